@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# cybele_library(NAME LINKS …): the static library of one room, alias cybele::NAME, made of the
+# sources that lie in the room's folder. PRIVATE_LINKS are libraries that no header of the room shows.
+set(CYBELE_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
+    -Wnon-virtual-dtor -Woverloaded-virtual -Wformat=2 -Wcast-align -Wextra-semi -Wundef)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND CYBELE_WARNINGS -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast)
+endif()
+
+add_library(cybele_settings INTERFACE)
+target_compile_options(cybele_settings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${CYBELE_WARNINGS}>")
+target_include_directories(cybele_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+target_compile_definitions(cybele_settings INTERFACE CYBELE_VERSION="${PROJECT_VERSION}")
+if(CYBELE_SANITIZE)
+    target_compile_options(cybele_settings INTERFACE -fsanitize=${CYBELE_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(cybele_settings INTERFACE -fsanitize=${CYBELE_SANITIZE})
+endif()
+
+function(cybele_library name)
+    cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;SOURCES" ${ARGN})
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+    list(APPEND sources ${ARG_SOURCES})
+    if(NOT sources)
+        add_library(cybele_${name} INTERFACE)
+        target_link_libraries(cybele_${name} INTERFACE cybele_settings ${ARG_LINKS})
+    else()
+        add_library(cybele_${name} STATIC ${sources})
+        target_link_libraries(cybele_${name} PUBLIC cybele_settings ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+    endif()
+    add_library(cybele::${name} ALIAS cybele_${name})
+endfunction()

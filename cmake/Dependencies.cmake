@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every library that the project uses, found once. All come from Debian 12.
+if(CYBELE_STATIC)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+    set(OPENSSL_USE_STATIC_LIBS TRUE)
+    set(BUILD_SHARED_LIBS OFF)
+endif()
+find_package(PkgConfig REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
+find_package(yaml-cpp CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(tl-expected CONFIG REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(LibArchive REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(SQUASHFS REQUIRED IMPORTED_TARGET libsquashfs1)
+find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
+
+add_library(cybele_fmt INTERFACE)
+target_link_libraries(cybele_fmt INTERFACE fmt::fmt-header-only)
+add_library(cybele_mustache INTERFACE)
+target_include_directories(cybele_mustache SYSTEM INTERFACE ${MUSTACHE_INCLUDE_DIR})
+
+# libsquashfs, libarchive and yaml-cpp, shared or with the static libraries that they need.
+add_library(cybele_squashfs INTERFACE)
+add_library(cybele_archive INTERFACE)
+add_library(cybele_yaml INTERFACE)
+if(CYBELE_STATIC)
+    foreach(name IN ITEMS squashfs yaml-cpp archive zstd lzma lz4 lzo2 z bz2 acl attr xml2 nettle icuuc icudata)
+        find_library(STATIC_${name} NAMES lib${name}.a)
+        mark_as_advanced(STATIC_${name})
+    endforeach()
+    target_link_libraries(cybele_squashfs INTERFACE ${STATIC_squashfs} ${STATIC_zstd} ${STATIC_lzma}
+        ${STATIC_lz4} ${STATIC_lzo2} ${STATIC_z} ${STATIC_bz2} Threads::Threads)
+    target_include_directories(cybele_archive SYSTEM INTERFACE ${LibArchive_INCLUDE_DIRS})
+    target_link_libraries(cybele_archive INTERFACE ${STATIC_archive} OpenSSL::Crypto ${STATIC_acl} ${STATIC_attr}
+        ${STATIC_zstd} ${STATIC_lzma} ${STATIC_lz4} ${STATIC_bz2} ${STATIC_z} ${STATIC_xml2} ${STATIC_nettle}
+        ${STATIC_lzma} ${STATIC_icuuc} ${STATIC_icudata} m)
+    target_link_libraries(cybele_yaml INTERFACE ${STATIC_yaml-cpp})
+else()
+    target_link_libraries(cybele_squashfs INTERFACE PkgConfig::SQUASHFS)
+    target_link_libraries(cybele_archive INTERFACE LibArchive::LibArchive)
+    target_link_libraries(cybele_yaml INTERFACE yaml-cpp)
+endif()

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cybele::definitions {
+
+/// One `%name arguments` section of a definition file, with its text as written.
+struct Section {
+    std::string name;      ///< lower case, without the percent sign: "post", "files", "appinstall"
+    std::string arguments; ///< the rest of the section line, trimmed
+    std::string text;      ///< body, each line with its LF
+    std::size_t line = 0;  ///< of the section line, from 1; 0 where it was made by a program
+    /// Set by generators only: the body stands for itself (no shell state from sections before it,
+    /// none for those after), so a builder may run it apart and keep its result.
+    bool is_self_contained = false;
+};
+
+/// One stage: a header and its sections, in the file's order; sections of one name may repeat.
+struct Stage {
+    std::vector<std::pair<std::string, std::string>> header; ///< key in lower case, value
+    std::vector<Section> sections;
+    std::size_t line = 0;
+
+    [[nodiscard]] std::string
+    header_value(std::string_view key) const; ///< "" if absent; the last wins
+    [[nodiscard]] std::string name() const {
+        return header_value("stage");
+    }
+    /// The bodies of all sections of that name, joined as the reference joins them.
+    [[nodiscard]] std::string joined(std::string_view section) const;
+    [[nodiscard]] bool has(std::string_view section) const;
+};
+
+/// A definition file after template replacement.
+struct Definition {
+    std::string text;          ///< what is stored in the image
+    std::vector<Stage> stages; ///< at least one; the last is the image
+};
+
+/// Values for `{{ name }}`, from --build-arg and the builder.
+using BuildArguments = std::map<std::string, std::string>;
+
+/// Parses as the reference parser of Apptainer 1.4.5 does (facts: sections 1.1 to 1.9 of the
+/// definition file notes in docs/), and refuses what it refuses; where it panics, an error
+/// (kInput).
+[[nodiscard]] Result<Definition> parse_definition(std::string_view text,
+                                                  std::string_view file,
+                                                  const BuildArguments& arguments = {});
+
+/// The text of a definition that a program made: sections in the reference's order, LF, no blank
+/// at line ends; parse_definition() of it gives the same stages. Stages of `definition.text` are
+/// ignored.
+[[nodiscard]] std::string print_definition(const Definition& definition);
+
+} // namespace cybele::definitions

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "images/sif.hpp"
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::images {
+
+/// The metadata sections of a definition file that become files under /.singularity.d.
+struct Metadata {
+    std::string definition; ///< raw text
+    std::string environment;
+    std::string runscript;
+    std::string runscript_arguments; ///< of the section line, appended to the shebang
+    std::string startscript;
+    std::string startscript_arguments;
+    std::string test;
+    std::string test_arguments;
+    bool has_test = false;
+    std::string help;
+    std::map<std::string, std::string> labels; ///< %labels, not overriding automatic ones
+    std::map<std::string, std::string>
+        header_labels;           ///< org.label-schema.usage.singularity.deffile.*
+    std::int64_t build_time = 0; ///< Unix seconds
+};
+
+/// Makes the mount points, /etc files and links that a runtime expects, before %post runs.
+[[nodiscard]] Result<void> write_base_layout(const std::filesystem::path& root);
+
+/// Writes /.singularity.d whole: actions, env, runscript, startscript, test, labels.json,
+/// Singularity (facts: images notes 3.2), merging the labels of a base image already there and
+/// those that %post left in /.build.labels. Every path is resolved inside `root`.
+[[nodiscard]] Result<void> write_metadata(const std::filesystem::path& root,
+                                          const Metadata& metadata);
+
+struct PackOptions {
+    std::string compression = "zstd";        ///< zstd (level 3), gzip (level 6)
+    std::uint32_t workers = 0;               ///< 0: as many as processors in the affinity mask
+    std::optional<std::int64_t> clamp_times; ///< no time stamp later than this
+    bool all_root = false;                   ///< every owner becomes 0:0
+    std::function<void(std::uint64_t bytes)> on_progress;
+};
+
+/// Writes a squashfs of `root` at `offset` of `fd` by libsquashfs; gives its size (a multiple of
+/// 4096). Does not leave root's file system, keeps xattrs security.capability and user.*.
+[[nodiscard]] Result<std::uint64_t> write_squashfs(const std::filesystem::path& root,
+                                                   int fd,
+                                                   std::uint64_t offset,
+                                                   const PackOptions& options);
+
+struct NewContainer {
+    std::filesystem::path root; ///< with its metadata in place
+    std::string definition;
+    bool is_deterministic = false; ///< nil id and times
+    std::int64_t build_time = 0;
+    PackOptions pack;
+};
+
+/// A SIF as `apptainer build` writes it: definition (JSON labels, inspect metadata) and squashfs as
+/// the primary partition, in the reference's order.
+[[nodiscard]] Result<void> write_container(const std::filesystem::path& path,
+                                           const NewContainer& container);
+
+/// Facts of an image that a launch believes, from its labels, without mounting it.
+struct ImageFacts {
+    std::map<std::string, std::string> labels;
+    std::string mpi; ///< "openmpi 4.1.4"; empty: unknown
+    std::string pmi;
+    std::string mpi_probe; ///< path of the guard's program in the image
+    std::string libc;
+    std::string architecture;
+};
+[[nodiscard]] Result<ImageFacts> read_facts(const Image& image);
+
+/// What `inspect` shows: the labels, definition, runscript, environment, test and help of an image,
+/// read from its SIF objects.
+struct Inspection {
+    std::map<std::string, std::string> labels;
+    std::string definition;
+    std::string runscript;
+    std::string startscript;
+    std::string test;
+    std::string help;
+    std::map<std::string, std::string> environment; ///< file name → text
+};
+[[nodiscard]] Result<Inspection> inspect_image(const Image& image);
+
+} // namespace cybele::images

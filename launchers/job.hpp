@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+#include "support/yaml.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cybele::launchers {
+
+/// A value with the place where the user wrote it, for refusals that come after reading.
+template <class T>
+struct Placed {
+    T value{};
+    yaml::Mark mark;
+};
+
+enum class LaunchKind { kSerial, kOpenmp, kMpi, kMpiBind, kHorovod, kTorch, kSpark };
+
+/// The `launch` field of a Job (docs/reference/job.md). Settings of other kinds keep their
+/// defaults.
+struct Launch {
+    LaunchKind kind = LaunchKind::kSerial;
+    std::optional<std::uint32_t> threads; ///< unset: cpus-per-task; `all` is stored as unset too
+    std::string places = "cores";         ///< openmp: cores, threads, sockets
+    std::string bind = "close";           ///< openmp: close, spread, none
+    std::string launcher = "auto";        ///< mpi: auto, mpirun, srun
+    std::string pmi = "auto";             ///< mpi: auto, pmix, pmi2
+    std::string binding = "auto";         ///< mpi: auto, core, none
+    bool guard = true;
+    std::uint32_t ranks_multiple_of = 1;
+    bool oversubscribe = false;
+    bool allow_root = false;
+    std::vector<std::string> options; ///< further words for the launcher
+    std::optional<std::string> host_mpi;
+    std::optional<std::uint32_t> processes_per_node; ///< torch
+    std::uint32_t max_restarts = 0;                  ///< torch
+    std::optional<std::uint32_t> worker_cores;       ///< spark …
+    std::optional<std::uint64_t> worker_memory_bytes;
+    std::uint64_t driver_memory_bytes = std::uint64_t{1} << 30U;
+    std::optional<std::uint32_t> executor_cores;
+    std::chrono::seconds ready_within{120};
+    std::map<std::string, std::string> properties;
+};
+
+struct Resources {
+    std::uint32_t nodes = 1;
+    std::uint32_t tasks_per_node = 1;
+    std::uint32_t tasks = 1; ///< nodes × tasks-per-node unless the Job says less
+    std::uint32_t cpus_per_task = 1;
+    std::optional<std::uint64_t> memory_per_node_bytes;
+    std::optional<std::uint64_t> memory_per_cpu_bytes;
+    std::uint32_t gpus_per_node = 0;
+    std::string gpu_type;
+    std::optional<std::chrono::seconds> time; ///< unset: the queue's
+    bool exclusive = false;
+    std::vector<std::string> constraint;
+};
+
+struct After {
+    std::string job;
+    std::string when = "ok"; ///< ok, any, failed, started
+};
+
+struct Mail {
+    std::string to;
+    std::vector<std::string> on{"end", "fail"};
+};
+
+struct PreSignal {
+    std::string name = "USR1";
+    std::chrono::seconds before{300};
+};
+
+struct Output {
+    std::string standard_output = "%x-%j.out";
+    std::string standard_error = "%x-%j.err";
+    std::vector<std::string> results;
+    std::string to = "results";
+};
+
+/// The image of a Job: a path or reference, or a Recipe to build first.
+struct JobImage {
+    std::string reference; ///< path, store:…, oras://…; empty when `recipe` is given
+    std::string recipe;    ///< path of a Recipe, relative to the Job's folder
+    std::string variant;
+};
+
+struct KubernetesTarget {
+    std::string name_space = "default";
+    std::map<std::string, std::string> node_selector;
+    std::string results_host_path;
+    std::string results_claim;
+    std::string results_path;
+};
+
+/// How a program runs: the document of kind Job, read and checked. Every field of it is here.
+struct Job {
+    std::string name;
+    std::optional<JobImage> image; ///< unset: the program is the host's
+    std::vector<std::string> command;
+    std::string script; ///< instead of command
+    Launch launch;
+    Resources resources;
+    std::string queue;
+    std::string account;
+    std::string qos;
+    std::string array; ///< as written, e.g. "0-9%2"; checked
+    std::vector<After> after;
+    std::optional<Mail> mail;
+    std::optional<PreSignal> signal;
+    std::vector<std::string> binds; ///< SRC[:DST[:ro]]
+    std::map<std::string, std::string> environment;
+    std::string workdir; ///< empty: the submit directory
+    Output output;
+    std::vector<std::pair<std::string, std::string>> stage_in; ///< from, to
+    std::string verify_policy;                                 ///< path of a Policy …
+    std::vector<std::string> verify_keys;                      ///< … or public keys
+    std::string verify_require = "any";
+    std::string target = "cluster";
+    std::optional<KubernetesTarget> kubernetes;
+
+    std::string digest;           ///< SHA-256 (hex) of the document's text
+    std::filesystem::path folder; ///< where the document lies; relative inputs start here
+    yaml::Source source{"", ""};
+    std::map<std::string, yaml::Mark>
+        marks; ///< dotted field path ("resources.time") → where it stands
+
+    /// A fault at a field (or at the document's start if it is not written).
+    [[nodiscard]] Fault fault_at(std::string_view field,
+                                 std::string message,
+                                 std::string because = {},
+                                 std::string help = {}) const;
+};
+
+/// Reads a document of kind Job. All faults at once, each with its place (kInput).
+[[nodiscard]] Result<Job> read_job(std::string text, const std::filesystem::path& file);
+
+} // namespace cybele::launchers

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace cybele::namespaces {
+
+/// How the ids of this process map into a user namespace of ours.
+enum class IdMap {
+    kNone,     ///< host root: no user namespace is needed
+    kIdentity, ///< uid → uid, gid → gid, one each: what `exec` needs
+    kSubordinate ///< 0 → uid, 1…65535 → the range of /etc/subuid, by newuidmap: what `build` needs
+};
+
+/// What this host lets this user do, found by trying; each missing thing with its remedy.
+struct Abilities {
+    bool is_root = false;
+    bool user_namespaces = false;
+    std::string user_namespaces_because;
+    bool subordinate_ids = false; ///< a range of 65536 or more, and newuidmap/newgidmap
+    std::string subordinate_ids_because;
+    bool fuse = false; ///< /dev/fuse can be opened
+    std::string fuse_because;
+    bool loop = false; ///< loop devices (root)
+    std::string loop_because;
+};
+[[nodiscard]] Abilities probe_abilities();
+
+/// Puts the calling (single-threaded) process into a new user namespace (unless kNone) and a new
+/// mount namespace whose mounts do not spread back. kEnvironment with the reason and remedy where
+/// the host forbids it. After kSubordinate this process is uid 0 in it.
+[[nodiscard]] Result<void> enter_namespaces(IdMap map);
+
+/// Forks, lets the child enter_namespaces(map) and run `body`; waits, passing on signals; gives the
+/// child's exit code. The child is killed if this process dies.
+[[nodiscard]] Result<int> run_in_namespaces(IdMap map, const std::function<int()>& body);
+
+struct Mount {
+    enum class Kind { kBind, kTmpfs, kProc, kSysfs, kDevpts };
+    Kind kind = Kind::kBind;
+    std::filesystem::path source; ///< of kBind
+    std::filesystem::path
+        target; ///< absolute, inside the new root; resolved there, links never leave it
+    bool is_recursive = true;
+    bool is_read_only = false;
+    bool is_optional = false; ///< a missing source or target is skipped
+    bool make_target = true;  ///< where the root can be written
+    std::string options;      ///< tmpfs: "mode=1777,size=64m"
+};
+
+/// A process in a root file system of its own: mounts, pivot_root, then exec.
+struct Sandbox {
+    std::filesystem::path root; ///< a directory, or a mount point
+    bool is_root_read_only = false;
+    std::vector<Mount> mounts;
+    std::filesystem::path directory = "/"; ///< where the program starts
+    bool new_pid_namespace = false;        ///< with its own /proc
+    bool drop_privileges = false;          ///< no_new_privs and no capabilities
+    std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
+    EnvironmentMap environment;
+    std::optional<mode_t> umask;
+};
+
+/// Runs it in a child with a mount namespace of its own (the caller has the right to mount: root,
+/// or inside enter_namespaces()); gives the shell's code of the program. Everything that was
+/// mounted or started is gone when it returns, and dies with this process. With a log, output goes
+/// to `log_fd` instead (both streams).
+[[nodiscard]] Result<int> run_sandboxed(const Sandbox& sandbox, int log_fd = -1);
+
+/// The same in place of this process (which has entered its namespaces): returns only on failure.
+/// Descriptors without O_CLOEXEC stay open.
+[[nodiscard]] Error exec_sandboxed(const Sandbox& sandbox);
+
+} // namespace cybele::namespaces

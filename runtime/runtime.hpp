@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cybele::runtime {
+
+enum class Action { kExec, kRun, kShell, kTest };
+
+/// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
+struct Request {
+    Action action = Action::kExec;
+    std::filesystem::path image; ///< SIF, squashfs or directory
+    std::vector<std::string> arguments;
+    std::vector<std::string> binds; ///< SRC[:DST[:ro|rw]], several with commas, as -B
+    std::map<std::string, std::string> environment; ///< --env
+    std::vector<std::filesystem::path> environment_files;
+    std::string directory; ///< --cwd
+    std::string home;      ///< --home SRC[:DST]
+    bool cleanenv = false;
+    bool contain = false;
+    bool containall = false;
+    bool no_home = false;
+    bool pid = false;
+    bool writable_tmpfs = false;
+    std::string shell; ///< --shell
+    bool is_verbose = false;
+};
+
+/// Starts the container in place of this process: returns only when refused (the cli makes that
+/// exit 255) or with the exit code when a process had to stay (unpacked image, --pid).
+[[nodiscard]] Result<int> start(const Request& request, const Environment& environment);
+
+/// The way the image would be mounted on this host and why, for `doctor` and -v.
+struct MountChoice {
+    std::string way; ///< "kernel squashfs", "squashfuse_ll", "unpacked", or "" when none works
+    std::string because;
+};
+[[nodiscard]] MountChoice choose_mount(const Environment& environment);
+
+} // namespace cybele::runtime

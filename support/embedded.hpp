@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace cybele {
+
+/// A file of the source tree that the program carries inside (cmake/EmbedFiles.cmake).
+struct EmbeddedFile {
+    std::string_view name; ///< relative to the folder that embeds it
+    std::string_view bytes;
+};
+
+} // namespace cybele

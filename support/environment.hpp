@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/process.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cybele {
+
+/// The environment of this process, read once by main and handed down. No other room calls
+/// getenv().
+class Environment {
+public:
+    Environment() = default;
+    explicit Environment(EnvironmentMap variables) : variables_(std::move(variables)) {}
+    [[nodiscard]] static Environment of_this_process();
+
+    /// Unset and empty are the same.
+    [[nodiscard]] std::optional<std::string> get(std::string_view name) const;
+    [[nodiscard]] std::string get_or(std::string_view name, std::string_view otherwise) const;
+    [[nodiscard]] const EnvironmentMap& all() const {
+        return variables_;
+    }
+    void set(std::string name, std::string value) {
+        variables_[std::move(name)] = std::move(value);
+    }
+
+    /// $HOME, else "/".
+    [[nodiscard]] std::filesystem::path home() const;
+    /// $CYBELE_CACHE_DIR, else $XDG_CACHE_HOME/cybelectl, else ~/.cache/cybelectl.
+    [[nodiscard]] std::filesystem::path cache_directory() const;
+    /// $CYBELE_CONFIG_DIR, else $XDG_CONFIG_HOME/cybelectl, else ~/.config/cybelectl.
+    [[nodiscard]] std::filesystem::path config_directory() const;
+    /// Where big temporary trees go: $CYBELE_TMPDIR, $TMPDIR, else /var/tmp.
+    [[nodiscard]] std::filesystem::path temporary_directory() const;
+
+private:
+    EnvironmentMap variables_;
+};
+
+} // namespace cybele

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+#include "support/file.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace cybele {
+
+using EnvironmentMap = std::map<std::string, std::string>;
+
+/// What to start. argv[0] is looked up in PATH of `environment` unless it holds a slash.
+struct Command {
+    enum class Stream { kInherit, kCapture, kDiscard };
+
+    std::vector<std::string> argv;
+    std::optional<EnvironmentMap> environment; ///< unset: this process's own
+    std::filesystem::path directory;           ///< empty: this process's own
+    std::optional<std::string> input;          ///< given to standard input; unset: inherited
+    Stream output = Stream::kCapture;
+    Stream errors = Stream::kCapture;
+    std::function<void(std::string_view)> on_output; ///< called with captured output as it comes
+    std::optional<std::chrono::milliseconds> limit;  ///< then TERM, 2 s later KILL
+};
+
+/// How a process ended.
+struct Outcome {
+    int code = 0;   ///< exit code when signal is 0
+    int signal = 0; ///< the signal that killed it
+    bool timed_out = false;
+    std::string output;
+    std::string errors;
+
+    /// As a shell counts: code, or 128 + signal.
+    [[nodiscard]] int shell_code() const {
+        return signal != 0 ? 128 + signal : code;
+    }
+    [[nodiscard]] bool ok() const {
+        return signal == 0 && code == 0;
+    }
+};
+
+/// Starts a process, waits for its end. A program that is not found is kEnvironment. A non-zero
+/// exit code is no error here. TERM, INT and HUP that come meanwhile are passed on to it.
+[[nodiscard]] Result<Outcome> run_process(const Command& command);
+
+/// The program's path in PATH (colon separated), if it is there and executable.
+[[nodiscard]] std::optional<std::filesystem::path> find_program(std::string_view name,
+                                                                std::string_view search_path);
+/// The same in this process's own PATH.
+[[nodiscard]] std::optional<std::filesystem::path> find_program(std::string_view name);
+
+/// waitpid() that goes on after EINTR; the shell's code (code, or 128 + signal), or -1.
+[[nodiscard]] int wait_for(pid_t pid);
+
+} // namespace cybele
