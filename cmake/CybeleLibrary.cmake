@@ -4,7 +4,9 @@
 set(CYBELE_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
     -Wnon-virtual-dtor -Woverloaded-virtual -Wformat=2 -Wcast-align -Wextra-semi -Wundef)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND CYBELE_WARNINGS -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast)
+    # GCC 12 reports std::optional members as maybe uninitialised although they are guarded.
+    list(APPEND CYBELE_WARNINGS -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast
+         -Wno-maybe-uninitialized)
 endif()
 
 add_library(cybele_settings INTERFACE)

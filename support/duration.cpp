@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/duration.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace cybele {
+namespace {
+
+constexpr std::int64_t kMostSeconds = 1'000'000'000;
+
+struct Unit {
+    std::string_view name;
+    std::int64_t seconds;
+};
+// Longest first; two names of one unit stand together, the one that is printed first.
+constexpr std::array<Unit, 5> kUnits{
+    {{"d", 86400}, {"h", 3600}, {"min", 60}, {"m", 60}, {"s", 1}}};
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// Digits from the front of `text`, which moves on; at most nine of them.
+std::optional<std::int64_t> take_number(std::string_view& text) {
+    std::size_t length = 0;
+    std::int64_t value = 0;
+    while (length < text.size() && is_digit(text[length])) {
+        value = value * 10 + (text[length] - '0');
+        if (++length > 9) {
+            return std::nullopt;
+        }
+    }
+    if (length == 0) {
+        return std::nullopt;
+    }
+    text.remove_prefix(length);
+    return value;
+}
+
+void skip_blanks(std::string_view& text) {
+    while (!text.empty() && text.front() == ' ') {
+        text.remove_prefix(1);
+    }
+}
+
+/// Two digits below `limit`, after a colon.
+std::optional<std::int64_t> take_two(std::string_view& text, std::int64_t limit) {
+    if (text.size() < 3 || text[0] != ':' || !is_digit(text[1]) || !is_digit(text[2])) {
+        return std::nullopt;
+    }
+    const std::int64_t value = (text[1] - '0') * 10 + (text[2] - '0');
+    text.remove_prefix(3);
+    return value < limit ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::int64_t> parse_clock(std::string_view text) {
+    std::int64_t days = 0;
+    if (const auto dash = text.find('-'); dash != std::string_view::npos) {
+        const auto count = take_number(text);
+        if (!count || text.empty() || text.front() != '-') {
+            return std::nullopt;
+        }
+        text.remove_prefix(1);
+        days = *count;
+        if (text.size() != 8) {
+            return std::nullopt;
+        }
+    }
+    const auto hours = take_number(text);
+    if (!hours || (days != 0 && *hours > 23)) {
+        return std::nullopt;
+    }
+    const auto minutes = take_two(text, 60);
+    const auto seconds = minutes ? take_two(text, 60) : std::nullopt;
+    if (!seconds || !text.empty()) {
+        return std::nullopt;
+    }
+    return days * 86400 + *hours * 3600 + *minutes * 60 + *seconds;
+}
+
+std::optional<std::int64_t> parse_units(std::string_view text) {
+    std::int64_t total = 0;
+    std::int64_t last = INT64_MAX;
+    while (!text.empty()) {
+        const auto number = take_number(text);
+        if (!number) {
+            return std::nullopt;
+        }
+        skip_blanks(text);
+        std::size_t letters = 0;
+        while (letters < text.size() && text[letters] >= 'a' && text[letters] <= 'z') {
+            ++letters;
+        }
+        const Unit* found = nullptr;
+        for (const auto& unit : kUnits) {
+            if (unit.name == text.substr(0, letters)) {
+                found = &unit;
+            }
+        }
+        if (found == nullptr || found->seconds >= last) {
+            return std::nullopt;
+        }
+        last = found->seconds;
+        total += *number * found->seconds;
+        text.remove_prefix(letters);
+        if (!text.empty()) {
+            skip_blanks(text);
+            if (text.empty()) {
+                return std::nullopt;
+            }
+        }
+    }
+    return total;
+}
+
+} // namespace
+
+std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    const auto seconds =
+        text.find(':') != std::string_view::npos ? parse_clock(text) : parse_units(text);
+    if (!seconds || *seconds > kMostSeconds) {
+        return std::nullopt;
+    }
+    return std::chrono::seconds(*seconds);
+}
+
+std::string format_duration(std::chrono::seconds duration) {
+    std::int64_t rest = duration.count();
+    if (rest <= 0) {
+        return "0 s";
+    }
+    std::string text;
+    for (const auto& unit : kUnits) {
+        const std::int64_t count = rest / unit.seconds;
+        if (count > 0) {
+            text += (text.empty() ? "" : " ") + std::to_string(count) + " " +
+                    std::string(unit.name);
+            rest -= count * unit.seconds;
+        }
+    }
+    return text;
+}
+
+std::string suggest_duration(std::string_view text) {
+    std::string_view rest = text;
+    if (const auto number = take_number(rest)) {
+        if (rest.empty()) {
+            return std::to_string(*number) + " min";
+        }
+        const auto two = rest.size() == 3 ? take_two(rest, 60) : std::nullopt;
+        if (two && *number < 100) {
+            return (*number < 10 ? "0" : "") + std::to_string(*number) + ":" +
+                   (*two < 10 ? "0" : "") + std::to_string(*two) + ":00";
+        }
+    }
+    return "30 min";
+}
+
+} // namespace cybele

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/name.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele {
+namespace {
+
+constexpr std::size_t kLongestName = 50;
+constexpr std::array<std::string_view, 3> kSchemes{"docker", "library", "oras"};
+
+bool is_lower(char c) {
+    return c >= 'a' && c <= 'z';
+}
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_upper(char c) {
+    return c >= 'A' && c <= 'Z';
+}
+
+bool is_store_word(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return is_lower(c) || is_upper(c) || is_digit(c) || c == '.' || c == '_' || c == '-' ||
+               c == '/';
+    });
+}
+
+std::string store_fault(std::string_view text, std::string& help) {
+    const auto colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    const bool has_tag = colon != std::string_view::npos;
+    if (!is_store_word(name) || (has_tag && !is_store_word(text.substr(colon + 1)))) {
+        help = "write `store:NAME` or `store:NAME:TAG`";
+        return "a name in the store has letters, digits, `.`, `_`, `-` and `/`";
+    }
+    return {};
+}
+
+} // namespace
+
+bool is_name(std::string_view text) {
+    if (text.empty() || text.size() > kLongestName || !is_lower(text.front()) ||
+        text.back() == '-') {
+        return false;
+    }
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return is_lower(c) || is_digit(c) || c == '-';
+    });
+}
+
+std::string suggest_name(std::string_view text) {
+    std::string name;
+    for (const char c : text) {
+        if (is_lower(c) || (is_digit(c) && !name.empty())) {
+            name += c;
+        } else if (is_upper(c)) {
+            name += static_cast<char>(c - 'A' + 'a');
+        } else if (!name.empty() && name.back() != '-' && !is_digit(c)) {
+            name += '-';
+        }
+    }
+    if (name.size() > kLongestName) {
+        name.resize(kLongestName);
+    }
+    while (!name.empty() && name.back() == '-') {
+        name.pop_back();
+    }
+    return name;
+}
+
+bool is_variable_name(std::string_view text) {
+    if (text.empty() || is_digit(text.front())) {
+        return false;
+    }
+    return std::all_of(text.begin(), text.end(), [](char c) {
+        return is_lower(c) || is_upper(c) || is_digit(c) || c == '_';
+    });
+}
+
+bool is_sha256_digest(std::string_view text) {
+    constexpr std::string_view kPrefix = "sha256:";
+    if (!text.starts_with(kPrefix) || text.size() != kPrefix.size() + 64) {
+        return false;
+    }
+    return std::all_of(text.begin() + kPrefix.size(), text.end(), [](char c) {
+        return is_digit(c) || (c >= 'a' && c <= 'f');
+    });
+}
+
+std::string image_reference_fault(std::string_view text, std::string& help) {
+    if (const auto at = text.find("@sha256:"); at != std::string_view::npos) {
+        if (!is_sha256_digest(text.substr(at + 1))) {
+            help = "copy the digest as `cybelectl inspect` or the registry prints it";
+            return "`@sha256:` is followed by 64 lower-case hexadecimal digits";
+        }
+        text = text.substr(0, at);
+    }
+    if (text.empty()) {
+        help = "write a path such as `image.sif`";
+        return "it names no image";
+    }
+    if (text.starts_with("store:")) {
+        return store_fault(text.substr(6), help);
+    }
+    const auto scheme = text.find("://");
+    if (scheme == std::string_view::npos) {
+        return {};
+    }
+    const std::string_view name = text.substr(0, scheme);
+    if (std::find(kSchemes.begin(), kSchemes.end(), name) == kSchemes.end()) {
+        const std::string near = nearest(name, kSchemes);
+        help = near.empty() ? "use docker://, library:// or oras://"
+                            : "did you mean `" + near + "://`?";
+        return "`" + std::string(name) + "://` is no transport that is known";
+    }
+    const std::string_view rest = text.substr(scheme + 3);
+    if (rest.empty() || rest.find(' ') != std::string_view::npos || rest.front() == '/') {
+        help = "write it as `" + std::string(name) + "://HOST/NAME:TAG`";
+        return "no name of an image follows `" + std::string(name) + "://`";
+    }
+    return {};
+}
+
+} // namespace cybele

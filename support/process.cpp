@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/process.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cybele {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Pipe {
+    UniqueFd read_end;
+    UniqueFd write_end;
+};
+
+Result<Pipe> make_pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+        return fail(system_error("cannot make a pipe", errno));
+    }
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// Everything the child needs, made before the fork: it may call async-signal-safe functions only.
+struct Child {
+    std::string program;
+    std::vector<char*> argv;
+    std::vector<std::string> variables;
+    std::vector<char*> environment;
+    std::string directory;
+    std::array<int, 3> streams{-1, -1, -1}; ///< -1: inherited
+    sigset_t mask{};
+    pid_t parent = 0;
+};
+
+[[noreturn]] void run_child(const Child& child, int report) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != child.parent) {
+        ::_exit(127);
+    }
+    for (int stream = 0; stream < 3; ++stream) {
+        const int fd = child.streams[static_cast<std::size_t>(stream)];
+        if (fd >= 0 && ::dup2(fd, stream) < 0) {
+            ::_exit(127);
+        }
+    }
+    ::sigprocmask(SIG_SETMASK, &child.mask, nullptr);
+    ::signal(SIGPIPE, SIG_DFL); // NOLINT: the only thread of the child
+    if (child.directory.empty() || ::chdir(child.directory.c_str()) == 0) {
+        ::execve(child.program.c_str(), child.argv.data(), child.environment.data());
+    }
+    const int number = errno;
+    (void)!::write(report, &number, sizeof number);
+    ::_exit(127);
+}
+
+/// Reads what there is; false at the end of the stream.
+bool drain(int fd, std::string& into, const std::function<void(std::string_view)>& on_output) {
+    std::array<char, 65536> buffer{};
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    if (count < 0) {
+        return errno == EINTR || errno == EAGAIN;
+    }
+    const std::string_view piece(buffer.data(), static_cast<std::size_t>(count));
+    into.append(piece);
+    if (on_output && !piece.empty()) {
+        on_output(piece);
+    }
+    return count > 0;
+}
+
+/// TERM, INT, HUP and CHLD of this process, taken from a descriptor while a child runs.
+class SignalRelay {
+public:
+    SignalRelay() {
+        sigset_t relayed{};
+        ::sigemptyset(&relayed);
+        for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
+            ::sigaddset(&relayed, number);
+        }
+        ::pthread_sigmask(SIG_BLOCK, &relayed, &before_);
+        fd_.reset(::signalfd(-1, &relayed, SFD_CLOEXEC | SFD_NONBLOCK));
+    }
+    SignalRelay(const SignalRelay&) = delete;
+    SignalRelay& operator=(const SignalRelay&) = delete;
+    ~SignalRelay() {
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+    [[nodiscard]] int fd() const {
+        return fd_.get();
+    }
+    [[nodiscard]] const sigset_t& before() const {
+        return before_;
+    }
+    void pass_on(pid_t pid) const {
+        signalfd_siginfo information{};
+        while (::read(fd_.get(), &information, sizeof information) ==
+               static_cast<ssize_t>(sizeof information)) {
+            if (information.ssi_signo != SIGCHLD) {
+                ::kill(pid, static_cast<int>(information.ssi_signo));
+            }
+        }
+    }
+
+private:
+    sigset_t before_{};
+    UniqueFd fd_;
+};
+
+struct Streams {
+    Pipe input;
+    Pipe output;
+    Pipe errors;
+    std::size_t written = 0;
+};
+
+void write_input(const Command& command, Streams& streams) {
+    const std::string& text = *command.input;
+    const ssize_t count = ::write(streams.input.write_end.get(),
+                                  text.data() + streams.written,
+                                  text.size() - streams.written);
+    if (count > 0) {
+        streams.written += static_cast<std::size_t>(count);
+    }
+    if (streams.written == text.size() || (count < 0 && errno != EAGAIN && errno != EINTR)) {
+        streams.input.write_end.reset();
+    }
+}
+
+/// Enforces the time limit: TERM, then KILL two seconds later.
+class Limit {
+public:
+    explicit Limit(const std::optional<std::chrono::milliseconds>& limit) {
+        if (limit) {
+            deadline_ = Clock::now() + *limit;
+        }
+    }
+    [[nodiscard]] bool has_passed() const {
+        return timed_out_;
+    }
+    /// For poll(): milliseconds to the deadline, -1 without one.
+    [[nodiscard]] int timeout() const {
+        if (!deadline_) {
+            return -1;
+        }
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
+        return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+    }
+    void enforce(pid_t pid) {
+        if (deadline_ && Clock::now() >= *deadline_) {
+            ::kill(pid, timed_out_ ? SIGKILL : SIGTERM);
+            timed_out_ = true;
+            deadline_ = Clock::now() + std::chrono::seconds(2);
+        }
+    }
+
+private:
+    std::optional<Clock::time_point> deadline_;
+    bool timed_out_ = false;
+};
+
+/// Moves bytes until the child has ended, then takes what is left in the pipes without waiting for
+/// grandchildren that still hold them.
+Outcome follow(pid_t pid, const Command& command, Streams& streams, const SignalRelay& relay) {
+    Outcome outcome;
+    Limit limit(command.limit);
+    for (bool ended = false;;) {
+        std::array<pollfd, 4> waits{{{relay.fd(), POLLIN, 0},
+                                     {streams.output.read_end.get(), POLLIN, 0},
+                                     {streams.errors.read_end.get(), POLLIN, 0},
+                                     {ended ? -1 : streams.input.write_end.get(), POLLOUT, 0}}};
+        const int ready = ::poll(waits.data(), waits.size(), ended ? 0 : limit.timeout());
+        if (ended && ready <= 0) {
+            break;
+        }
+        if (waits[0].revents != 0) {
+            relay.pass_on(pid);
+        }
+        if (waits[1].revents != 0 &&
+            !drain(streams.output.read_end.get(), outcome.output, command.on_output)) {
+            streams.output.read_end.reset();
+        }
+        if (waits[2].revents != 0 &&
+            !drain(streams.errors.read_end.get(), outcome.errors, command.on_output)) {
+            streams.errors.read_end.reset();
+        }
+        if (waits[3].revents != 0) {
+            write_input(command, streams);
+        }
+        int status = 0;
+        if (!ended && ::waitpid(pid, &status, WNOHANG) == pid) {
+            outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+            outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+            ended = true;
+        }
+        if (!ended) {
+            limit.enforce(pid);
+        }
+    }
+    outcome.timed_out = limit.has_passed();
+    return outcome;
+}
+
+Result<Child> prepare(const Command& command) {
+    Child child;
+    const char* own_path = ::getenv("PATH"); // NOLINT(concurrency-mt-unsafe): nobody sets variables
+    std::string search = own_path != nullptr ? own_path : "/usr/bin:/bin";
+    if (command.environment) {
+        for (const auto& [name, value] : *command.environment) {
+            child.variables.push_back(name + "=" + value);
+            if (name == "PATH") {
+                search = value;
+            }
+        }
+    }
+    const auto program = find_program(command.argv.front(), search);
+    if (!program) {
+        return fail(ErrorCode::kEnvironment,
+                    "the program '" + printable(command.argv.front()) + "' is not here",
+                    "it was looked for in " + search,
+                    "install it, or put its folder into PATH");
+    }
+    child.program = program->native();
+    for (const std::string& word : command.argv) {
+        child.argv.push_back(const_cast<char*>(word.c_str())); // NOLINT: execve takes char*
+    }
+    child.argv.push_back(nullptr);
+    for (std::string& variable : child.variables) {
+        child.environment.push_back(variable.data());
+    }
+    child.environment.push_back(nullptr);
+    if (!command.environment) {
+        child.environment.clear();
+        for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+            child.environment.push_back(*entry);
+        }
+        child.environment.push_back(nullptr);
+    }
+    child.directory = command.directory.native();
+    child.parent = ::getpid();
+    return child;
+}
+
+/// Opens the pipes that the command asks for and sets the child's ends.
+Result<Streams> open_streams(const Command& command, Child& child, UniqueFd& nowhere) {
+    Streams streams;
+    nowhere.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (command.input) {
+        CYBELE_TRY(streams.input, make_pipe());
+        ::fcntl(streams.input.write_end.get(), F_SETFL, O_NONBLOCK);
+        child.streams[0] = streams.input.read_end.get();
+    }
+    const auto connect = [&](Command::Stream how, Pipe& pipe, int& end) -> Result<void> {
+        if (how == Command::Stream::kCapture) {
+            CYBELE_TRY(pipe, make_pipe());
+            end = pipe.write_end.get();
+        } else if (how == Command::Stream::kDiscard) {
+            end = nowhere.get();
+        }
+        return {};
+    };
+    CYBELE_CHECK(connect(command.output, streams.output, child.streams[1]));
+    CYBELE_CHECK(connect(command.errors, streams.errors, child.streams[2]));
+    return streams;
+}
+
+} // namespace
+
+Result<Outcome> run_process(const Command& command) {
+    CYBELE_TRY(Child child, prepare(command));
+    UniqueFd nowhere;
+    CYBELE_TRY(Streams streams, open_streams(command, child, nowhere));
+    CYBELE_TRY(Pipe report, make_pipe());
+    const SignalRelay relay;
+    child.mask = relay.before();
+    const pid_t pid = ::fork();
+    if (pid < 0) {
+        return fail(system_error("cannot start " + command.argv.front(), errno));
+    }
+    if (pid == 0) {
+        run_child(child, report.write_end.get());
+    }
+    report.write_end.reset();
+    streams.input.read_end.reset();
+    streams.output.write_end.reset();
+    streams.errors.write_end.reset();
+    int number = 0;
+    if (::read(report.read_end.get(), &number, sizeof number) ==
+        static_cast<ssize_t>(sizeof number)) {
+        (void)wait_for(pid);
+        return fail(system_error("cannot start " + printable(command.argv.front()), number));
+    }
+    return follow(pid, command, streams, relay);
+}
+
+std::optional<std::filesystem::path> find_program(std::string_view name,
+                                                  std::string_view search_path) {
+    const auto is_program = [](const std::filesystem::path& path) {
+        std::error_code error;
+        return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+    };
+    if (name.find('/') != std::string_view::npos) {
+        const std::filesystem::path path(name);
+        return is_program(path) ? std::optional(path) : std::nullopt;
+    }
+    while (!search_path.empty()) {
+        const std::size_t end = std::min(search_path.find(':'), search_path.size());
+        const std::filesystem::path folder(search_path.substr(0, end));
+        if (!folder.empty() && is_program(folder / name)) {
+            return folder / name;
+        }
+        search_path.remove_prefix(std::min(end + 1, search_path.size()));
+    }
+    return std::nullopt;
+}
+
+std::optional<std::filesystem::path> find_program(std::string_view name) {
+    const char* path = ::getenv("PATH"); // NOLINT(concurrency-mt-unsafe): nobody sets variables
+    return find_program(name, path != nullptr ? path : "/usr/bin:/bin");
+}
+
+int wait_for(pid_t pid) {
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+} // namespace cybele

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/size.hpp"
+
+#include <array>
+#include <limits>
+
+namespace cybele {
+namespace {
+
+constexpr std::string_view kLetters = "KMGTP";
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// Index of the unit in kLetters, or npos. `text` is "GiB" or "G".
+std::size_t unit_of(std::string_view text) {
+    if (text.size() != 1 && !(text.size() == 3 && text.substr(1) == "iB")) {
+        return std::string_view::npos;
+    }
+    return kLetters.find(text.front());
+}
+
+std::size_t digits_of(std::string_view text) {
+    std::size_t count = 0;
+    while (count < text.size() && is_digit(text[count])) {
+        ++count;
+    }
+    return count;
+}
+
+std::string_view without_blanks(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') {
+        text.remove_prefix(1);
+    }
+    return text;
+}
+
+} // namespace
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+    const std::size_t digits = digits_of(text);
+    if (digits == 0 || digits > 18) {
+        return std::nullopt;
+    }
+    const std::size_t unit = unit_of(without_blanks(text.substr(digits)));
+    if (unit == std::string_view::npos) {
+        return std::nullopt;
+    }
+    std::uint64_t value = 0;
+    for (const char c : text.substr(0, digits)) {
+        value = value * 10 + static_cast<std::uint64_t>(c - '0');
+    }
+    const std::uint64_t factor = std::uint64_t{1} << (10 * (unit + 1));
+    if (value > std::numeric_limits<std::int64_t>::max() / factor) {
+        return std::nullopt;
+    }
+    return value * factor;
+}
+
+std::string format_size(std::uint64_t bytes) {
+    for (std::size_t unit = kLetters.size(); unit > 0; --unit) {
+        const std::uint64_t factor = std::uint64_t{1} << (10 * unit);
+        if (bytes >= factor && bytes % factor == 0) {
+            return std::to_string(bytes / factor) + " " + kLetters[unit - 1] + "iB";
+        }
+    }
+    return std::to_string(bytes) + " B";
+}
+
+std::string suggest_size(std::string_view text) {
+    const std::size_t digits = digits_of(text);
+    if (digits == 0 || digits > 9) {
+        return "4 GiB";
+    }
+    const std::string number(text.substr(0, digits));
+    std::string_view rest = text.substr(digits);
+    std::string_view fraction;
+    if (!rest.empty() && rest.front() == '.') {
+        fraction = rest.substr(1, digits_of(rest.substr(1)));
+        rest.remove_prefix(1 + fraction.size());
+    }
+    rest = without_blanks(rest);
+    constexpr std::string_view kLower = "kmgtp";
+    std::size_t unit = 2; // a bare number most often means GiB
+    if (!rest.empty()) {
+        const auto upper = kLetters.find(rest.front());
+        const auto lower = kLower.find(rest.front());
+        if (upper != std::string_view::npos || lower != std::string_view::npos) {
+            unit = upper != std::string_view::npos ? upper : lower;
+        }
+    }
+    if (fraction.empty() || fraction.size() > 3 || unit == 0) {
+        return number + " " + kLetters[unit] + "iB";
+    }
+    std::uint64_t thousandths = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        thousandths = thousandths * 10 +
+                      (i < fraction.size() ? static_cast<std::uint64_t>(fraction[i] - '0') : 0);
+    }
+    const std::uint64_t smaller = std::stoull(number) * 1024 + (thousandths * 1024 + 999) / 1000;
+    return std::to_string(smaller) + " " + kLetters[unit - 1] + "iB";
+}
+
+} // namespace cybele
