@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The house's lines (ARCHITECTURE.md). A room includes rooms of lower lines only; the one
+/// exception stands below.
+const std::map<std::string, int> kLines = {
+    {"support", 0},
+    {"definitions", 1},
+    {"images", 1},
+    {"templates", 1},
+    {"compatibility", 1},
+    {"namespaces", 1},
+    {"schedulers", 2},
+    {"launchers", 2},
+    {"recipes", 2},
+    {"registry", 2},
+    {"kubernetes", 3},
+    {"builder", 3},
+    {"runtime", 3},
+    {"project", 4},
+    {"jobs", 5},
+    {"host", 5},
+    {"cli", 6},
+};
+const std::set<std::pair<std::string, std::string>> kExceptions = {{"schedulers", "launchers"}};
+
+/// Headers that one room alone may include.
+const std::vector<std::pair<std::string, std::string>> kKept = {
+    {"<CLI/", "cli"},
+    {"<yaml-cpp/", "support"},
+    {"<kainjow/", "templates"},
+};
+
+std::vector<fs::path> sources(const std::string& room) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(CYBELE_SOURCE_DIR) / room)) {
+        const std::string extension = entry.path().extension();
+        if (extension == ".cpp" || extension == ".hpp") {
+            found.push_back(entry.path());
+        }
+    }
+    return found;
+}
+
+std::vector<std::string> lines_of(const fs::path& path) {
+    std::vector<std::string> lines;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+} // namespace
+
+TEST_CASE("includes point down") {
+    for (const auto& [room, line] : kLines) {
+        for (const fs::path& path : sources(room)) {
+            for (const std::string& text : lines_of(path)) {
+                if (text.rfind("#include \"", 0) != 0) {
+                    continue;
+                }
+                const std::string name = text.substr(10, text.find('"', 10) - 10);
+                const std::string other = name.substr(0, name.find('/'));
+                CAPTURE(path.string());
+                CAPTURE(text);
+                REQUIRE(kLines.count(other) == 1);
+                const bool is_allowed = other == room || kLines.at(other) < line ||
+                                        kExceptions.count({room, other}) == 1;
+                CHECK(is_allowed);
+            }
+        }
+    }
+}
+
+TEST_CASE("libraries stay behind the room that wraps them") {
+    for (const auto& [room, line] : kLines) {
+        for (const fs::path& path : sources(room)) {
+            for (const std::string& text : lines_of(path)) {
+                for (const auto& [header, owner] : kKept) {
+                    CAPTURE(path.string());
+                    CAPTURE(text);
+                    CHECK_FALSE((text.rfind("#include " + header, 0) == 0 && room != owner));
+                }
+                CHECK_MESSAGE(text.rfind("#include <mpi.h>", 0) != 0, path.string());
+                CHECK_MESSAGE(text.rfind("#include <regex>", 0) != 0, path.string());
+            }
+        }
+    }
+}
+
+TEST_CASE("time, environment and output come in through parameters") {
+    const std::vector<std::string> banned = {"std::cout", "std::cerr", " system(", "popen("};
+    for (const auto& [room, line] : kLines) {
+        if (room == "cli" || room == "support") {
+            continue;
+        }
+        for (const fs::path& path : sources(room)) {
+            for (const std::string& text : lines_of(path)) {
+                const std::string code = text.substr(0, text.find("//"));
+                for (const std::string& word : banned) {
+                    CAPTURE(path.string());
+                    CAPTURE(text);
+                    CHECK(code.find(word) == std::string::npos);
+                }
+                CHECK_MESSAGE(code.find("getenv(") == std::string::npos, path.string());
+            }
+        }
+    }
+}
+
+TEST_CASE("files are short and carry their licence") {
+    for (const auto& [room, line] : kLines) {
+        for (const fs::path& path : sources(room)) {
+            const std::vector<std::string> lines = lines_of(path);
+            CAPTURE(path.string());
+            CHECK(lines.size() <= 500);
+            REQUIRE_FALSE(lines.empty());
+            CHECK(lines.front() == "// SPDX-License-Identifier: Apache-2.0");
+        }
+    }
+}

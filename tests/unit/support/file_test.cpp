@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/digest.hpp"
+#include "support/file.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+using namespace cybele;
+namespace fs = std::filesystem;
+
+TEST_CASE("a file appears whole or not at all") {
+    const auto directory = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(directory.has_value());
+    const fs::path path = directory->path() / "a";
+    REQUIRE(write_file(path, "one").has_value());
+    {
+        auto pending = PendingFile::create(path);
+        REQUIRE(pending.has_value());
+        REQUIRE(write_all(pending->fd(), "two", path).has_value());
+        CHECK(read_file(path).value() == "one");
+    }
+    CHECK(read_file(path).value() == "one");
+    CHECK(std::distance(fs::directory_iterator(directory->path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("a temporary directory goes with all that is in it, and nothing else") {
+    const auto outside = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(outside.has_value());
+    REQUIRE(write_file(outside->path() / "kept", "x").has_value());
+    fs::path gone;
+    {
+        const auto directory = TempDirectory::make("/tmp", "cybele-test");
+        REQUIRE(directory.has_value());
+        gone = directory->path();
+        fs::create_directories(gone / "a/b");
+        fs::create_symlink(outside->path(), gone / "a/link");
+        REQUIRE(write_file(gone / "a/b/file", "x").has_value());
+        REQUIRE(::chmod((gone / "a").c_str(), 0500) == 0);
+    }
+    CHECK_FALSE(fs::exists(gone));
+    CHECK(fs::exists(outside->path() / "kept"));
+}
+
+TEST_CASE("a missing file is the user's input, with its name") {
+    const auto text = read_file("/nonexistent/recipe.yaml");
+    REQUIRE_FALSE(text.has_value());
+    CHECK(text.error().code() == ErrorCode::kInput);
+    CHECK(text.error().message() == "no such file: /nonexistent/recipe.yaml");
+}
+
+TEST_CASE("digests and base64 agree with known values") {
+    CHECK(hex(sha256("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    CHECK(base64("a") == "YQ==");
+    CHECK(base64("abcd?>") == "YWJjZD8+");
+    CHECK(base64_decode("YWJjZD8-").value() == "abcd?>");
+    CHECK(base64_decode("YQ").value() == "a");
+    CHECK_FALSE(base64_decode("Y").has_value());
+    CHECK_FALSE(base64_decode("YQ!!").has_value());
+}

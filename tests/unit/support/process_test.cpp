@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/process.hpp"
+
+#include <chrono>
+#include <csignal>
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+
+namespace {
+Command shell(std::string script) {
+    Command command;
+    command.argv = {"sh", "-c", std::move(script)};
+    return command;
+}
+} // namespace
+
+TEST_CASE("output, errors, code and signal of a process") {
+    auto outcome = run_process(shell("echo out; echo err >&2; exit 3"));
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->output == "out\n");
+    CHECK(outcome->errors == "err\n");
+    CHECK(outcome->shell_code() == 3);
+    outcome = run_process(shell("kill -9 $$"));
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->signal == SIGKILL);
+    CHECK(outcome->shell_code() == 137);
+}
+
+TEST_CASE("input that is larger than a pipe passes through") {
+    Command command;
+    command.argv = {"cat"};
+    command.input = std::string(3'000'000, 'x');
+    const auto outcome = run_process(command);
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->output == *command.input);
+}
+
+TEST_CASE("a program that is missing is told by name") {
+    Command command;
+    command.argv = {"no-such-program-here"};
+    const auto outcome = run_process(command);
+    REQUIRE_FALSE(outcome.has_value());
+    CHECK(outcome.error().code() == ErrorCode::kEnvironment);
+    CHECK(outcome.error().message().find("no-such-program-here") != std::string::npos);
+}
+
+TEST_CASE("the environment is exactly the one that was given") {
+    Command command;
+    command.argv = {"env"};
+    command.environment = EnvironmentMap{{"PATH", "/usr/bin:/bin"}, {"A", "b c"}};
+    const auto outcome = run_process(command);
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->output == "A=b c\nPATH=/usr/bin:/bin\n");
+}
+
+TEST_CASE("a time limit ends a process that ignores TERM") {
+    Command command = shell("trap '' TERM; while :; do sleep 0.1; done");
+    command.limit = std::chrono::milliseconds(200);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto outcome = run_process(command);
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->timed_out);
+    CHECK(outcome->signal == SIGKILL);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}
+
+TEST_CASE("a grandchild that keeps the pipe does not keep the caller") {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto outcome = run_process(shell("sleep 30 & echo started"));
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->output == "started\n");
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}

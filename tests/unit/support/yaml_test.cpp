@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/message.hpp"
+#include "support/yaml.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+
+TEST_CASE("scalars keep their text and their place") {
+    const auto document =
+        yaml::parse("kind: Job\nversion: 1.10\nflag: yes\nquoted: \"4\"\n", "a.yaml");
+    REQUIRE(document.has_value());
+    const yaml::Node* version = document->root.find("version");
+    REQUIRE(version != nullptr);
+    CHECK(version->scalar == "1.10");
+    CHECK(version->mark.line == 2);
+    CHECK(version->mark.column == 10);
+    CHECK(version->is_plain);
+    CHECK_FALSE(document->root.find("quoted")->is_plain);
+}
+
+TEST_CASE("what readers understand differently is refused, all at once, with places") {
+    struct Row {
+        const char* text;
+        const char* message;
+        std::size_t line;
+        std::size_t column;
+    };
+    const Row rows[] = {
+        {"a: 1\na: 2\n", "duplicate key 'a'", 2, 1},
+        {"a: &x 1\nb: *x\n", "anchors and aliases are not read", 1, 4},
+        {"a: !!int 1\n", "tags are not read", 1, 4},
+        {"a: 1\n---\nb: 2\n", "a second document in one file", 3, 1},
+        {"{a: 1}: 2\n", "a key must be a word", 1, 1},
+        {"a: [1, 2\n", "not yaml", 2, 1},
+        {"a: b: c\n", "not yaml", 1, 5},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.text);
+        const auto document = yaml::parse(row.text, "a.yaml");
+        REQUIRE_FALSE(document.has_value());
+        const Fault& fault = document.error().faults().front();
+        CHECK(fault.message.find(row.message) == 0);
+        REQUIRE(fault.where.has_value());
+        CHECK(fault.where->line == row.line);
+        CHECK(fault.where->column == row.column);
+        CHECK(fault.code == ErrorCode::kInput);
+    }
+    const auto both = yaml::parse("a: 1\na: 2\nb: &x 3\n", "a.yaml");
+    REQUIRE_FALSE(both.has_value());
+    CHECK(both.error().faults().size() == 2);
+}
+
+TEST_CASE("bytes that are no text are refused") {
+    CHECK_FALSE(yaml::parse("a: \xff\n", "a.yaml").has_value());
+    CHECK_FALSE(yaml::parse(std::string("a: \0b\n", 6), "a.yaml").has_value());
+    CHECK_FALSE(yaml::parse("", "a.yaml").has_value());
+}
+
+TEST_CASE("deep nesting ends in an error, not in a full stack") {
+    std::string text;
+    for (int i = 0; i < 5000; ++i) {
+        text += "[";
+    }
+    const auto document = yaml::parse(text, "a.yaml");
+    REQUIRE_FALSE(document.has_value());
+    CHECK(document.error().message().find("not yaml") == 0);
+}
+
+TEST_CASE("a fault is shown with its line and a caret") {
+    const auto document = yaml::parse("kind: Job\n\ttsks: &x 4\n", "job.yaml");
+    REQUIRE_FALSE(document.has_value());
+    Fault fault;
+    fault.message = "unknown field 'tsks'";
+    fault.where = Place{"job.yaml", 4, 3, "  tsks: 4"};
+    fault.because = "a Job has no such field";
+    fault.help = "did you mean 'tasks'?";
+    CHECK(format_text(fault) == "error: unknown field 'tsks'\n"
+                                " --> job.yaml:4:3\n"
+                                "  |   tsks: 4\n"
+                                "  |   ^\n"
+                                "because: a Job has no such field\n"
+                                "help: did you mean 'tasks'?\n");
+}
