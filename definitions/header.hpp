@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "definitions/scan.hpp"
+#include "support/error.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cybele::definitions {
+
+using Header = std::vector<std::pair<std::string, std::string>>;
+
+/// Where a piece of a stage lies in the user's file.
+struct Origin {
+    std::string_view file;
+    const StageText* stage = nullptr;
+
+    [[nodiscard]] Fault fault(std::size_t index, std::string_view line) const {
+        return fault_at(file, stage->line(index), line);
+    }
+};
+
+/// Reads `key: value` lines. `#` cuts a value anywhere; a value that ends in `\` goes on in the
+/// next line without its blanks; on the last line it drops the key, as in the reference. Where the
+/// reference panics (a comment or blank line after a continuation), a fault.
+[[nodiscard]] Header parse_header(const Token& token, const Origin& origin, Faults& faults);
+
+} // namespace cybele::definitions
