@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# Loaded by every .bats file: where things are, what bats needs, what several suites share.
+# shellcheck source=tests/parts/part.bash
+. "$(dirname "${BASH_SOURCE[0]}")/part.bash"
+
+bats_load_library() {
+    # shellcheck disable=SC1090
+    . "/usr/lib/bats/$1/load.bash"
+}
+bats_load_library bats-support
+bats_load_library bats-assert
+bats_load_library bats-file
+
+repo=$(cd "$parts_dir/../.." && pwd)
+CYBELECTL=${CYBELECTL:-$repo/build/dev/cli/cybelectl}
+catalogue=$repo/recipes/catalogue
+export repo CYBELECTL catalogue
+export CI=true NO_COLOR=1
+# Settings of who runs the tests do not reach them.
+unset CYBELE_BUILDER CYBELE_CA_FILE CYBELE_MIRROR CYBELE_SCHEDULER CYBELE_SIGN_KEY CYBELE_SITE CYBELE_VERIFY_KEY
+export CYBELE_CONFIG_DIR=/nonexistent
+
+# enter_place: a private folder for the test, seen from other mount namespaces too (so not below /tmp).
+enter_place() {
+    place=$(mktemp -d /var/tmp/cybelectl-test.XXXXXX)
+    chmod 755 "$place"
+    cd "$place" || return
+}
+
+leave_place() {
+    cd / && rm -rf --one-file-system "$place" 2>/dev/null || sudo rm -rf --one-file-system "$place"
+}
+
+# fixture: prints a folder with demo.pem, demo.pub and hello-mpi.sif, signed with it. Made once for a
+# program and a recipe; those of other programs are removed.
+fixture() {
+    local folder
+    folder=$(cache_dir)/fixture-$(id -u)-$(key_of "$(cat "$CYBELECTL" "$catalogue"/hello-mpi.yaml | sha256sum)" \
+        "$(find "$catalogue/hello-mpi" -type f -exec sha256sum {} + | sort)")
+    if [[ ! -d $folder ]]; then
+        rm -rf "$(cache_dir)/fixture-$(id -u)-"*
+        mkdir "$folder.new"
+        "$CYBELECTL" key new "$folder.new/demo.pem" >&2 &&
+            "$CYBELECTL" build "$catalogue/hello-mpi.yaml" -o "$folder.new/hello-mpi.sif" --sign-key "$folder.new/demo.pem" >&2 &&
+            mv "$folder.new" "$folder" || return
+    fi
+    printf '%s\n' "$folder"
+}
+
+# copy_fixture: hello-mpi.sif, demo.pem and demo.pub in the working directory, and the job that runs them.
+copy_fixture() {
+    local folder
+    folder=$(fixture) && cp "$folder"/* "$catalogue/hello-mpi/job.yaml" .
+}
+
+# as_user COMMAND…: as an ordinary user with subordinate ids on this machine, whose changes outside the
+# working directory are gone afterwards. The working directory is the user's.
+as_user() {
+    "$parts_dir/enter" -m user -w -b "$PWD" / "$@"
+}
+
+# What this process tree could leave behind: mounts, loop devices, files in the places for temporary ones.
+leftovers() {
+    awk '{ print "mount " $5 }' /proc/self/mountinfo
+    losetup -n -O NAME,BACK-FILE 2>/dev/null | sed 's/^/loop /'
+    find "${CYBELE_TMPDIR:-/var/tmp}" /tmp -maxdepth 1 -name '*cybele*' ! -name 'cybelectl-test.*' -printf 'file %p\n'
+}
