@@ -14,8 +14,7 @@ struct Unit {
     std::int64_t seconds;
 };
 // Longest first; two names of one unit stand together, the one that is printed first.
-constexpr std::array<Unit, 5> kUnits{
-    {{"d", 86400}, {"h", 3600}, {"min", 60}, {"m", 60}, {"s", 1}}};
+constexpr std::array<Unit, 5> kUnits{{{"d", 86400}, {"h", 3600}, {"min", 60}, {"m", 60}, {"s", 1}}};
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -137,8 +136,8 @@ std::string format_duration(std::chrono::seconds duration) {
     for (const auto& unit : kUnits) {
         const std::int64_t count = rest / unit.seconds;
         if (count > 0) {
-            text += (text.empty() ? "" : " ") + std::to_string(count) + " " +
-                    std::string(unit.name);
+            text +=
+                (text.empty() ? "" : " ") + std::to_string(count) + " " + std::string(unit.name);
             rest -= count * unit.seconds;
         }
     }

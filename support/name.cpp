@@ -47,9 +47,8 @@ bool is_name(std::string_view text) {
         text.back() == '-') {
         return false;
     }
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return is_lower(c) || is_digit(c) || c == '-';
-    });
+    return std::all_of(
+        text.begin(), text.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
 }
 
 std::string suggest_name(std::string_view text) {

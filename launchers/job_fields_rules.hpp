@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/document.hpp"
+
+namespace cybele::launchers {
+
+// Forms of texts in Jobs and Sites; each gives the reason and the remedy.
+[[nodiscard]] document::Complaint check_array(std::string_view text);
+[[nodiscard]] document::Complaint check_bind(std::string_view text);
+[[nodiscard]] document::Complaint check_environment_value(std::string_view text);
+[[nodiscard]] document::Complaint check_variable(std::string_view text);
+[[nodiscard]] document::Complaint check_url(std::string_view text);
+[[nodiscard]] document::Complaint check_network(std::string_view text);
+[[nodiscard]] document::Complaint check_distribution(std::string_view text);
+
+inline constexpr document::Rule kArrayRule{
+    "an array of indexes",
+    "^[0-9]+(-[0-9]+(:[0-9]+)?)?(,[0-9]+(-[0-9]+(:[0-9]+)?)?)*(%[0-9]+)?$",
+    check_array};
+inline constexpr document::Rule kBindRule{
+    "a bind SRC[:DST[:ro]]", "^[^:,]+(:/[^:,]*(:ro)?)?$", check_bind};
+inline constexpr document::Rule kEnvironmentRule{"a text", "", check_environment_value};
+inline constexpr document::Rule kVariableRule{
+    "a variable's name", "^[A-Za-z_][A-Za-z0-9_]*$", check_variable};
+inline constexpr document::Rule kUrlRule{"an address", "^(https?|file)://[^ \"'\\\\]+$", check_url};
+inline constexpr document::Rule kNetworkRule{
+    "a network as 10.0.0.0/24", "^[0-9a-fA-F.:]+/[0-9]{1,3}$", check_network};
+inline constexpr document::Rule kDistributionRule{
+    "a distribution as debian:12", "^[a-z][a-z-]*:[a-z0-9.]+$", check_distribution};
+
+} // namespace cybele::launchers
