@@ -28,7 +28,8 @@ enter_place() {
 }
 
 leave_place() {
-    cd / && rm -rf --one-file-system "$place" 2>/dev/null || sudo rm -rf --one-file-system "$place"
+    cd /
+    rm -rf --one-file-system "$place" 2>/dev/null || sudo rm -rf --one-file-system "$place"
 }
 
 # fixture: prints a folder with demo.pem, demo.pub and hello-mpi.sif, signed with it. Made once for a
@@ -56,12 +57,43 @@ copy_fixture() {
 # as_user COMMAND…: as an ordinary user with subordinate ids on this machine, whose changes outside the
 # working directory are gone afterwards. The working directory is the user's.
 as_user() {
+    [[ $(id -u) != 0 ]] || chown -R 1234 .
     "$parts_dir/enter" -m user -w -b "$PWD" / "$@"
 }
 
-# What this process tree could leave behind: mounts, loop devices, files in the places for temporary ones.
-leftovers() {
-    awk '{ print "mount " $5 }' /proc/self/mountinfo
-    losetup -n -O NAME,BACK-FILE 2>/dev/null | sed 's/^/loop /'
-    find "${CYBELE_TMPDIR:-/var/tmp}" /tmp -maxdepth 1 -name '*cybele*' ! -name 'cybelectl-test.*' -printf 'file %p\n'
+# work_place: a private working folder, and a folder for temporary files that nothing else uses.
+work_place() {
+    enter_place
+    mkdir "$place/scratch"
+    export CYBELE_TMPDIR=$place/scratch
+}
+
+# nothing_left NAME…: the working folder holds these names and no more; no temporary file, no process, no
+# mount and no loop device of the test is left.
+nothing_left() {
+    assert_equal "$(find "$place" -mindepth 1 -maxdepth 1 ! -name scratch -printf '%f\n' | sort)" \
+        "$(printf '%s\n' "$@" | sort)"
+    assert_equal "$(find "$CYBELE_TMPDIR" -mindepth 1)" ""
+    assert_equal "$(grep -ls "$place" /proc/[0-9]*/mountinfo)" ""
+    assert_equal "$(losetup -n -O BACK-FILE 2>/dev/null | grep -F "$place")" ""
+    assert_equal "$(grep -las "CYBELE_TMPDIR=$place" /proc/[0-9]*/environ | grep -vE "^/proc/($$|self|$BASHPID)/" |
+        xargs -r dirname | while read -r p; do tr '\0' ' ' <"$p/cmdline" | grep cybelectl; done)" ""
+}
+
+# refuses CODE COMMAND…: runs the command; its exit code must be CODE, and its message whole.
+refuses() {
+    local code=$1
+    shift
+    run "$@"
+    # shellcheck disable=SC2154
+    assert_equal "$status" "$code"
+    assert_line --partial 'error: '
+    assert_line --partial 'help: '
+}
+
+# write_job NAME LINE…: a Job document NAME.yaml for hello-mpi.sif, with more lines.
+write_job() {
+    local name=$1
+    shift
+    printf '%s\n' 'kind: Job' "name: $name" 'image: hello-mpi.sif' "$@" >"$name.yaml"
 }

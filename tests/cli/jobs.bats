@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# One Job, rendered for each scheduler: scripts that shells accept, the same bytes everywhere.
+load ../parts/suite.bash
+
+setup() {
+    work_place
+    write_job demo 'command: [hello-mpi]' 'launch: mpi' \
+        'resources: {nodes: 2, tasks-per-node: 2, cpus-per-task: 2, memory-per-node: 1 GiB, time: 90 s}' 'queue: batch'
+}
+teardown() { leave_place; }
+
+schedulers='slurm torque pbspro local'
+
+@test "each script passes its shell's parser and shellcheck" {
+    for scheduler in $schedulers; do
+        "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" -o "$scheduler.sh"
+        case $(head -n 1 "$scheduler.sh") in
+            *bash*) bash -n "$scheduler.sh" ;;
+            *) dash -n "$scheduler.sh" ;;
+        esac
+        shellcheck "$scheduler.sh"
+    done
+}
+
+@test "rendering twice, elsewhere and in another environment gives the same bytes" {
+    for scheduler in $schedulers; do
+        "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" >a
+        env -i TZ=Asia/Tokyo LC_ALL=C HOME=/ "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" >b
+        cmp a b
+    done
+}
+
+@test "a script has the directives of one dialect only" {
+    run "$CYBELECTL" job render demo.yaml --scheduler slurm
+    assert_line --regexp '^#SBATCH .*2'
+    refute_output --partial '#PBS'
+    run "$CYBELECTL" job render demo.yaml --scheduler torque
+    assert_line --regexp '^#PBS .*nodes=2:ppn=4'
+    refute_output --partial '#SBATCH'
+    run "$CYBELECTL" job render demo.yaml --scheduler pbspro
+    assert_line --regexp '^#PBS .*select=2:.*mpiprocs=2'
+}
+
+@test "values with quotes, dollars and newlines reach the program unchanged" {
+    printf '%s\n' 'kind: Job' 'name: words' "command: [printf, '<%s>', 'a b', \"it's\", '\$HOME', '\`id\`', \"x\\ny\"]" >words.yaml
+    run --separate-stderr "$CYBELECTL" submit words.yaml --scheduler local --wait
+    assert_equal "$status" 0
+    assert_equal "$(cat words-*.out)" "$(printf '<%s>' 'a b' "it's" '$HOME' '`id`' $'x\ny')"
+}
+
+@test "a field that comes later is refused, never ignored" {
+    printf 'stage-in: [{from: a, to: b}]\n' >>demo.yaml
+    run "$CYBELECTL" job render demo.yaml --scheduler slurm
+    [[ $status == 0 ]] || assert_output --partial 'not yet'
+    [[ $status != 0 ]] || assert_output --partial 'b'
+}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# What every verb owes its user: help with examples, clean streams, forms that programs read.
+load ../parts/suite.bash
+
+setup() { work_place; }
+teardown() { leave_place; }
+
+verbs='init build sign verify inspect exec run shell submit doctor config completion recipe def key job kube'
+
+@test "each verb has help with an example, on standard output" {
+    for verb in $verbs; do
+        run --separate-stderr "$CYBELECTL" "$verb" --help
+        assert_success
+        assert_output --partial "cybelectl $verb"
+        assert_equal "$stderr" ""
+    done
+}
+
+@test "the version is one line" {
+    run "$CYBELECTL" --version
+    assert_success
+    assert_equal "${#lines[@]}" 1
+}
+
+@test "completions name the verbs, and their shells can read them" {
+    "$CYBELECTL" completion bash >c.bash
+    bash -n c.bash
+    for shell in bash zsh fish; do
+        run "$CYBELECTL" completion "$shell"
+        assert_success
+        for verb in submit verify; do
+            assert_output --partial "$verb"
+        done
+    done
+}
+
+@test "bash completes a verb" {
+    # shellcheck disable=SC2016
+    run bash -c '. <("$1" completion bash); COMP_WORDS=(cybelectl ver); COMP_CWORD=1; COMP_LINE="cybelectl ver"; COMP_POINT=13
+        f=$(complete -p cybelectl | sed "s/.*-F \([^ ]*\).*/\1/"); $f cybelectl ver cybelectl; printf "%s\n" "${COMPREPLY[@]}"' sh "$CYBELECTL"
+    assert_success
+    assert_line --regexp '^verify ?$'
+}
+
+@test "config show gives each value with its origin" {
+    CYBELE_SCHEDULER=torque run "$CYBELECTL" config show
+    assert_success
+    assert_output --regexp 'scheduler.*torque.*CYBELE_SCHEDULER'
+}
+
+@test "doctor says what the machine can do, as text and as json" {
+    run "$CYBELECTL" doctor
+    assert_output --partial 'mmdebstrap'
+    run --separate-stderr "$CYBELECTL" doctor --format json
+    jq -e 'type == "object"' <<<"$output"
+}
+
+@test "doctor names what is missing and how to mend it" {
+    mkdir tools
+    ln -s -t tools /usr/sbin/* /usr/bin/* 2>/dev/null || true
+    rm -f tools/mmdebstrap
+    PATH=$place/tools run "$CYBELECTL" doctor
+    assert_output --regexp 'apt(-get)? install [a-z ]*mmdebstrap'
+}
+
+@test "faults are objects with --format json" {
+    printf 'kind: Job\nname: demo\nresources: {time: 30}\n' >j.yaml
+    run --separate-stderr "$CYBELECTL" job check j.yaml --format json
+    assert_failure 3
+    jq -e '[.. | objects | select(has("message"))] | length >= 1' <<<"$output$stderr"
+}
+
+@test "no colour where the output is no terminal" {
+    unset NO_COLOR
+    run "$CYBELECTL" build none.yaml
+    refute_output --partial $'\e['
+}

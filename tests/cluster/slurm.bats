@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# Rendered scripts run by a real Slurm on two nodes: ranks in containers see each other across nodes.
+load ../parts/suite.bash
+
+setup_file() {
+    enter_place
+    export place
+    copy_fixture
+    "$parts_dir/slurm" start "$place" >&2
+}
+setup() { cd "$place" || return; }
+teardown_file() {
+    "$parts_dir/slurm" stop "$place"
+    leave_place
+}
+
+slurm() { "$parts_dir/slurm" exec "$place" "$@"; }
+
+mpi_job() {
+    local name=$1 launch=$2
+    [[ $(id -u) != 0 ]] || launch+=', allow-root: true'
+    write_job "$name" 'command: [hello-mpi]' "launch: {kind: mpi$launch}" \
+        'resources: {nodes: 2, tasks-per-node: 2, memory-per-node: 500 MiB, time: 3 min}' 'queue: batch'
+}
+
+across_two_nodes() {
+    assert_equal "$(grep -cE '^rank [0-3] of 4 on n[12]\b' "$1")" 4
+    assert_equal "$(sed -nE 's/^rank .* on (n[12])\b.*/\1/p' "$1" | sort -u | tr '\n' ' ')" 'n1 n2 '
+    assert_equal "$(sed -nE 's/.*, sum ([0-9]+).*/\1/p' "$1" | sort -u | wc -l)" 1
+}
+
+@test "sbatch reads our directives as we meant them" {
+    mpi_job meant ''
+    "$CYBELECTL" job render meant.yaml --scheduler slurm -o meant.sh
+    run slurm sbatch --ignore-pbs --test-only -vv meant.sh
+    assert_success
+    assert_output --regexp 'nodes +: 2'
+    assert_output --regexp 'ntasks-per-node +: 2'
+    assert_output --regexp 'time +: 00:03:00'
+    assert_output --regexp 'using 4 processors on nodes n\[1-2\]'
+}
+
+@test "mpirun: four ranks on two nodes see each other" {
+    mpi_job by-mpirun ', launcher: mpirun'
+    "$CYBELECTL" job render by-mpirun.yaml --scheduler slurm -o by-mpirun.sh
+    run slurm sbatch --ignore-pbs --wait by-mpirun.sh
+    cat by-mpirun-*.err
+    assert_equal "$status" 0
+    across_two_nodes by-mpirun-*.out
+}
+
+@test "srun with PMIx: four ranks on two nodes see each other" {
+    mpi_job by-srun ', launcher: srun, pmi: pmix'
+    "$CYBELECTL" job render by-srun.yaml --scheduler slurm -o by-srun.sh
+    run slurm sbatch --ignore-pbs --wait by-srun.sh
+    cat by-srun-*.err
+    assert_equal "$status" 0
+    across_two_nodes by-srun-*.out
+}
+
+@test "the guard stops a job whose ranks cannot find each other" {
+    mpi_job blind ', launcher: mpirun'
+    "$CYBELECTL" job render blind.yaml --scheduler slurm -o blind.sh
+    mkdir -p bin
+    cat >bin/mpirun <<EOF
+#!/bin/bash
+words=()
+for word in "\$@"; do
+    [[ \${word##*/} == cybelectl && -z \$done ]] && words+=(env -i "PATH=\$PATH" "HOME=\$HOME") && done=1
+    words+=("\$word")
+done
+exec $(command -v mpirun) "\${words[@]}"
+EOF
+    chmod +x bin/mpirun
+    PATH=$place/bin:$PATH run slurm sbatch --ignore-pbs --wait blind.sh
+    assert_failure
+    cat blind-*.out blind-*.err >blind.txt
+    assert_file_contains blind.txt 'singleton'
+}
+
+@test "sbatch --wait gives the program's exit code" {
+    write_job three 'command: [sh, -c, exit 3]' 'resources: {time: 1 min}' 'queue: batch'
+    "$CYBELECTL" job render three.yaml --scheduler slurm -o three.sh
+    run slurm sbatch --ignore-pbs --wait three.sh
+    assert_equal "$status" 3
+}
+
+@test "submit --wait talks to sbatch and passes the code on" {
+    write_job five 'command: [sh, -c, exit 5]' 'resources: {time: 1 min}' 'queue: batch'
+    run slurm "$CYBELECTL" submit five.yaml --scheduler slurm --wait
+    if [[ $output == *'not yet'* ]]; then assert_equal "$status" 255; else assert_equal "$status" 5; fi
+}
+
+@test "qsub takes the TORQUE script and runs it" {
+    write_job by-qsub 'command: [sh, -c, echo ran-here]' 'resources: {time: 1 min}' 'queue: batch' 'output: {stdout: q.out, stderr: q.err}'
+    "$CYBELECTL" job render by-qsub.yaml --scheduler slurm-torque -o by-qsub.sh ||
+        "$CYBELECTL" job render by-qsub.yaml --scheduler torque -o by-qsub.sh
+    run "$parts_dir/qsub" submit "$place" by-qsub.sh
+    assert_success
+    assert_output --regexp '^[0-9]+$'
+    wait_for 30 grep -q ran-here q.out
+}

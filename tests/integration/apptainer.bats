@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+# The real Apptainer runs, lists and verifies our image; we verify and run what it signs and builds.
+load ../parts/suite.bash
+
+apptainer() {
+    "$parts_dir/apptainer" run apptainer "$@"
+}
+
+setup_file() {
+    enter_place
+    export place
+    copy_fixture
+    "$parts_dir/apptainer" make >&2
+}
+setup() {
+    cd "$place" || return
+    export CYBELE_TMPDIR=$place
+}
+teardown_file() { leave_place; }
+
+@test "it runs a command in our image without a warning, and gives its exit code" {
+    run apptainer exec hello-mpi.sif sh -c 'echo inside; exit 7'
+    assert_equal "$status" 7
+    assert_line inside
+    refute_output --partial WARNING
+    refute_output --partial ERROR
+}
+
+@test "as an ordinary user too" {
+    run "$parts_dir/apptainer" run -u apptainer exec hello-mpi.sif id -u
+    assert_success
+    assert_line 1234
+    refute_output --partial WARNING
+}
+
+@test "the runscript, the environment and the test of our image work under it" {
+    run apptainer run hello-mpi.sif
+    assert_success
+    assert_line --regexp '^rank 0 of 1 on '
+    refute_output --partial WARNING
+    run apptainer test hello-mpi.sif
+    assert_success
+    refute_output --partial WARNING
+}
+
+@test "it shows the labels, the definition and the runscript" {
+    run apptainer inspect --json hello-mpi.sif
+    assert_success
+    jq -e '.data.attributes.labels | has("cybelectl.mpi")' <<<"$output"
+    run apptainer inspect -d hello-mpi.sif
+    assert_success
+    assert_line --regexp '^[Bb]ootstrap: '
+    run apptainer inspect -r hello-mpi.sif
+    assert_success
+    run apptainer sif list hello-mpi.sif
+    assert_success
+    assert_output --partial 'Squashfs/*System'
+}
+
+@test "it verifies our signature, with the right key only" {
+    run apptainer verify --key demo.pub hello-mpi.sif
+    assert_success
+    "$CYBELECTL" key new other.pem
+    run apptainer verify --key other.pub hello-mpi.sif
+    assert_failure
+}
+
+@test "it verifies our signatures of every algorithm" {
+    for algorithm in ed25519 ecdsa rsa; do
+        "$CYBELECTL" key new "$algorithm.pem" --algorithm "$algorithm"
+        cp hello-mpi.sif "$algorithm.sif"
+        "$CYBELECTL" sign "$algorithm.sif" --key "$algorithm.pem"
+        run apptainer verify --key "$algorithm.pub" "$algorithm.sif"
+        assert_success
+    done
+}
+
+@test "we verify its signature, and refuse the image when a byte changes" {
+    apptainer build plain.sif hello-mpi.sif
+    openssl genpkey -algorithm ed25519 -out ssl.pem
+    openssl pkey -in ssl.pem -pubout -out ssl.pub
+    apptainer sign --key ssl.pem plain.sif
+    run "$CYBELECTL" verify plain.sif --key ssl.pub
+    assert_success
+    printf 'X' | dd of=plain.sif bs=1 seek=$(($(stat -c %s plain.sif) / 2)) conv=notrunc status=none
+    run "$CYBELECTL" verify plain.sif --key ssl.pub
+    assert_equal "$status" 4
+}
+
+@test "we run an image that it built" {
+    apptainer build again.sif hello-mpi.sif
+    run "$CYBELECTL" exec again.sif sh -c 'echo inside; exit 5'
+    assert_equal "$status" 5
+    assert_line inside
+}
+
+@test "it takes the definition that we wrote" {
+    "$CYBELECTL" recipe render "$catalogue/hello-mpi.yaml" >hello.def
+    run "$CYBELECTL" def check hello.def
+    assert_success
+    printf 'Bootstrap: localimage\nFrom: hello-mpi.sif\n' >small.def
+    sed -n '/^%/,$p' hello.def | grep -vE '^ *apt-get' >/dev/null
+    run apptainer build --force small.sif small.def
+    assert_success
+}
+
+@test "build --builder apptainer hands the definition over and signs the result" {
+    local builder
+    builder=$("$parts_dir/apptainer" make)
+    printf 'Bootstrap: localimage\nFrom: hello-mpi.sif\n%%post\n    echo made >/made\n' >over.def
+    mkdir -p bin
+    printf '#!/bin/sh\nexec "%s/apptainer" run apptainer "$@"\n' "$parts_dir" >bin/apptainer
+    chmod +x bin/apptainer
+    [[ -d $builder ]]
+    PATH=$place/bin:$PATH run "$CYBELECTL" build over.def -o over.sif --builder apptainer --sign-key demo.pem
+    assert_success
+    run "$CYBELECTL" verify over.sif --key demo.pub
+    assert_success
+    run "$CYBELECTL" exec over.sif cat /made
+    assert_output made
+}
