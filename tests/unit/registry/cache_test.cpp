@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/cache.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace cybele;
+namespace fs = std::filesystem;
+
+namespace {
+
+TempDirectory temporary() {
+    auto made = TempDirectory::make(fs::temp_directory_path(), "cache-test");
+    REQUIRE(made);
+    return std::move(*made);
+}
+
+auto writer(const std::string& bytes, int* calls = nullptr) {
+    return [bytes, calls](const fs::path& path) -> Result<void> {
+        if (calls != nullptr) {
+            ++*calls;
+        }
+        std::ofstream(path) << bytes;
+        return {};
+    };
+}
+
+std::string content(const fs::path& path) {
+    const auto text = read_file(path);
+    REQUIRE(text);
+    return *text;
+}
+
+} // namespace
+
+TEST_CASE("an entry is made once, then found by its key") {
+    const auto dir = temporary();
+    const registry::Cache cache(dir.path() / "cache");
+    int calls = 0;
+    CHECK_FALSE(cache.get("bases", "k"));
+    const auto made = cache.get_or_put("bases", "k", writer("one", &calls));
+    REQUIRE(made);
+    CHECK(content(*made) == "one");
+    REQUIRE(cache.get_or_put("bases", "k", writer("two", &calls)));
+    CHECK(calls == 1);
+    CHECK_FALSE(cache.get("bases", "other"));
+    CHECK_FALSE(cache.get("steps", "k"));
+    const fs::file_status status = fs::status(cache.directory() / "bases");
+    CHECK(status.permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("a cut, damaged or unfinished entry is made again") {
+    const auto dir = temporary();
+    const registry::Cache cache(dir.path());
+    const auto path = cache.get_or_put("bases", "k", writer("content"));
+    REQUIRE(path);
+    SUBCASE("cut") {
+        fs::resize_file(*path, 3);
+    }
+    SUBCASE("damaged") {
+        std::ofstream(*path) << "cont3nt";
+    }
+    SUBCASE("without a digest") {
+        fs::remove(path->native() + ".sha256");
+    }
+    SUBCASE("a link in its place") {
+        std::ofstream(dir.path() / "x") << "content";
+        fs::remove(*path);
+        fs::create_symlink(dir.path() / "x", *path);
+    }
+    CHECK_FALSE(cache.get("bases", "k"));
+    int calls = 0;
+    const auto again = cache.get_or_put("bases", "k", writer("content", &calls));
+    REQUIRE(again);
+    CHECK(calls == 1);
+    CHECK(content(*again) == "content");
+}
+
+TEST_CASE("a maker that fails leaves nothing") {
+    const auto dir = temporary();
+    const registry::Cache cache(dir.path());
+    const auto result = cache.get_or_put("bases", "k", [](const fs::path& path) -> Result<void> {
+        std::ofstream(path) << "half";
+        return fail(ErrorCode::kEnvironment, "broken");
+    });
+    REQUIRE_FALSE(result);
+    CHECK(result.error().message() == "broken");
+    for (const auto& entry : fs::directory_iterator(dir.path() / "bases")) {
+        CHECK(entry.path().extension() == ".lock");
+    }
+}
+
+TEST_CASE("of several processes one makes the entry") {
+    const auto dir = temporary();
+    const registry::Cache cache(dir.path());
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            const auto made =
+                cache.get_or_put("bases", "k", [&](const fs::path& path) -> Result<void> {
+                    std::ofstream(dir.path() / "makers", std::ios::app) << "x";
+                    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                    std::ofstream(path) << "content";
+                    return {};
+                });
+            ::_exit(made ? 0 : 1);
+        }
+        children.push_back(pid);
+    }
+    for (const pid_t pid : children) {
+        int status = 0;
+        REQUIRE(::waitpid(pid, &status, 0) == pid);
+        CHECK(status == 0);
+    }
+    CHECK(content(dir.path() / "makers") == "x");
+    CHECK(cache.get("bases", "k"));
+}
+
+TEST_CASE("pruning removes what was not used for longest, but nothing that is locked") {
+    const auto dir = temporary();
+    const registry::Cache cache(dir.path());
+    for (const char* key : {"a", "b", "c"}) {
+        REQUIRE(cache.get_or_put("steps", key, writer(std::string(100, 'x'))));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    CHECK(cache.get("steps", "a")); // used last
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CHECK(cache.prune("steps", 1000) == 0);
+    CHECK(cache.prune("steps", 200) == 100);
+    CHECK_FALSE(cache.get("steps", "b"));
+    const auto held = cache.lock("steps", "a");
+    REQUIRE(held);
+    CHECK(cache.prune("steps", 0) == 100);
+    CHECK(cache.get("steps", "a"));
+}
