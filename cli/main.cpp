@@ -1,4 +1,184 @@
 // SPDX-License-Identifier: Apache-2.0
-int main() {
-    return 0;
+#include "cli/session.hpp"
+#include "support/message.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+namespace {
+
+using cybele::cli::Session;
+
+constexpr int kUsage = static_cast<int>(cybele::ErrorCode::kUsage);
+constexpr int kRefusedToRun = 255;
+
+void collect_verbs(const CLI::App& app, std::vector<std::string>& names) {
+    for (const CLI::App* verb : app.get_subcommands({})) {
+        names.push_back(verb->get_name());
+    }
+}
+
+/// The verb that was meant by a mistyped word, as a remedy.
+std::string suggestion(const CLI::App& app, const std::vector<std::string>& words) {
+    const CLI::App* at = &app;
+    for (const std::string& word : words) {
+        if (word.empty() || word.front() == '-') {
+            continue;
+        }
+        const auto verbs = at->get_subcommands({});
+        const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const CLI::App* verb) {
+            return verb->get_name() == word;
+        });
+        if (found == verbs.end()) {
+            std::vector<std::string> names;
+            collect_verbs(*at, names);
+            const std::vector<std::string_view> known(names.begin(), names.end());
+            const std::string meant = cybele::nearest(word, known);
+            if (!meant.empty()) {
+                return "did you mean '" + meant + "'?";
+            }
+            break;
+        }
+        at = *found;
+    }
+    const std::string name = at == &app ? "" : " " + at->get_name();
+    return "`cybelectl" + name + " --help` shows how it is called";
+}
+
+int report(const Session& session, const cybele::Error& error) {
+    session.note(error.faults());
+    return session.refuses_with_255 ? kRefusedToRun : static_cast<int>(error.code());
+}
+
+int usage_error(const Session& session,
+                const CLI::App& app,
+                const std::string& message,
+                const std::vector<std::string>& words) {
+    cybele::Fault fault;
+    fault.code = cybele::ErrorCode::kUsage;
+    fault.message = message.substr(0, message.find('\n'));
+    fault.help = suggestion(app, words);
+    session.note({fault});
+    return session.refuses_with_255 ? kRefusedToRun : kUsage;
+}
+
+/// Of `exec|run|shell [OPTIONS] IMAGE [WORDS…]`, everything behind IMAGE belongs to the program,
+/// options and words that are verbs of ours too: it is cut off before the command line is parsed.
+std::vector<std::string> cut_program_arguments(const CLI::App& app,
+                                               std::vector<std::string>& words) {
+    constexpr std::string_view kStarters[] = {"exec", "run", "shell"};
+    std::size_t at = 0;
+    while (at < words.size() && !words[at].empty() && words[at].front() == '-') {
+        ++at;
+    }
+    if (at == words.size() ||
+        std::find(std::begin(kStarters), std::end(kStarters), words[at]) == std::end(kStarters)) {
+        return {};
+    }
+    const CLI::App* verb = app.get_subcommand(words[at]);
+    for (++at; at < words.size(); ++at) {
+        const std::string& word = words[at];
+        if (word == "--") {
+            words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+            break;
+        }
+        if (word.size() < 2 || word.front() != '-') {
+            break;
+        }
+        const bool is_long = word[1] == '-';
+        const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+        const CLI::Option* option = verb->get_option_no_throw(name);
+        const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
+        if (takes_value && word.size() == name.size()) {
+            ++at;
+        }
+    }
+    std::vector<std::string> rest;
+    if (at + 1 < words.size()) {
+        const auto first = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+        rest.assign(first, words.end());
+        words.erase(first, words.end());
+    }
+    return rest;
+}
+
+void install_verbs(CLI::App& app, Session& session) {
+    constexpr cybele::cli::Install kVerbs[] = {cybele::cli::install_init,
+                                               cybele::cli::install_build,
+                                               cybele::cli::install_sign,
+                                               cybele::cli::install_inspect,
+                                               cybele::cli::install_run,
+                                               cybele::cli::install_submit,
+                                               cybele::cli::install_recipe,
+                                               cybele::cli::install_job,
+                                               cybele::cli::install_kube,
+                                               cybele::cli::install_host,
+                                               cybele::cli::install_completion};
+    for (const cybele::cli::Install install : kVerbs) {
+        install(app, session);
+    }
+}
+
+int run(int argc, char** argv, void (*sigpipe_before)(int)) {
+    Session session;
+    session.sigpipe_before = sigpipe_before;
+    session.environment = cybele::Environment::of_this_process();
+    session.is_terminal = ::isatty(STDERR_FILENO) != 0;
+    std::error_code error;
+    session.program = std::filesystem::read_symlink("/proc/self/exe", error).native();
+
+    CLI::App app("Builds, signs and launches Singularity containers on HPC clusters.", "cybelectl");
+    app.set_version_flag("--version", "cybelectl " CYBELE_VERSION);
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.add_flag("-v,--verbose", session.verbosity, "say more on standard error");
+    app.add_flag("-q,--quiet", session.is_quiet, "say nothing but errors");
+    app.add_flag("--no-color", session.no_colour, "no colours, even on a terminal");
+    install_verbs(app, session);
+
+    std::vector<std::string> words(argv + 1, argv + argc);
+    session.program_arguments = cut_program_arguments(app, words);
+    try {
+        app.parse(
+            std::vector<std::string>(words.rbegin(), words.rend())); // it takes them from the end
+    } catch (const CLI::Success& success) {
+        return app.exit(success);
+    } catch (const CLI::ParseError& wrong) {
+        if (words.empty()) {
+            Session::print(app.help());
+            return kUsage;
+        }
+        return usage_error(session, app, wrong.what(), words);
+    }
+    if (!session.action) {
+        return usage_error(session, app, "a verb is missing", words);
+    }
+    const auto code = session.action();
+    return code ? *code : report(session, code.error());
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    auto* const sigpipe_before = std::signal(SIGPIPE, SIG_IGN); // NOLINT: before any thread
+    try {
+        return run(argc, argv, sigpipe_before);
+    } catch (const std::exception& exception) {
+        std::fprintf(stderr,
+                     "error: a fault of cybelectl itself: %s\nhelp: please report it with the "
+                     "command line\n",
+                     exception.what());
+    } catch (...) {
+        std::fprintf(stderr, "error: a fault of cybelectl itself\n");
+    }
+    return 1;
 }

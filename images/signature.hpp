@@ -11,13 +11,15 @@
 
 namespace cybele::images {
 
-/// What one signature object of an image was found to be.
+/// What one signature object of an image was found to be. An object whose envelope holds signatures
+/// of several of the given keys has one state for each of these keys.
 struct SignatureState {
     std::uint32_t object = 0; ///< id of the signature object
     std::uint32_t group = 0;
     std::vector<std::uint32_t> covers; ///< ids of the signed objects
     std::string key;                   ///< SHA256:… fingerprint of the key that verified it
     std::string key_file;
+    std::string claimed_key; ///< what the (unsigned) envelope says of its first key; may be empty
     bool is_valid = false;
     std::string because; ///< why not
 };
@@ -33,6 +35,10 @@ struct Verification {
 /// Existing files are refused. Gives the public file's path.
 [[nodiscard]] Result<std::filesystem::path> new_key(const std::filesystem::path& private_file,
                                                     const std::string& algorithm);
+
+/// Whether a private key can be used for signing, without signing anything: read before a long
+/// build.
+[[nodiscard]] Result<void> check_signing_key(const std::filesystem::path& key);
 
 /// Signs every object group (DSSE, apptainer/sif pkg/integrity) with a private PEM key.
 [[nodiscard]] Result<void>

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/session.hpp"
+#include "host/doctor.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+const char* word(host::Finding::State state) {
+    switch (state) {
+    case host::Finding::State::kOk:
+        return "ok";
+    case host::Finding::State::kNote:
+        return "note";
+    case host::Finding::State::kMissing:
+        return "missing";
+    }
+    return "";
+}
+
+Result<int> doctor(Session& session) {
+    const std::vector<host::Finding> findings = host::examine_host(session.environment);
+    const bool works = host::can_do_main_job(findings);
+    if (session.is_json()) {
+        nlohmann::json list = nlohmann::json::array();
+        for (const host::Finding& finding : findings) {
+            list.push_back({{"state", word(finding.state)},
+                            {"subject", finding.subject},
+                            {"what", finding.what},
+                            {"follows", finding.follows},
+                            {"help", finding.help}});
+        }
+        const nlohmann::json document{{"format", 1}, {"works", works}, {"findings", list}};
+        Session::print(document.dump(2) + "\n");
+    } else {
+        for (const host::Finding& finding : findings) {
+            Session::print(
+                fmt::format("{:<8}{:<18}{}\n", word(finding.state), finding.subject, finding.what));
+            if (!finding.follows.empty()) {
+                Session::print(fmt::format("{:<26}so: {}\n", "", finding.follows));
+            }
+            if (!finding.help.empty()) {
+                Session::print(fmt::format("{:<26}help: {}\n", "", finding.help));
+            }
+        }
+        Session::print(works ? "the main job works here\n" : "the main job cannot work here yet\n");
+    }
+    return works ? 0 : static_cast<int>(ErrorCode::kEnvironment);
+}
+
+Result<int> show_settings(Session& session) {
+    CYBELE_TRY(const project::Settings settings, session.settings());
+    if (session.is_json()) {
+        nlohmann::json list = nlohmann::json::array();
+        for (const project::Setting& setting : settings.all()) {
+            list.push_back(
+                {{"name", setting.name}, {"value", setting.value}, {"origin", setting.origin}});
+        }
+        const nlohmann::json document{{"format", 1}, {"settings", list}};
+        Session::print(document.dump(2) + "\n");
+        return 0;
+    }
+    for (const project::Setting& setting : settings.all()) {
+        Session::print(fmt::format("{:<12}{:<28}{}\n",
+                                   setting.name,
+                                   setting.value.empty() ? "-" : setting.value,
+                                   setting.origin));
+    }
+    return 0;
+}
+
+} // namespace
+
+void install_host(CLI::App& app, Session& session) {
+    CLI::App* doctor_verb =
+        add_verb(app,
+                 "doctor",
+                 "Tell what this machine can do, and how to mend what it lacks.",
+                 {"cybelectl doctor", "cybelectl doctor --format json"});
+    add_format(*doctor_verb, session);
+    doctor_verb->callback([&session] { session.action = [&session] { return doctor(session); }; });
+    CLI::App* config = add_verb(app, "config", "Look at the settings.", {});
+    config->require_subcommand(1);
+    CLI::App* show = add_verb(*config,
+                              "show",
+                              "Show each setting with its value and where it comes from.",
+                              {"cybelectl config show"});
+    add_format(*show, session);
+    show->callback([&session] { session.action = [&session] { return show_settings(session); }; });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_input.hpp"
+#include "cli/session.hpp"
+#include "schedulers/render.hpp"
+#include "support/file.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
+    CYBELE_TRY(const jobs::JobInput input, load_job(session, options));
+    CYBELE_TRY(const schedulers::RenderedScript script,
+               schedulers::render_script(input.render_input()));
+    session.note(script.notes);
+    if (!script.notes.empty() && is_strict) {
+        return static_cast<int>(ErrorCode::kInput);
+    }
+    if (!session.is_quiet && !session.is_json()) {
+        Session::print(options.file +
+                       (script.notes.empty() ? ": nothing wrong\n" : ": notes above\n"));
+    }
+    return 0;
+}
+
+Result<int> render(Session& session, const JobOptions& options) {
+    CYBELE_TRY(const jobs::JobInput input, load_job(session, options));
+    CYBELE_TRY(const schedulers::RenderedScript script,
+               schedulers::render_script(input.render_input()));
+    session.note(script.notes);
+    CYBELE_CHECK(write_file(options.output, script.text, 0755));
+    return 0;
+}
+
+} // namespace
+
+void install_job(CLI::App& app, Session& session) {
+    auto options = std::make_shared<JobOptions>();
+    auto is_strict = std::make_shared<bool>(false);
+    CLI::App* job = add_verb(app, "job", "Check Jobs and render batch scripts.", {});
+    job->require_subcommand(1);
+    CLI::App* check_verb = add_verb(*job,
+                                    "check",
+                                    "Tell every fault of a Job before it costs queue time.",
+                                    {"cybelectl job check job.yaml --scheduler slurm",
+                                     "cybelectl job check job.yaml --site hall-a.yaml --strict"});
+    add_job_options(*check_verb, session, *options);
+    add_overrides(*check_verb, *options);
+    check_verb->add_flag("--strict", *is_strict, "notes count as faults");
+    check_verb->callback([&session, options, is_strict] {
+        session.action = [&session, options, is_strict] {
+            return check(session, *options, *is_strict);
+        };
+    });
+    CLI::App* render_verb =
+        add_verb(*job,
+                 "render",
+                 "Write the batch script of a Job.",
+                 {"cybelectl job render job.yaml --scheduler slurm",
+                  "cybelectl job render job.yaml --site hall-a.yaml -o job.sh"});
+    add_job_options(*render_verb, session, *options);
+    add_overrides(*render_verb, *options);
+    render_verb->add_option("-o,--output", options->output, "file; - is standard output")
+        ->type_name("FILE");
+    render_verb->callback([&session, options] {
+        session.action = [&session, options] { return render(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_input.hpp"
+
+#include "schedulers/render.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace cybele::cli {
+
+void add_job_options(CLI::App& verb, Session& session, JobOptions& options) {
+    verb.add_option("job", options.file, "the Job, or a folder with job.yaml")
+        ->required()
+        ->type_name("JOB");
+    verb.add_option("--scheduler", options.scheduler, "dialect; the Site's, else local")
+        ->check(CLI::IsMember(schedulers::dialect_names()));
+    verb.add_option("--site", options.site, "the Site where it will run")->type_name("FILE");
+    add_format(verb, session);
+}
+
+void add_overrides(CLI::App& verb, JobOptions& options) {
+    jobs::Overrides& overrides = options.overrides;
+    verb.add_option("-N,--nodes", overrides.nodes, "nodes");
+    verb.add_option("-n,--ntasks", overrides.tasks, "tasks (ranks) in all");
+    verb.add_option("--ntasks-per-node", overrides.tasks_per_node, "tasks on each node");
+    verb.add_option("-c,--cpus-per-task", overrides.cpus_per_task, "cores of each task");
+    verb.add_option("-t,--time", overrides.time, "minutes, H:M:S or D-H:M:S, as sbatch reads it");
+    verb.add_option("-p,--partition,--queue", overrides.queue, "queue or partition");
+    verb.add_option("-A,--account", overrides.account, "account");
+    verb.add_option("-J,--job-name", overrides.name, "name");
+    verb.add_option("--stdout", overrides.standard_output, "file of standard output");
+    verb.add_option("--stderr", overrides.standard_error, "file of standard error");
+    verb.add_flag("--allow-root", overrides.allow_root, "let mpirun start as root");
+}
+
+Result<jobs::JobInput> load_job(const Session& session, const JobOptions& options) {
+    CYBELE_TRY(const project::Settings settings, session.settings());
+    jobs::JobRequest request;
+    request.file = options.file;
+    request.site = options.site.empty() ? settings.get("site") : options.site;
+    request.scheduler = options.scheduler;
+    if (request.scheduler.empty() && request.site.empty()) {
+        request.scheduler = settings.get("scheduler");
+    }
+    request.overrides = options.overrides;
+    return jobs::read_job_input(request);
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "project/settings.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace cybele::cli {
+
+/// What one call of the program holds: its environment, its streams and what the verb is to do.
+struct Session {
+    Environment environment;
+    std::string program; ///< path of this program, for scripts that call it
+    std::string format = "text";
+    int verbosity = 0;
+    bool is_quiet = false;
+    bool no_colour = false;
+    bool is_terminal = false; ///< standard error is one
+    /// Set by the verb's callback: does the work, gives the exit code.
+    std::function<Result<int>()> action;
+    /// Verbs that pass on a program's code tell their own refusals by 255 (DESIGN: exit codes).
+    bool refuses_with_255 = false;
+    /// Of exec, run and shell: everything behind the image, which belongs to the program.
+    std::vector<std::string> program_arguments;
+    /// What SIGPIPE did before main() ignored it; a started program gets it back.
+    void (*sigpipe_before)(int) = nullptr;
+
+    [[nodiscard]] bool is_json() const {
+        return format == "json";
+    }
+    /// Unix seconds: SOURCE_DATE_EPOCH, else the clock.
+    [[nodiscard]] std::int64_t now() const;
+    [[nodiscard]] bool is_deterministic() const;
+    /// The effective settings (flag > variable > project > user > machine > default).
+    [[nodiscard]] Result<project::Settings> settings() const;
+    /// A progress line on standard error: on a terminal, or with -v; never with -q.
+    void say(std::string_view line) const;
+    /// Warnings and notes on standard error.
+    void note(const std::vector<Fault>& faults) const;
+    /// Writes to standard output; a closed pipe ends the program quietly.
+    static void print(std::string_view text);
+};
+
+/// `verb.option("--format", …)` with the words that every printing verb takes.
+void add_format(CLI::App& verb, Session& session);
+
+/// A verb with its help: one sentence and examples (a line each).
+CLI::App* add_verb(CLI::App& parent,
+                   const std::string& name,
+                   const std::string& description,
+                   const std::vector<std::string>& examples);
+
+using Install = void (*)(CLI::App&, Session&);
+
+void install_build(CLI::App& app, Session& session);
+void install_sign(CLI::App& app, Session& session);
+void install_inspect(CLI::App& app, Session& session);
+void install_run(CLI::App& app, Session& session);
+void install_recipe(CLI::App& app, Session& session);
+void install_job(CLI::App& app, Session& session);
+void install_kube(CLI::App& app, Session& session);
+void install_submit(CLI::App& app, Session& session);
+void install_init(CLI::App& app, Session& session);
+void install_host(CLI::App& app, Session& session);
+void install_completion(CLI::App& app, Session& session);
+
+} // namespace cybele::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "images/container.hpp"
+#include "launchers/job.hpp"
+#include "launchers/site.hpp"
+#include "schedulers/render.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::jobs {
+
+/// sbatch's letters on the command line; each replaces a field of the Job.
+struct Overrides {
+    std::string nodes;
+    std::string tasks;
+    std::string tasks_per_node;
+    std::string cpus_per_task;
+    std::string time;
+    std::string queue;
+    std::string account;
+    std::string name;
+    std::string standard_output;
+    std::string standard_error;
+    bool allow_root = false;
+};
+
+/// Everything that a rendering or a submission of one Job needs, read and checked.
+struct JobInput {
+    launchers::Job job;
+    std::optional<launchers::Site> site;
+    std::string dialect;
+    std::string image;                       ///< as the script names it; empty: no image
+    std::filesystem::path image_file;        ///< where it lies, seen from here
+    std::filesystem::path recipe_file;       ///< where the Job names a Recipe
+    std::optional<images::ImageFacts> facts; ///< of an image that is here
+    std::vector<Fault> notes;
+
+    [[nodiscard]] schedulers::RenderInput render_input() const;
+};
+
+struct JobRequest {
+    std::filesystem::path file; ///< a Job, or a folder with job.yaml
+    std::string scheduler;      ///< empty: the Site's, else `local`
+    std::filesystem::path site;
+    Overrides overrides;
+};
+
+/// Reads a Job (and Site), lays the overrides over it, reads the facts of its image where the file
+/// exists.
+[[nodiscard]] Result<JobInput> read_job_input(const JobRequest& request);
+
+/// Reads the facts again, after the image was built.
+[[nodiscard]] Result<void> read_image_facts(JobInput& input);
+
+} // namespace cybele::jobs

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/record.hpp"
+
+#include "support/file.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::jobs {
+
+namespace {
+constexpr int kTimeLimit = 124;
+constexpr int kLost = 125;
+} // namespace
+
+int ExitRecord::shell_code() const {
+    if (state == "timeout") {
+        return kTimeLimit;
+    }
+    if (state == "lost") {
+        return kLost;
+    }
+    return signal != 0 ? 128 + signal : code;
+}
+
+Result<void> write_exit_record(const std::filesystem::path& folder, const ExitRecord& record) {
+    const nlohmann::json document{{"uuid", record.uuid},
+                                  {"state", record.state},
+                                  {"code", record.code},
+                                  {"signal", record.signal},
+                                  {"start", record.start},
+                                  {"end", record.end},
+                                  {"host", record.host}};
+    return write_file(folder / "exit.json", document.dump() + "\n", 0600);
+}
+
+Result<std::optional<ExitRecord>> read_exit_record(const std::filesystem::path& folder) {
+    std::error_code error;
+    const std::filesystem::path path = folder / "exit.json";
+    if (!std::filesystem::exists(path, error)) {
+        return std::nullopt;
+    }
+    CYBELE_TRY(const std::string text, read_file(path, std::size_t{1} << 16U));
+    const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+    const auto damaged = [&] {
+        return fail(
+            ErrorCode::kInput, path.native() + " is damaged", "it is no record of a job's end");
+    };
+    if (!document.is_object()) {
+        return damaged();
+    }
+    try {
+        ExitRecord record;
+        record.uuid = document.value("uuid", "");
+        record.state = document.value("state", "");
+        record.code = document.value("code", 0);
+        record.signal = document.value("signal", 0);
+        record.start = document.value("start", std::int64_t{0});
+        record.end = document.value("end", std::int64_t{0});
+        record.host = document.value("host", "");
+        return record;
+    } catch (const nlohmann::json::exception&) {
+        return damaged();
+    }
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::jobs {
+
+/// A process to be followed to its end, with everything that it started.
+struct Supervised {
+    std::vector<std::string> argv; ///< argv[0] is a path
+    std::vector<std::string> variables;
+    std::string directory;
+    int output = -1;
+    int errors = -1;
+    std::optional<std::chrono::seconds> time;
+};
+
+struct SupervisedEnd {
+    enum class Why { kItself, kTimeLimit, kCancelled };
+    Why why = Why::kItself;
+    int code = 0;
+    int signal = 0;
+};
+
+/// Starts the process in a session of its own and waits. At the time limit, or when TERM, INT or
+/// HUP comes to this process, its whole session gets TERM, and KILL ten seconds later. What it left
+/// running is ended too: this process adopts it (PR_SET_CHILD_SUBREAPER).
+[[nodiscard]] Result<SupervisedEnd> supervise(const Supervised& supervised);
+
+} // namespace cybele::jobs
