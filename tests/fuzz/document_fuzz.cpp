@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/job.hpp"
+#include "launchers/site.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// Whatever the bytes: a Job, a Site, or faults with places.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    (void)cybele::launchers::read_job(text, "fuzz.yaml");
+    (void)cybele::launchers::read_site(text, "fuzz.yaml");
+    return 0;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/local.hpp"
+#include "support/file.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace cybele;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Place {
+    TempDirectory directory = TempDirectory::make("/tmp", "cybele-test").value();
+    launchers::Job job;
+
+    Place() {
+        job.name = "demo";
+        job.folder = directory.path();
+    }
+    [[nodiscard]] jobs::LocalJob prepare(const std::string& script) const {
+        return jobs::prepare_local(job, "#!/bin/bash\n" + script).value();
+    }
+};
+
+Environment environment() {
+    return Environment({{"PATH", "/usr/local/bin:/usr/bin:/bin"}});
+}
+
+/// Whether a process with this argument is left.
+bool is_running(const std::string& mark) {
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+        const auto text = read_file(entry.path() / "cmdline");
+        if (text && text->find(mark) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+TEST_CASE("a job runs in its directory, writes its files and leaves its record") {
+    const Place place;
+    const auto job = place.prepare("echo \"out $CYBELE_JOB\"; echo err >&2; pwd; exit 3\n");
+    const auto end = jobs::run_local(job, environment(), "/opt/cybele/bin");
+    REQUIRE(end.has_value());
+    CHECK(end->state == "failed");
+    CHECK(end->shell_code() == 3);
+    CHECK(read_file(job.standard_output).value() ==
+          "out " + job.uuid + "\n" + place.directory.path().native() + "\n");
+    CHECK(read_file(job.standard_error).value() == "err\n");
+    CHECK(job.standard_output.filename() == "demo-" + job.id + ".out");
+    const auto record = jobs::read_exit_record(job.record);
+    REQUIRE(record.has_value());
+    REQUIRE(record->has_value());
+    CHECK((*record)->uuid == job.uuid);
+    CHECK((*record)->code == 3);
+    CHECK((*record)->end >= (*record)->start);
+    CHECK((fs::status(job.record).permissions() & fs::perms::mask) == fs::perms::owner_all);
+}
+
+TEST_CASE("a script that dies by a signal counts as a shell does") {
+    const Place place;
+    const auto end = jobs::run_local(place.prepare("kill -SEGV $$\n"), environment(), "");
+    REQUIRE(end.has_value());
+    CHECK(end->shell_code() == 139);
+    CHECK(end->state == "failed");
+}
+
+TEST_CASE("the time limit ends a job with all that it started") {
+    Place place;
+    place.job.resources.time = std::chrono::seconds(1);
+    const auto job = place.prepare("sleep 86391 & setsid sleep 86392 & wait\n");
+    const auto begin = std::chrono::steady_clock::now();
+    const auto end = jobs::run_local(job, environment(), "");
+    REQUIRE(end.has_value());
+    CHECK(end->state == "timeout");
+    CHECK(end->shell_code() == 124);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+    CHECK_FALSE(is_running("86391"));
+    CHECK_FALSE(is_running("86392"));
+}
+
+TEST_CASE("what a job leaves in the background is ended") {
+    const Place place;
+    const auto end =
+        jobs::run_local(place.prepare("setsid sh -c 'trap \"\" TERM; sleep 86393' & sleep 0.2\n"),
+                        environment(),
+                        "");
+    REQUIRE(end.has_value());
+    CHECK(end->state == "done");
+    CHECK_FALSE(is_running("86393"));
+}
+
+TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
+    const Place place;
+    const auto job = place.prepare("trap 'echo cleaned; exit 7' TERM; sleep 86394 & wait $!\n");
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        const auto end = jobs::run_local(job, environment(), "");
+        ::_exit(end && end->state == "cancelled" && end->code == 7 ? 0 : 1);
+    }
+    for (int i = 0; i < 200 && !is_running("86394"); ++i) {
+        ::usleep(20'000);
+    }
+    ::kill(pid, SIGTERM);
+    int status = 0;
+    REQUIRE(::waitpid(pid, &status, 0) == pid);
+    CHECK(status == 0);
+    CHECK(read_file(job.standard_output).value() == "cleaned\n");
+    CHECK_FALSE(is_running("86394"));
+}
+
+TEST_CASE("a job that is not waited for outlives the one who submitted it") {
+    const Place place;
+    const auto job = place.prepare("echo later\n");
+    REQUIRE(jobs::start_local(job, environment(), "").has_value());
+    for (int i = 0; i < 500; ++i) {
+        const auto record = jobs::read_exit_record(job.record);
+        REQUIRE(record.has_value());
+        if (record->has_value()) {
+            break;
+        }
+        ::usleep(20'000);
+    }
+    CHECK(jobs::read_exit_record(job.record).value().value().state == "done");
+    CHECK(read_file(job.standard_output).value() == "later\n");
+}
+
+TEST_CASE("output patterns are sbatch's") {
+    CHECK(jobs::expand_pattern("%x-%j.out", "n", "12") == "n-12.out");
+    CHECK(jobs::expand_pattern("100%%-%q%", "n", "12") == "100%-%q%");
+}
+
+TEST_CASE("a damaged record is told, not believed") {
+    const Place place;
+    REQUIRE(write_file(place.directory.path() / "exit.json", "{\"code\":").has_value());
+    CHECK_FALSE(jobs::read_exit_record(place.directory.path()).has_value());
+    REQUIRE(write_file(place.directory.path() / "exit.json", "{\"code\":\"x\"}").has_value());
+    CHECK_FALSE(jobs::read_exit_record(place.directory.path()).has_value());
+}
