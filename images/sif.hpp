@@ -51,6 +51,13 @@ enum class PartType : std::int32_t {
 
 inline constexpr std::uint32_t kGroupMask = 0xF0000000U;
 
+/// Stored for every time of a deterministic image: the zero time of the reference's language,
+/// 1 January of the year 1.
+inline constexpr std::int64_t kDeterministicTime = -62135596800;
+
+/// A longer signature object is refused: real ones have some kilobytes.
+inline constexpr std::uint64_t kMaximumSignatureSize = std::uint64_t{1} << 20U;
+
 /// One used entry of the descriptor table, checked.
 struct Descriptor {
     DataType type{};
@@ -77,7 +84,8 @@ struct Descriptor {
 
 struct Header {
     std::string launch_script;
-    std::string arch; ///< "amd64", … or "unknown"
+    std::string arch;                ///< "amd64", … or "unknown"
+    std::array<char, 3> arch_code{}; ///< as stored: two digits and NUL
     std::array<std::uint8_t, 16> id{};
     std::int64_t created = 0;
     std::int64_t modified = 0;
@@ -87,6 +95,9 @@ struct Header {
     std::uint64_t descriptors_size = 0;
     std::uint64_t data_offset = 0;
     std::uint64_t data_size = 0;
+
+    /// Nil id and both times kDeterministicTime: what is added later keeps that time.
+    [[nodiscard]] bool is_deterministic() const;
 };
 
 /// A SIF file, opened for reading and checked: counts, ranges, overlaps, ids, one primary
@@ -156,6 +167,13 @@ struct NewImage {
 /// `extra` of a partition object.
 [[nodiscard]] std::vector<std::uint8_t>
 partition_extra(FsType fs, PartType part, std::string_view arch);
+
+/// A random id (UUID version 4, raw bytes) for NewImage::id.
+[[nodiscard]] std::array<std::uint8_t, 16> random_image_id();
+
+/// "02" for "amd64", and back; "00" and "unknown" for what the format has no word for.
+[[nodiscard]] std::string_view architecture_code(std::string_view name);
+[[nodiscard]] std::string_view architecture_name(std::string_view code);
 
 /// "amd64" for the machine this runs on, in the format's words.
 [[nodiscard]] std::string host_architecture();
