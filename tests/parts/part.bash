@@ -24,10 +24,15 @@ die() {
 # become_root ARG…: starts the calling script again through sudo where the caller is an ordinary user.
 # The names of the caller travel in PART_UID and PART_GID, its settings in the environment.
 become_root() {
+    local name
+    local -a settings=("PART_UID=$(id -u)" "PART_GID=$(id -g)")
     [[ $(id -u) == 0 ]] && return
     command -v sudo >/dev/null || die "needs root or sudo"
-    exec sudo env PATH="$PATH" HOME="$HOME" XDG_CACHE_HOME="${XDG_CACHE_HOME:-}" TMPDIR="${TMPDIR:-}" \
-        PART_UID="$(id -u)" PART_GID="$(id -g)" "$0" "$@"
+    for name in PATH HOME XDG_CACHE_HOME TMPDIR CYBELE_TMPDIR CYBELE_CACHE_DIR; do
+        [[ -z ${!name:-} ]] || settings+=("$name=${!name}")
+    done
+    cache_dir >/dev/null # so that it is the caller's
+    exec sudo env "${settings[@]}" "$0" "$@"
 }
 
 # wait_for SECONDS COMMAND…: runs COMMAND until it succeeds; fails when the time is over.

@@ -3,6 +3,8 @@
 # shellcheck source=tests/parts/part.bash
 . "$(dirname "${BASH_SOURCE[0]}")/part.bash"
 
+bats_require_minimum_version 1.5.0
+
 bats_load_library() {
     # shellcheck disable=SC1090
     . "/usr/lib/bats/$1/load.bash"
