@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container.hpp"
+#include "images/inspect_json.hpp"
+
+#include <algorithm>
+
+namespace cybele::images {
+namespace {
+
+const Descriptor* find_object(const Image& image, DataType type, std::string_view name) {
+    const auto& all = image.descriptors();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Descriptor& descriptor) {
+        return descriptor.type == type && (name.empty() || descriptor.name == name);
+    });
+    return found == all.end() ? nullptr : &*found;
+}
+
+} // namespace
+
+Result<Inspection> inspect_image(const Image& image) {
+    Inspection inspection;
+    if (const auto* object = find_object(image, DataType::kGenericJson, kInspectObject)) {
+        CYBELE_TRY(const auto text, image.read_object(*object));
+        CYBELE_TRY(inspection, parse_inspection(text));
+    }
+    if (const auto* object = find_object(image, DataType::kDefinition, {})) {
+        CYBELE_TRY(inspection.definition, image.read_object(*object)); // whole, byte for byte
+    }
+    return inspection;
+}
+
+} // namespace cybele::images
