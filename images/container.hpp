@@ -27,10 +27,10 @@ struct Metadata {
     bool has_test = false;
     std::string help;
     std::map<std::string, std::string> labels; ///< %labels, not overriding automatic ones
-    /// Header key → value, for org.label-schema.usage.singularity.deffile.*; the key with or without
-    /// that prefix.
+    /// Header key → value, for org.label-schema.usage.singularity.deffile.*; the key with or
+    /// without that prefix.
     std::map<std::string, std::string> header_labels;
-    std::int64_t build_time = 0; ///< Unix seconds
+    std::int64_t build_time = 0;                        ///< Unix seconds
     std::function<void(const std::string&)> on_warning; ///< told what is not taken over, and why
 };
 
