@@ -129,11 +129,25 @@ struct Recipe : StageFields {
     std::filesystem::path folder; ///< relative inputs start here
     yaml::Source source{"", ""};
     std::map<std::string, yaml::Mark> marks;
+    /// What the document asks and this version cannot build yet, each with its place;
+    /// render_definition() refuses it.
+    std::vector<Fault> not_yet;
+
+    /// A fault at a field ("stages[0].mpi"), or at the nearest field around it.
+    [[nodiscard]] Fault fault_at(std::string_view field,
+                                 std::string message,
+                                 std::string because = {},
+                                 std::string remedy = {}) const;
 };
 
 /// Reads a document of kind Recipe. All faults at once, each with its place (kInput). What this
-/// version does not build yet is refused with "not yet: …", never ignored.
+/// version does not build yet is refused by render_definition() with "not yet: …", never ignored.
 [[nodiscard]] Result<Recipe> read_recipe(std::string text, const std::filesystem::path& file);
+
+/// The same with values for `args` (`--arg x=v`); one that the Recipe does not have is kUsage.
+[[nodiscard]] Result<Recipe> read_recipe(std::string text,
+                                         const std::filesystem::path& file,
+                                         const std::map<std::string, std::string>& arguments);
 
 /// A definition made from a Recipe, and the labels (facts) that its image gets.
 struct Rendered {

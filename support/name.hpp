@@ -7,7 +7,7 @@
 namespace cybele {
 
 /// Whether it is `[a-z]([a-z0-9-]*[a-z0-9])?` of at most 50 characters: what Kubernetes, Slurm,
-/// TORQUE 6 and OpenPBS all take (docs/reference/index: type `name`).
+/// TORQUE 6 and OpenPBS all take (docs/reference/documents.md).
 [[nodiscard]] bool is_name(std::string_view text);
 
 /// The nearest valid name (`My Job_1` → `my-job-1`), or "" where nothing is left.

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cybele::recipes {
+
+/// Templates that `init --template` knows; the first is the default.
+[[nodiscard]] std::vector<std::string_view> template_names();
+
+/// The files of a new project, path (relative) and text, sorted by path: NAME.yaml, README.md,
+/// job.yaml, src/hello.c. Empty for a template that is not in template_names(). `name` is_name().
+[[nodiscard]] std::vector<std::pair<std::string, std::string>>
+project_template(std::string_view name, std::string_view template_name = "mpi");
+
+} // namespace cybele::recipes

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/recipe_checks.hpp"
+
+#include "recipes/tables.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace cybele::recipes {
+namespace {
+
+using document::Reading;
+
+std::string at(std::string_view prefix, std::string_view field) {
+    return prefix.empty() ? std::string(field) : std::string(prefix) + "." + std::string(field);
+}
+
+std::string item(const std::string& list, std::size_t index) {
+    return list + "[" + std::to_string(index) + "]";
+}
+
+void check_needs(Reading& reading, const StageFields& fields, std::string_view prefix) {
+    const std::string list = at(prefix, "packages.needs");
+    const auto known = need_names();
+    for (std::size_t i = 0; i < fields.packages.needs.size(); ++i) {
+        const std::string& need = fields.packages.needs[i];
+        if (std::find(known.begin(), known.end(), need) != known.end() ||
+            !reading.is_good(item(list, i))) {
+            continue;
+        }
+        const std::string near = nearest(need, known);
+        reading.complain(item(list, i),
+                         "no generic name '" + printable(need) + "'",
+                         "docs/reference/recipe.md lists the names that are known",
+                         near.empty() ? "name the distribution's packages in `system`"
+                                      : "did you mean `" + near + "`?");
+    }
+}
+
+void check_sources(Reading& reading, const StageFields& fields, std::string_view prefix) {
+    const std::string list = at(prefix, "packages.source");
+    for (std::size_t i = 0; i < fields.packages.source.size(); ++i) {
+        const SourcePackage& source = fields.packages.source[i];
+        const std::string path = item(list, i);
+        if (!reading.is_good(path)) {
+            continue;
+        }
+        if (source.url.empty() != source.sha256.empty()) {
+            reading.complain(path,
+                             "'url' and 'sha256' belong together",
+                             "what is downloaded must be known",
+                             source.url.empty() ? "add `url`" : "add `sha256`");
+        } else if (source.git.empty() != source.commit.empty()) {
+            reading.complain(path,
+                             "'git' and 'commit' belong together",
+                             "a branch moves",
+                             source.git.empty() ? "add `git`" : "add `commit`");
+        } else if ((source.build == "script") == source.script.empty()) {
+            reading.complain(path,
+                             "'script' goes with `build: script`",
+                             "the other ways of building have their own commands",
+                             source.script.empty() ? "add `script`" : "write `build: script`");
+        }
+    }
+}
+
+void check_files(Reading& reading,
+                 const StageFields& fields,
+                 std::string_view prefix,
+                 const std::set<std::string, std::less<>>& earlier) {
+    const std::string list = at(prefix, "files");
+    for (std::size_t i = 0; i < fields.files.size(); ++i) {
+        const FileCopy& file = fields.files[i];
+        const std::string path = item(list, i);
+        if (!reading.is_good(path)) {
+            continue;
+        }
+        if (!file.to.starts_with('/')) {
+            reading.complain(path + ".to",
+                             "'to' is no absolute path",
+                             "it names a place in the image",
+                             "write `/" + printable(file.to) + "`");
+        }
+        for (const auto hidden : {"/tmp/", "/proc/", "/sys/", "/dev/", "/var/tmp/"}) {
+            if (file.to.starts_with(hidden)) {
+                reading.complain(path + ".to",
+                                 "files in " + std::string(hidden) + " are not seen at run time",
+                                 "the runtime mounts over it",
+                                 "put it below /opt");
+            }
+        }
+        if (!file.stage.empty() && !earlier.contains(file.stage)) {
+            std::vector<std::string_view> names(earlier.begin(), earlier.end());
+            const std::string near = nearest(file.stage, names);
+            reading.complain(path + ".stage",
+                             "no earlier stage '" + printable(file.stage) + "'",
+                             "a stage takes files from those before it",
+                             near.empty() ? "add it to `stages`" : "did you mean `" + near + "`?");
+        }
+        if (!file.stage.empty() && !file.from.starts_with('/')) {
+            reading.complain(path + ".from",
+                             "'from' is no absolute path",
+                             "it names a place in the stage",
+                             "write `/" + printable(file.from) + "`");
+        }
+    }
+}
+
+void check_steps(Reading& reading, const StageFields& fields, std::string_view prefix) {
+    for (std::size_t i = 0; i < fields.steps.size(); ++i) {
+        const std::string path = item(at(prefix, "steps"), i);
+        if (!fields.steps[i].workdir.empty() && !fields.steps[i].workdir.starts_with('/') &&
+            reading.is_good(path)) {
+            reading.complain(path + ".workdir",
+                             "'workdir' is no absolute path",
+                             "it names a place in the image",
+                             "begin it with `/`");
+        }
+    }
+}
+
+/// MPIs that the launcher of another family of the same ABI starts (PMI of MPICH).
+bool is_of_mpich(std::string_view family) {
+    return family != "openmpi";
+}
+
+void check_mpi(Reading& reading, const StageFields& fields, std::string_view prefix) {
+    const std::string path = at(prefix, "mpi");
+    if (!fields.mpi.host || !reading.is_good(path) || fields.mpi.host->family.empty()) {
+        return;
+    }
+    if (is_of_mpich(fields.mpi.host->family) != is_of_mpich(fields.mpi.family)) {
+        reading.complain(path + ".host.family",
+                         "the host's " + fields.mpi.host->family + " does not start ranks of " +
+                             fields.mpi.family,
+                         "each rank would be a job of its own, with exit code 0",
+                         "use the same family in the image");
+    }
+}
+
+void check_stage(Reading& reading,
+                 const StageFields& fields,
+                 const std::string& prefix,
+                 const std::set<std::string, std::less<>>& earlier) {
+    check_needs(reading, fields, prefix);
+    check_sources(reading, fields, prefix);
+    check_files(reading, fields, prefix, earlier);
+    check_steps(reading, fields, prefix);
+    check_mpi(reading, fields, prefix);
+}
+
+} // namespace
+
+void check_recipe(Reading& reading, const Recipe& recipe) {
+    std::set<std::string, std::less<>> names;
+    for (std::size_t i = 0; i < recipe.stages.size(); ++i) {
+        const std::string prefix = item("stages", i);
+        check_stage(reading, recipe.stages[i], prefix, names);
+        if (!names.insert(recipe.stages[i].name).second && reading.is_good(prefix + ".name")) {
+            reading.complain(prefix + ".name",
+                             "stage '" + recipe.stages[i].name + "' stands twice",
+                             "files could not tell them apart",
+                             "rename one of them");
+        }
+        if (recipe.stages[i].name == kFinalStage || recipe.stages[i].name == kProbeStage) {
+            reading.complain(prefix + ".name",
+                             "the name '" + recipe.stages[i].name + "' is taken",
+                             "generated stages have it",
+                             "rename the stage");
+        }
+    }
+    check_stage(reading, recipe, {}, names);
+    const bool has_empty_program = !recipe.run_argv.empty() && recipe.run_argv.front().empty();
+    const bool has_no_word = reading.tree().find("run") != nullptr && recipe.run_argv.empty() &&
+                             recipe.run_script.empty();
+    if ((has_empty_program || has_no_word) && reading.is_good("run")) {
+        reading.complain("run", "'run' names no program", "it is the runscript", "name a program");
+    }
+}
+
+} // namespace cybele::recipes

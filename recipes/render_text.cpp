@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/render_text.hpp"
+
+#include "support/digest.hpp"
+
+#include <algorithm>
+
+namespace cybele::recipes {
+namespace {
+
+constexpr std::size_t kBase64Columns = 76;
+
+bool is_word_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f';
+}
+
+/// `{{ name }}` somewhere in the text.
+bool has_template(std::string_view text) {
+    for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 1)) {
+        std::size_t end = at + 2;
+        while (end < text.size() && is_blank(text[end])) {
+            ++end;
+        }
+        const std::size_t name = end;
+        while (end < text.size() && is_word_character(text[end])) {
+            ++end;
+        }
+        const bool has_name = end > name;
+        while (end < text.size() && is_blank(text[end])) {
+            ++end;
+        }
+        if (has_name && text.substr(end).starts_with("}}")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool begins_bootstrap(std::string_view line) {
+    constexpr std::string_view kWord = "bootstrap:";
+    return line.size() >= kWord.size() &&
+           std::equal(kWord.begin(), kWord.end(), line.begin(), [](char lower, char c) {
+               return lower == c || (c >= 'A' && c <= 'Z' && lower == c - 'A' + 'a');
+           });
+}
+
+/// The reference takes every Unicode blank before `%`; to be safe any byte that is no ASCII
+/// printable counts as one.
+bool begins_section(std::string_view line) {
+    for (const char c : line) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '%') {
+            return true;
+        }
+        if (byte > 0x20 && byte < 0x7f) {
+            return false;
+        }
+    }
+    return false;
+}
+
+bool has_line(std::string_view text, std::string_view wanted) {
+    while (!text.empty()) {
+        const auto end = text.find('\n');
+        if (text.substr(0, end) == wanted) {
+            return true;
+        }
+        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    }
+    return false;
+}
+
+std::string with_final_newline(std::string_view text) {
+    std::string lines(text);
+    if (!lines.empty() && lines.back() != '\n') {
+        lines += '\n';
+    }
+    return lines;
+}
+
+std::string upper_name(std::string_view name) {
+    std::string upper(name);
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
+        return c == '-' ? '_' : (c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
+    });
+    return upper;
+}
+
+} // namespace
+
+std::string definition_quote(std::string_view word) {
+    std::string quoted = "'";
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        if (word[i] == '\'') {
+            quoted += "'\\''";
+        } else {
+            if (word[i] == '{' && i > 0 && word[i - 1] == '{') {
+                quoted += "''";
+            }
+            quoted += word[i];
+        }
+    }
+    return quoted + "'";
+}
+
+bool is_plain_payload(std::string_view text) {
+    if (text.find('\r') != std::string_view::npos || text.find('\0') != std::string_view::npos ||
+        has_template(text)) {
+        return false;
+    }
+    while (!text.empty()) {
+        const auto end = text.find('\n');
+        const std::string_view line = text.substr(0, end);
+        if (begins_section(line) || begins_bootstrap(line)) {
+            return false;
+        }
+        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    }
+    return true;
+}
+
+std::string export_lines(const Environment& environment) {
+    std::string lines;
+    for (const auto& [name, value] : environment) {
+        const std::string quoted = definition_quote(value.value);
+        switch (value.how) {
+        case EnvironmentValue::How::kSet:
+            lines += "export " + name + "=" + quoted + "\n";
+            break;
+        case EnvironmentValue::How::kPrepend:
+            lines += "export " + name + "=" + quoted + "\"${" + name + ":+:$" + name + "}\"\n";
+            break;
+        case EnvironmentValue::How::kAppend:
+            lines += "export " + name + "=\"${" + name + ":+$" + name + ":}\"" + quoted + "\n";
+            break;
+        }
+    }
+    return lines;
+}
+
+std::string argument_lines(const std::map<std::string, std::string>& arguments) {
+    std::string lines;
+    for (const auto& [name, value] : arguments) {
+        lines += "export " + upper_name(name) + "=" + definition_quote(value) + "\n";
+    }
+    return lines;
+}
+
+std::string apt_transaction(std::vector<std::string> packages) {
+    std::sort(packages.begin(), packages.end());
+    packages.erase(std::unique(packages.begin(), packages.end()), packages.end());
+    std::string lines = "export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8\n"
+                        "apt-get update\n"
+                        "apt-get install -y --no-install-recommends";
+    for (const auto& package : packages) {
+        lines += " \\\n    " + package;
+    }
+    return lines + "\napt-get clean\nrm -rf /var/lib/apt/lists/*\n";
+}
+
+std::string write_file_lines(std::string_view path, std::string_view text) {
+    const std::string to = definition_quote(path);
+    if (is_plain_payload(text) && text.ends_with('\n')) {
+        std::string delimiter = "CYBELECTL_END";
+        while (has_line(text, delimiter)) {
+            delimiter += "_";
+        }
+        return "cat > " + to + " <<'" + delimiter + "'\n" + std::string(text) + delimiter + "\n";
+    }
+    const std::string encoded = base64(text);
+    std::string lines = "base64 -d > " + to + " <<'CYBELECTL_END'\n";
+    for (std::size_t at = 0; at < encoded.size(); at += kBase64Columns) {
+        lines += encoded.substr(at, kBase64Columns) + "\n";
+    }
+    return lines + "CYBELECTL_END\n";
+}
+
+std::string isolated(std::string_view lines) {
+    return "(\nset -eu\numask 022\n" + with_final_newline(lines) + ")\n";
+}
+
+std::string step_lines(const Step& step,
+                       const Environment& environment,
+                       const std::map<std::string, std::string>& arguments) {
+    std::string head = argument_lines(arguments) + export_lines(environment);
+    head += "cd " + definition_quote(step.workdir.empty() ? "/" : step.workdir) + "\n";
+    const std::string run = with_final_newline(step.run);
+    if (step.shell == "sh" && is_plain_payload(run)) {
+        return isolated(head + run);
+    }
+    const std::string command = step.shell == "bash" ? "bash -eu -o pipefail \"$cybelectl_step\""
+                                                     : "sh -eu \"$cybelectl_step\"";
+    std::string lines = "cybelectl_step=$(mktemp)\n";
+    std::string written = write_file_lines("/dev/null", run);
+    constexpr std::string_view kTarget = "'/dev/null'";
+    written.replace(written.find(kTarget), kTarget.size(), "\"$cybelectl_step\"");
+    return isolated(lines + written + head + command + "\nrm -f \"$cybelectl_step\"\n");
+}
+
+} // namespace cybele::recipes

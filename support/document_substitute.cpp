@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/document_substitute.hpp"
+
+#include "support/quote.hpp"
+
+namespace cybele::document {
+namespace {
+
+class Substitution {
+public:
+    Substitution(const yaml::Source& source,
+                 const std::map<std::string, std::string>& values,
+                 Faults& faults)
+        : source_(source), values_(values), faults_(faults) {}
+
+    void map(const Table& table, yaml::Node& node) {
+        for (auto& [key, value] : node.entries) {
+            if (const Field* field = table.find(key.scalar)) {
+                any(*field->shape, value);
+            } else if (table.rest != nullptr) {
+                any(*table.rest, value);
+            }
+        }
+    }
+
+private:
+    static bool is_open(Type type) {
+        return type == Type::kText || type == Type::kValue || type == Type::kPath ||
+               type == Type::kImage || type == Type::kTextOrList;
+    }
+
+    void any(const Shape& shape, yaml::Node& value) {
+        switch (value.kind) {
+        case yaml::Node::Kind::kScalar:
+            scalar(shape, value);
+            break;
+        case yaml::Node::Kind::kSequence:
+            for (auto& item : value.items) {
+                static constexpr Shape kWord{.type = Type::kValue};
+                any(shape.type == Type::kList && shape.item != nullptr ? *shape.item : kWord, item);
+            }
+            break;
+        case yaml::Node::Kind::kMapping:
+            if (shape.type == Type::kMap) {
+                map(*shape.table, value);
+            }
+            break;
+        case yaml::Node::Kind::kNull:
+            break;
+        }
+    }
+
+    void scalar(const Shape& shape, yaml::Node& value) {
+        const Shape* wanted = &shape;
+        if (shape.type == Type::kMap) {
+            wanted = shape.table->has_short_form ? shape.table->fields.front().shape : shape.scalar;
+        }
+        if (wanted != nullptr && is_open(wanted->type)) {
+            value.scalar = replaced(value.scalar, value.mark);
+        }
+    }
+
+    std::string replaced(const std::string& text, yaml::Mark mark) {
+        std::string result;
+        std::size_t at = 0;
+        while (at < text.size()) {
+            const std::size_t next = text.find("@{", at);
+            if (next == std::string::npos) {
+                break;
+            }
+            result += text.substr(at, next - at);
+            const std::size_t end = text.find('}', next);
+            if (!result.empty() && next > at && text[next - 1] == '@') {
+                result += "{";
+                at = next + 2;
+                continue;
+            }
+            if (end == std::string::npos) {
+                tell(mark,
+                     "'@{' is not closed",
+                     "a name and `}` follow it",
+                     "write `@@{` for the "
+                     "characters");
+                return text;
+            }
+            result += value_of(text.substr(next + 2, end - next - 2), mark);
+            at = end + 1;
+        }
+        return result + (at < text.size() ? text.substr(at) : std::string{});
+    }
+
+    std::string value_of(const std::string& name, yaml::Mark mark) {
+        if (const auto found = values_.find(name); found != values_.end()) {
+            return found->second;
+        }
+        std::vector<std::string_view> known;
+        for (const auto& [key, value] : values_) {
+            known.push_back(key);
+        }
+        const std::string near = nearest(name, known);
+        tell(mark,
+             "'" + printable(name) + "' has no value",
+             "`@{…}` names an argument of `args` or a key of `matrix`",
+             near.empty() ? "add `" + printable(name) + "` to `args`"
+                          : "did you mean `@{" + near + "}`?");
+        return {};
+    }
+
+    void tell(yaml::Mark mark, std::string message, std::string because, std::string help) {
+        faults_.add(
+            fault_at(source_, mark, std::move(message), std::move(because), std::move(help)));
+    }
+
+    const yaml::Source& source_;
+    const std::map<std::string, std::string>& values_;
+    Faults& faults_;
+};
+
+} // namespace
+
+void substitute(const Kind& kind,
+                yaml::Document& document,
+                const std::map<std::string, std::string>& values,
+                Faults& faults) {
+    Substitution(document.source, values, faults).map(*kind.table, document.root);
+}
+
+} // namespace cybele::document
