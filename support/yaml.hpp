@@ -18,19 +18,26 @@ struct Mark {
     std::size_t column = 0;
 };
 
+struct Entry;
+
 /// One value of a document. Scalars keep their text: the field decides the type, not yaml's guess.
 struct Node {
     enum class Kind { kNull, kScalar, kSequence, kMapping };
 
     Kind kind = Kind::kNull;
-    std::string scalar;      ///< of a scalar
-    bool is_plain = true;    ///< scalar without quotes and no block: `true`, `4`, `debian:12`
-    std::vector<Node> items; ///< of a sequence
-    std::vector<std::pair<Node, Node>>
-        entries; ///< of a mapping, in the file's order; keys are scalars
+    std::string scalar;         ///< of a scalar
+    bool is_plain = true;       ///< scalar without quotes and no block: `true`, `4`, `debian:12`
+    std::vector<Node> items;    ///< of a sequence
+    std::vector<Entry> entries; ///< of a mapping, in the file's order; keys are scalars
     Mark mark;
 
     [[nodiscard]] const Node* find(std::string_view key) const;
+};
+
+/// A key, always a scalar, and its value.
+struct Entry {
+    Node first;
+    Node second;
 };
 
 /// A file's text, for positions in messages.
