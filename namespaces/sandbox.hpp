@@ -21,7 +21,8 @@ namespace cybele::namespaces {
 enum class IdMap {
     kNone,     ///< host root: no user namespace is needed
     kIdentity, ///< uid → uid, gid → gid, one each: what `exec` needs
-    kSubordinate ///< 0 → uid, 1…65535 → the range of /etc/subuid, by newuidmap: what `build` needs
+    kSubordinate, ///< 0 → uid, 1…65535 → the range of /etc/subuid, by newuidmap: what `build` needs
+    kOwnRoot, ///< 0 → uid, 0 → gid, one each: for mounts that belong to the user, before final_ids
 };
 
 /// What this host lets this user do, found by trying; each missing thing with its remedy.
@@ -51,26 +52,40 @@ struct Mount {
     enum class Kind { kBind, kTmpfs, kProc, kSysfs, kDevpts };
     Kind kind = Kind::kBind;
     std::filesystem::path source; ///< of kBind
+    int source_fd = -1;           ///< of kBind: opened already with O_PATH, instead of `source`
     std::filesystem::path
         target; ///< absolute, inside the new root; resolved there, links never leave it
     bool is_recursive = true;
     bool is_read_only = false;
-    bool is_optional = false; ///< a missing source or target is skipped
-    bool make_target = true;  ///< where the root can be written
-    std::string options;      ///< tmpfs: "mode=1777,size=64m"
+    bool is_optional = false;  ///< a missing source or target is skipped
+    bool make_target = true;   ///< where the root can be written
+    bool skip_if_same = false; ///< nothing is done where the target is the source already
+    std::string options; ///< tmpfs: "mode=1777,size=64m"; bind: "nosuid,nodev,noexec" or fewer
 };
 
 /// A process in a root file system of its own: mounts, pivot_root, then exec.
 struct Sandbox {
     std::filesystem::path root; ///< a directory, or a mount point
+    int root_fd = -1;           ///< opened already with O_PATH, instead of `root`
     bool is_root_read_only = false;
     std::vector<Mount> mounts;
-    std::filesystem::path directory = "/"; ///< where the program starts
-    bool new_pid_namespace = false;        ///< with its own /proc
-    bool drop_privileges = false;          ///< no_new_privs and no capabilities
+    std::filesystem::path directory = "/";                ///< where the program starts
+    std::vector<std::filesystem::path> other_directories; ///< tried in order if that is missing
+    bool new_pid_namespace = false;                       ///< with its own /proc
+    bool drop_privileges = false;                         ///< no_new_privs and no capabilities
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
     EnvironmentMap environment;
     std::optional<mode_t> umask;
+
+    struct Ids {
+        uid_t uid = 0;
+        gid_t gid = 0;
+    };
+    /// After the mounts: one more user namespace, in which this process (now 0:0) has these ids.
+    std::optional<Ids> final_ids;
+    /// Called in the new root after all mounts, before privileges go and argv is started: what
+    /// depends on the mounted image is decided here, and may change argv and environment.
+    std::function<Result<void>(Sandbox&)> before_exec;
 };
 
 /// Runs it in a child with a mount namespace of its own (the caller has the right to mount: root,
@@ -82,5 +97,13 @@ struct Sandbox {
 /// The same in place of this process (which has entered its namespaces): returns only on failure.
 /// Descriptors without O_CLOEXEC stay open.
 [[nodiscard]] Error exec_sandboxed(const Sandbox& sandbox);
+
+/// Why exec_sandboxed() came back, with the code that a shell gives: 127 where the program is not
+/// there, 126 where it cannot be started, 255 where the sandbox could not be made.
+struct ExecFailure {
+    Error error;
+    int code = 255;
+};
+[[nodiscard]] ExecFailure exec_in_sandbox(const Sandbox& sandbox);
 
 } // namespace cybele::namespaces

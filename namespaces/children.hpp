@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+#include "support/file.hpp"
+
+#include <optional>
+
+#include <sys/types.h>
+
+/// Child processes of the sandbox: they die with their parent, hand errors back, get its signals.
+namespace cybele::namespaces {
+
+/// Asks the kernel to kill this process when its parent `parent` ends; ends at once where that has
+/// happened already. The kernel means the parent's *thread* that forked.
+void die_with_parent(pid_t parent);
+
+/// Waits for a child, passing on HUP, INT, QUIT, TERM, USR1, USR2 that processes send (what a
+/// terminal sends reaches the child by itself). The shell's code, or -1.
+[[nodiscard]] int wait_passing_signals(pid_t child);
+
+/// Ends every child that is left (this process must be their subreaper) and waits for it.
+void end_remaining_children();
+
+/// A pipe, both ends O_CLOEXEC.
+struct Pipe {
+    UniqueFd read;
+    UniqueFd write;
+};
+[[nodiscard]] Result<Pipe> make_pipe();
+
+/// Tells an error to the other end of a pipe, and reads it there: nothing when the pipe ended
+/// without one.
+void send_error(int fd, const Error& error);
+[[nodiscard]] std::optional<Error> receive_error(int fd);
+
+} // namespace cybele::namespaces

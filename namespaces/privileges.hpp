@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+namespace cybele::namespaces {
+
+/// True if this process may use the capability (a CAP_… number) now.
+[[nodiscard]] bool has_capability(int capability);
+
+/// Effective uid 0 with CAP_SYS_ADMIN: can mount without a user namespace of its own.
+[[nodiscard]] bool is_privileged_root();
+
+/// no_new_privs, empty bounding, ambient, inheritable, permitted and effective sets. Capabilities
+/// that this process does not have are no hindrance. kEnvironment where the kernel refuses.
+[[nodiscard]] Result<void> drop_all_privileges();
+
+} // namespace cybele::namespaces

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "namespaces/sandbox.hpp"
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace cybele::namespaces {
+
+/// execve() of argv[0], looked up in PATH of `environment` unless it holds a slash; returns with
+/// the shell's code and the reason.
+[[nodiscard]] ExecFailure exec_program(const std::vector<std::string>& argv,
+                                       const EnvironmentMap& environment);
+
+/// For process 1 of a pid namespace: waits until `program` has ended, collecting all others that
+/// end meanwhile and passing on signals; the shell's code of `program`.
+[[nodiscard]] int wait_as_first_process(pid_t program);
+
+} // namespace cybele::namespaces
