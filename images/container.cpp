@@ -48,6 +48,7 @@ NewObject partition_object(const RootDirectory& root, const NewContainer& contai
     object.extra = partition_extra(FsType::kSquashfs, PartType::kPrimary, root_architecture(root));
     object.alignment = kPartitionAlignment;
     auto pack = container.pack;
+    pack.skip_devices = pack.skip_devices || !container.keep_devices;
     if (container.is_deterministic && !pack.clamp_times) {
         pack.clamp_times = container.build_time;
     }

@@ -48,6 +48,7 @@ struct PackOptions {
     std::uint32_t workers = 0;               ///< 0: as many as processors in the affinity mask
     std::optional<std::int64_t> clamp_times; ///< no time stamp later than this
     bool all_root = false;                   ///< every owner becomes 0:0
+    bool skip_devices = false; ///< leaves device nodes out, but not an overlay's whiteouts (0:0)
     std::function<void(std::uint64_t bytes)> on_progress;
 };
 
@@ -62,6 +63,9 @@ struct NewContainer {
     std::filesystem::path root; ///< with its metadata in place
     std::string definition;
     bool is_deterministic = false; ///< nil id and times
+    /// Images are mounted nodev and get their /dev from the runtime, and device nodes in them keep
+    /// an ordinary user from unpacking or building on them: left out unless this is set.
+    bool keep_devices = false;
     std::int64_t build_time = 0;
     PackOptions pack;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/container.hpp"
 #include "images/inspect_json.hpp"
+#include "images/squashfs_reader.hpp"
 
 #include <algorithm>
 
@@ -15,6 +16,21 @@ const Descriptor* find_object(const Image& image, DataType type, std::string_vie
     return found == all.end() ? nullptr : &*found;
 }
 
+// An image without the metadata object (older Singularity, siftool) says it in its files. Other
+// file systems than squashfs are not opened: nothing is known of them.
+Result<Inspection> inspect_partition(const Image& image) {
+    const auto partition = image.primary_partition();
+    if (!partition || partition->fs_type() != FsType::kSquashfs) {
+        return Inspection{};
+    }
+    CYBELE_TRY(const auto reader,
+               SquashfsReader::open(image.fd(), partition->offset, partition->size));
+    FileSource files;
+    files.read = [&](std::string_view path) { return reader->read(path); };
+    files.list = [&](std::string_view path) { return reader->list(path); };
+    return inspect_files(files);
+}
+
 } // namespace
 
 Result<Inspection> inspect_image(const Image& image) {
@@ -22,6 +38,8 @@ Result<Inspection> inspect_image(const Image& image) {
     if (const auto* object = find_object(image, DataType::kGenericJson, kInspectObject)) {
         CYBELE_TRY(const auto text, image.read_object(*object));
         CYBELE_TRY(inspection, parse_inspection(text));
+    } else {
+        CYBELE_TRY(inspection, inspect_partition(image));
     }
     if (const auto* object = find_object(image, DataType::kDefinition, {})) {
         CYBELE_TRY(inspection.definition, image.read_object(*object)); // whole, byte for byte

@@ -125,25 +125,35 @@ bool is_shown_environment(std::string_view name) {
            (name.starts_with('9') && name.ends_with("-environment.sh"));
 }
 
-Result<Inspection> inspect_root(const RootDirectory& root) {
+Result<Inspection> inspect_files(const FileSource& files) {
     Inspection inspection;
     const std::string folder = ".singularity.d/";
-    CYBELE_TRY(const auto labels, root.read(folder + "labels.json"));
+    CYBELE_TRY(const auto labels, files.read(folder + "labels.json"));
     if (labels) {
         CYBELE_TRY(inspection.labels, parse_labels(*labels));
     }
     for (const auto& attribute : kAttributes) {
-        CYBELE_TRY(auto text, root.read(folder + attribute.file));
+        CYBELE_TRY(auto text, files.read(folder + attribute.file));
         inspection.*attribute.member = std::move(text).value_or(std::string{});
     }
-    for (const auto& name : root.list(folder + "env")) {
+    CYBELE_TRY(const auto names, files.list(folder + "env"));
+    for (const auto& name : names) {
         if (is_shown_environment(name)) {
-            CYBELE_TRY(auto text, root.read(folder + "env/" + name));
+            CYBELE_TRY(auto text, files.read(folder + "env/" + name));
             inspection.environment["/.singularity.d/env/" + name] =
                 std::move(text).value_or(std::string{});
         }
     }
     return inspection;
+}
+
+Result<Inspection> inspect_root(const RootDirectory& root) {
+    FileSource files;
+    files.read = [&root](std::string_view path) { return root.read(path); };
+    files.list = [&root](std::string_view path) {
+        return Result<std::vector<std::string>>(root.list(path));
+    };
+    return inspect_files(files);
 }
 
 } // namespace cybele::images

@@ -5,8 +5,11 @@
 #include "images/layout_root.hpp"
 #include "support/error.hpp"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -27,8 +30,15 @@ inline constexpr auto kReplaceBadUtf8 = nlohmann::json::error_handler_t::replace
 /// kInput when it is no such JSON. Fields of other types are taken as empty.
 [[nodiscard]] Result<Inspection> parse_inspection(std::string_view text);
 
+/// A file tree, a directory or packed; paths are relative to its root.
+struct FileSource {
+    std::function<Result<std::optional<std::string>>(std::string_view path)> read;
+    std::function<Result<std::vector<std::string>>(std::string_view path)> list;
+};
+
 /// What /.singularity.d of a root file system says. Of env/ only 10-docker*.sh and
 /// 9*-environment.sh, as the reference shows.
+[[nodiscard]] Result<Inspection> inspect_files(const FileSource& files);
 [[nodiscard]] Result<Inspection> inspect_root(const RootDirectory& root);
 
 /// Does `inspect` show this file of env/?

@@ -213,6 +213,7 @@ Result<std::uint32_t> SquashfsWriter::add_xattrs(const Xattrs& xattrs) {
 
 Result<void> SquashfsWriter::add_tree(const std::filesystem::path& root) {
     TreeVisitor visitor;
+    visitor.skip_devices = options_.skip_devices;
     visitor.on_file = [this](int fd, std::uint64_t size, const std::string& path) {
         return add_file(fd, size, path);
     };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second half of packing: inodes, directories and tables, written when all content is in place.
+#include "images/squashfs_reader.hpp" // InodePointer
 #include "images/squashfs_writer.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -13,13 +15,6 @@ namespace cybele::images {
 namespace {
 
 constexpr std::string_view kWhat = "write the inodes";
-
-struct FreeInode {
-    void operator()(sqfs_inode_generic_t* inode) const {
-        sqfs_free(inode);
-    }
-};
-using InodePointer = std::unique_ptr<sqfs_inode_generic_t, FreeInode>;
 
 // The numbers of ext types are those of the basic ones plus 7.
 std::uint16_t basic_type(mode_t mode) {

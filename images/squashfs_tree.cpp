@@ -146,13 +146,17 @@ Result<void> Reader::add_node(int directory, std::string_view name, const std::s
     CYBELE_TRY(const auto status, status_of(directory, tree_.text(node.name), path));
     const auto& value = status.value;
     node.mode = value.stx_mode;
+    const bool is_device = S_ISCHR(node.mode) || S_ISBLK(node.mode);
+    if (is_device) {
+        node.device = encoded_device(value);
+    }
+    if (is_device && node.device != 0 && visitor_.skip_devices) {
+        return {};
+    }
     node.uid = value.stx_uid;
     node.gid = value.stx_gid;
     node.mtime = seconds_of(value.stx_mtime.tv_sec);
     node.same_as = index;
-    if (S_ISCHR(node.mode) || S_ISBLK(node.mode)) {
-        node.device = encoded_device(value);
-    }
     if (S_ISLNK(node.mode)) {
         std::array<char, PATH_MAX> target{};
         const auto size =

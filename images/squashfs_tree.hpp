@@ -58,6 +58,7 @@ struct TreeVisitor {
         on_file;
     /// The kept attributes of a file or directory; never empty.
     std::function<Result<std::uint32_t>(const Xattrs& xattrs)> on_xattrs;
+    bool skip_devices = false; ///< but for whiteouts
 };
 
 /// Reads a tree without following links and without leaving its file system: a mount point in it is

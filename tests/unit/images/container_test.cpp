@@ -113,6 +113,43 @@ TEST_CASE("inspect and facts are read without opening the file system") {
     CHECK(facts->labels.at("org.label-schema.schema-version") == "1.0");
 }
 
+TEST_CASE("an image without the metadata object is inspected through its files") {
+    const auto dir = scratch();
+    const auto container = make_root(dir.path() / "root");
+    for (const auto* compression : {"zstd", "gzip"}) {
+        NewImage bare;
+        NewObject partition;
+        partition.type = DataType::kPartition;
+        partition.extra = partition_extra(FsType::kSquashfs, PartType::kPrimary, "amd64");
+        partition.alignment = 4096;
+        partition.write = [&](int fd, std::uint64_t offset) {
+            PackOptions pack;
+            pack.compression = compression;
+            return write_squashfs(container.root, fd, offset, pack);
+        };
+        bare.objects.push_back(partition);
+        const auto path = dir.path() / compression;
+        REQUIRE(write_image(path, bare));
+        const auto inspection = inspect_image(opened(path));
+        REQUIRE(inspection);
+        CHECK(inspection->runscript == "#!/bin/sh\n\n    echo <hello>\n");
+        CHECK(inspection->definition == container.definition);
+        CHECK(inspection->environment.size() == 1);
+        CHECK(read_facts(opened(path))->mpi == "openmpi 4.1.4");
+        // Cut or overwritten in the middle: an error or nothing, never a crash.
+        const auto whole = read_file(path).value();
+        for (std::size_t at = 40960; at < whole.size(); at += whole.size() / 61) {
+            auto damaged = whole;
+            damaged.replace(at, std::min<std::size_t>(200, whole.size() - at), 200, '\xA5');
+            REQUIRE(write_file(dir.path() / "damaged", damaged));
+            const auto image = Image::open(dir.path() / "damaged");
+            if (image) {
+                static_cast<void>(inspect_image(*image));
+            }
+        }
+    }
+}
+
 TEST_CASE("a deterministic container has the same bytes each time") {
     const auto dir = scratch();
     auto container = make_root(dir.path() / "root");

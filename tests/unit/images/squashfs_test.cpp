@@ -290,6 +290,22 @@ TEST_CASE("a full disk is told as such") {
     judge(write_squashfs(dir.path() / "root", fd.get(), std::uint64_t{1} << 62U, {}));
 }
 
+TEST_CASE("device nodes are left out on demand, whiteouts are not") {
+    if (::geteuid() != 0) {
+        return; // only root makes them
+    }
+    const auto dir = scratch();
+    const auto root = dir.path() / "root";
+    put(root / "file", "1");
+    REQUIRE(::mknod((root / "null").c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0);
+    REQUIRE(::mknod((root / "gone").c_str(), S_IFCHR, makedev(0, 0)) == 0);
+    PackOptions options;
+    options.skip_devices = true;
+    pack(root, dir.path() / "image", options);
+    CHECK(shell(fmt::format("unsquashfs -o {} -l {}/image", kOffset, dir.path().string())) ==
+          "squashfs-root\nsquashfs-root/file\nsquashfs-root/gone\n");
+}
+
 TEST_CASE("bad requests are refused") {
     const auto dir = scratch();
     const UniqueFd fd(::open((dir.path() / "i").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
