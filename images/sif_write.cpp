@@ -214,6 +214,10 @@ add_objects(const fs::path& path, const std::vector<NewObject>& objects, std::in
     for (const NewObject& object : objects) {
         CYBELE_CHECK(writer.add(object, time));
     }
+    CYBELE_TRY(const std::uint64_t length, file_size(file.fd(), real));
+    if (length < writer.end()) { // an empty object behind an alignment gap
+        CYBELE_CHECK(set_length(file.fd(), writer.end(), real));
+    }
     CYBELE_CHECK(writer.finish(time));
     CYBELE_CHECK(keep_owner_and_mode(status, file.fd(), real));
     return file.commit();
