@@ -76,6 +76,9 @@ Result<fs::path> find_recipe(const fs::path& folder) {
 
 namespace {
 
+/// The label that holds a Recipe's name.
+constexpr const char* kTitle = "org.opencontainers.image.title";
+
 /// What a source file is built from, after it was read and rendered.
 struct Plan {
     definitions::Definition definition;
@@ -99,7 +102,6 @@ Result<Plan> plan_recipe(const ImageBuild& request, const fs::path& source) {
     Plan plan;
     plan.definition = std::move(rendered.definition);
     plan.labels = std::move(rendered.labels);
-    plan.labels["cybelectl.name"] = recipe.name;
     plan.compression = recipe.compression;
     plan.output = source.parent_path() / (recipe.name + ".sif");
     return plan;
@@ -130,11 +132,11 @@ bool is_own_image(const fs::path& path, const Plan& plan) {
         return false;
     }
     const auto facts = images::read_facts(*image);
-    const auto own = plan.labels.find("cybelectl.name");
+    const auto own = plan.labels.find(kTitle);
     if (!facts || own == plan.labels.end()) {
         return false;
     }
-    const auto found = facts->labels.find("cybelectl.name");
+    const auto found = facts->labels.find(kTitle);
     return found != facts->labels.end() && found->second == own->second;
 }
 
