@@ -2,6 +2,8 @@
 #include "recipes/init.hpp"
 
 #include "support/embedded.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <span>
@@ -34,8 +36,24 @@ std::vector<std::string_view> template_names() {
     return {"mpi", "serial"};
 }
 
-std::vector<std::pair<std::string, std::string>> project_template(std::string_view name,
-                                                                  std::string_view template_name) {
+Result<std::vector<std::pair<std::string, std::string>>>
+project_template(std::string_view name, std::string_view template_name) {
+    if (!is_name(name)) {
+        const std::string better = suggest_name(name);
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(name) + "' cannot name a project",
+                    "a name has small letters, digits and `-`, begins with a letter and has at "
+                    "most 50 characters",
+                    better.empty() ? "choose another name" : "write `" + better + "`");
+    }
+    const auto names = template_names();
+    if (std::find(names.begin(), names.end(), template_name) == names.end()) {
+        const std::string near = nearest(template_name, names);
+        return fail(ErrorCode::kUsage,
+                    "no template '" + printable(template_name) + "'",
+                    "there are: mpi, serial",
+                    near.empty() ? "use mpi" : "did you mean `" + near + "`?");
+    }
     const std::string folder = "templates/" + std::string(template_name) + "/";
     std::vector<std::pair<std::string, std::string>> files;
     for (const auto& file : embedded::recipe_files()) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/error.hpp"
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,8 +14,8 @@ namespace cybele::recipes {
 [[nodiscard]] std::vector<std::string_view> template_names();
 
 /// The files of a new project, path (relative) and text, sorted by path: NAME.yaml, README.md,
-/// job.yaml, src/hello.c. Empty for a template that is not in template_names(). `name` is_name().
-[[nodiscard]] std::vector<std::pair<std::string, std::string>>
+/// job.yaml, src/hello.c. A name that is no is_name() or an unknown template is kUsage.
+[[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>>
 project_template(std::string_view name, std::string_view template_name = "mpi");
 
 } // namespace cybele::recipes

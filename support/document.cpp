@@ -185,20 +185,34 @@ public:
                 continue;
             }
             const std::string inner = path.empty() ? key.scalar : path + "." + key.scalar;
-            if (const Field* field = table.find(key.scalar)) {
-                described(*field, key, value, inner);
-            } else if (table.rest != nullptr) {
-                free_key(table, key, inner);
-                any(*table.rest, value, inner);
-            } else {
-                unknown(table, key, inner);
+            if (value.kind == Kinds::kNull) {
+                // a value that is not there has no place of its own
+                yaml::Node absent;
+                absent.mark = key.mark;
+                entry(table, key, absent, inner);
+                continue;
             }
+            entry(table, key, value, inner);
         }
         missing(table, node, path);
         groups(table, node, path);
     }
 
 private:
+    void entry(const Table& table,
+               const yaml::Node& key,
+               const yaml::Node& value,
+               const std::string& inner) {
+        if (const Field* field = table.find(key.scalar)) {
+            described(*field, key, value, inner);
+        } else if (table.rest != nullptr) {
+            free_key(table, key, inner);
+            any(*table.rest, value, inner);
+        } else {
+            unknown(table, key, inner);
+        }
+    }
+
     void described(const Field& field,
                    const yaml::Node& key,
                    const yaml::Node& value,

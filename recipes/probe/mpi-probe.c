@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
     MPI_Get_library_version(library, &length);
     library[strcspn(library, "\r\n")] = '\0';
     gethostname(host, sizeof host - 1);
-    length = snprintf(line, sizeof line, "cybelectl-probe rank %d of %d host %s library %.600s\n", rank,
-                      sum == size ? size : sum, host, library);
+    length = snprintf(line, sizeof line, "cybelectl-probe rank %d of %d host %s library %.600s\n",
+                      rank, sum, host, library);
     if (length < 0 || write(STDOUT_FILENO, line, (size_t)length) != length) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     }

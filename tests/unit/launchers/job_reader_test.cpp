@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/job.hpp"
+#include "launchers/job_fields.hpp"
+#include "tests/unit/support/document_fields.hpp"
+#include "tests/unit/support/document_golden.hpp"
+
+using namespace cybele;
+using namespace cybele::launchers;
+
+namespace {
+
+constexpr const char* kAll = R"(kind: Job
+format: 1
+name: everything
+image: {recipe: a.yaml, variant: gpu}
+command: [program, "", --flag]
+launch:
+  kind: mpi
+  threads: all
+  places: threads
+  bind: spread
+  launcher: mpirun
+  pmi: pmix
+  binding: core
+  guard: false
+  ranks-multiple-of: 2
+  oversubscribe: true
+  allow-root: true
+  options: [--verbose]
+  host-mpi: /opt/openmpi
+  processes-per-node: 2
+  max-restarts: 1
+  worker-cores: 4
+  worker-memory: 4 GiB
+  driver-memory: 2 GiB
+  executor-cores: 2
+  ready-within: 5 min
+  properties: {spark.ui.enabled: "false"}
+resources:
+  nodes: 2
+  tasks-per-node: 4
+  tasks: 6
+  cpus-per-task: 3
+  memory-per-node: 16 GiB
+  memory-per-cpu: 1 GiB
+  gpus-per-node: {count: 2, type: a100}
+  time: 1h30m
+  exclusive: true
+  constraint: [ib]
+queue: batch
+account: me
+qos: high
+array: 0-9:3%2
+after: [{job: "12", when: any}]
+mail: {to: a@example.org, on: [begin]}
+signal: {name: USR2, before: 2 min}
+binds: [~/a:/a:ro, /b]
+environment: {A: "", B: "@file:/run/secret"}
+workdir: /scratch/x
+output: {stdout: o, stderr: e, results: [a/*.csv], to: out}
+stage-in: [{from: a, to: b}]
+verify: {keys: [a.pub], require: 1}
+target: auto
+kubernetes:
+  namespace: lab
+  node-selector: {kubernetes.io/arch: amd64}
+  results: {claim: data, path: /out, host-path: /x}
+script: echo
+)";
+
+Result<Job> read(const std::string& text) {
+    return read_job("kind: Job\nname: a\nimage: a.sif\n" + text, "folder/job.yaml");
+}
+
+} // namespace
+
+TEST_CASE("job: every field, once right and once wrong") {
+    // the excluding ones take turns
+    std::string text = kAll;
+    const auto without = [&](const std::string& line) {
+        std::string less = text;
+        const auto at = less.find(line);
+        REQUIRE(at != std::string::npos);
+        return less.erase(at, line.size());
+    };
+    text = without("script: echo\n");
+    text = without("  memory-per-cpu: 1 GiB\n");
+    text = without(", host-path: /x");
+    test::check_every_field(
+        job_kind(),
+        {text,
+         "kind: Job\nname: a\nscript: |\n  echo a\nresources: {memory-per-cpu: 1 GiB}\n"
+         "kubernetes: {results: {host-path: /x}}\n"});
+}
+
+TEST_CASE("job: the schema, the page and its example") {
+    test::compare_generated(job_kind(), "job");
+    const auto job = read_job(test::example_of("job"), "docs/job.yaml");
+    REQUIRE_MESSAGE(job.has_value(), test::told(job));
+    CHECK(job->name == "soybean-preprocess");
+    CHECK(job->image->recipe == "soybean-preprocess.yaml");
+    CHECK(job->command == std::vector<std::string>{"preprocess", "--years", "2017,2018,2019"});
+    CHECK(job->launch.kind == LaunchKind::kMpi);
+    CHECK(job->launch.guard);
+    CHECK(job->launch.launcher == "auto");
+    CHECK(job->resources.nodes == 1);
+    CHECK(job->resources.tasks == 6);
+    CHECK(job->resources.cpus_per_task == 2);
+    CHECK(job->resources.memory_per_node_bytes == std::uint64_t{16} << 30U);
+    CHECK(job->resources.time == std::chrono::minutes(30));
+    CHECK(job->queue == "batch");
+    CHECK(job->binds == std::vector<std::string>{"~/sentinel:/data:ro"});
+    CHECK(job->output.results == std::vector<std::string>{"tiles.csv"});
+    CHECK(job->output.standard_output == "%x-%j.out");
+    CHECK(job->verify_keys == std::vector<std::string>{"centre.pub"});
+    CHECK(job->folder == "docs");
+    CHECK(job->digest.size() == 64);
+    CHECK(job->marks.at("resources.time").line == 10);
+}
+
+TEST_CASE("job: values reach their place") {
+    const auto job = read(R"(command: [a]
+launch: {kind: horovod, guard: false, ranks-multiple-of: 2, options: [-v], allow-root: true}
+resources: {nodes: 2, tasks-per-node: 4, tasks: 6, gpus-per-node: 2, time: 1-12:00:00}
+array: 0-9%2
+after: [{job: "12"}]
+mail: {to: a@example.org}
+signal: {}
+environment: {A: 1.10, B: "@file:/x"}
+stage-in: [{from: a, to: b}]
+verify: policy.yaml
+kubernetes: {results: {claim: data, path: /out}}
+)");
+    REQUIRE_MESSAGE(job.has_value(), test::told(job));
+    CHECK(job->image->reference == "a.sif");
+    CHECK(job->launch.kind == LaunchKind::kHorovod);
+    CHECK_FALSE(job->launch.guard);
+    CHECK(job->launch.allow_root);
+    CHECK(job->resources.tasks == 6);
+    CHECK(job->resources.gpus_per_node == 2);
+    CHECK(job->resources.time == std::chrono::hours(36));
+    CHECK(job->after.front().when == "ok");
+    CHECK(job->mail->on == std::vector<std::string>{"end", "fail"});
+    CHECK(job->signal->before == std::chrono::minutes(5));
+    CHECK(job->environment.at("A") == "1.10");
+    CHECK(job->stage_in.front().second == "b");
+    CHECK(job->verify_policy == "policy.yaml");
+    CHECK(job->verify_keys.empty());
+    CHECK(job->kubernetes->name_space == "default");
+    CHECK(job->kubernetes->results_claim == "data");
+}
+
+TEST_CASE("job: refusals across fields, with place and remedy") {
+    struct Row {
+        const char* text;
+        const char* message;
+        std::size_t line;
+        std::size_t column;
+    };
+    const Row rows[] = {
+        {"resources: {tasks: 3}\n", "tasks: 3 do not fit", 4, 20},
+        {"resources: {nodes: 0}\n", "'resources.nodes' is 0", 4, 20},
+        {"resources: {time: 0 s}\n", "'resources.time' is 0", 4, 19},
+        {"resources: {memory-per-node: 1G, memory-per-cpu: 1G}\n",
+         "'memory-per-cpu' and 'memory-per-node' exclude each other",
+         4,
+         34},
+        {"command: [a]\nscript: b\n", "'script' and 'command' exclude each other", 5, 1},
+        {"command: []\n", "'command' is empty", 4, 10},
+        {"launch: {kind: mpi, ranks-multiple-of: 3}\nresources: {tasks-per-node: 4}\n",
+         "4 tasks are no multiple of 3",
+         4,
+         40},
+        {"launch: {kind: serial, guard: false}\n",
+         "'guard' is no setting of launch kind 'serial'",
+         4,
+         31},
+        {"signal: {before: 10 min}\nresources: {time: 5 min}\n",
+         "the signal comes before the job begins",
+         4,
+         18},
+        {"binds: [a:b]\n", "'binds[0]' wants a bind SRC[:DST[:ro]], not 'a:b'", 4, 9},
+        {"binds: [/a:/b:rw]\n", "'binds[0]' wants a bind SRC[:DST[:ro]], not '/a:/b:rw'", 4, 9},
+        {"array: 9-0\n", "'array' wants an array of indexes, not '9-0'", 4, 8},
+        {"array: 1,,2\n", "'array' wants an array of indexes, not '1,,2'", 4, 8},
+        {"array: 0-9%0\n", "'array' wants an array of indexes, not '0-9%0'", 4, 8},
+        {"environment: {A-B: x}\n", "the key 'A-B' is not a variable's name", 4, 15},
+        {"environment: {A: \"@file:\"}\n", "'environment.A' wants a text, not '@file:'", 4, 18},
+        {"resources: {tsks: 4}\n", "unknown field 'tsks'", 4, 13},
+        {"target: clster\n", "'target' wants one of auto, cluster, kubernetes, not 'clster'", 4, 9},
+        {"kubernetes: {results: {path: /a}}\n", "one of 'host-path', 'claim' is missing", 4, 23},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(std::string(row.text));
+        const auto job = read(row.text);
+        REQUIRE_FALSE(job.has_value());
+        REQUIRE(job.error().faults().size() == 1);
+        const Fault& fault = job.error().faults().front();
+        CHECK(fault.message == row.message);
+        CHECK(fault.where->file == "folder/job.yaml");
+        CHECK(fault.where->line == row.line);
+        CHECK(fault.where->column == row.column);
+        CHECK(fault.because != "");
+        CHECK(fault.help != "");
+        CHECK(job.error().code() == ErrorCode::kInput);
+    }
+}
+
+TEST_CASE("job: all faults at once") {
+    const auto job = read("resources: {time: 30, memory-per-node: 4}\nlaunch: mip\nnope: 1\n");
+    REQUIRE_FALSE(job.has_value());
+    CHECK(job.error().faults().size() == 4);
+}
+
+TEST_CASE("job: a program, an image or a script must be there") {
+    const auto job = read_job("kind: Job\nname: a\n", "job.yaml");
+    REQUIRE_FALSE(job.has_value());
+    CHECK(job.error().message() == "nothing to run");
+    CHECK(read_job("kind: Job\nname: a\nscript: hostname\n", "job.yaml").has_value());
+}
+
+TEST_CASE("job: the catalogue's and arrays that are right") {
+    const auto path =
+        std::filesystem::path(CYBELE_SOURCE_DIR) / "recipes/catalogue/hello-mpi/job.yaml";
+    const auto job = read_job(test::read(path), path);
+    REQUIRE_MESSAGE(job.has_value(), test::told(job));
+    CHECK(job->launch.allow_root);
+    CHECK(job->resources.tasks == 2);
+    for (const char* array : {"0-9", "0-9:3", "1,4,7", "0-9%2", "1-3,7", "0"}) {
+        CAPTURE(array);
+        CHECK(read("array: " + std::string(array) + "\n").has_value());
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/job_fields.hpp"
+#include "launchers/site.hpp"
+#include "tests/unit/support/document_fields.hpp"
+#include "tests/unit/support/document_golden.hpp"
+
+using namespace cybele;
+using namespace cybele::launchers;
+
+namespace {
+
+const std::string kAll = R"(kind: Site
+name: everything
+scheduler: {dialect: slurm, version: 22.05, through: {ssh: login.example, token-command: t}}
+runtime: {program: apptainer, version: 1.4.5, path: /usr/bin/apptainer, mode: userns}
+node: {arch: amd64, glibc: 2.28, kernel: 4.18}
+mpi: [{family: openmpi, version: 4.1.4, prefix: /usr, launcher: mpirun, modules: [mpi]}]
+pmi: [pmix]
+interconnect: {kind: infiniband, network: 10.0.0.0/24, devices: [/dev/infiniband]}
+scratch: {node: /local/$USER, shared: /lustre/$USER}
+queues:
+  - {name: batch, nodes: 2, cores-per-node: 20, memory-per-node: 128 GiB, gpus-per-node: 1,
+     gpu-type: a100, time: 1 h, max-time: 2 d, features: [ib]}
+modules: [openmpi]
+verify: {keys: [a.pub], require: all}
+mirrors: {debian:12: http://mirror.example/debian}
+kubernetes:
+  bridge: hpc-connector
+  api-version: v1
+  kind: Job
+  node-name: n
+  connector: {image: docker://c:1, backend: b, credentials: c, monitoring-period: 10 s, grace: 5 s}
+)";
+
+} // namespace
+
+TEST_CASE("site: every field, once right and once wrong") {
+    const std::string start = "kind: Site\nname: a\nscheduler: {dialect: slurm, through: ";
+    test::check_every_field(site_kind(),
+                            {kAll,
+                             start + "{slurmrestd: http://a.example}}\n",
+                             start + "{rimrock: http://a.example, host: b}}\n"});
+}
+
+TEST_CASE("site: the schema, the page and its example") {
+    test::compare_generated(site_kind(), "site");
+    const auto site = read_site(test::example_of("site"), "docs/site.yaml");
+    REQUIRE_MESSAGE(site.has_value(), test::told(site));
+    CHECK(site->dialect == "torque");
+    CHECK(site->scheduler_version == "6.1.2");
+    CHECK(site->through == "ssh");
+    CHECK(site->through_settings.at("ssh") == "login.hall-a.example");
+    CHECK(site->runtime.mode == "setuid");
+    CHECK(site->mpi.front().modules == std::vector<std::string>{"openmpi/4.0.4"});
+    CHECK(site->pmi->empty());
+    CHECK(site->scratch_node == "/local/$USER");
+    CHECK(site->queues.front().memory_per_node_bytes == std::uint64_t{128} << 30U);
+    CHECK(site->queues.front().max_time == std::chrono::hours(48));
+    CHECK(site->kubernetes->bridge == "torque-operator");
+    CHECK_FALSE(site->kubernetes->connector.has_value());
+    CHECK(site->interconnect == "ethernet");
+    CHECK(site->verify_require == "any");
+}
+
+TEST_CASE("site: short forms") {
+    const auto site = read_site(
+        "kind: Site\nname: a\nscheduler: local\nruntime: cybelectl\nverify: p.yaml\n", "s.yaml");
+    REQUIRE_MESSAGE(site.has_value(), test::told(site));
+    CHECK(site->dialect == "local");
+    CHECK(site->through == "commands");
+    CHECK(site->runtime.program == "cybelectl");
+    CHECK(site->verify_policy == "p.yaml");
+    CHECK_FALSE(site->pmi.has_value());
+}
+
+TEST_CASE("site: refusals with place and remedy") {
+    struct Row {
+        const char* text;
+        const char* message;
+        std::size_t line;
+        std::size_t column;
+    };
+    const Row rows[] = {
+        {"scheduler: slrm\n",
+         "'scheduler' wants one of slurm, torque, pbspro, slurm-torque, local, not 'slrm'",
+         3,
+         12},
+        {"scheduler: {dialect: torque, through: {slurmrestd: http://a.example}}\n",
+         "slurmrestd speaks for Slurm only",
+         3,
+         39},
+        {"scheduler: {dialect: torque, through: {rimrock: http://a.example}}\n",
+         "'host' is missing",
+         3,
+         39},
+        {"scheduler: {dialect: slurm, through: shell}\n",
+         "'scheduler.through' wants `commands`, not 'shell'",
+         3,
+         38},
+        {"scheduler: slurm\nqueues: [{name: a}, {name: a}]\n", "queue 'a' stands twice", 4, 28},
+        {"scheduler: slurm\nqueues: [{name: a, time: 2 h, max-time: 1 h}]\n",
+         "'time' is longer than 'max-time'",
+         4,
+         26},
+        {"scheduler: slurm\nmirrors: {debian: http://a.example}\n",
+         "the key 'debian' is not a distribution as debian:12",
+         4,
+         11},
+        {"scheduler: slurm\nmirrors: {debian:12: mirror}\n",
+         "'mirrors.debian:12' wants an address, not 'mirror'",
+         4,
+         22},
+        {"scheduler: slurm\ninterconnect: {network: 10.0.0.0}\n",
+         "'interconnect.network' wants a network as 10.0.0.0/24, not '10.0.0.0'",
+         4,
+         25},
+        {"runtime: apptainer\n", "'scheduler' is missing", 1, 1},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(std::string(row.text));
+        const auto site = read_site("kind: Site\nname: a\n" + std::string(row.text), "s.yaml");
+        REQUIRE_FALSE(site.has_value());
+        CHECK_MESSAGE(site.error().faults().size() == 1, test::told(site));
+        const Fault& fault = site.error().faults().front();
+        CHECK(fault.message == row.message);
+        CHECK(fault.where->line == row.line);
+        CHECK(fault.where->column == row.column);
+        CHECK(fault.because != "");
+        CHECK(fault.help != "");
+    }
+}

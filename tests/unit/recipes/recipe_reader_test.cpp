@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/lock.hpp"
+#include "recipes/recipe.hpp"
+#include "recipes/recipe_fields.hpp"
+#include "recipes/tables.hpp"
+#include "tests/unit/support/document_fields.hpp"
+#include "tests/unit/support/document_golden.hpp"
+
+using namespace cybele;
+using namespace cybele::recipes;
+
+namespace {
+
+const std::string kStage = R"(    base: {distribution: debian:12, arch: amd64, key: a.pem}
+    mpi: {family: openmpi, version: 4.1.4, from: distribution,
+          host: {launcher: mpirun, family: openmpi, version: 4.1.4, pmi: pmix}}
+    gpu: {vendor: cuda, version: 12.4}
+    compilers: {family: gnu, version: 12, target: x86-64-v3}
+    packages:
+      system: [gcc]
+      needs: [cmake]
+      pip: [numpy==1.24]
+      conda: {channels: [conda-forge], packages: [numpy]}
+      spack: [hdf5@1.14]
+      source:
+        - name: a
+          url: http://example.org/a.tar.gz
+          sha256: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+          commit: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+          build: script
+          options: [--with-b]
+          script: make
+    files: [{from: /a, to: /b, mode: "0755", stage: earlier}]
+    environment: {A: b}
+    steps: [{run: make, shell: bash, workdir: /src}]
+)";
+
+std::string outdented(const std::string& lines) {
+    std::string text;
+    std::size_t at = 0;
+    while (at < lines.size()) {
+        const auto end = lines.find('\n', at);
+        text += lines.substr(at + 4, end - at - 3);
+        at = end + 1;
+    }
+    return text;
+}
+
+std::string everything() {
+    const std::string base = kStage.substr(0, kStage.find('\n') + 1);
+    return "kind: Recipe\nname: a\nversion: 1.10\n" + outdented(kStage) +
+           "args: {x: \"1\"}\nmatrix: {mpi: [openmpi, mpich], exclude: [{mpi: mpich}]}\n"
+           "include: [b.yaml]\nwhen:\n  - on: {distribution: [debian:12, debian:13]}\n"
+           "    run: [a]\n    test: b\n    help: c\n    labels: {d: e}\n" +
+           kStage.substr(base.size()) + "run: [a]\ntest: b\nhelp: c\nlabels: {d: e}\n" +
+           "stages:\n  - name: build\n" + kStage +
+           "apps: {foo: {steps: [a], files: [], environment: {}, run: a, test: b, help: c, "
+           "labels: {}}}\nimage: {compression: gzip, sbom: none}\n";
+}
+
+Result<Recipe> read(const std::string& text) {
+    return read_recipe("kind: Recipe\nname: a\n" + text, "folder/a.yaml");
+}
+
+} // namespace
+
+TEST_CASE("recipe: every field, once right and once wrong") {
+    const std::string start = "kind: Recipe\nname: a\n";
+    const std::string source = "packages: {source: [{name: a, git: b}]}\n";
+    const std::string indented = "    packages: {source: [{name: a, git: b}]}\n";
+    test::check_every_field(recipe_kind(),
+                            {everything(),
+                             start + "base: {image: a.sif}\n" + source +
+                                 "stages:\n  - name: b\n    base: {image: c}\n" + indented +
+                                 "when:\n  - on: {x: y}\n" + indented});
+}
+
+TEST_CASE("recipe: the schema, the page, its example and the list of generic names") {
+    test::compare_generated(recipe_kind(), "recipe");
+    std::string rows = "| name | Debian |\n|---|---|\n";
+    for (const auto& row : needs()) {
+        rows += "| `" + std::string(row.need) + "` | " + std::string(row.packages) + " |\n";
+    }
+    test::compare_part(
+        std::filesystem::path(CYBELE_SOURCE_DIR) / "docs/reference/recipe.md", "needs", rows);
+    const auto recipe = read_recipe(test::example_of("recipe"), "docs/bpmf.yaml");
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    CHECK(recipe->name == "bpmf");
+    CHECK(recipe->version == "1.2.0");
+    CHECK(recipe->base->distribution == "debian:12");
+    CHECK(recipe->base->arch == "amd64");
+    CHECK(recipe->mpi.family == "openmpi");
+    CHECK(recipe->mpi.host->pmi == "pmix");
+    REQUIRE(recipe->stages.size() == 1);
+    CHECK(recipe->stages[0].packages.needs.size() == 4);
+    CHECK(recipe->stages[0].steps.size() == 1);
+    CHECK(recipe->stages[0].files[0].from == "src");
+    CHECK(recipe->packages.system == std::vector<std::string>{"libgomp1"});
+    CHECK(recipe->files[0].stage == "build");
+    CHECK(recipe->environment[0].second.how == EnvironmentValue::How::kPrepend);
+    CHECK(recipe->run_argv == std::vector<std::string>{"bpmf"});
+    CHECK(recipe->test == "bpmf --self-check");
+    CHECK(recipe->folder == "docs");
+    CHECK(recipe->compression == "zstd");
+    CHECK(recipe->not_yet.empty());
+}
+
+TEST_CASE("recipe: what specification writes under `when` is read too") {
+    const auto recipe = read("base: debian:12\nwhen:\n  - {on: {distribution: debian:13}, "
+                             "environment: {OMPI_MCA_btl_tcp_if_include: lo}}\n");
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    REQUIRE(recipe->not_yet.size() == 1);
+    CHECK(recipe->not_yet[0].message == "not yet: conditions");
+    CHECK(recipe->not_yet[0].where->line == 4);
+}
+
+TEST_CASE("recipe: refusals with place and remedy") {
+    struct Row {
+        const char* text;
+        const char* message;
+        std::size_t line;
+        std::size_t column;
+        const char* help;
+    };
+    const Row rows[] = {
+        {"base: debian\n",
+         "'base' wants a distribution as debian:12, not 'debian'",
+         3,
+         7,
+         "write for example `debian:12`"},
+        {"base: ./a.sif\n",
+         "'base' wants a distribution as debian:12, not './a.sif'",
+         3,
+         7,
+         "write `base: {image: …}`"},
+        {"base: {distribution: debian:12, image: a.sif}\n",
+         "'image' and 'distribution' exclude each other",
+         3,
+         33,
+         "keep one of them"},
+        {"base: debian:12\nmpi: openmp\n",
+         "'mpi' wants one of openmpi, mpich, mvapich2, mvapich, intel, not 'openmp'",
+         4,
+         6,
+         "did you mean `openmpi`?"},
+        {"base: debian:12\nmpi: {family: mpich, host: {family: openmpi}}\n",
+         "the host's openmpi does not start ranks of mpich",
+         4,
+         37,
+         "use the same family in the image"},
+        {"base: debian:12\npackages: {needs: [cmak]}\n",
+         "no generic name 'cmak'",
+         4,
+         20,
+         "did you mean `cmake`?"},
+        {"base: debian:12\npackages: {system: [\"gcc; rm -rf /\"]}\n",
+         "'packages.system[0]' wants a package NAME or NAME=VERSION, not 'gcc; rm -rf /'",
+         4,
+         21,
+         "write one package an item"},
+        {"base: debian:12\nfiles: [{from: a, to: b}]\n",
+         "'to' is no absolute path",
+         4,
+         23,
+         "write `/b`"},
+        {"base: debian:12\nfiles: [{from: a, to: /tmp/b}]\n",
+         "files in /tmp/ are not seen at run time",
+         4,
+         23,
+         "put it below /opt"},
+        {"base: debian:12\nstages: [{name: build}]\nfiles: [{from: /a, to: /b, stage: biuld}]\n",
+         "no earlier stage 'biuld'",
+         5,
+         35,
+         "did you mean `build`?"},
+        {"base: debian:12\nfiles: [{from: a, to: /b, mode: rwx}]\n",
+         "'files[0].mode' wants a mode as \"0755\", not 'rwx'",
+         4,
+         33,
+         "write `\"0755\"` or `\"0644\"`"},
+        {"base: debian:12\nstages: [{name: b}, {name: b}]\n",
+         "stage 'b' stands twice",
+         4,
+         28,
+         "rename one of them"},
+        {"base: debian:12\nstages: [{name: final}]\n",
+         "the name 'final' is taken",
+         4,
+         17,
+         "rename the stage"},
+        {"base: debian:12\nlabels: {cybelectl.mpi: x}\n",
+         "the key 'cybelectl.mpi' is not a label's name",
+         4,
+         10,
+         "choose another name"},
+        {"base: debian:12\nrun: []\n", "'run' names no program", 4, 6, "name a program"},
+        {"base: debian:12\nhelp: a@{x}\n", "'x' has no value", 4, 7, "add `x` to `args`"},
+        {"base: debian:12\npackages: {source: [{name: a, url: b}]}\n",
+         "'url' and 'sha256' belong together",
+         4,
+         21,
+         "add `sha256`"},
+        {"steps: [a]\n", "'base' is missing", 1, 1, "add `base: …`"},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(std::string(row.text));
+        const auto recipe = read(row.text);
+        REQUIRE_FALSE(recipe.has_value());
+        CHECK_MESSAGE(recipe.error().faults().size() == 1, test::told(recipe));
+        const Fault& fault = recipe.error().faults().front();
+        CHECK(fault.message == row.message);
+        CHECK(fault.where->line == row.line);
+        CHECK(fault.where->column == row.column);
+        CHECK(fault.help == row.help);
+        CHECK(fault.because != "");
+    }
+}
+
+TEST_CASE("recipe: arguments") {
+    const std::string text =
+        "kind: Recipe\nname: a\nbase: debian:@{release}\nargs: {release: \"12\", "
+        "who: me}\nsteps: [\"echo @{who}\"]\nhelp: for @{who}, @@{x}\n";
+    auto recipe = read_recipe(text, "a.yaml");
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    CHECK(recipe->base->distribution == "debian:12");
+    CHECK(recipe->help == "for me, @{x}");
+    CHECK(recipe->steps[0].run == "echo @{who}");
+    recipe = read_recipe(text, "a.yaml", {{"release", "13"}});
+    REQUIRE(recipe.has_value());
+    CHECK(recipe->base->distribution == "debian:13");
+    CHECK(recipe->args.at("release") == "13");
+    recipe = read_recipe(text, "a.yaml", {{"relase", "13"}});
+    REQUIRE_FALSE(recipe.has_value());
+    CHECK(recipe.error().code() == ErrorCode::kUsage);
+    CHECK(recipe.error().faults().front().help == "did you mean `release`?");
+}
+
+TEST_CASE("lock: every field, the schema, the page and its example") {
+    const std::string example = test::example_of("lock");
+    const std::string digest = "sha256:" + std::string(64, 'a');
+    std::string more = "kind: Lock\nrecipe: " + digest +
+                       "\nvariants:\n  - name: a\n    arch: amd64\n    epoch: 0\n"
+                       "    base: {image: a.sif, digest: " +
+                       digest + "}\n";
+    for (const char* list : {"pip", "conda", "spack", "source"}) {
+        more += "    " + std::string(list) + ": [b 1.0 amd64 " + digest + "]\n";
+    }
+    test::check_every_field(lock_kind(), {example, more});
+    test::compare_generated(lock_kind(), "lock");
+    const auto lock = read_lock(example, "a.lock.yaml");
+    REQUIRE_MESSAGE(lock.has_value(), test::told(lock));
+    CHECK(lock->variants[0].epoch == 1762600000);
+    CHECK(lock->variants[0].packages.at("system")[0].name == "libopenmpi3");
+    CHECK(lock->variants[0].packages.at("system")[0].version == "4.1.4-3+b1");
+    CHECK(lock->variants[0].packages.at("system")[0].digest.starts_with("sha256:c41e"));
+    CHECK(read_lock(more, "a.lock.yaml").has_value());
+}
+
+TEST_CASE("lock: refusals") {
+    const std::string digest = "sha256:" + std::string(64, 'a');
+    const std::string start = "kind: Lock\nrecipe: " + digest + "\nvariants:\n";
+    const auto message = [&](const std::string& variant) {
+        const auto lock = read_lock(start + "  - " + variant + "\n", "a.lock.yaml");
+        return lock ? std::string{} : lock.error().message();
+    };
+    CHECK(message("{name: a, arch: amd64, epoch: 1, base: {distribution: debian:12}}") ==
+          "'release' is missing");
+    CHECK(message("{name: a, arch: amd64, epoch: 1, base: {image: a.sif}}") ==
+          "'digest' is missing");
+    CHECK(message("{name: a, arch: amd64, epoch: x, base: {image: a.sif, digest: \"" + digest +
+                  "\"}}") == "'variants[0].epoch' wants seconds since 1970, not 'x'");
+    CHECK(message("{name: a, arch: amd64, epoch: 1, base: {image: a.sif, digest: \"" + digest +
+                  "\"}, system: [gcc 12]}") ==
+          "'variants[0].system[0]' wants a locked package, not 'gcc 12'");
+}

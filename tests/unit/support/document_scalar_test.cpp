@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/duration.hpp"
+#include "support/name.hpp"
+#include "support/size.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+using namespace cybele;
+using std::chrono::seconds;
+
+TEST_CASE("durations") {
+    struct Row {
+        const char* text;
+        std::int64_t wanted; ///< -1: refused
+    };
+    const Row rows[] = {{"90 s", 90},
+                        {"90s", 90},
+                        {"30 min", 1800},
+                        {"1h30m", 5400},
+                        {"1 h 30 min", 5400},
+                        {"2 d", 172800},
+                        {"01:30:00", 5400},
+                        {"1-12:00:00", 129600},
+                        {"100:00:00", 360000},
+                        {"0 s", 0},
+                        {"30", -1},
+                        {"1:30", -1},
+                        {"1-12:00", -1},
+                        {"1-24:00:00", -1},
+                        {"00:60:00", -1},
+                        {"", -1},
+                        {"s", -1},
+                        {"5 m 1 h", -1},
+                        {"1h1h", -1},
+                        {"1.5 h", -1},
+                        {"-5 min", -1},
+                        {"5 weeks", -1},
+                        {"9999999999 s", -1},
+                        {"5 min ", -1},
+                        {" 5 min", -1},
+                        {"999999999 d", -1}};
+    for (const auto& row : rows) {
+        CAPTURE(row.text);
+        const auto parsed = parse_duration(row.text);
+        CHECK((parsed ? parsed->count() : -1) == row.wanted);
+    }
+    CHECK(suggest_duration("30") == "30 min");
+    CHECK(suggest_duration("1:30") == "01:30:00");
+    CHECK(suggest_duration("soon") == "30 min");
+}
+
+TEST_CASE("a duration that is printed is read back") {
+    CHECK(rc::check("format, parse", [] {
+        const auto count = *rc::gen::inRange<std::int64_t>(0, 1'000'000'001);
+        const auto parsed = parse_duration(format_duration(seconds(count)));
+        RC_ASSERT(parsed.has_value());
+        RC_ASSERT(parsed->count() == count);
+    }));
+}
+
+TEST_CASE("sizes") {
+    constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+    CHECK(parse_size("512 MiB") == kGiB / 2);
+    CHECK(parse_size("4GiB") == 4 * kGiB);
+    CHECK(parse_size("4G") == 4 * kGiB);
+    CHECK(parse_size("1 TiB") == 1024 * kGiB);
+    for (const char* text :
+         {"4", "4 GB", "4 g", "4 GiBs", "", "GiB", "1.5 GiB", "-1 G", "9999999 P"}) {
+        CAPTURE(text);
+        CHECK_FALSE(parse_size(text).has_value());
+    }
+    CHECK(suggest_size("4") == "4 GiB");
+    CHECK(suggest_size("4 GB") == "4 GiB");
+    CHECK(suggest_size("512 mb") == "512 MiB");
+    CHECK(suggest_size("1.5 GiB") == "1536 MiB");
+    CHECK(suggest_size("much") == "4 GiB");
+    CHECK(format_size(4 * kGiB) == "4 GiB");
+    CHECK(format_size(1536 * (kGiB / 1024)) == "1536 MiB");
+}
+
+TEST_CASE("names") {
+    for (const char* text : {"a", "a-b", "soybean-preprocess", "x1"}) {
+        CAPTURE(text);
+        CHECK(is_name(text));
+        CHECK(suggest_name(text) == text);
+    }
+    for (const char* text : {"", "A", "1a", "a_b", "a-", "-a", "a b", "ä"}) {
+        CAPTURE(text);
+        CHECK_FALSE(is_name(text));
+    }
+    CHECK(is_name(std::string(50, 'a')));
+    CHECK_FALSE(is_name(std::string(51, 'a')));
+    CHECK(suggest_name("My Job_1") == "my-job-1");
+    CHECK(suggest_name("42") == "");
+}
+
+TEST_CASE("image references") {
+    const std::string digest = "@sha256:" + std::string(64, 'a');
+    std::string help;
+    for (const std::string text : {"a.sif",
+                                   "../a b.sif",
+                                   "store:hello",
+                                   "store:hello:1.0",
+                                   "oras://host/a:1",
+                                   "docker://debian:12",
+                                   "library://a/b/c:d"}) {
+        CAPTURE(text);
+        CHECK(image_reference_fault(text, help) == "");
+        CHECK(image_reference_fault(text + digest, help) == "");
+        CHECK(image_reference_fault(text + "@sha256:abc", help) != "");
+    }
+    for (const std::string text :
+         {"", "store:", "store:a:", "store:a b", "docker://", "http://a"}) {
+        CAPTURE(text);
+        CHECK(image_reference_fault(text, help) != "");
+        CHECK(help != "");
+    }
+    CHECK(image_reference_fault("dcker://debian:12", help) != "");
+    CHECK(help == "did you mean `docker://`?");
+}
