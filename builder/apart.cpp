@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/apart.hpp"
+
+#include "namespaces/children.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+std::atomic<int> caught_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "set by a signal handler");
+
+void catch_signal(int number) {
+    caught_signal.store(number);
+}
+
+/// Steps as they arrive, each ended by a NUL.
+class Steps {
+public:
+    explicit Steps(const Report& report) : report_(report) {}
+
+    /// False at the end of the stream.
+    bool read(int fd) {
+        std::array<char, 4096> buffer{};
+        const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+        if (count <= 0) {
+            return count < 0 && (errno == EINTR || errno == EAGAIN);
+        }
+        pending_.append(buffer.data(), static_cast<std::size_t>(count));
+        for (std::size_t end = pending_.find('\0'); end != std::string::npos;
+             end = pending_.find('\0')) {
+            if (report_) {
+                report_(pending_.substr(0, end));
+            }
+            pending_.erase(0, end + 1);
+        }
+        return true;
+    }
+
+private:
+    const Report& report_;
+    std::string pending_;
+};
+
+/// The longest reason that is told: a pipe holds 64 KiB.
+constexpr std::size_t kLongestText = 16384;
+
+/// Every part of the first fault, with its place; parts end with a NUL.
+void send_fault(int fd, const Error& error) {
+    const Fault& fault = error.faults().front();
+    const Place place = fault.where.value_or(Place{});
+    std::string bytes;
+    for (const std::string& part : {std::to_string(static_cast<int>(fault.code)),
+                                    fault.message,
+                                    fault.because,
+                                    fault.help,
+                                    place.file,
+                                    std::to_string(place.line),
+                                    std::to_string(place.column),
+                                    place.text}) {
+        bytes += part.substr(0, kLongestText).c_str();
+        bytes += '\0';
+    }
+    (void)write_all(fd, bytes, "errors");
+}
+
+std::optional<Error> receive_fault(int fd) {
+    std::string bytes;
+    std::array<char, 4096> buffer{};
+    for (ssize_t count = 1; count > 0 || (count < 0 && errno == EINTR);) {
+        count = ::read(fd, buffer.data(), buffer.size());
+        bytes.append(buffer.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin < bytes.size();) {
+        const std::size_t end = std::min(bytes.find('\0', begin), bytes.size());
+        parts.push_back(bytes.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    if (parts.size() != 8) {
+        return std::nullopt;
+    }
+    Fault fault;
+    fault.code = static_cast<ErrorCode>(std::atoi(parts[0].c_str())); // NOLINT: we wrote it
+    fault.message = parts[1];
+    fault.because = parts[2];
+    fault.help = parts[3];
+    if (!parts[4].empty()) {
+        fault.where = Place{parts[4], std::stoul(parts[5]), std::stoul(parts[6]), parts[7]};
+    }
+    return Error(std::move(fault));
+}
+
+[[noreturn]] void run_child(namespaces::IdMap map,
+                            const namespaces::Pipe& steps,
+                            const namespaces::Pipe& errors,
+                            const std::function<Result<void>(const Report&)>& work) {
+    // Names of files are bytes in UTF-8, whatever the user's locale.
+    (void)std::setlocale(LC_CTYPE, "C.UTF-8"); // NOLINT: this process has one thread
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (nothing.valid()) {
+        (void)::dup2(nothing.get(), STDIN_FILENO);
+    }
+    const Report report = [&](const std::string& text) {
+        (void)write_all(
+            steps.write.get(), std::string_view(text.c_str(), text.size() + 1), "steps");
+    };
+    Result<void> result = namespaces::enter_namespaces(map);
+    if (result) {
+        result = work(report);
+    }
+    if (!result) {
+        send_fault(errors.write.get(), result.error());
+    }
+    ::_exit(result ? 0 : 1);
+}
+
+} // namespace
+
+SignalCatcher::SignalCatcher() {
+    caught_signal.store(0);
+    struct sigaction action {};
+    action.sa_handler = catch_signal; // without SA_RESTART: a wait ends
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+        ::sigaction(kSignals[i], &action, &before_[i]);
+    }
+}
+
+SignalCatcher::~SignalCatcher() {
+    restore();
+}
+
+void SignalCatcher::restore() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+        ::sigaction(kSignals[i], &before_[i], nullptr);
+    }
+}
+
+int SignalCatcher::caught() {
+    return caught_signal.load();
+}
+
+Result<void> SignalCatcher::check() {
+    if (caught() == 0) {
+        return {};
+    }
+    return fail(ErrorCode::kExecution,
+                "the build was interrupted",
+                fmt::format("signal {} ({})", caught(), ::sigabbrev_np(caught())));
+}
+
+Result<void> run_apart(namespaces::IdMap map,
+                       const SignalCatcher& signals,
+                       const Report& report,
+                       const std::function<Result<void>(const Report&)>& work) {
+    CYBELE_CHECK(SignalCatcher::check());
+    CYBELE_TRY(namespaces::Pipe steps, namespaces::make_pipe());
+    CYBELE_TRY(namespaces::Pipe errors, namespaces::make_pipe());
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return fail(system_error("cannot start a process", errno));
+    }
+    if (child == 0) {
+        signals.restore();
+        namespaces::die_with_parent(parent);
+        run_child(map, steps, errors, work);
+    }
+    steps.write.reset();
+    errors.write.reset();
+    Steps reader(report);
+    for (bool open = true; open && SignalCatcher::caught() == 0;) {
+        // A signal between the check and poll() would be missed: look again every second.
+        pollfd wait{steps.read.get(), POLLIN, 0};
+        if (::poll(&wait, 1, 1000) > 0) {
+            open = reader.read(steps.read.get());
+        }
+    }
+    if (SignalCatcher::caught() != 0) {
+        ::kill(child, SIGKILL);
+    }
+    const int code = wait_for(child);
+    CYBELE_CHECK(SignalCatcher::check());
+    if (auto error = receive_fault(errors.read.get())) {
+        return fail(std::move(*error));
+    }
+    if (code != 0) {
+        return fail(ErrorCode::kExecution,
+                    "the building process ended unexpectedly",
+                    code > 128 ? fmt::format("signal {}", code - 128)
+                               : fmt::format("exit code {}", code),
+                    "look for 'out of memory' in the kernel's log");
+    }
+    return {};
+}
+
+} // namespace cybele::builder

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/bootstrap.hpp"
+
+#include "builder/mirror.hpp"
+#include "definitions/scan.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kKind = "bases";
+constexpr std::uint64_t kMemoryForTmpfs = std::uint64_t{2} << 30U;
+constexpr std::uint64_t kDiskForBase = std::uint64_t{1} << 30U;
+constexpr const char* kTmpfs = "/dev/shm";
+constexpr std::size_t kShownLines = 20;
+
+/// What apt says when it is the network that fails.
+constexpr std::array<std::string_view, 5> kNetworkFaults = {"Temporary failure resolving",
+                                                            "Could not resolve",
+                                                            "Could not connect",
+                                                            "Unable to connect",
+                                                            "Connection timed out"};
+
+std::uint64_t free_memory() {
+    struct sysinfo information {};
+    if (::sysinfo(&information) != 0) {
+        return 0;
+    }
+    return std::uint64_t{information.freeram} * information.mem_unit;
+}
+
+/// Unpacking packages on a tmpfs takes two thirds of the time (dpkg syncs each file).
+fs::path unpacking_directory(const Environment& environment) {
+    const auto space = free_space(kTmpfs);
+    if (::access(kTmpfs, W_OK | X_OK) == 0 && free_memory() > kMemoryForTmpfs && space &&
+        *space > kMemoryForTmpfs) {
+        return kTmpfs;
+    }
+    return environment.temporary_directory();
+}
+
+/// The packages of earlier bootstraps of this suite; apt checks each against the signed index.
+fs::path package_store(const DebianBase& base, const Environment& environment) {
+    return environment.cache_directory() / "debs" /
+           fmt::format("base-{}-{}", base.suite, base.architecture);
+}
+
+Command mmdebstrap(const DebianBase& base,
+                   const Environment& environment,
+                   const fs::path& store,
+                   const fs::path& target) {
+    const bool is_root = ::geteuid() == 0;
+    const std::string quoted = shell_quote(store.native());
+    Command command;
+    command.argv = {"mmdebstrap",
+                    is_root ? "--mode=root" : "--mode=unshare",
+                    "--variant=minbase",
+                    "--format=tar",
+                    "--architectures=" + base.architecture,
+                    "--aptopt=Acquire::Check-Valid-Until \"false\"",
+                    "--aptopt=Acquire::Check-Date \"false\"",
+                    "--skip=essential/unlink",
+                    "--setup-hook=mkdir -p \"$1\"/var/cache/apt/archives",
+                    "--setup-hook=sync-in " + quoted + " /var/cache/apt/archives",
+                    "--customize-hook=sync-out /var/cache/apt/archives " + quoted,
+                    // The host's own; a container gets them when it runs.
+                    "--customize-hook=rm -f \"$1\"/etc/resolv.conf \"$1\"/etc/hostname"};
+    if (!base.include.empty()) {
+        command.argv.push_back("--include=" + base.include);
+    }
+    command.argv.insert(command.argv.end(), {base.suite, target.native(), base.mirror});
+    EnvironmentMap variables = environment.all();
+    variables["SOURCE_DATE_EPOCH"] = std::to_string(base.epoch);
+    variables["TMPDIR"] = unpacking_directory(environment).native();
+    variables["LC_ALL"] = "C.UTF-8";
+    command.environment = std::move(variables);
+    command.input = "";
+    return command;
+}
+
+Error bootstrap_failed(const DebianBase& base, const std::string& output) {
+    const bool is_network =
+        std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view text) {
+            return output.find(text) != std::string::npos;
+        });
+    return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
+                 fmt::format("the bootstrap of debian '{}' failed", printable(base.suite)),
+                 "mmdebstrap said:\n" + last_lines(output, kShownLines),
+                 is_network ? "check the network, or name another mirror with --mirror"
+                            : "check OSVersion, Include and the mirror; -v shows the whole output");
+}
+
+Result<void> bootstrap(const DebianBase& base,
+                       const BuildRequest& request,
+                       const Environment& environment,
+                       const fs::path& target) {
+    if (!find_program("mmdebstrap", environment.get_or("PATH", "/usr/bin:/bin"))) {
+        return fail(ErrorCode::kEnvironment,
+                    "mmdebstrap is not installed",
+                    "the bootstrap agent 'debootstrap' needs it",
+                    "apt-get install mmdebstrap, or start from an image: 'Bootstrap: localimage'");
+    }
+    const fs::path store = package_store(base, environment);
+    CYBELE_CHECK(make_directories(store, 0700));
+    Command command = mmdebstrap(base, environment, store, target);
+    std::string output;
+    const auto keep = [&](std::string_view piece) {
+        output += piece;
+        if (request.is_verbose && request.on_step) {
+            request.on_step(std::string(piece.substr(0, piece.find_last_not_of('\n') + 1)));
+        }
+    };
+    command.on_output = keep;
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (!outcome.ok()) {
+        return fail(bootstrap_failed(base, outcome.output + outcome.errors));
+    }
+    return {};
+}
+
+} // namespace
+
+std::string last_lines(std::string_view text, std::size_t count) {
+    std::vector<std::string> lines;
+    std::istringstream stream{std::string(text)};
+    for (std::string line; std::getline(stream, line);) {
+        // What a progress bar overwrote was not seen either.
+        const std::size_t end = line.find_last_not_of(" \t\r");
+        const std::size_t overwritten = line.find_last_of('\r', end);
+        if (end != std::string::npos && overwritten != std::string::npos) {
+            line.erase(0, overwritten + 1);
+        }
+        if (line.find_first_not_of(" \t\r") != std::string::npos) {
+            lines.push_back("  " + printable(line.substr(0, line.find_last_not_of(" \t\r") + 1)));
+        }
+    }
+    const std::size_t skipped = lines.size() > count ? lines.size() - count : 0;
+    return fmt::format(
+        "{}", fmt::join(lines.begin() + static_cast<std::ptrdiff_t>(skipped), lines.end(), "\n"));
+}
+
+std::string DebianBase::key() const {
+    std::string text =
+        fmt::format("debootstrap minbase 1\nsuite {}\narchitecture {}\nmirror {}\ninclude {}\n",
+                    suite,
+                    architecture,
+                    mirror,
+                    include);
+    if (is_deterministic) {
+        text += fmt::format("epoch {}\n", epoch);
+    }
+    return text;
+}
+
+Result<DebianBase> debian_base(const definitions::Stage& stage, const BuildRequest& request) {
+    DebianBase base;
+    base.suite = stage.header_value("osversion");
+    base.architecture = images::host_architecture();
+    base.epoch = request.now;
+    base.is_deterministic = request.is_deterministic;
+    if (base.suite.empty()) {
+        Fault fault = definitions::fault_at(
+            request.definition_file.native(), stage.line, "Bootstrap: debootstrap");
+        fault.message = "the header has no OSVersion";
+        fault.because = "the agent 'debootstrap' needs the suite's name";
+        fault.help = "add 'OSVersion: bookworm' or another suite";
+        return fail(Error(std::move(fault)));
+    }
+    base.mirror = request.mirror.empty() ? stage.header_value("mirrorurl") : request.mirror;
+    if (base.mirror.empty()) {
+        CYBELE_TRY(base.mirror, mirror_for_suite("/etc/apt", base.suite));
+    }
+    constexpr std::string_view kSuiteTemplate = "%{OSVERSION}";
+    if (const std::size_t at = base.mirror.find(kSuiteTemplate); at != std::string::npos) {
+        base.mirror.replace(at, kSuiteTemplate.size(), base.suite);
+    }
+    std::istringstream words(stage.header_value("include"));
+    for (std::string word; words >> word;) {
+        std::replace(word.begin(), word.end(), ' ', ',');
+        base.include += (base.include.empty() || base.include.ends_with(',') ? "" : ",") + word;
+    }
+    return base;
+}
+
+Result<fs::path> make_debian_base(const DebianBase& base,
+                                  const BuildRequest& request,
+                                  const Environment& environment,
+                                  const registry::Cache& cache) {
+    const auto tell = [&](const std::string& how) {
+        if (request.on_step) {
+            request.on_step(
+                fmt::format("bootstrap debian {} {}: {}", base.suite, base.architecture, how));
+        }
+    };
+    CYBELE_TRY(const auto lock, cache.lock(kKind, base.key()));
+    if (request.use_cache) {
+        if (auto known = cache.get(kKind, base.key())) {
+            tell("reused");
+            return *known;
+        }
+    }
+    tell("by mmdebstrap");
+    CYBELE_CHECK(make_directories(cache.directory(), 0700));
+    const auto free = free_space(cache.directory());
+    if (free && *free < kDiskForBase) {
+        return fail(
+            ErrorCode::kEnvironment,
+            "not enough space in " + printable(cache.directory().native()),
+            fmt::format("{} MiB are needed, {} MiB are free", kDiskForBase >> 20U, *free >> 20U),
+            "free some, or set CYBELE_CACHE_DIR to another folder");
+    }
+    return cache.put(kKind, base.key(), [&](const fs::path& target) {
+        return bootstrap(base, request, environment, target);
+    });
+}
+
+} // namespace cybele::builder

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/copy.hpp"
+
+#include "builder/expand.hpp"
+#include "definitions/scan.hpp"
+#include "namespaces/resolve.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <memory>
+#include <optional>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepest = 128; ///< levels of directories; more is a loop of links
+
+/// Opens an O_PATH descriptor again, for reading.
+UniqueFd reopen(int fd, int flags) {
+    return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC));
+}
+
+std::vector<std::string> names_in(int directory) {
+    std::vector<std::string> names;
+    const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR* stream = fd < 0 ? nullptr : ::fdopendir(fd);
+    // The stream is read by this thread only.
+    while (const dirent* entry = stream != nullptr ? ::readdir(stream) : nullptr) { // NOLINT
+        const std::string_view name = entry->d_name;
+        if (name != "." && name != "..") {
+            names.emplace_back(name);
+        }
+    }
+    if (stream != nullptr) {
+        ::closedir(stream);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// A source or something below it.
+struct Node {
+    UniqueFd fd; ///< O_PATH
+    struct stat status {};
+};
+
+/// What lies at `path` inside the root; a link itself where links are not followed.
+std::optional<Node> open_node(int root, const fs::path& path, bool follow) {
+    Node node;
+    if (follow) {
+        auto fd = namespaces::open_in_root(root, path);
+        if (!fd) {
+            return std::nullopt;
+        }
+        node.fd = std::move(*fd);
+    } else {
+        const auto parent = namespaces::open_in_root(root, path.parent_path());
+        if (!parent) {
+            return std::nullopt;
+        }
+        node.fd.reset(
+            ::openat(parent->get(), path.filename().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    }
+    if (!node.fd.valid() || ::fstat(node.fd.get(), &node.status) != 0) {
+        return std::nullopt;
+    }
+    return node;
+}
+
+/// Copies from one root into another.
+class Copier {
+public:
+    Copier(const CopyFrom& from, int source_root, int root)
+        : from_(from), source_root_(source_root), root_(root) {}
+
+    /// `to` is where the source itself shall appear; a directory there is filled.
+    [[nodiscard]] Result<void> copy(const fs::path& source, const fs::path& to, int depth = 0);
+
+private:
+    [[nodiscard]] Result<void>
+    copy_directory(const Node& node, const fs::path& source, const fs::path& to, int depth);
+    [[nodiscard]] Result<void>
+    copy_file(const Node& node, const fs::path& source, const fs::path& to);
+    [[nodiscard]] Result<void> copy_link(const Node& node, const fs::path& to);
+    [[nodiscard]] Result<UniqueFd> place_for(const fs::path& to);
+    void set_status(int fd, const struct stat& status) const;
+
+    const CopyFrom& from_;
+    int source_root_;
+    int root_;
+};
+
+Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth) {
+    if (depth > kDeepest) {
+        return fail(ErrorCode::kInput,
+                    "cannot copy " + printable(source.native()),
+                    "its directories are too deep, or a link in it leads back into it");
+    }
+    const bool follow = depth == 0 || !from_.is_stage;
+    const auto node = open_node(source_root_, source, follow);
+    if (!node) {
+        return fail(ErrorCode::kInput,
+                    "cannot copy " + printable(source.native()),
+                    errno == ENOENT ? "it does not exist, or is a link that leads nowhere"
+                                    : system_error("", errno).faults().front().because);
+    }
+    if (S_ISDIR(node->status.st_mode)) {
+        return copy_directory(*node, source, to, depth);
+    }
+    if (S_ISREG(node->status.st_mode)) {
+        return copy_file(*node, source, to);
+    }
+    if (S_ISLNK(node->status.st_mode)) {
+        return copy_link(*node, to);
+    }
+    return fail(ErrorCode::kInput,
+                "cannot copy " + printable(source.native()),
+                "it is neither a file, a directory nor a link");
+}
+
+void Copier::set_status(int fd, const struct stat& status) const {
+    if (from_.is_stage) {
+        (void)!::fchown(fd, status.st_uid, status.st_gid);
+    }
+    (void)::fchmod(fd, status.st_mode & ALLPERMS);
+    const std::array<timespec, 2> times{status.st_mtim, status.st_mtim};
+    (void)::futimens(fd, times.data());
+}
+
+Result<void>
+Copier::copy_directory(const Node& node, const fs::path& source, const fs::path& to, int depth) {
+    const bool is_new = !namespaces::open_in_root(root_, to);
+    CYBELE_TRY(const UniqueFd made, namespaces::make_in_root(root_, to, {}));
+    const UniqueFd readable = reopen(node.fd.get(), O_RDONLY | O_DIRECTORY);
+    if (!readable.valid()) {
+        return fail(system_error("cannot read " + printable(source.native()), errno));
+    }
+    for (const std::string& name : names_in(readable.get())) {
+        CYBELE_CHECK(copy(source / name, to / name, depth + 1));
+    }
+    if (is_new && depth > 0) {
+        const UniqueFd fd = reopen(made.get(), O_RDONLY | O_DIRECTORY);
+        set_status(fd.get(), node.status);
+    }
+    return {};
+}
+
+/// The directory of `to`, with nothing but a directory left under its name.
+Result<UniqueFd> Copier::place_for(const fs::path& to) {
+    CYBELE_TRY(UniqueFd parent, namespaces::make_in_root(root_, to.parent_path(), {}));
+    if (::unlinkat(parent.get(), to.filename().c_str(), 0) != 0 && errno != ENOENT) {
+        return fail(
+            system_error("cannot replace " + printable(to.native()) + " in the image", errno));
+    }
+    return parent;
+}
+
+Result<void> Copier::copy_file(const Node& node, const fs::path& source, const fs::path& to) {
+    const UniqueFd in = reopen(node.fd.get(), O_RDONLY);
+    if (!in.valid()) {
+        return fail(system_error("cannot read " + printable(source.native()), errno));
+    }
+    CYBELE_TRY(const UniqueFd parent, place_for(to));
+    const UniqueFd out(::openat(parent.get(),
+                                to.filename().c_str(),
+                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                0600));
+    if (!out.valid()) {
+        return fail(system_error("cannot make " + printable(to.native()) + " in the image", errno));
+    }
+    static thread_local std::array<char, std::size_t{1} << 18U> buffer;
+    for (;;) {
+        const ssize_t count = ::read(in.get(), buffer.data(), buffer.size());
+        if (count == 0) {
+            break;
+        }
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return fail(system_error("cannot read " + printable(source.native()), errno));
+        }
+        CYBELE_CHECK(write_all(
+            out.get(), std::string_view(buffer.data(), static_cast<std::size_t>(count)), to));
+    }
+    set_status(out.get(), node.status);
+    return {};
+}
+
+Result<void> Copier::copy_link(const Node& node, const fs::path& to) {
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = ::readlinkat(node.fd.get(), "", target.data(), target.size() - 1);
+    CYBELE_TRY(const UniqueFd parent, place_for(to));
+    if (length < 0 || ::symlinkat(target.data(), parent.get(), to.filename().c_str()) != 0) {
+        return fail(system_error("cannot make the link " + printable(to.native()), errno));
+    }
+    (void)!::fchownat(parent.get(),
+                      to.filename().c_str(),
+                      node.status.st_uid,
+                      node.status.st_gid,
+                      AT_SYMLINK_NOFOLLOW);
+    return {};
+}
+
+UniqueFd open_root(const fs::path& root) {
+    return UniqueFd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+bool is_directory_in(int root, const fs::path& path) {
+    const auto node = open_node(root, path, true);
+    return node && S_ISDIR(node->status.st_mode);
+}
+
+void hash_node(int root, const fs::path& path, bool follow, int depth, Sha256& digest) {
+    const auto node = open_node(root, path, follow);
+    if (!node || depth > kDeepest) {
+        return;
+    }
+    digest.update(fmt::format("{}\n{:o}\n", path.native(), node->status.st_mode));
+    if (S_ISDIR(node->status.st_mode)) {
+        const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
+        for (const std::string& name : names_in(readable.get())) {
+            hash_node(root, path / name, follow, depth + 1, digest);
+        }
+    } else if (S_ISREG(node->status.st_mode)) {
+        const UniqueFd in = reopen(node->fd.get(), O_RDONLY);
+        const auto size = static_cast<std::uint64_t>(node->status.st_size);
+        if (const auto content = sha256_range(in.get(), 0, size, path)) {
+            digest.update(hex(*content) + "\n");
+        }
+    } else if (S_ISLNK(node->status.st_mode)) {
+        std::array<char, PATH_MAX> target{};
+        (void)!::readlinkat(node->fd.get(), "", target.data(), target.size() - 1);
+        digest.update(std::string(target.data()) + "\n");
+    }
+}
+
+} // namespace
+
+Result<Copy> find_sources(const definitions::FileLine& line,
+                          const CopyFrom& from,
+                          const std::map<std::string, std::string>& variables,
+                          const std::string& definition_file) {
+    Copy copy;
+    copy.destination = line.destination.empty() ? line.source : line.destination;
+    const UniqueFd root = open_root(from.root);
+    for (const std::string& word : expand_braces(line.source)) {
+        const std::string expanded = expand_variables(word, variables);
+        const fs::path path =
+            expanded.starts_with('/') ? fs::path(expanded) : from.directory / expanded;
+        for (fs::path& source : expand_pattern(from.root, path.native())) {
+            if (!open_node(root.get(), source, true)) {
+                Fault fault = definitions::fault_at(definition_file, line.line, line.text);
+                fault.message =
+                    "the source '" + printable(line.source) + "' of %files does not exist";
+                fault.because = "nothing is at " + printable(source.native()) +
+                                (from.is_stage ? " in that stage" : "");
+                fault.help = from.is_stage ? "make it in that stage's %post"
+                                           : "correct the path; relative ones begin at " +
+                                                 printable(from.directory.native());
+                return fail(Error(std::move(fault)));
+            }
+            copy.sources.push_back(std::move(source));
+        }
+    }
+    const bool names_a_directory = copy.destination.ends_with('/') || line.destination.empty();
+    if (copy.sources.size() > 1 && !names_a_directory && !from.is_stage) {
+        Fault fault = definitions::fault_at(definition_file, line.line, line.text);
+        fault.message = fmt::format("{} sources for one destination", copy.sources.size());
+        fault.because = "each would overwrite the one before it";
+        fault.help = "end the destination with '/': '" + printable(copy.destination) + "/'";
+        return fail(Error(std::move(fault)));
+    }
+    return copy;
+}
+
+Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& root) {
+    const UniqueFd source_root = open_root(from.root);
+    const UniqueFd target_root = open_root(root);
+    Copier copier(from, source_root.get(), target_root.get());
+    const fs::path destination = fs::path("/") / fs::path(copy.destination).relative_path();
+    for (const fs::path& source : copy.sources) {
+        const bool into =
+            copy.destination.ends_with('/') || is_directory_in(target_root.get(), destination);
+        fs::path name =
+            source.filename().empty() ? source.parent_path().filename() : source.filename();
+        fs::path to = destination;
+        if (into) {
+            to /= name;
+        }
+        CYBELE_CHECK(copier.copy(source, to));
+    }
+    return {};
+}
+
+void add_to_digest(const Copy& copy, const CopyFrom& from, Sha256& digest) {
+    const UniqueFd root = open_root(from.root);
+    digest.update(copy.destination + "\n");
+    for (const fs::path& source : copy.sources) {
+        hash_node(root.get(), source, !from.is_stage, 0, digest);
+    }
+}
+
+} // namespace cybele::builder

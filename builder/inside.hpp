@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "builder/builder.hpp"
+#include "namespaces/sandbox.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+/// What a script sees that runs in the image while it is built. Nothing of it stays in the image.
+namespace cybele::builder {
+
+/// The machine's part of it, the same for all steps of a build.
+struct Surroundings {
+    std::filesystem::path work;     ///< of this build; private
+    std::filesystem::path packages; ///< store of downloaded packages; empty: none
+    std::filesystem::path ca_file; ///< certificates that the machine trusts; empty: the image's own
+    EnvironmentMap proxies;        ///< http_proxy and its like
+    bool accepts_expired_indexes = false;
+    bool is_verbose = false;
+    std::int64_t epoch = -1; ///< SOURCE_DATE_EPOCH of the steps; -1: none
+};
+
+/// From the request and the machine: the CA file that --ca-file, SSL_CERT_FILE, CURL_CA_BUNDLE …
+/// name, the proxies, apt's opinion on expired indexes.
+[[nodiscard]] Result<Surroundings> find_surroundings(const BuildRequest& request,
+                                                     const Environment& environment);
+
+/// A script of a section, as the reference runs it: `/bin/sh -ex FILE`, with the section's
+/// arguments before FILE (so that `-c /bin/bash` runs bash without -e).
+struct InsideScript {
+    std::string section; ///< "post"
+    std::string arguments;
+    std::string text;
+};
+
+/// How a script ended, with the last lines of its output (none when the user saw them).
+struct ScriptEnd {
+    int code = 0;
+    std::string last_lines;
+};
+
+/// Runs a script in the tree: working directory /, clean environment, umask 0022 (the reference's
+/// 0002 makes every file group-writable), host's /dev and /sys, a pid namespace of its own. kInput
+/// for arguments that the reference refuses.
+[[nodiscard]] Result<ScriptEnd> run_inside(const std::filesystem::path& root,
+                                           const InsideScript& script,
+                                           const Surroundings& surroundings);
+
+/// Runs the image's own test action on a read-only tree.
+[[nodiscard]] Result<ScriptEnd> run_test(const std::filesystem::path& root,
+                                         const Surroundings& surroundings);
+
+/// `-ex` and the arguments of a section line as the reference composes them, FILE being the last
+/// word; in `-c WORDS` the file is part of the command.
+[[nodiscard]] Result<std::vector<std::string>> script_command(const std::string& arguments,
+                                                              const std::string& file);
+
+} // namespace cybele::builder

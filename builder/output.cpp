@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/output.hpp"
+
+#include "support/quote.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const fs::path& file) {
+    return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+fs::path absolute_path(const fs::path& path) {
+    std::error_code error;
+    fs::path result = fs::absolute(path.empty() ? fs::path(".") : path, error);
+    return error ? path : result;
+}
+
+Result<void> check_output(const BuildRequest& request) {
+    std::error_code error;
+    const std::string name = printable(request.output.native());
+    if (!fs::is_directory(folder_of(request.output), error)) {
+        return fail(ErrorCode::kInput,
+                    "the folder of " + name + " does not exist",
+                    {},
+                    "make it, or name another output with -o");
+    }
+    const auto status = fs::symlink_status(request.output, error);
+    if (fs::is_directory(status)) {
+        return fail(ErrorCode::kInput, name + " is a folder", {}, "name a file with -o");
+    }
+    if (fs::exists(status) && !request.force) {
+        return fail(ErrorCode::kInput,
+                    name + " exists already",
+                    {},
+                    "replace it with --force, or name another output with -o");
+    }
+    return {};
+}
+
+Result<BuildResult> put_in_place(const fs::path& image, const BuildRequest& request) {
+    // A file that appeared meanwhile is not overwritten either.
+    const unsigned flags = request.force ? 0U : unsigned{RENAME_NOREPLACE};
+    int failed = ::renameat2(AT_FDCWD, image.c_str(), AT_FDCWD, request.output.c_str(), flags);
+    if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) { // NFS knows no flags
+        CYBELE_CHECK(check_output(request));
+        failed = ::rename(image.c_str(), request.output.c_str());
+    }
+    if (failed != 0) {
+        return fail(
+            system_error("cannot put " + printable(request.output.native()) + " in place", errno));
+    }
+    const UniqueFd folder(
+        ::open(folder_of(request.output).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.valid()) {
+        (void)::fsync(folder.get());
+    }
+    BuildResult result;
+    result.image = request.output;
+    struct stat status {};
+    if (::stat(request.output.c_str(), &status) == 0) {
+        result.bytes = static_cast<std::uint64_t>(status.st_size);
+    }
+    return result;
+}
+
+} // namespace cybele::builder

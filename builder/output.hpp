@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "builder/builder.hpp"
+
+#include <filesystem>
+
+namespace cybele::builder {
+
+/// The folder that a file lies in; "." for a bare name.
+[[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& file);
+
+/// The path from the root; a relative one begins in the working directory, "" is that itself.
+[[nodiscard]] std::filesystem::path absolute_path(const std::filesystem::path& path);
+
+/// kInput where the output exists (without --force) or is a folder; kInput where its folder is
+/// missing.
+[[nodiscard]] Result<void> check_output(const BuildRequest& request);
+
+/// Gives a finished image in the output's folder its final name.
+[[nodiscard]] Result<BuildResult> put_in_place(const std::filesystem::path& image,
+                                               const BuildRequest& request);
+
+} // namespace cybele::builder

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/plan.hpp"
+
+#include "builder/output.hpp"
+#include "definitions/grammar.hpp"
+#include "definitions/lines.hpp"
+#include "definitions/scan.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+using definitions::FilesOrigin;
+using definitions::Section;
+using definitions::Stage;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+
+/// What each agent needs on disk for one stage, packages that a %post installs included.
+struct Agent {
+    std::string_view name;
+    std::uint64_t needed_bytes;
+};
+constexpr std::array kAgents = {
+    Agent{"debootstrap", 1024 * kMiB},
+    Agent{"localimage", 64 * kMiB},
+    Agent{"scratch", 64 * kMiB},
+};
+/// A squashfs is a third of its tree or more.
+constexpr std::uint64_t kUnpackedTimes = 3;
+
+class Planner {
+public:
+    Planner(const BuildRequest& request, const Environment& environment)
+        : request_(request), environment_(environment) {}
+
+    [[nodiscard]] Result<BuildPlan> make();
+
+private:
+    void plan_stage(const Stage& stage);
+    void plan_agent(const Stage& stage, StagePlan& plan);
+    void check_sections(const Stage& stage);
+    void plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind);
+    void plan_scripts(const Stage& stage, StagePlan& plan);
+    void plan_setup(const Stage& stage, StagePlan& plan);
+    [[nodiscard]] std::optional<std::size_t> stage_named(const std::string& name) const;
+    void refuse(std::size_t line, const std::string& text, Fault fault);
+    void tell(const std::string& text) const {
+        if (request_.on_step) {
+            request_.on_step(text);
+        }
+    }
+
+    const BuildRequest& request_;
+    const Environment& environment_;
+    BuildPlan plan_;
+    Faults faults_;
+};
+
+std::string section_line(const Section& section) {
+    return "%" + section.name + (section.arguments.empty() ? "" : " " + section.arguments);
+}
+
+void Planner::refuse(std::size_t line, const std::string& text, Fault fault) {
+    if (line > 0) {
+        fault.where = definitions::fault_at(request_.definition_file.native(), line, text).where;
+    }
+    faults_.add(std::move(fault));
+}
+
+std::optional<std::size_t> Planner::stage_named(const std::string& name) const {
+    for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
+        if (plan_.stages[i].stage->name() == name) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
+    plan.agent = stage.header_value("bootstrap");
+    const auto* const agent = std::find_if(
+        kAgents.begin(), kAgents.end(), [&](const Agent& a) { return a.name == plan.agent; });
+    if (agent == kAgents.end()) {
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        fault.message = fmt::format("not yet: the bootstrap agent '{}'", printable(plan.agent));
+        fault.because = "the embedded builder knows debootstrap, localimage and scratch";
+        fault.help = "use one of these, or build with --builder apptainer";
+        refuse(stage.line, "Bootstrap: " + plan.agent, std::move(fault));
+        return;
+    }
+    plan_.needed_bytes += agent->needed_bytes;
+    if (plan.agent != "localimage") {
+        plan.base_key = plan.agent == "scratch" ? "scratch" : "";
+        return;
+    }
+    const std::string from = stage.header_value("from");
+    plan.source = from.empty() ? fs::path() : absolute_path(request_.directory) / from;
+    std::error_code error;
+    if (from.empty() || !fs::exists(plan.source, error)) {
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        fault.message = from.empty()
+                            ? "the header names no image"
+                            : "the image " + printable(plan.source.native()) + " does not exist";
+        fault.help = "give the path of a SIF file or of a folder as 'From: PATH'";
+        refuse(stage.line, "From: " + from, std::move(fault));
+        return;
+    }
+    if (const auto size = fs::file_size(plan.source, error); !error) {
+        plan_.needed_bytes += kUnpackedTimes * size;
+    }
+}
+
+void Planner::check_sections(const Stage& stage) {
+    for (const Section& section : stage.sections) {
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        if (definitions::is_app_section(section.name)) {
+            fault.message = "not yet: sections of SCIF applications ('%" + section.name + "')";
+            fault.help = "build with --builder apptainer";
+        } else if ((section.name == "pre" || section.name == "setup") && ::geteuid() != 0) {
+            fault.message = "'%" + section.name + "' runs on this machine, outside the image";
+            fault.because = "that is for root alone, who answers for the machine";
+            fault.help = "move it into %post, and its files into %files";
+        } else if (section.name == "files" &&
+                   definitions::files_origin(section).kind == FilesOrigin::Kind::kSkipped) {
+            tell(fmt::format("warning: line {}: '{}' is passed over, as the reference does: it is "
+                             "neither '%files' nor '%files from STAGE'",
+                             section.line,
+                             section_line(section)));
+            continue;
+        } else {
+            continue;
+        }
+        refuse(section.line, section_line(section), std::move(fault));
+    }
+}
+
+void Planner::plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind) {
+    for (const Section& section : stage.sections) {
+        if (section.name != "files") {
+            continue;
+        }
+        const FilesOrigin origin = definitions::files_origin(section);
+        if (origin.kind != kind || definitions::file_lines(section).empty()) {
+            continue;
+        }
+        Step step;
+        step.section = &section;
+        step.name = section_line(section);
+        if (kind == FilesOrigin::Kind::kStage) {
+            step.kind = Step::Kind::kStageCopy;
+            step.from_stage = stage_named(origin.stage).value_or(0);
+            plan.steps.push_back(std::move(step));
+            continue;
+        }
+        step.kind = Step::Kind::kCopy;
+        const CopyFrom host{"/", absolute_path(request_.directory), false};
+        for (const definitions::FileLine& line : definitions::file_lines(section)) {
+            auto copy = find_sources(line, host, environment_.all(), request_.definition_file);
+            if (copy) {
+                step.copies.push_back(std::move(*copy));
+            } else {
+                faults_.add(copy.error());
+            }
+        }
+        plan.steps.push_back(std::move(step));
+    }
+}
+
+void Planner::plan_setup(const Stage& stage, StagePlan& plan) {
+    for (const Section& section : stage.sections) {
+        if (section.name == "setup") {
+            Step step;
+            step.kind = Step::Kind::kHostScript;
+            step.section = &section;
+            step.name = "%setup";
+            step.text = stage.joined("setup");
+            for (const Section& same : stage.sections) {
+                step.arguments = same.name == "setup" ? same.arguments : step.arguments;
+            }
+            plan.steps.push_back(std::move(step));
+            return;
+        }
+    }
+}
+
+/// Sections that stand for themselves run apart; neighbouring others are joined, and the arguments
+/// of the last one hold for all, as in the reference.
+void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
+    const std::size_t first = plan.steps.size();
+    bool joins = false;
+    for (const Section& section : stage.sections) {
+        if (section.name != "post") {
+            continue;
+        }
+        if (joins && !section.is_self_contained) {
+            plan.steps.back().text += section.text;
+            plan.steps.back().arguments = section.arguments;
+            continue;
+        }
+        Step step;
+        step.section = &section;
+        step.text = section.text;
+        step.arguments = section.arguments;
+        step.is_kept = section.is_self_contained && request_.use_cache;
+        joins = !section.is_self_contained;
+        plan.steps.push_back(std::move(step));
+    }
+    const std::size_t count = plan.steps.size() - first;
+    for (std::size_t i = 0; i < count; ++i) {
+        plan.steps[first + i].name =
+            count == 1 ? "%post" : fmt::format("%post {} of {}", i + 1, count);
+    }
+}
+
+void Planner::plan_stage(const Stage& stage) {
+    StagePlan plan;
+    plan.stage = &stage;
+    plan_agent(stage, plan);
+    check_sections(stage);
+    plan_files(stage, plan, FilesOrigin::Kind::kStage);
+    plan_setup(stage, plan);
+    plan_files(stage, plan, FilesOrigin::Kind::kHost);
+    plan_scripts(stage, plan);
+    plan_.stages.push_back(std::move(plan));
+}
+
+Result<BuildPlan> Planner::make() {
+    for (const Stage& stage : request_.definition.stages) {
+        plan_stage(stage);
+    }
+    if (faults_.has_errors()) {
+        return fail(faults_.take());
+    }
+    return std::move(plan_);
+}
+
+} // namespace
+
+Result<BuildPlan> make_plan(const BuildRequest& request, const Environment& environment) {
+    return Planner(request, environment).make();
+}
+
+} // namespace cybele::builder

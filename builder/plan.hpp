@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "builder/builder.hpp"
+#include "builder/copy.hpp"
+#include "namespaces/sandbox.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// What a build will do, judged before anything is built.
+namespace cybele::builder {
+
+/// One step of a stage after its bootstrap.
+struct Step {
+    enum class Kind {
+        kCopy,       ///< %files from the host
+        kStageCopy,  ///< %files from a stage
+        kHostScript, ///< %setup
+        kScript      ///< one self-contained %post, or neighbouring ones joined
+    };
+    Kind kind = Kind::kScript;
+    const definitions::Section* section = nullptr; ///< the (first) section
+    std::string text;                              ///< of scripts
+    std::string arguments;
+    std::vector<Copy> copies;   ///< of kCopy
+    std::size_t from_stage = 0; ///< of kStageCopy
+    bool is_kept = false;       ///< its tree goes into the step cache
+    std::string name;           ///< for the user: "%post 2 of 3"
+};
+
+/// A stage with its agent's source found.
+struct StagePlan {
+    const definitions::Stage* stage = nullptr;
+    std::string agent;
+    std::filesystem::path source; ///< localimage: the file or folder; debootstrap: the base's tar
+    std::string base_key;         ///< what the base's content depends on; empty: not known
+    std::vector<Step> steps;
+};
+
+struct BuildPlan {
+    std::vector<StagePlan> stages;
+    std::uint64_t needed_bytes = 0; ///< for all trees, an estimate
+};
+
+/// Finds sources and orders the steps as the reference does: %files from, %setup, %files, %post.
+/// Refused with all faults at once: agents and sections that cannot be built yet, missing sources,
+/// %pre and %setup unless root builds. `definition` must outlive the plan.
+[[nodiscard]] Result<BuildPlan> make_plan(const BuildRequest& request,
+                                          const Environment& environment);
+
+} // namespace cybele::builder

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/workspace.hpp"
+
+#include "support/quote.hpp"
+
+#include <cerrno>
+#include <ctime>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = ".cybelectl-build";
+constexpr const char* kLock = "lock";
+/// A folder without a lock may be one that is just being made.
+constexpr std::time_t kUnlockedSeconds = 3600;
+
+/// True where no living build has this folder.
+bool is_abandoned(const fs::path& directory) {
+    struct stat status {};
+    if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+        status.st_uid != ::geteuid()) {
+        return false;
+    }
+    const UniqueFd lock(::open((directory / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!lock.valid()) {
+        return std::time(nullptr) - status.st_mtime > kUnlockedSeconds;
+    }
+    return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void sweep(const fs::path& parent, namespaces::IdMap map) {
+    std::error_code error;
+    for (auto it = fs::directory_iterator(parent, error); !error && it != fs::directory_iterator();
+         it.increment(error)) {
+        if (it->path().filename().native().starts_with(kPrefix) && is_abandoned(it->path())) {
+            (void)remove_tree_as(map, it->path());
+        }
+    }
+}
+
+std::string in_mib(std::uint64_t bytes) {
+    return fmt::format("{} MiB", bytes >> 20U);
+}
+
+} // namespace
+
+Result<void> remove_tree_as(namespaces::IdMap map, const fs::path& path) {
+    if (remove_tree(path)) {
+        return {};
+    }
+    // Files of subordinate owners: only inside the map may we remove them.
+    CYBELE_TRY(const int code,
+               namespaces::run_in_namespaces(map, [&] { return remove_tree(path) ? 0 : 1; }));
+    if (code != 0) {
+        return remove_tree(path);
+    }
+    return {};
+}
+
+Result<Workspace> Workspace::make(const fs::path& parent, namespaces::IdMap map) {
+    CYBELE_CHECK(make_directories(parent));
+    sweep(parent, map);
+    CYBELE_TRY(TempDirectory directory, TempDirectory::make(parent, kPrefix));
+    const fs::path file = directory.path() / kLock;
+    UniqueFd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+        return fail(system_error("cannot lock " + printable(file.native()), errno));
+    }
+    return Workspace(std::move(directory), std::move(lock), map);
+}
+
+Workspace::~Workspace() {
+    if (!directory_.path().empty()) {
+        (void)remove_tree_as(map_, directory_.path());
+    }
+}
+
+Result<void> need_space(const fs::path& directory, std::uint64_t needed) {
+    const auto free = free_space(directory);
+    if (!free || *free >= needed) {
+        return {};
+    }
+    return fail(ErrorCode::kEnvironment,
+                "not enough space to build in " + printable(directory.native()),
+                fmt::format("{} are needed, {} are free", in_mib(needed), in_mib(*free)),
+                "set CYBELE_TMPDIR to a folder with more space, on a local disk");
+}
+
+} // namespace cybele::builder
