@@ -114,7 +114,7 @@ Result<std::string> ObjectDigests::of(const Descriptor& descriptor, std::string_
     if (const auto known = known_.find(key); known != known_.end()) {
         return known->second;
     }
-    constexpr std::uint64_t kPiece = std::uint64_t{1} << 18U; // stays in the processor's cache
+    constexpr std::uint64_t kPiece = std::uint64_t{1} << 16U; // larger ones leave the caches
     std::vector<char> buffer(static_cast<std::size_t>(std::min(kPiece, descriptor.size)));
     Hash hash(algorithm);
     for (std::uint64_t done = 0; done < descriptor.size;) {
