@@ -4,6 +4,7 @@
 #include "support/file.hpp"
 #include "support/process.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -49,9 +50,9 @@ inline void make_root(const std::filesystem::path& root) {
     std::filesystem::permissions(root / "tmp", std::filesystem::perms(01777));
     std::filesystem::copy_file("/bin/busybox", root / "bin/busybox");
     for (const char* name :
-         {"sh",    "cat",    "id",   "ls",   "echo",     "true", "kill",    "sleep", "touch",
-          "mkdir", "env",    "stat", "grep", "readlink", "pwd",  "wc",      "test",  "chown",
-          "mount", "umount", "dd",   "ps",   "tr",       "head", "printenv"}) {
+         {"sh",    "cat",   "id",    "ls",     "echo", "true",     "kill", "sleep",
+          "touch", "mkdir", "env",   "stat",   "grep", "readlink", "pwd",  "wc",
+          "test",  "chown", "mount", "umount", "dd",   "ps",       "tr",   "head"}) {
         std::filesystem::create_symlink("busybox", root / "bin" / name);
     }
     write(root / "etc/passwd", "root:x:0:0:root:/root:/bin/sh\n");
@@ -103,21 +104,33 @@ inline bool becomes_running(const std::string& mark, bool is_wanted) {
     return is_running(mark) == is_wanted;
 }
 
-/// The descriptors that a program started now would inherit, as `ls` prints them in one line;
-/// without 10, which the shell uses itself.
+/// Kills the processes that have `mark` in their command line.
+inline void kill_marked(const std::string& mark) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+        const std::string name = entry.path().filename();
+        const bool is_process = name.find_first_not_of("0123456789") == std::string::npos;
+        if (is_process && cybele::read_file(entry.path() / "cmdline").value_or("").find(mark) !=
+                              std::string::npos) {
+            kill(std::stoi(name), SIGKILL);
+        }
+    }
+}
+
+/// The descriptors that a program started now would inherit, as `ls -1` prints them.
 inline std::string inherited_descriptors() {
     std::set<std::string> names; // ls sorts names, not numbers
     for (int fd = 0; fd < 1024; ++fd) {
         const int flags = fcntl(fd, F_GETFD);
-        if (fd != 10 && flags >= 0 && (flags & FD_CLOEXEC) == 0) {
+        if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
             names.insert(std::to_string(fd));
         }
     }
-    std::string line;
+    std::string lines;
     for (const std::string& name : names) {
-        line += name + ' ';
+        lines += name + '\n';
     }
-    return line;
+    return lines;
 }
 
 } // namespace tiny

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/action_script.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::runtime {
+namespace {
+
+/// The kernel takes 128 KiB for one argument; what does not fit is handed over as it is, where the
+/// image's environment files see it.
+constexpr std::size_t kMostScript = 120 * 1024;
+
+/// bash refuses to set these and ends; every shell has IFS and OPTIND already.
+constexpr std::array<std::string_view, 8> kShellsOwn = {
+    "UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "IFS", "OPTIND"};
+
+constexpr std::string_view kReadFiles = R"(
+cybele_complete() {
+    for cybele_part in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin /sbin /bin; do
+        case ":$PATH:" in *":$cybele_part:"*) ;; *) PATH="$PATH:$cybele_part" ;; esac
+    done
+    export PATH
+}
+for cybele_file in /.singularity.d/env/*.sh; do
+    [ -f "$cybele_file" ] || continue
+    . "$cybele_file"
+    case "$cybele_file" in */10-docker*.sh) cybele_complete ;; esac
+done
+)";
+
+constexpr std::string_view kPrompt = R"(
+[ -n "${PS1:-}" ] || PS1='Apptainer> '
+export PS1
+PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND; }PS1=\"$PS1\"; unset PROMPT_COMMAND"
+export PROMPT_COMMAND
+unset -f cybele_complete
+unset cybele_file cybele_part
+)";
+
+void set(std::string& script, const std::string& name, const std::string& value) {
+    const bool is_own = std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
+    if (!is_own) {
+        script += "export " + name + '=' + shell_quote(value) + '\n';
+    }
+}
+
+/// A variable of the host: unless the image has set it; set to nothing by the image: unset.
+void restore(std::string& script, const std::string& name, const std::string& value) {
+    script += "if [ -z \"${" + name + "+x}\" ]; then export " + name + '=' + shell_quote(value) +
+              "; elif [ -z \"$" + name + "\" ]; then unset " + name + "; fi\n";
+}
+
+std::string path_changes(const PayloadEnvironment& layers) {
+    std::string script;
+    if (!layers.prepend_path.empty()) {
+        script += "PATH=" + shell_quote(layers.prepend_path) + ":\"$PATH\"\n";
+    }
+    if (!layers.append_path.empty()) {
+        script += "PATH=\"$PATH\":" + shell_quote(layers.append_path) + '\n';
+    }
+    if (!layers.path.empty()) {
+        script += "PATH=" + shell_quote(layers.path) + '\n';
+    }
+    return script + "export PATH\n";
+}
+
+/// The words of the action before the user's own arguments.
+Result<std::vector<std::string>> action_words(const Request& request, const ImageTraits& traits) {
+    switch (request.action) {
+    case Action::kExec:
+        if (request.arguments.empty()) {
+            return fail(ErrorCode::kUsage,
+                        "no program was named",
+                        "exec starts a program of the container",
+                        "write exec IMAGE PROGRAM [ARGUMENT …]");
+        }
+        return std::vector<std::string>();
+    case Action::kRun:
+        if (traits.has_runscript) {
+            return std::vector<std::string>{"/.singularity.d/runscript"};
+        }
+        break;
+    case Action::kTest:
+        if (traits.has_test) {
+            return std::vector<std::string>{"/.singularity.d/test"};
+        }
+        // As Apptainer: an image without tests passes them.
+        return std::vector<std::string>{"/bin/sh", "-c", ":"};
+    case Action::kShell:
+        if (!request.shell.empty()) {
+            return std::vector<std::string>{request.shell};
+        }
+        if (traits.has_bash) {
+            return std::vector<std::string>{"/bin/bash", "--norc"};
+        }
+        break;
+    }
+    if (!traits.has_sh) {
+        return fail(ErrorCode::kInput,
+                    "the image has no /bin/sh",
+                    "run and shell need it where the image has no runscript",
+                    "start a program of it with exec");
+    }
+    return std::vector<std::string>{"/bin/sh"};
+}
+
+Program make_script(std::vector<std::string> action, const PayloadEnvironment& layers) {
+    Program program;
+    program.environment = layers.facts;
+    // The environment files see these, not the host's variables, as with Apptainer.
+    program.environment["PATH"] = kDefaultPath;
+    std::string tail = "\n";
+    for (const auto& [name, value] : layers.injected) {
+        set(tail, name, value);
+    }
+    tail += path_changes(layers);
+    tail += kPrompt;
+    tail += "exec \"$@\"\n";
+    std::string script(kReadFiles);
+    for (const auto& [name, value] : layers.host) {
+        std::string line;
+        restore(line, name, value);
+        if (script.size() + tail.size() + line.size() < kMostScript) {
+            script += line;
+        } else {
+            program.environment[name] = value;
+        }
+    }
+    program.argv = {"/bin/sh", "-c", script + tail, "sh"};
+    program.argv.insert(program.argv.end(), action.begin(), action.end());
+    return program;
+}
+
+} // namespace
+
+std::string_view action_name(Action action) {
+    constexpr std::array<std::string_view, 4> kNames = {"exec", "run", "shell", "test"};
+    return kNames.at(static_cast<std::size_t>(action));
+}
+
+Result<Program>
+make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits) {
+    CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
+    words.insert(words.end(), request.arguments.begin(), request.arguments.end());
+    if (traits.has_metadata && traits.has_sh) {
+        return make_script(std::move(words), layers);
+    }
+    return Program{std::move(words), flatten(layers)};
+}
+
+} // namespace cybele::runtime

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/payload_environment.hpp"
+#include "runtime/runtime.hpp"
+#include "support/process.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::runtime {
+
+/// "exec", "run", "shell", "test".
+[[nodiscard]] std::string_view action_name(Action action);
+
+/// What is started in the container.
+struct Program {
+    std::vector<std::string> argv;
+    EnvironmentMap environment;
+};
+
+/// What the image has, seen from inside.
+struct ImageTraits {
+    bool has_metadata = false; ///< /.singularity.d
+    bool has_sh = false;       ///< /bin/sh
+    bool has_bash = false;     ///< /bin/bash
+    bool has_runscript = false;
+    bool has_test = false;
+};
+
+/// With metadata and a shell: /bin/sh with a script that reads the image's environment files, adds
+/// the layers with every value quoted, and becomes the action. Else the program itself. kInput
+/// where the image has nothing to run.
+[[nodiscard]] Result<Program>
+make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits);
+
+} // namespace cybele::runtime

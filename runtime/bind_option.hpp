@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::runtime {
+
+/// One bind that a user asked for.
+struct BindOption {
+    std::filesystem::path source; ///< absolute
+    std::filesystem::path target; ///< absolute, in the container
+    bool is_read_only = false;
+};
+
+/// Reads "SRC[:DST[:ro|rw]]", several with commas, as Apptainer's -B; a relative source counts from
+/// `directory`. A backslash takes the meaning from a following colon or comma. kUsage for what
+/// cannot be read.
+[[nodiscard]] Result<std::vector<BindOption>> read_binds(std::string_view text,
+                                                         const std::filesystem::path& directory);
+
+} // namespace cybele::runtime

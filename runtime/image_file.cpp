@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/image_file.hpp"
+
+#include "images/sif.hpp"
+#include "support/quote.hpp"
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace cybele::runtime {
+namespace {
+
+constexpr std::string_view kSquashfsMagic = "hsqs";
+
+Result<bool> is_squashfs(int fd, const std::filesystem::path& path) {
+    CYBELE_TRY(const std::uint64_t size, file_size(fd, path));
+    std::array<std::byte, kSquashfsMagic.size()> magic = {};
+    if (size < magic.size()) {
+        return false;
+    }
+    CYBELE_CHECK(read_at(fd, 0, magic, path));
+    return std::string_view(reinterpret_cast<const char*>(magic.data()), magic.size()) ==
+           kSquashfsMagic;
+}
+
+Result<void> fill_from_sif(ImageFile& file, const std::string& host) {
+    CYBELE_TRY(const images::Image image, images::Image::open(file.path));
+    CYBELE_TRY(const images::Descriptor partition, image.primary_partition());
+    const std::string shown = printable(file.path.string());
+    if (partition.fs_type() != images::FsType::kSquashfs) {
+        return fail(ErrorCode::kInput,
+                    "the root file system of '" + shown + "' is no plain squashfs",
+                    "ext3, encrypted and archive partitions are not mounted",
+                    "build the image again from its definition file");
+    }
+    if (partition.arch() != host) {
+        return fail(ErrorCode::kInput,
+                    "the image '" + shown + "' is for " + partition.arch() + ", this machine is " +
+                        host,
+                    "its programs cannot run here",
+                    "build or pull it for " + host);
+    }
+    file.offset = partition.offset;
+    file.size = partition.size;
+    return {};
+}
+
+} // namespace
+
+Result<ImageFile> open_image(const std::filesystem::path& path,
+                             const std::string& host_architecture) {
+    ImageFile file;
+    std::error_code failed;
+    file.path = std::filesystem::canonical(path, failed);
+    if (failed) {
+        return fail(ErrorCode::kInput,
+                    "cannot open the image '" + printable(path.string()) + "'",
+                    failed.message(),
+                    "check the path of the image");
+    }
+    struct stat status = {};
+    if (stat(file.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+        file.fd.reset(open(file.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        return file;
+    }
+    CYBELE_TRY(file.fd, open_for_reading(file.path));
+    file.kind = ImageFile::Kind::kSquashfs;
+    CYBELE_TRY(const bool is_bare, is_squashfs(file.fd.get(), file.path));
+    if (is_bare) {
+        CYBELE_TRY(file.size, file_size(file.fd.get(), file.path));
+        return file;
+    }
+    CYBELE_CHECK(fill_from_sif(file, host_architecture));
+    return file;
+}
+
+} // namespace cybele::runtime

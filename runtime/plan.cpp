@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/plan.hpp"
+
+#include "runtime/bind_option.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <sys/stat.h>
+
+namespace cybele::runtime {
+namespace {
+
+using namespaces::Mount;
+
+/// Working directories that belong to the operating system: the image's are meant.
+constexpr std::array<std::string_view, 10> kSystemFolders = {
+    "/", "/etc", "/bin", "/mnt", "/usr", "/var", "/opt", "/sbin", "/lib", "/lib64"};
+constexpr std::array<std::string_view, 3> kSystemTrees = {"/sys", "/proc", "/dev"};
+constexpr std::array<std::string_view, 6> kDevices = {
+    "null", "zero", "random", "urandom", "tty", "full"};
+constexpr std::array<std::string_view, 4> kBindVariables = {
+    "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
+constexpr const char* kUserFlags = "nosuid,nodev";
+
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+    const auto [in_folder, in_path] =
+        std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+    return in_folder == folder.end() && in_path != path.end();
+}
+
+Mount bind(const std::filesystem::path& source, const std::filesystem::path& target) {
+    Mount mount;
+    mount.source = source;
+    mount.target = target;
+    mount.is_optional = true;
+    return mount;
+}
+
+Mount fresh(Mount::Kind kind, const std::filesystem::path& target, std::string options) {
+    Mount mount;
+    mount.kind = kind;
+    mount.target = target;
+    mount.options = std::move(options);
+    return mount;
+}
+
+void add_small_dev(std::vector<Mount>& mounts) {
+    mounts.push_back(fresh(Mount::Kind::kTmpfs, "/dev", "mode=0755,size=64m"));
+    for (const std::string_view device : kDevices) {
+        const auto path = std::filesystem::path("/dev") / device;
+        mounts.push_back(bind(path, path));
+    }
+    mounts.push_back(fresh(Mount::Kind::kDevpts, "/dev/pts", ""));
+    mounts.push_back(fresh(Mount::Kind::kTmpfs, "/dev/shm", "mode=1777"));
+}
+
+void add_system(std::vector<Mount>& mounts, const Request& request) {
+    const bool is_contained = request.contain || request.containall;
+    if (is_contained) {
+        add_small_dev(mounts);
+    } else {
+        mounts.push_back(bind("/dev", "/dev"));
+    }
+    mounts.push_back(bind("/etc/localtime", "/etc/localtime"));
+    mounts.push_back(bind("/etc/hosts", "/etc/hosts"));
+    if (request.pid || request.containall) {
+        mounts.push_back(fresh(Mount::Kind::kProc, "/proc", ""));
+    } else {
+        mounts.push_back(bind("/proc", "/proc"));
+    }
+    mounts.push_back(bind("/sys", "/sys"));
+}
+
+/// The home directory comes after /tmp, below which it may lie.
+void add_user_folders(std::vector<Mount>& mounts,
+                      const Request& request,
+                      const Home& home,
+                      const std::filesystem::path& directory) {
+    const bool is_contained = request.contain || request.containall;
+    const bool has_home = !request.no_home && home.target != "/";
+    if (is_contained) {
+        mounts.push_back(fresh(Mount::Kind::kTmpfs, "/tmp", "mode=1777,size=64m"));
+        mounts.push_back(fresh(Mount::Kind::kTmpfs, "/var/tmp", "mode=1777,size=64m"));
+        if (has_home) {
+            mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, "mode=0750,size=64m"));
+        }
+        if (has_home && !request.home.empty()) { // named by the user: meant to be there
+            mounts.push_back(bind(home.source, home.target));
+            mounts.back().options = kUserFlags;
+            mounts.back().is_optional = false;
+        }
+        return;
+    }
+    mounts.push_back(bind("/tmp", "/tmp"));
+    mounts.push_back(bind("/var/tmp", "/var/tmp"));
+    if (has_home) {
+        mounts.push_back(bind(home.source, home.target));
+        mounts.back().is_optional = request.home.empty();
+    }
+    const bool is_system =
+        std::find(kSystemFolders.begin(), kSystemFolders.end(), directory.string()) !=
+            kSystemFolders.end() ||
+        std::any_of(kSystemTrees.begin(), kSystemTrees.end(), [&](std::string_view tree) {
+            return lies_in(directory, tree) || directory == tree;
+        });
+    if (!is_system && directory.is_absolute()) {
+        mounts.push_back(bind(directory, directory));
+        mounts.back().skip_if_same = true;
+    }
+    for (Mount& mount : mounts) {
+        const bool is_users = mount.target == home.target || mount.target == "/tmp" ||
+                              mount.target == "/var/tmp" || mount.skip_if_same;
+        if (is_users && mount.kind == Mount::Kind::kBind) {
+            mount.options = kUserFlags;
+        }
+    }
+}
+
+Result<void> add_binds(std::vector<Mount>& mounts,
+                       std::string_view text,
+                       const std::filesystem::path& directory) {
+    CYBELE_TRY(const std::vector<BindOption> binds, read_binds(text, directory));
+    for (const BindOption& one : binds) {
+        if (one.target.lexically_normal() == "/") {
+            return fail(ErrorCode::kUsage,
+                        "cannot bind '" + printable(one.source.string()) + "' to /",
+                        "the root of the container is the image",
+                        "choose a folder in it");
+        }
+        Mount mount = bind(one.source, one.target);
+        mount.is_optional = false;
+        mount.is_read_only = one.is_read_only;
+        mount.options = kUserFlags;
+        mounts.push_back(std::move(mount));
+    }
+    return {};
+}
+
+} // namespace
+
+Result<Home> home_of(const Request& request, const Environment& environment) {
+    Home home{environment.home(), environment.home()};
+    if (request.home.empty()) {
+        return home;
+    }
+    const auto colon = request.home.find(':');
+    home.source = request.home.substr(0, colon);
+    home.target = colon == std::string::npos
+                      ? home.source
+                      : std::filesystem::path(request.home.substr(colon + 1));
+    std::error_code ignored;
+    home.source = std::filesystem::absolute(home.source, ignored);
+    if (colon == std::string::npos) {
+        home.target = home.source;
+    }
+    if (!home.target.is_absolute()) {
+        return fail(ErrorCode::kUsage,
+                    "cannot read the home directory '" + printable(request.home) + "'",
+                    "its place in the container is no absolute path",
+                    "write --home SRC:DST");
+    }
+    return home;
+}
+
+Result<std::vector<Mount>> plan_mounts(const Request& request,
+                                       const Environment& environment,
+                                       const Home& home,
+                                       const std::filesystem::path& directory) {
+    std::vector<Mount> mounts;
+    add_system(mounts, request);
+    add_user_folders(mounts, request, home, directory);
+    for (const std::string_view variable : kBindVariables) {
+        CYBELE_CHECK(add_binds(mounts, environment.get_or(variable, ""), directory));
+    }
+    for (const std::string& text : request.binds) {
+        CYBELE_CHECK(add_binds(mounts, text, directory));
+    }
+    return mounts;
+}
+
+std::vector<NeededTarget> needed_targets(const std::vector<Mount>& mounts) {
+    std::vector<NeededTarget> needed;
+    for (std::size_t i = 0; i < mounts.size(); ++i) {
+        const Mount& mount = mounts[i];
+        const auto path = mount.target.lexically_normal();
+        const bool lies_on_mount = std::any_of(mounts.begin(),
+                                               mounts.begin() + static_cast<std::ptrdiff_t>(i),
+                                               [&](const Mount& earlier) {
+                                                   const auto folder =
+                                                       earlier.target.lexically_normal();
+                                                   return lies_in(path, folder) && path != folder;
+                                               });
+        if (lies_on_mount) {
+            continue;
+        }
+        NeededTarget target;
+        target.path = path;
+        target.is_optional = mount.is_optional;
+        struct stat status = {};
+        if (mount.source_fd >= 0 && fstat(mount.source_fd, &status) == 0) {
+            target.is_directory = S_ISDIR(status.st_mode);
+        }
+        needed.push_back(std::move(target));
+    }
+    return needed;
+}
+
+} // namespace cybele::runtime

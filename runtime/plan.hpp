@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "namespaces/sandbox.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/stage.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <vector>
+
+namespace cybele::runtime {
+
+/// Where the home directory comes from and where it is in the container.
+struct Home {
+    std::filesystem::path source;
+    std::filesystem::path target;
+};
+[[nodiscard]] Result<Home> home_of(const Request& request, const Environment& environment);
+
+/// The mounts of a container, in Apptainer's order: /dev, localtime, hosts, /proc, /sys, /tmp,
+/// /var/tmp, home (there before /tmp, which then hides a home below it), working directory, the
+/// user's binds. `directory` is the caller's.
+[[nodiscard]] Result<std::vector<namespaces::Mount>>
+plan_mounts(const Request& request,
+            const Environment& environment,
+            const Home& home,
+            const std::filesystem::path& directory);
+
+/// The mount points that the root file system must have: all that do not lie on an earlier mount.
+/// The sources have been opened.
+[[nodiscard]] std::vector<NeededTarget>
+needed_targets(const std::vector<namespaces::Mount>& mounts);
+
+} // namespace cybele::runtime

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/root_image.hpp"
+
+#include "namespaces/sandbox.hpp"
+#include "namespaces/system_calls.hpp"
+#include "runtime/mount_image.hpp"
+#include "runtime/runtime.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+namespace cybele::runtime {
+namespace {
+
+std::string stage_size(const MountRequest& request) {
+    // What the program writes lies here: then the kernel's default, half of the memory.
+    return request.is_writable ? "" : "64m";
+}
+
+std::string reason(const Error& error) {
+    const Fault& fault = error.faults().front();
+    return fault.because.empty() ? fault.message : fault.message + ": " + fault.because;
+}
+
+/// A directory of the host as the image: read-only, without its devices and setuid programs.
+Result<MountedImage>
+use_directory(const std::filesystem::path& path, const MountRequest& request, std::string way) {
+    const UniqueFd source(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!source.valid()) {
+        return fail(system_error("cannot open the directory '" + path.string() + "'", errno));
+    }
+    CYBELE_TRY(Stage stage, Stage::make(stage_size(request)));
+    CYBELE_TRY(const UniqueFd target, stage.make_directory("image"));
+    const unsigned long flags = static_cast<unsigned long>(MS_RDONLY) | MS_NOSUID | MS_NODEV;
+    CYBELE_TRY(UniqueFd root,
+               namespaces::bind_mount({source.get(), target.get(), true, flags}, "the image"));
+    return MountedImage{std::move(stage), std::move(root), std::move(way)};
+}
+
+using Mounting = Result<UniqueFd>(const Stage&);
+
+/// One way on a stage of its own, which goes again when the way fails.
+Result<MountedImage>
+attempt(const char* way, const MountRequest& request, const std::function<Mounting>& mounting) {
+    CYBELE_TRY(Stage stage, Stage::make(stage_size(request)));
+    auto root = mounting(stage);
+    if (!root) {
+        CYBELE_CHECK(stage.remove());
+        return fail(std::move(root).error());
+    }
+    return MountedImage{std::move(stage), std::move(*root), way};
+}
+
+} // namespace
+
+void tell_if(bool is_wanted, const std::string& text) {
+    if (!is_wanted) {
+        return;
+    }
+    const std::string line = "info: " + text + '\n';
+    (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
+Result<MountedImage>
+mount_image(const ImageFile& image, const MountRequest& request, const Environment& environment) {
+    if (image.kind == ImageFile::Kind::kDirectory) {
+        return use_directory(image.path, request, "directory");
+    }
+    std::string reasons;
+    if (request.is_root) {
+        auto mounted = attempt("kernel squashfs", request, [&](const Stage& stage) {
+            return mount_by_kernel(stage, image);
+        });
+        if (mounted) {
+            return mounted;
+        }
+        reasons += reason(mounted.error()) + "; ";
+        tell_if(request.is_verbose, "not by the kernel: " + reason(mounted.error()));
+    }
+    if (const auto server = find_fuse_server(environment)) {
+        auto mounted = attempt("squashfuse_ll", request, [&](const Stage& stage) {
+            return mount_by_fuse(stage, image, *server);
+        });
+        if (mounted) {
+            return mounted;
+        }
+        reasons += reason(mounted.error());
+    } else {
+        reasons += "squashfuse_ll is not installed";
+    }
+    tell_if(request.is_verbose, "the image is unpacked into the cache, since " + reasons);
+    auto folder = unpack_into_cache(image, environment);
+    if (!folder) {
+        return fail(
+            std::move(folder).error().with_context("unpacking the image, since " + reasons));
+    }
+    return use_directory(*folder, request, "unpacked");
+}
+
+MountChoice choose_mount(const Environment& environment) {
+    const namespaces::Abilities abilities = namespaces::probe_abilities();
+    if (!abilities.is_root && !abilities.user_namespaces) {
+        return {"", "no user namespaces: " + abilities.user_namespaces_because};
+    }
+    if (abilities.is_root && abilities.loop) {
+        return {"kernel squashfs", "this is root, and loop devices can be attached"};
+    }
+    const std::string before =
+        abilities.is_root ? "no loop devices (" + abilities.loop_because + "); " : "";
+    const auto server = find_fuse_server(environment);
+    if (server && abilities.fuse) {
+        return {"squashfuse_ll",
+                before + "FUSE can be mounted, and " + server->string() + " serves"};
+    }
+    const std::string why = server
+                                ? abilities.fuse_because
+                                : "squashfuse_ll is not installed; install the package squashfuse";
+    return {"unpacked", before + why};
+}
+
+} // namespace cybele::runtime

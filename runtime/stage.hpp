@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+#include "support/file.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::runtime {
+
+/// A private tmpfs in this mount namespace, laid over a folder that every host has, on which the
+/// root file system is put together. What it covers stays reachable through descriptors that were
+/// opened before. It goes with the namespace.
+class Stage {
+public:
+    /// The working directory moves into it. `size` is that of tmpfs ("64m"), or "" for its default.
+    [[nodiscard]] static Result<Stage> make(const std::string& size);
+
+    /// Of the tmpfs, O_PATH.
+    [[nodiscard]] int fd() const {
+        return fd_.get();
+    }
+    /// A new empty directory; its descriptor (O_PATH).
+    [[nodiscard]] Result<UniqueFd> make_directory(const char* name) const;
+    /// A new file with this content; its descriptor (O_PATH).
+    [[nodiscard]] Result<UniqueFd> make_file(const char* name, std::string_view bytes) const;
+    /// Opens what was mounted on one of its directories.
+    [[nodiscard]] Result<UniqueFd> open(const char* name) const;
+    /// Takes it away again, with all that was mounted in it.
+    [[nodiscard]] Result<void> remove();
+
+private:
+    Stage() = default;
+    UniqueFd fd_;
+};
+
+/// A mount point that the container needs.
+struct NeededTarget {
+    std::filesystem::path path;
+    bool is_directory = true;
+    bool is_optional = false;
+};
+
+/// A root with all needed mount points on top of the read-only `image` (O_PATH): the image itself
+/// where it has them, else an overlay, else (kernels without overlays for users, or owners that
+/// cannot be copied up) a tmpfs with the image's entries bound into it. Only the overlay can be
+/// written. `how` tells which it was.
+struct PreparedRoot {
+    UniqueFd fd;
+    std::string how; ///< "image", "overlay", "underlay"
+};
+[[nodiscard]] Result<PreparedRoot> prepare_root(const Stage& stage,
+                                                UniqueFd image,
+                                                const std::vector<NeededTarget>& targets,
+                                                bool is_writable);
+
+} // namespace cybele::runtime

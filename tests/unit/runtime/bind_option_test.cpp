@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/bind_option.hpp"
+#include "runtime/plan.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+using namespace cybele::runtime;
+
+TEST_CASE("binds as Apptainer writes them") {
+    struct Row {
+        const char* text;
+        const char* source;
+        const char* target;
+        bool is_read_only;
+    };
+    const Row rows[] = {{"/a", "/a", "/a", false},
+                        {"/a:/b", "/a", "/b", false},
+                        {"/a:/b:ro", "/a", "/b", true},
+                        {"/a:/b:rw", "/a", "/b", false},
+                        {"/a::ro", "/a", "/a", true},
+                        {"rel/x:/b", "/work dir/rel/x", "/b", false},
+                        {"/a\\:b\\,c:/d", "/a:b,c", "/d", false}};
+    for (const Row& row : rows) {
+        CAPTURE(row.text);
+        const auto binds = read_binds(row.text, "/work dir");
+        REQUIRE(binds);
+        REQUIRE(binds->size() == 1);
+        CHECK(binds->front().source == row.source);
+        CHECK(binds->front().target == row.target);
+        CHECK(binds->front().is_read_only == row.is_read_only);
+    }
+    CHECK(read_binds("/a:/b,/c:/d:ro", "/")->size() == 2);
+    CHECK(read_binds("", "/")->empty());
+    for (const char* text : {"/a:b", "/a:/b:rx", "/a:/b:ro:x", ":/b"}) {
+        CAPTURE(text);
+        const auto binds = read_binds(text, "/");
+        REQUIRE(!binds);
+        CHECK(binds.error().code() == ErrorCode::kUsage);
+    }
+}
+
+TEST_CASE("the mounts come in Apptainer's order") {
+    Request request;
+    request.binds = {"/etc:/data:ro"};
+    const Environment host({{"APPTAINER_BIND", "/usr:/first"}, {"HOME", "/home/ann"}});
+    const auto targets = [&] {
+        const auto home = home_of(request, host);
+        const auto mounts = plan_mounts(request, host, *home, "/scratch/run");
+        std::string text;
+        for (const auto& mount : *mounts) {
+            text += mount.target.string() + ' ';
+        }
+        return text;
+    };
+    CHECK(targets() == "/dev /etc/localtime /etc/hosts /proc /sys /tmp /var/tmp /home/ann "
+                       "/scratch/run /first /data ");
+    request.no_home = true;
+    CHECK(targets().find("/home/ann") == std::string::npos);
+    request.no_home = false;
+    request.contain = true;
+    CHECK(targets().find("/scratch/run") == std::string::npos);
+    request.home = "/a:/b";
+    CHECK(targets().find(" /tmp /var/tmp /b /b /first") != std::string::npos);
+    request.home = "/a:b";
+    CHECK(!home_of(request, host));
+    request.binds = {"/etc:/"};
+    CHECK(!plan_mounts(request, host, Home{"/h", "/h"}, "/"));
+}
+
+TEST_CASE("mount points on earlier mounts are not the image's") {
+    const auto mount = [](const char* target) {
+        namespaces::Mount one;
+        one.target = target;
+        one.kind = namespaces::Mount::Kind::kTmpfs;
+        return one;
+    };
+    const auto needed = needed_targets({mount("/tmp"), mount("/tmp/x"), mount("/tmpfoo")});
+    REQUIRE(needed.size() == 2);
+    CHECK(needed[0].path == "/tmp");
+    CHECK(needed[1].path == "/tmpfoo");
+}

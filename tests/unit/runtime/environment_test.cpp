@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/action_script.hpp"
+#include "runtime/host_files.hpp"
+#include "runtime/locale.hpp"
+#include "runtime/payload_environment.hpp"
+#include "tests/unit/runtime/trial.hpp"
+
+using namespace cybele;
+using namespace cybele::runtime;
+
+TEST_CASE("environment files: lines, comments, quotes; faults with their places") {
+    const auto folder = tiny::make_folder();
+    tiny::write(folder.path() / "good", "# comment\n\nA=1\nexport B='x y'\n  C=\"$HOME\"\nD=\n");
+    const auto good = read_environment_file(folder.path() / "good");
+    REQUIRE(good);
+    CHECK(*good == EnvironmentMap{{"A", "1"}, {"B", "x y"}, {"C", "$HOME"}, {"D", ""}});
+    tiny::write(folder.path() / "bad", "A=1\nno variable\n1A=2\n");
+    const auto bad = read_environment_file(folder.path() / "bad");
+    REQUIRE(!bad);
+    CHECK(bad.error().faults().size() == 2);
+    CHECK(bad.error().faults()[0].where->line == 2);
+    CHECK(bad.error().faults()[1].where->line == 3);
+}
+
+TEST_CASE("which of the host's variables pass") {
+    Request request;
+    const Environment host({{"PMIX_RANK", "1"},
+                            {"OMPI_COMM_WORLD_RANK", "2"},
+                            {"PMI_FD", "5"},
+                            {"SLURM_JOB_ID", "3"},
+                            {"HOME", "/h"},
+                            {"PATH", "/p"},
+                            {"LD_LIBRARY_PATH", "/l"},
+                            {"APPTAINER_NAME", "x"},
+                            {"SINGULARITY_BIND", "x"},
+                            {"BASH_FUNC_ml%%", "() { echo; }"},
+                            {"TERM", "xterm"},
+                            {"https_proxy", "p"},
+                            {"LANG", "de_DE.UTF-8"}});
+    auto layers = make_environment(request, host, "/home/u");
+    REQUIRE(layers);
+    CHECK(layers->host == EnvironmentMap{{"PMIX_RANK", "1"},
+                                         {"OMPI_COMM_WORLD_RANK", "2"},
+                                         {"PMI_FD", "5"},
+                                         {"SLURM_JOB_ID", "3"},
+                                         {"TERM", "xterm"},
+                                         {"https_proxy", "p"},
+                                         {"LANG", "de_DE.UTF-8"},
+                                         {"PYTHONNOUSERSITE", "1"}});
+    CHECK(layers->facts.at("HOME") == "/home/u");
+    CHECK(layers->facts.at("USER_PATH") == "/p");
+    request.cleanenv = true;
+    layers = make_environment(request, host, "/home/u");
+    REQUIRE(layers);
+    CHECK(layers->host ==
+          EnvironmentMap{
+              {"TERM", "xterm"}, {"https_proxy", "p"}, {"LANG", "C"}, {"PYTHONNOUSERSITE", "1"}});
+}
+
+TEST_CASE("who wins among the injecting ways") {
+    const auto folder = tiny::make_folder();
+    tiny::write(folder.path() / "file", "B=file\nC=file\n");
+    Request request;
+    request.environment = {{"C", "option"}, {"PREPEND_PATH", "/first"}};
+    request.environment_files = {folder.path() / "file"};
+    const Environment host({{"SINGULARITYENV_A", "s"},
+                            {"APPTAINERENV_A", "a"},
+                            {"APPTAINERENV_B", "a"},
+                            {"APPTAINERENV_HOME", "/evil"},
+                            {"SINGULARITYENV_LD_LIBRARY_PATH", "/mine"},
+                            {"APPTAINERENV_APPEND_PATH", "/last"}});
+    const auto layers = make_environment(request, host, "/h");
+    REQUIRE(layers);
+    CHECK(layers->injected == EnvironmentMap{{"A", "a"},
+                                             {"B", "file"},
+                                             {"C", "option"},
+                                             {"LD_LIBRARY_PATH", "/mine:/.singularity.d/libs"}});
+    CHECK(flatten(*layers).at("PATH") == "/first:" + std::string(kDefaultPath) + ":/last");
+    CHECK(flatten(*layers).at("HOME") == "/h");
+    request.environment = {{"a b", "x"}};
+    CHECK(!make_environment(request, host, "/h"));
+}
+
+TEST_CASE("passwd and group keep the image's lines and gain the caller's") {
+    Caller caller;
+    caller.uid = 1234;
+    caller.gid = 77;
+    caller.passwd = "ann:x:1234:77:Ann:/home/ann:/bin/zsh";
+    caller.groups = {"lab:x:77:ann", "root:x:0:ann"};
+    CHECK(merge_passwd("root:x:0:0::/root:/bin/sh", caller, "/h") ==
+          "root:x:0:0::/root:/bin/sh\nann:x:1234:77:Ann:/h:/bin/zsh\n");
+    CHECK(merge_passwd("web:x:1234:5::/old:/bin/sh\n", caller, "/h") ==
+          "web:x:1234:5::/h:/bin/sh\n");
+    CHECK(merge_group("root:x:0:", caller) == "root:x:0:\nlab:x:77:ann\n");
+}
+
+TEST_CASE("locales that the image lacks") {
+    const auto folder = tiny::make_folder();
+    const auto& root = folder.path();
+    tiny::write(root / "usr/lib/os-release", "");
+    CHECK(has_locale(root, "C.UTF-8"));
+    CHECK(!has_locale(root, "en_US.UTF-8"));
+    EnvironmentMap host = {{"LANG", "en_US.UTF-8"}, {"LC_ALL", "C"}, {"X", "1"}};
+    fall_back_to_known_locale(host, root);
+    CHECK(host == EnvironmentMap{{"LANG", "C.UTF-8"}, {"X", "1"}});
+    std::filesystem::create_directories(root / "usr/lib/locale/en_US.utf8");
+    CHECK(has_locale(root, "en_US.UTF-8"));
+    tiny::write(root / "usr/lib/locale/locale-archive", std::string("xx\0de_DE.utf8@euro\0", 20));
+    CHECK(has_locale(root, "de_DE.UTF-8@euro"));
+    CHECK(!has_locale(root, "de_AT.UTF-8"));
+}
+
+TEST_CASE("an environment too big for one argument goes another way") {
+    PayloadEnvironment layers;
+    for (int i = 0; i < 40; ++i) {
+        layers.host["BIG" + std::to_string(i)] = std::string(4096, 'x');
+    }
+    layers.injected["SURE"] = "1";
+    Request request;
+    request.arguments = {"true"};
+    const ImageTraits traits{true, true, false, false, false};
+    const auto program = make_program(request, layers, traits);
+    REQUIRE(program);
+    CHECK(program->argv[2].size() < 128 * 1024);
+    CHECK(program->argv[2].find("export SURE=1\n") != std::string::npos);
+    std::size_t handed_over = 0;
+    for (int i = 0; i < 40; ++i) {
+        const std::string name = "BIG" + std::to_string(i);
+        const bool is_in_script = program->argv[2].find(name + "=x") != std::string::npos;
+        CHECK(is_in_script != program->environment.contains(name));
+        handed_over += is_in_script ? 0 : 1;
+    }
+    CHECK(handed_over > 0);
+}
