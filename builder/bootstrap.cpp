@@ -2,16 +2,19 @@
 #include "builder/bootstrap.hpp"
 
 #include "builder/mirror.hpp"
+#include "builder/workspace.hpp"
 #include "definitions/scan.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <optional>
 #include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -57,12 +60,15 @@ fs::path package_store(const DebianBase& base, const Environment& environment) {
            fmt::format("base-{}-{}", base.suite, base.architecture);
 }
 
-Command mmdebstrap(const DebianBase& base,
-                   const Environment& environment,
-                   const fs::path& store,
-                   const fs::path& target) {
+struct Places {
+    fs::path store;
+    fs::path unpacking;
+    fs::path target;
+};
+
+Command mmdebstrap(const DebianBase& base, const Environment& environment, const Places& places) {
     const bool is_root = ::geteuid() == 0;
-    const std::string quoted = shell_quote(store.native());
+    const std::string quoted = shell_quote(places.store.native());
     Command command;
     command.argv = {"mmdebstrap",
                     is_root ? "--mode=root" : "--mode=unshare",
@@ -76,14 +82,16 @@ Command mmdebstrap(const DebianBase& base,
                     "--setup-hook=sync-in " + quoted + " /var/cache/apt/archives",
                     "--customize-hook=sync-out /var/cache/apt/archives " + quoted,
                     // The host's own; a container gets them when it runs.
-                    "--customize-hook=rm -f \"$1\"/etc/resolv.conf \"$1\"/etc/hostname"};
+                    "--customize-hook=rm -f \"$1\"/etc/resolv.conf \"$1\"/etc/hostname "
+                    "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap",
+                    "--customize-hook=chmod 755 \"$1\"/var/cache/apt/archives"};
     if (!base.include.empty()) {
         command.argv.push_back("--include=" + base.include);
     }
-    command.argv.insert(command.argv.end(), {base.suite, target.native(), base.mirror});
+    command.argv.insert(command.argv.end(), {base.suite, places.target.native(), base.mirror});
     EnvironmentMap variables = environment.all();
     variables["SOURCE_DATE_EPOCH"] = std::to_string(base.epoch);
-    variables["TMPDIR"] = unpacking_directory(environment).native();
+    variables["TMPDIR"] = places.unpacking.native();
     variables["LC_ALL"] = "C.UTF-8";
     command.environment = std::move(variables);
     command.input = "";
@@ -114,7 +122,13 @@ Result<void> bootstrap(const DebianBase& base,
     }
     const fs::path store = package_store(base, environment);
     CYBELE_CHECK(make_directories(store, 0700));
-    Command command = mmdebstrap(base, environment, store, target);
+    const auto map = ::geteuid() == 0 ? namespaces::IdMap::kNone : namespaces::IdMap::kSubordinate;
+    CYBELE_TRY(const Workspace unpacking, Workspace::make(unpacking_directory(environment), map));
+    // mmdebstrap's root is a subordinate id, which must be able to pass.
+    if (::chmod(unpacking.path().c_str(), 0711) != 0) {
+        return fail(system_error("cannot open " + printable(unpacking.path().native()), errno));
+    }
+    Command command = mmdebstrap(base, environment, {store, unpacking.path(), target});
     std::string output;
     const auto keep = [&](std::string_view piece) {
         output += piece;

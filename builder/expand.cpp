@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cybele::builder {
@@ -155,6 +156,16 @@ std::vector<fs::path> expand_pattern(const fs::path& root, std::string_view patt
             }
         }
         found = std::move(next);
+    }
+    // Literal parts behind a pattern may be missing below some of its matches.
+    if (is_pattern(pattern)) {
+        std::erase_if(found, [&](const fs::path& path) {
+            const auto parent = namespaces::open_in_root(top.get(), path.parent_path());
+            struct stat status {};
+            return !parent ||
+                   ::fstatat(
+                       parent->get(), path.filename().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0;
+        });
     }
     if (found.empty()) {
         found.emplace_back(without_backslashes(pattern));

@@ -22,7 +22,7 @@ fs::path folder_of(const fs::path& file) {
 fs::path absolute_path(const fs::path& path) {
     std::error_code error;
     fs::path result = fs::absolute(path.empty() ? fs::path(".") : path, error);
-    return error ? path : result;
+    return error ? path : result.lexically_normal();
 }
 
 Result<void> check_output(const BuildRequest& request) {

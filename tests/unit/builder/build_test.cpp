@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real builds: a tree with a static busybox, as root and as a user with subordinate ids.
+#include "builder/builder.hpp"
+#include "builder/inside.hpp"
+#include "builder/workspace.hpp"
+#include "support/digest.hpp"
+#include "support/process.hpp"
+#include "temporary.hpp"
+
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace cybele;
+using namespace cybele::builder;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kUser = "cybele-test";
+
+std::string output_of(std::vector<std::string> argv) {
+    Command command;
+    command.argv = std::move(argv);
+    const auto outcome = run_process(command);
+    return outcome && outcome->ok() ? outcome->output : std::string();
+}
+
+/// Does `work` as an ordinary user with subordinate ids, in a child: this user, or where the tests
+/// run as root, a user made for them. Gives the child's exit code.
+int as_user(const fs::path& directory, const std::function<int()>& work) {
+    if (::geteuid() == 0 && output_of({"id", "-u", kUser}).empty()) {
+        (void)output_of({"useradd", "--create-home", kUser});
+    }
+    const bool is_root = ::geteuid() == 0;
+    const auto uid =
+        is_root ? static_cast<uid_t>(std::stoul(output_of({"id", "-u", kUser}))) : ::getuid();
+    const auto gid =
+        is_root ? static_cast<gid_t>(std::stoul(output_of({"id", "-g", kUser}))) : ::getgid();
+    if (is_root) {
+        REQUIRE(::chown(directory.c_str(), uid, gid) == 0);
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (is_root && (::setgroups(0, nullptr) != 0 || ::setgid(gid) != 0 || ::setuid(uid) != 0)) {
+            ::_exit(99);
+        }
+        // newuidmap looks at the owner of /proc/PID, which is root's after setuid().
+        ::prctl(PR_SET_DUMPABLE, 1);
+        ::_exit(work());
+    }
+    return wait_for(child);
+}
+
+/// A build in a private folder.
+struct Bench {
+    TempDirectory directory = temporary();
+    fs::path here = directory.path();
+    Environment environment{{{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"},
+                             {"HOME", here.native()},
+                             {"CYBELE_CACHE_DIR", (here / "cache").native()},
+                             {"CYBELE_TMPDIR", (here / "tmp").native()}}};
+    std::vector<std::string> steps;
+
+    BuildRequest request(const std::string& text, const std::string& output = "out.sif") {
+        BuildRequest request;
+        auto parsed = definitions::parse_definition(text, "test.def");
+        REQUIRE(parsed);
+        request.definition = std::move(*parsed);
+        request.definition_file = "test.def";
+        request.directory = here;
+        request.output = here / output;
+        request.now = 1700000000;
+        request.is_deterministic = true;
+        request.on_step = [this](const std::string& step) { steps.push_back(step); };
+        return request;
+    }
+    /// No folder of a build and no mount is left.
+    void check_clean() const {
+        for (const fs::path& place : {here, here / "tmp"}) {
+            std::error_code error;
+            for (const auto& entry : fs::directory_iterator(place, error)) {
+                CHECK_FALSE(entry.path().filename().native().starts_with(".cybelectl-build"));
+            }
+        }
+        CHECK(content("/proc/self/mounts").find(here.native()) == std::string::npos);
+    }
+};
+
+const std::string kBase =
+    "Bootstrap: scratch\n%files\n/bin/busybox /bin/busybox\n/bin/busybox /bin/sh\n";
+const std::string kInstall = "%post\n/bin/busybox --install -s /bin\n";
+
+const std::string kWhole = kBase + kInstall +
+                           "%post\n"
+                           "test \"$(id -u)\" = 0\n"
+                           "test \"$(umask)\" = 0022\n"
+                           "test -c /dev/null\n"
+                           "test \"$PWD\" = /\n"
+                           "test -z \"$CYBELE_TMPDIR\"\n"
+                           "echo hello > /made\n"
+                           "chown 33:44 /made\n"
+                           "echo 'export FROM_POST=yes' >> $APPTAINER_ENVIRONMENT\n"
+                           "echo 'post-label yes' >> $APPTAINER_LABELS\n"
+                           "%environment\nexport GREETING='good day'\n"
+                           "%labels\nOwner me\n"
+                           "%runscript\necho \"$GREETING\"\n"
+                           "%test\n"
+                           "test \"$GREETING\" = 'good day'\n"
+                           "test \"$FROM_POST\" = yes\n"
+                           "test \"$(stat -c %u:%g /made)\" = 33:44\n"
+                           "! touch /read-only 2> /dev/null\n"
+                           "touch /tmp/writable\n";
+
+/// Builds kWhole and an image from it; 0 when all is as it should be.
+int build_twice(Bench& bench) {
+    const auto built = build(bench.request(kWhole), bench.environment);
+    if (!built) {
+        MESSAGE(built.error().message(), built.error().faults().front().because);
+        return 1;
+    }
+    const std::string second = "Bootstrap: localimage\nFrom: out.sif\n"
+                               "%test\ntest \"$(stat -c %u:%g /made)\" = 33:44\ntest -x /bin/ls\n";
+    const auto again = build(bench.request(second, "second.sif"), bench.environment);
+    if (!again) {
+        MESSAGE(again.error().message(), again.error().faults().front().because);
+        return 2;
+    }
+    const auto image = images::Image::open(built->image);
+    if (!image || !image->primary_partition()) {
+        return 3;
+    }
+    const auto facts = images::inspect_image(*image);
+    const bool is_right =
+        facts && facts->labels.at("Owner") == "me" && facts->labels.at("post-label") == "yes" &&
+        facts->runscript.find("GREETING") != std::string::npos && facts->definition == kWhole;
+    return is_right ? 0 : 4;
+}
+
+} // namespace
+
+TEST_CASE("a whole image, and an image from it, with nothing left behind") {
+    Bench bench;
+    CHECK(build_twice(bench) == 0);
+    bench.check_clean();
+}
+
+TEST_CASE("the same as an ordinary user, byte for byte") {
+    Bench bench;
+    CHECK(as_user(bench.here, [&] { return build_twice(bench); }) == 0);
+    bench.check_clean();
+    Bench own;
+    REQUIRE(build_twice(own) == 0);
+    const auto one = sha256_file(bench.here / "out.sif");
+    const auto other = sha256_file(own.here / "out.sif");
+    REQUIRE((one && other));
+    CHECK(hex(*one) == hex(*other));
+}
+
+TEST_CASE("a step that fails: section, line, code, the end of its output; nothing left") {
+    Bench bench;
+    auto request =
+        bench.request(kBase + kInstall + "%test\ntrue\n%post\nseq 100\nsh -c 'exit 7'\n");
+    for (auto& section : request.definition.stages[0].sections) {
+        section.is_self_contained = true;
+    }
+    const auto built = build(request, bench.environment);
+    REQUIRE_FALSE(built);
+    const Fault& fault = built.error().faults().front();
+    CHECK(fault.code == ErrorCode::kExecution);
+    CHECK(fault.message == "%post 2 of 2 failed with exit code 7");
+    REQUIRE(fault.where);
+    CHECK(fault.where->line == 9);
+    CHECK(fault.because.find("  100\n") != std::string::npos);
+    CHECK(fault.because.find("  81\n") == std::string::npos);
+    CHECK_FALSE(fs::exists(request.output));
+    bench.check_clean();
+    const auto tested =
+        build(bench.request(kBase + kInstall + "%test\nexit 3\n"), bench.environment);
+    REQUIRE_FALSE(tested);
+    CHECK(tested.error().message() == "%test failed with exit code 3");
+    auto untested = bench.request(kBase + kInstall + "%test\nexit 3\n");
+    untested.run_tests = false;
+    CHECK(build(untested, bench.environment));
+}
+
+TEST_CASE("a rebuild does only what changed, to the same bytes") {
+    Bench bench;
+    put(bench.here / "data", "one");
+    const auto make = [&](const std::string& last, bool use_cache = true) {
+        auto request =
+            bench.request(kBase + "data /data\n" + kInstall + "%post\necho " + last + " > /last\n");
+        for (auto& section : request.definition.stages[0].sections) {
+            section.is_self_contained = true;
+        }
+        request.force = true;
+        request.use_cache = use_cache;
+        bench.steps.clear();
+        const auto built = build(request, bench.environment);
+        REQUIRE(built);
+        return hex(*sha256_file(built->image));
+    };
+    using Steps = std::vector<std::string>;
+    const std::string first = make("a");
+    CHECK(bench.steps == Steps{"%files", "%post 1 of 2", "%post 2 of 2", "pack out.sif"});
+    CHECK(make("a") == first);
+    CHECK(bench.steps ==
+          Steps{"%files: reused", "%post 1 of 2: reused", "%post 2 of 2: reused", "pack out.sif"});
+    CHECK(make("b") != first);
+    CHECK(bench.steps ==
+          Steps{"%files: reused", "%post 1 of 2: reused", "%post 2 of 2", "pack out.sif"});
+    CHECK(make("a", false) == first);
+    CHECK(bench.steps == Steps{"%files", "%post 1 of 2", "%post 2 of 2", "pack out.sif"});
+    put(bench.here / "data", "two");
+    CHECK(make("a") != first);
+    CHECK(bench.steps[0] == "%files");
+    for (const auto& entry : fs::directory_iterator(bench.here / "cache/steps")) {
+        if (entry.path().extension() == ".tar") {
+            fs::resize_file(entry.path(), 5000);
+        }
+    }
+    put(bench.here / "data", "one");
+    CHECK(make("a") == first);
+    CHECK(bench.steps[0] == "%files");
+}
+
+TEST_CASE("stages: files are taken from an earlier one, only the last is kept") {
+    Bench bench;
+    const std::string text =
+        "Bootstrap: scratch\nStage: make\n" + kBase.substr(kBase.find("%files")) + kInstall +
+        "%post\nmkdir /out; echo x > /out/x; chown 5:6 /out/x; ln -s x /out/l\n" + kBase +
+        "%files from make\n/out /opt\n%test\n"
+        "/bin/busybox test -L /opt/l\n/bin/busybox test ! -e /out\n"
+        "test \"$(/bin/busybox stat -c %u:%g /opt/x)\" = 5:6\n";
+    const auto built = build(bench.request(text), bench.environment);
+    CHECK_MESSAGE(built,
+                  (built ? "" : built.error().message() + built.error().faults().front().because));
+}
+
+TEST_CASE("certificates and proxies are seen by %post, and are not in the image") {
+    Bench bench;
+    put(bench.here / "ca.pem", "certificates of this place");
+    bench.environment.set("SSL_CERT_FILE", (bench.here / "ca.pem").native());
+    bench.environment.set("https_proxy", "http://proxy.example:1");
+    const std::string text = kBase + kInstall +
+                             "%post\ngrep 'of this place' $CURL_CA_BUNDLE\n"
+                             "test \"$https_proxy\" = http://proxy.example:1\n"
+                             "test -s /etc/hosts\n"
+                             "%test\ntest ! -e /.cybelectl-build\ntest -z \"$https_proxy\"\n"
+                             "test -z \"$SSL_CERT_FILE\"\n";
+    const auto built = build(bench.request(text), bench.environment);
+    REQUIRE_MESSAGE(
+        built, (built ? "" : built.error().message() + built.error().faults().front().because));
+    auto missing = bench.request(kBase);
+    missing.force = true;
+    missing.ca_file = bench.here / "none.pem";
+    const auto refused = build(missing, bench.environment);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == ErrorCode::kInput);
+}
+
+TEST_CASE("what cannot be built is refused before anything is done") {
+    Bench bench;
+    const auto refused = [&](const std::string& text) {
+        const auto built = build(bench.request(text), bench.environment);
+        REQUIRE_FALSE(built);
+        CHECK(built.error().code() == ErrorCode::kInput);
+        CHECK_FALSE(fs::exists(bench.here / "tmp"));
+        return built.error().message();
+    };
+    CHECK(refused("Bootstrap: docker\nFrom: x\n") == "not yet: the bootstrap agent 'docker'");
+    CHECK(refused("Bootstrap: localimage\nFrom: none.sif\n").find("does not exist") !=
+          std::string::npos);
+    CHECK(refused("Bootstrap: localimage\n") == "the header names no image");
+    CHECK(refused(kBase + "%appinstall x\ntrue\n").starts_with("not yet: "));
+    CHECK(refused(kBase + "none /x\n").find("does not exist") != std::string::npos);
+    put(bench.here / "out.sif", "mine");
+    CHECK(refused(kBase).ends_with("exists already"));
+    CHECK(content(bench.here / "out.sif") == "mine");
+    fs::remove(bench.here / "out.sif");
+    put(bench.here / "bad.sif", "no image");
+    const auto bad =
+        build(bench.request("Bootstrap: localimage\nFrom: bad.sif\n"), bench.environment);
+    REQUIRE_FALSE(bad);
+    CHECK(bad.error().code() == ErrorCode::kInput);
+    CHECK(as_user(bench.here, [&] {
+              const auto built = build(bench.request(kBase + "%setup\ntrue\n"), bench.environment);
+              return !built &&
+                             built.error().message().find("outside the image") != std::string::npos
+                         ? 0
+                         : 1;
+          }) == 0);
+}
+
+TEST_CASE("an interrupted build leaves nothing; what a killed one left, the next sweeps") {
+    Bench bench;
+    const auto build_and_signal = [&](int number) {
+        return as_user(bench.here, [&] {
+            const pid_t self = ::getpid();
+            const pid_t killer = ::fork();
+            if (killer == 0) {
+                // The mark shows that the script runs, with a file of a subordinate owner.
+                for (int i = 0; i < 400 && !fs::exists(bench.here / "tmp"); ++i) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+                }
+                std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+                ::kill(self, number);
+                ::_exit(0);
+            }
+            const auto built =
+                build(bench.request(kBase + kInstall +
+                                    "%post\nchown 5:6 /bin/sh\nsleep 4321 & sleep 4322\n"),
+                      bench.environment);
+            return built ? 1 : static_cast<int>(built.error().code());
+        });
+    };
+    const auto sleepers = [] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        return output_of({"pgrep", "-f", "^sleep 432[12]"});
+    };
+    CHECK(build_and_signal(SIGTERM) == static_cast<int>(ErrorCode::kExecution));
+    CHECK(sleepers().empty());
+    bench.check_clean();
+    fs::remove(bench.here / "tmp");
+    CHECK(build_and_signal(SIGKILL) == 128 + SIGKILL);
+    CHECK(sleepers().empty());
+    CHECK_FALSE(fs::is_empty(bench.here / "tmp"));
+    CHECK(as_user(bench.here,
+                  [&] { return build(bench.request(kBase), bench.environment) ? 0 : 1; }) == 0);
+    bench.check_clean();
+}
+
+TEST_CASE("a folder of a living build is not swept, and space is asked for first") {
+    const auto dir = temporary();
+    const auto map = namespaces::IdMap::kNone;
+    const auto living = Workspace::make(dir.path(), map);
+    REQUIRE(living);
+    const auto next = Workspace::make(dir.path(), map);
+    REQUIRE(next);
+    CHECK(fs::exists(living->path()));
+    const auto space = need_space(dir.path(), ~std::uint64_t{0} >> 1U);
+    REQUIRE_FALSE(space);
+    CHECK(space.error().code() == ErrorCode::kEnvironment);
+    CHECK(space.error().faults().front().help.find("CYBELE_TMPDIR") != std::string::npos);
+}
+
+TEST_CASE("the arguments of a section line") {
+    using Words = std::vector<std::string>;
+    CHECK(*script_command("", "/f") == Words{"/bin/sh", "-ex", "/f"});
+    CHECK(*script_command("-u", "/f") == Words{"/bin/sh", "-ex", "-u", "/f"});
+    CHECK(*script_command("-c /bin/bash -eu", "/f") ==
+          Words{"/bin/sh", "-ex", "-c", "/bin/bash -eu /f"});
+    CHECK(*script_command("# note", "/f") == Words{"/bin/sh", "-ex", "/f"});
+    CHECK_FALSE(script_command("-c", "/f"));
+}
+
+TEST_CASE("another program builds: its failure is told, its image put in place") {
+    Bench bench;
+    put(bench.here / "bin/apptainer",
+        "#!/bin/sh\nset -e\nfor last; do :; done\ngrep -q '^Bootstrap' \"$last\" || exit 9\n"
+        "eval \"image=\\${$(($# - 1))}\"\necho built > \"$image\"\n");
+    put(bench.here / "bin/singularity", "#!/bin/sh\necho progress\necho FATAL: no >&2\nexit 255\n");
+    for (const char* name : {"bin/apptainer", "bin/singularity"}) {
+        fs::permissions(bench.here / name, fs::perms::owner_all);
+    }
+    bench.environment.set("PATH", (bench.here / "bin").native() + ":/usr/bin:/bin");
+    const auto built = build_with("apptainer", bench.request(kBase), bench.environment);
+    REQUIRE(built);
+    CHECK(content(built->image) == "built\n");
+    const auto failed = build_with("singularity", bench.request(kBase, "b.sif"), bench.environment);
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().code() == ErrorCode::kExecution);
+    CHECK(failed.error().faults().front().because.find("FATAL: no") != std::string::npos);
+    CHECK(build_with("docker", bench.request(kBase, "b.sif"), bench.environment).error().code() ==
+          ErrorCode::kUsage);
+    bench.environment.set("PATH", "/nowhere");
+    CHECK(
+        build_with("apptainer", bench.request(kBase, "b.sif"), bench.environment).error().code() ==
+        ErrorCode::kEnvironment);
+    bench.check_clean();
+}
