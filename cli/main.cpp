@@ -122,6 +122,7 @@ void install_verbs(CLI::App& app, Session& session) {
                                                cybele::cli::install_job,
                                                cybele::cli::install_kube,
                                                cybele::cli::install_host,
+                                               cybele::cli::install_explain,
                                                cybele::cli::install_completion};
     for (const cybele::cli::Install install : kVerbs) {
         install(app, session);

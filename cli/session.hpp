@@ -73,6 +73,7 @@ void install_kube(CLI::App& app, Session& session);
 void install_submit(CLI::App& app, Session& session);
 void install_init(CLI::App& app, Session& session);
 void install_host(CLI::App& app, Session& session);
+void install_explain(CLI::App& app, Session& session);
 void install_completion(CLI::App& app, Session& session);
 
 } // namespace cybele::cli
