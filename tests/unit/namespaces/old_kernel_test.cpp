@@ -2,39 +2,17 @@
 // The sandbox under a filter that knows no system call newer than Linux 4.18.
 #include "namespaces/resolve.hpp"
 #include "namespaces/sandbox.hpp"
+#include "tests/unit/namespaces/old_kernel.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <cerrno>
-#include <cstddef>
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 using namespace cybele;
 using namespace cybele::namespaces;
 
 namespace {
-
-/// Every call from pidfd_send_signal (424, Linux 5.1) on answers ENOSYS, or EPERM as old container
-/// programs' filters do.
-void forget_new_calls(unsigned answer) {
-    const auto size = static_cast<unsigned>(offsetof(seccomp_data, nr));
-    sock_filter code[] = {
-        {BPF_LD | BPF_W | BPF_ABS, 0, 0, size},
-        {BPF_JMP | BPF_JGE | BPF_K, 0, 1, 424},
-        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | answer},
-        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-    };
-    const sock_fprog program = {4, code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-        _exit(96);
-    }
-}
 
 int trial(const std::filesystem::path& folder, bool is_user) {
     Sandbox sandbox;
@@ -84,11 +62,11 @@ TEST_CASE("the sandbox works with the calls of Linux 4.18") {
     for (const unsigned answer : {unsigned{ENOSYS}, unsigned{EPERM}}) {
         CAPTURE(answer);
         CHECK(tiny::in_child([&] {
-                  forget_new_calls(answer);
+                  tiny::forget_new_calls(answer);
                   return trial(folder.path(), false);
               }) == 33);
         CHECK(tiny::as_user([&] {
-                  forget_new_calls(answer);
+                  tiny::forget_new_calls(answer);
                   return trial(folder.path(), true);
               }) == 33);
     }
@@ -126,7 +104,7 @@ TEST_CASE("the walk and openat2 agree") {
         CAPTURE(path);
         const int by_kernel = look(path);
         const int is_same = tiny::in_child([&] {
-            forget_new_calls(ENOSYS);
+            tiny::forget_new_calls(ENOSYS);
             return look(path) == by_kernel ? 34 : 1;
         });
         CHECK(is_same == 34);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real containers of a tiny image: by the kernel (root), by FUSE and unpacked (user nobody).
+#include "tests/unit/namespaces/old_kernel.hpp"
 #include "tests/unit/runtime/trial.hpp"
 
 #include <csignal>
@@ -376,6 +377,52 @@ TEST_CASE("several processes unpack an image once") {
         CHECK(name.find(".part-") == std::string::npos);
     }
     CHECK(trees == 1);
+}
+
+TEST_CASE("an image that belongs to somebody else gets its mount points by an underlay") {
+    Request request =
+        exec(tiny_image(), "cat /new/place/hosts; cat /etc/hosts > /dev/null; exit 8");
+    request.image = tiny_image().root;
+    request.binds = {"/etc:/new/place:ro,/etc:/etc/below"};
+    request.is_verbose = true;
+    const auto ended =
+        trial::run(tiny_image(), request, trial::environment_of(tiny_image()), As::kUser);
+    CAPTURE(ended.text);
+    CHECK(ended.code == 8);
+    CHECK(ended.text.find("by underlay") != std::string::npos);
+    CHECK(ended.text.find(tiny::read("/etc/hosts")) != std::string::npos);
+    CHECK(!std::filesystem::exists(tiny_image().root / "new"));
+}
+
+TEST_CASE("containers start with the calls of Linux 4.18") {
+    for (const As as : kAll) {
+        CAPTURE(static_cast<int>(as));
+        for (const auto& path : {tiny_image().sif, tiny_image().root}) {
+            Request request = exec(tiny_image(),
+                                   "cat /new/place/hosts > /dev/null && "
+                                   "! touch /new/place/x 2>/dev/null && exit 8");
+            request.image = path;
+            request.binds = {"/etc:/new/place:ro"};
+            const int code = tiny::in_child([&]() -> int {
+                if (as == As::kUserWithFuse) {
+                    trial::open_fuse_for_all(tiny_image().folder.path());
+                }
+                if (as != As::kRoot) {
+                    tiny::become_user();
+                }
+                tiny::forget_new_calls(ENOSYS);
+                auto environment = trial::environment_of(tiny_image());
+                environment["CYBELE_CACHE_DIR"] += as == As::kRoot ? "" : "/user";
+                const auto started = start(request, Environment(environment));
+                if (!started) {
+                    MESSAGE(
+                        started.error().message(), ": ", started.error().faults().front().because);
+                }
+                return started.value_or(255);
+            });
+            CHECK(code == 8);
+        }
+    }
 }
 
 TEST_CASE("choose_mount says what start does") {
