@@ -19,11 +19,11 @@ TEST_CASE("binds as Apptainer writes them") {
                         {"/a:/b:ro", "/a", "/b", true},
                         {"/a:/b:rw", "/a", "/b", false},
                         {"/a::ro", "/a", "/a", true},
-                        {"rel/x:/b", "/work dir/rel/x", "/b", false},
+                        {"rel/x:/b", "/base dir/rel/x", "/b", false},
                         {"/a\\:b\\,c:/d", "/a:b,c", "/d", false}};
     for (const Row& row : rows) {
         CAPTURE(row.text);
-        const auto binds = read_binds(row.text, "/work dir");
+        const auto binds = read_binds(row.text, "/base dir");
         REQUIRE(binds);
         REQUIRE(binds->size() == 1);
         CHECK(binds->front().source == row.source);
