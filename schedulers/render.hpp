@@ -23,6 +23,8 @@ struct RenderInput {
     std::string image;                         ///< the path that the script uses
     std::optional<std::string> image_digest;   ///< only when the Job gives it
     const images::ImageFacts* facts = nullptr; ///< null: unknown
+    /// The directives as WLM-Operator reads them (a SlurmJob's): memory as a plain number of MB.
+    bool is_for_operator = false;
 };
 
 struct RenderedScript {

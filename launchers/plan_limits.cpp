@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan_parts.hpp"
+#include "support/duration.hpp"
+#include "support/quote.hpp"
+#include "support/size.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::launchers {
+namespace {
+
+const SiteQueue* find_queue(const PlanInput& input, Faults& faults) {
+    const auto& queues = input.site->queues;
+    const Job& job = *input.job;
+    if (job.queue.empty()) {
+        return &queues.front();
+    }
+    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue& queue) {
+        return queue.name == job.queue;
+    });
+    if (found != queues.end()) {
+        return &*found;
+    }
+    std::vector<std::string_view> names;
+    for (const auto& queue : queues) {
+        names.emplace_back(queue.name);
+    }
+    const std::string near = nearest(job.queue, names);
+    faults.add(job.fault_at(
+        "queue",
+        fmt::format("site '{}' has no queue '{}'", input.site->name, printable(job.queue)),
+        fmt::format("it lists {}", fmt::join(names, ", ")),
+        fmt::format("write `queue: {}`", near.empty() ? std::string(names.front()) : near)));
+    return nullptr;
+}
+
+/// One limit: what is asked, what there is, both also as text.
+struct Limit {
+    std::string_view field;
+    std::string_view noun;
+    std::uint64_t asked = 0;
+    std::optional<std::uint64_t> most;
+    std::string asked_text;
+    std::string most_text;
+};
+
+Limit counted(std::string_view field,
+              std::string_view noun,
+              std::uint64_t asked,
+              std::optional<std::uint64_t> most) {
+    return {field, noun, asked, most, std::to_string(asked), std::to_string(most.value_or(0))};
+}
+
+Limit sized(std::string_view field, std::uint64_t asked, std::optional<std::uint64_t> most) {
+    return {
+        field, "of memory a node", asked, most, format_size(asked), format_size(most.value_or(0))};
+}
+
+std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue) {
+    const std::uint64_t cores = std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
+    std::vector<Limit> limits{
+        counted("resources.nodes", "nodes", resources.nodes, queue.nodes),
+        counted("resources.tasks-per-node", "cores a node", cores, queue.cores_per_node),
+        counted("resources.gpus-per-node",
+                "GPUs a node",
+                resources.gpus_per_node,
+                queue.gpus_per_node)};
+    if (resources.memory_per_node_bytes) {
+        limits.push_back(sized("resources.memory-per-node",
+                               *resources.memory_per_node_bytes,
+                               queue.memory_per_node_bytes));
+    }
+    if (resources.memory_per_cpu_bytes) {
+        limits.push_back(sized("resources.memory-per-cpu",
+                               *resources.memory_per_cpu_bytes * cores,
+                               queue.memory_per_node_bytes));
+    }
+    if (resources.time && queue.max_time) {
+        limits.push_back({"resources.time",
+                          "of time",
+                          static_cast<std::uint64_t>(resources.time->count()),
+                          static_cast<std::uint64_t>(queue.max_time->count()),
+                          format_duration(*resources.time),
+                          format_duration(*queue.max_time)});
+    }
+    return limits;
+}
+
+void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
+    if (queue.features.empty()) {
+        return;
+    }
+    for (const auto& feature : job.resources.constraint) {
+        if (std::find(queue.features.begin(), queue.features.end(), feature) ==
+            queue.features.end()) {
+            faults.add(job.fault_at(
+                "resources.constraint",
+                fmt::format("queue '{}' has no nodes with '{}'", queue.name, printable(feature)),
+                fmt::format("its features are {}", fmt::join(queue.features, ", ")),
+                "drop the constraint, or choose another queue"));
+        }
+    }
+}
+
+} // namespace
+
+void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    plan.queue = job.queue;
+    if (input.site == nullptr || input.site->queues.empty() || !input.place.has_queues) {
+        return;
+    }
+    const SiteQueue* queue = find_queue(input, faults);
+    if (queue == nullptr) {
+        return;
+    }
+    plan.queue = queue->name;
+    if (!plan.time) {
+        plan.time = queue->time;
+    }
+    for (const Limit& limit : limits_of(job.resources, *queue)) {
+        if (limit.most && limit.asked > *limit.most) {
+            faults.add(job.fault_at(limit.field,
+                                    fmt::format("{} {} are asked, and queue '{}' has {}",
+                                                limit.asked_text,
+                                                limit.noun,
+                                                queue->name,
+                                                limit.most_text),
+                                    fmt::format("site '{}' says so", input.site->name),
+                                    fmt::format("ask for at most {}", limit.most_text)));
+        }
+    }
+    check_features(job, *queue, faults);
+}
+
+} // namespace cybele::launchers

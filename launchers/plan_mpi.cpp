@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container.hpp"
+#include "launchers/plan_parts.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::launchers {
+namespace {
+
+using compatibility::MpiLauncher;
+using compatibility::Outcome;
+
+/// Spelling of mpirun's options by family and version. `{m}` ranks a node, `{t}` cores a rank.
+struct MpirunForm {
+    MpiLauncher launcher;
+    std::uint32_t last_major; ///< for this version and older ones; 0: the last row
+    std::string_view plain;
+    std::string_view bound;
+    std::string_view oversubscribed;
+};
+
+// The default binding is never left to mpirun: it puts all threads of a rank on one core.
+constexpr std::array<MpirunForm, 3> kForms{{
+    {MpiLauncher::kMpirunOpenmpi,
+     4,
+     "--map-by ppr:{m}:node --bind-to none",
+     "--map-by ppr:{m}:node:PE={t} --bind-to core",
+     "--map-by ppr:{m}:node --bind-to none --oversubscribe"},
+    {MpiLauncher::kMpirunOpenmpi,
+     0,
+     "--map-by ppr:{m}:node --bind-to none",
+     "--map-by ppr:{m}:node:PE={t} --bind-to core",
+     "--map-by ppr:{m}:node:OVERSUBSCRIBE --bind-to none"},
+    {MpiLauncher::kMpirunMpich,
+     0,
+     "-ppn {m} -bind-to none",
+     "-ppn {m} -bind-to core:{t}",
+     "-ppn {m} -bind-to none"},
+}};
+
+/// Words that take away what a launch stands on, with the reason.
+struct ForbiddenWord {
+    std::string_view word;
+    std::string_view because;
+    std::string_view help;
+};
+constexpr std::array<ForbiddenWord, 4> kForbidden{{
+    {"--allow-run-as-root", "root is allowed by a field of its own", "write `allow-root: true`"},
+    {"--oversubscribe", "it is a field of its own", "write `oversubscribe: true`"},
+    {"--hostfile", "hosts come from the allocation", "drop the option"},
+    {"--host", "hosts come from the allocation", "drop the option"},
+}};
+
+void append_words(std::vector<std::string>& into, std::string_view text) {
+    while (!text.empty()) {
+        const auto blank = text.find(' ');
+        into.emplace_back(text.substr(0, blank));
+        text = blank == std::string_view::npos ? "" : text.substr(blank + 1);
+    }
+}
+
+/// What `srun --mpi=` calls that PMI at the Site, or "" when it is known not to have it.
+std::string pmi_name(const Site* site, std::string_view pmi) {
+    if (site == nullptr || !site->pmi) {
+        return std::string(pmi);
+    }
+    const auto& names = *site->pmi;
+    if (std::find(names.begin(), names.end(), pmi) != names.end()) {
+        return std::string(pmi);
+    }
+    for (const auto& name : names) {
+        if (name.starts_with(pmi)) {
+            return name;
+        }
+    }
+    return {};
+}
+
+bool is_srun(MpiLauncher launcher) {
+    return launcher == MpiLauncher::kSrunPmix || launcher == MpiLauncher::kSrunPmi2;
+}
+
+/// The launcher that the Job names, or the one that suits image and Site: mpirun, unless the Site's
+/// srun is known to speak what the image's MPI wants.
+MpiLauncher choose(const PlanInput& input, const LaunchPlan& plan, std::string& pmi) {
+    const Launch& launch = input.job->launch;
+    const bool is_mpich =
+        compatibility::mpirun_of(plan.image_mpi.family) == MpiLauncher::kMpirunMpich;
+    const std::string wanted = launch.pmi != "auto" ? launch.pmi : is_mpich ? "pmi2" : "pmix";
+    pmi = pmi_name(input.site, wanted);
+    const bool is_offered = input.site != nullptr && input.site->pmi.has_value() && !pmi.empty();
+    const bool takes_srun = launch.launcher == "srun" ||
+                            (launch.launcher == "auto" && input.place.has_srun &&
+                             (launch.pmi != "auto" || (is_offered && plan.image_mpi.is_known())));
+    if (takes_srun) {
+        return wanted == "pmi2" ? MpiLauncher::kSrunPmi2 : MpiLauncher::kSrunPmix;
+    }
+    return compatibility::mpirun_of(plan.host_mpi.family);
+}
+
+void check_srun(const PlanInput& input, const std::string& pmi, Faults& faults) {
+    const Job& job = *input.job;
+    if (!input.place.has_srun) {
+        faults.add(job.fault_at("launch.launcher",
+                                fmt::format("`srun` does not exist under {}", input.place.dialect),
+                                "it is Slurm's launcher",
+                                "write `launcher: mpirun`, or drop the line"));
+    } else if (pmi.empty()) {
+        faults.add(job.fault_at(
+            "launch.pmi",
+            "the Site's srun does not offer that PMI",
+            fmt::format("site '{}' lists {}", input.site->name, fmt::join(*input.site->pmi, ", ")),
+            "write `launcher: mpirun`, or mend the Site's `pmi`"));
+    }
+}
+
+void judge_pair(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    if (!job.image || !plan.image_mpi.is_known()) {
+        return;
+    }
+    const auto verdict = compatibility::judge(plan.image_mpi, *plan.starter, plan.nodes > 1);
+    const std::string pair =
+        fmt::format("{} with {} in the image", launcher_text(*plan.starter), plan.image_mpi.text());
+    if (verdict.outcome == Outcome::kSingletons || verdict.outcome == Outcome::kAborts) {
+        faults.add(job.fault_at("launch.launcher",
+                                fmt::format("{} {}", pair, outcome_text(verdict.outcome)),
+                                std::string(verdict.because),
+                                std::string(verdict.help)));
+    }
+    if (verdict.outcome == Outcome::kWorksWithOptions) {
+        if (input.site != nullptr && !input.site->interconnect_network.empty()) {
+            plan.variables.emplace_back(verdict.variable, input.site->interconnect_network);
+            return;
+        }
+        Fault note = job.fault_at("launch",
+                                  fmt::format("{} may fail between nodes", pair),
+                                  std::string(verdict.because),
+                                  std::string(verdict.help));
+        note.is_warning = true;
+        faults.add(std::move(note));
+    }
+}
+
+bool binds_to_cores(const PlanInput& input) {
+    const Job& job = *input.job;
+    if (job.launch.oversubscribe) {
+        return false;
+    }
+    if (job.launch.binding != "auto") {
+        return job.launch.binding == "core";
+    }
+    // Where jobs share a node without cpusets, two jobs would be bound to the same cores.
+    return input.place.binds_cores || job.resources.exclusive;
+}
+
+void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
+    std::string program = "mpirun";
+    if (input.site != nullptr && !input.site->mpi.empty()) {
+        const SiteMpi& mpi = input.site->mpi.front();
+        program = mpi.launcher.empty() || mpi.launcher == "srun" ? program : mpi.launcher;
+        if (!mpi.prefix.empty() && !program.starts_with('/')) {
+            program = mpi.prefix + "/bin/" + program;
+        }
+    }
+    plan.launcher = {program, "-np", std::to_string(plan.ranks)};
+    const auto fits = [&](const MpirunForm& form) {
+        return form.launcher == *plan.starter &&
+               (form.last_major == 0 || plan.host_mpi.major <= form.last_major);
+    };
+    const MpirunForm& form = *std::find_if(kForms.begin(), kForms.end(), fits);
+    const auto chosen = plan.is_oversubscribed  ? form.oversubscribed
+                        : binds_to_cores(input) ? form.bound
+                                                : form.plain;
+    append_words(plan.launcher,
+                 fmt::format(fmt::runtime(chosen),
+                             fmt::arg("m", plan.ranks_per_node),
+                             fmt::arg("t", plan.cpus_per_task)));
+    plan.uses_node_file = input.place.has_node_file;
+}
+
+void write_srun(const PlanInput& input, const std::string& pmi, LaunchPlan& plan) {
+    // A step keeps the allocation's CPUs a task only when told so (Slurm 22.05 to 23.02), and one
+    // dead rank must end the others.
+    append_words(plan.launcher,
+                 fmt::format("srun --mpi={} --nodes={} --ntasks={} --ntasks-per-node={} "
+                             "--cpus-per-task={} --kill-on-bad-exit=1",
+                             pmi,
+                             plan.nodes,
+                             plan.ranks,
+                             plan.ranks_per_node,
+                             plan.cpus_per_task));
+    if (plan.is_oversubscribed) {
+        plan.launcher.emplace_back("--overcommit");
+    }
+    if (input.job->launch.binding != "auto") {
+        plan.launcher.emplace_back(binds_to_cores(input) ? "--cpu-bind=cores" : "--cpu-bind=none");
+    }
+}
+
+void check_options(const Job& job, Faults& faults) {
+    for (std::size_t index = 0; index < job.launch.options.size(); ++index) {
+        for (const auto& [word, because, help] : kForbidden) {
+            const std::string& option = job.launch.options[index];
+            if (option == word || option.starts_with(std::string(word) + "=")) {
+                faults.add(job.fault_at(fmt::format("launch.options[{}]", index),
+                                        fmt::format("`{}` cannot be an option", word),
+                                        std::string(because),
+                                        std::string(help)));
+            }
+        }
+    }
+}
+
+void plan_guard(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    if (!job.launch.guard) {
+        return;
+    }
+    if (job.image && input.facts != nullptr && !input.facts->mpi_probe.empty()) {
+        plan.probe = input.facts->mpi_probe;
+        return;
+    }
+    const std::string because = !job.image ? "the program is the host's, which brings no probe"
+                                : input.facts == nullptr
+                                    ? "the image is not here, so what it holds is unknown"
+                                    : "the image brings no probe (label cybelectl.mpi-probe)";
+    Fault note = job.fault_at("launch",
+                              "the launch cannot be guarded against N jobs of one rank",
+                              because,
+                              !job.image ? "write `guard: false` where that is meant"
+                                         : "build the image from a Recipe with `mpi`");
+    note.is_warning = true;
+    faults.add(std::move(note));
+}
+
+} // namespace
+
+void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    if (input.site != nullptr && !input.site->mpi.empty()) {
+        const SiteMpi& mpi = input.site->mpi.front();
+        plan.host_mpi = compatibility::parse_mpi(mpi.family + " " + mpi.version);
+    }
+    plan.allow_root = job.launch.allow_root;
+    plan.is_oversubscribed = job.launch.oversubscribe;
+    const std::uint32_t multiple = job.launch.ranks_multiple_of;
+    if (multiple > 1 && plan.ranks % multiple != 0) {
+        faults.add(
+            job.fault_at("launch.ranks-multiple-of",
+                         fmt::format("{} ranks are no multiple of {}", plan.ranks, multiple),
+                         "the program needs one",
+                         fmt::format("ask for {} tasks", (plan.ranks / multiple + 1) * multiple)));
+    }
+    std::string pmi;
+    plan.starter = choose(input, plan, pmi);
+    if (is_srun(*plan.starter)) {
+        check_srun(input, pmi, faults);
+        write_srun(input, pmi, plan);
+    } else {
+        write_mpirun(input, plan);
+    }
+    check_options(job, faults);
+    plan.launcher.insert(plan.launcher.end(), job.launch.options.begin(), job.launch.options.end());
+    judge_pair(input, plan, faults);
+    plan_guard(input, plan, faults);
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/values.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using launchers::Job;
+using templates::Value;
+using templates::Values;
+
+/// Mebibytes, rounded up: a batch system takes no fractions.
+std::uint64_t mebibytes(std::uint64_t bytes) {
+    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
+    return bytes / kMebibyte + (bytes % kMebibyte == 0 ? 0 : 1);
+}
+
+/// A text in a directive. No shell reads it, so nothing can be quoted away: what the dialect's own
+/// reading would change is refused.
+std::string
+directive_text(const Rendering& rendering, std::string_view field, const std::string& text) {
+    const bool can_group = rendering.dialect.has("double-quotes");
+    const std::string_view forbidden = can_group ? "\"\\$`" : " #\"'\\$`,:";
+    const bool is_bad = templates::has_control_characters(text) ||
+                        std::any_of(text.begin(), text.end(), [&](char character) {
+                            return forbidden.find(character) != std::string_view::npos;
+                        });
+    if (is_bad || text.empty() || text.front() == '-') {
+        rendering.faults.add(rendering.input.job->fault_at(
+            field,
+            fmt::format("'{}' cannot be carried by a directive of {}",
+                        printable(text),
+                        rendering.dialect.name),
+            "no shell reads directives, so nothing in them can be quoted",
+            "write it in letters, digits and `. _ - / @ %`"));
+        return {};
+    }
+    const bool is_grouped = can_group && text.find_first_of(" #'") != std::string::npos;
+    return is_grouped ? "\"" + text + "\"" : text;
+}
+
+/// The value as a directive's text, or false where the Job has none.
+Value optional_text(const Rendering& rendering, std::string_view field, const std::string& text) {
+    if (text.empty()) {
+        return {};
+    }
+    return {directive_text(rendering, field, text)};
+}
+
+struct WhenWord {
+    std::string_view when;
+    std::string_view word;
+};
+constexpr std::array<WhenWord, 4> kWhen{
+    {{"ok", "afterok"}, {"any", "afterany"}, {"failed", "afternotok"}, {"started", "after"}}};
+
+/// `afterok:12,afterany:13`, which Slurm and PBS write alike.
+Value after_value(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    std::string text;
+    for (std::size_t index = 0; index < job.after.size(); ++index) {
+        const auto& [id, when] = job.after[index];
+        const bool is_id =
+            !id.empty() && id.front() >= '0' && id.front() <= '9' &&
+            id.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-"
+                                 "[]") == std::string::npos;
+        if (!is_id) {
+            rendering.faults.add(
+                job.fault_at(fmt::format("after[{}].job", index),
+                             fmt::format("not yet: `after` the job named '{}'", printable(id)),
+                             "this version knows jobs by their id only",
+                             "write the id that the scheduler gave"));
+            continue;
+        }
+        const auto* row = std::find_if(
+            kWhen.begin(), kWhen.end(), [&](const WhenWord& known) { return known.when == when; });
+        text += fmt::format("{}{}:{}", text.empty() ? "" : ",", row->word, id);
+    }
+    return text.empty() ? Value() : Value(text);
+}
+
+struct MailWord {
+    std::string_view on;
+    std::string_view word;
+    std::string_view letter;
+};
+constexpr std::array<MailWord, 3> kMail{
+    {{"begin", "BEGIN", "b"}, {"end", "END", "e"}, {"fail", "FAIL", "a"}}};
+
+void add_mail(const Rendering& rendering, Values& values) {
+    const Job& job = *rendering.input.job;
+    std::string words;
+    std::string letters;
+    for (const MailWord& row : kMail) {
+        if (job.mail &&
+            std::find(job.mail->on.begin(), job.mail->on.end(), row.on) != job.mail->on.end()) {
+            words += fmt::format("{}{}", words.empty() ? "" : ",", row.word);
+            letters += row.letter;
+        }
+    }
+    values["mail-to"] = job.mail ? optional_text(rendering, "mail.to", job.mail->to) : Value();
+    values["mail-on-words"] = words.empty() ? "NONE" : words;
+    values["mail-on-letters"] = letters.empty() ? "n" : letters;
+}
+
+/// Indexes as the dialect takes them: TORQUE knows no step, PBS no lists and no single index.
+Value array_value(const Rendering& rendering) {
+    const std::string& array = rendering.input.job->array;
+    const std::string& dialect = rendering.dialect.name;
+    const bool has_list = array.find(',') != std::string::npos;
+    const bool has_range = array.find('-') != std::string::npos;
+    const bool has_step = array.find(':') != std::string::npos;
+    const bool is_bad = (dialect == "torque" && has_step) ||
+                        (dialect == "pbspro" && (has_list || (!array.empty() && !has_range)));
+    if (is_bad) {
+        rendering.faults.add(rendering.input.job->fault_at(
+            "array",
+            fmt::format("the indexes '{}' cannot be expressed in {}", printable(array), dialect),
+            dialect == "torque" ? "TORQUE takes no step" : "PBS takes one range",
+            dialect == "torque" ? "list the indexes" : "write a range, such as `0-9`"));
+    }
+    return array.empty() ? Value() : Value(array);
+}
+
+Value workdir_value(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    if (job.workdir.starts_with("~")) {
+        rendering.faults.add(job.fault_at("workdir",
+                                          "`~` cannot be carried by a directive",
+                                          "no shell reads directives",
+                                          "write the absolute path"));
+        return {};
+    }
+    return optional_text(rendering, "workdir", job.workdir);
+}
+
+void add_constraints(const Rendering& rendering, Values& values) {
+    const Job& job = *rendering.input.job;
+    std::vector<Values> list;
+    std::string joined;
+    for (const auto& feature : job.resources.constraint) {
+        const bool is_word =
+            feature.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789_.-") == std::string::npos;
+        if (!is_word || feature.empty()) {
+            rendering.faults.add(
+                job.fault_at("resources.constraint",
+                             fmt::format("'{}' is no feature's name", printable(feature)),
+                             "features are letters, digits and `_ . -`",
+                             "write one feature an item; all are demanded"));
+            continue;
+        }
+        list.push_back({{"expression", Value(feature)}});
+        joined += (joined.empty() ? "" : "&") + feature;
+    }
+    values["constraint"] = joined.empty() ? Value() : Value(joined);
+    // A dialect that writes a feature as a node's property looks this name up instead.
+    values["constraints"] = std::move(list);
+}
+
+void add_signal(const Rendering& rendering, Values& values) {
+    const Job& job = *rendering.input.job;
+    values["signal-name"] = job.signal ? Value(job.signal->name) : Value();
+    values["signal-before"] =
+        job.signal ? Value(static_cast<std::uint64_t>(job.signal->before.count())) : Value();
+}
+
+Value counted_memory(const std::optional<std::uint64_t>& bytes, std::uint64_t times = 1) {
+    return bytes ? Value(mebibytes(*bytes) * times) : Value();
+}
+
+} // namespace
+
+std::string clock_text(std::chrono::seconds duration) {
+    const auto total = duration.count();
+    return fmt::format("{:02}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+}
+
+Values head_values(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    const auto& resources = job.resources;
+    const auto& plan = rendering.plan;
+    Values values;
+    values["name"] = directive_text(rendering, "name", job.name);
+    values["nodes"] = plan.nodes;
+    values["tasks"] = plan.ranks;
+    values["tasks-per-node"] = plan.ranks_per_node;
+    values["cpus-per-task"] = plan.cpus_per_task;
+    values["slots"] = std::uint64_t{plan.ranks_per_node} * plan.cpus_per_task;
+    values["threads"] = plan.threads;
+    values["memory-per-node"] = counted_memory(resources.memory_per_node_bytes);
+    values["memory-per-cpu"] = counted_memory(resources.memory_per_cpu_bytes);
+    values["memory-of-job"] = counted_memory(resources.memory_per_node_bytes, plan.nodes);
+    values["memory-unit"] = rendering.input.is_for_operator ? "" : "M";
+    values["gpus-per-node"] =
+        resources.gpus_per_node > 0 ? Value(resources.gpus_per_node) : Value();
+    values["gpu-type"] = optional_text(rendering, "resources.gpus-per-node", resources.gpu_type);
+    values["time"] = plan.time ? Value(clock_text(*plan.time)) : Value();
+    values["exclusive"] = resources.exclusive;
+    values["queue"] = optional_text(rendering, "queue", plan.queue);
+    values["account"] = optional_text(rendering, "account", job.account);
+    values["qos"] = optional_text(rendering, "qos", job.qos);
+    values["array"] = array_value(rendering);
+    values["after"] = after_value(rendering);
+    values["stdout"] = false;
+    values["stderr"] = false;
+    const auto& needs = rendering.dialect.needs;
+    if (needs.at("stdout").service == Service::kDirective) {
+        values["stdout"] = directive_text(rendering, "output.stdout", job.output.standard_output);
+        values["stderr"] = directive_text(rendering, "output.stderr", job.output.standard_error);
+    }
+    values["workdir"] =
+        needs.at("workdir").service == Service::kDirective ? workdir_value(rendering) : Value();
+    add_constraints(rendering, values);
+    add_mail(rendering, values);
+    add_signal(rendering, values);
+    return values;
+}
+
+} // namespace cybele::schedulers

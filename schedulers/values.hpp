@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/dialect.hpp"
+#include "schedulers/render.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace cybele::schedulers {
+
+/// One rendering: its input, the dialect, the plan, and where faults go.
+struct Rendering {
+    const RenderInput& input;
+    const Dialect& dialect;
+    const launchers::LaunchPlan& plan;
+    Faults& faults;
+};
+
+/// What the head's template may use. A value that the dialect's directives cannot carry is a fault
+/// at its place.
+[[nodiscard]] templates::Values head_values(const Rendering& rendering);
+
+/// What the script's templates use.
+[[nodiscard]] templates::Values script_values(const Rendering& rendering);
+
+/// HH:MM:SS with as many hours as it takes: the one form that all batch systems read alike.
+[[nodiscard]] std::string clock_text(std::chrono::seconds duration);
+
+/// A path as one shell word, `~/` at its start as "$HOME"/. A leading `-` gets `./` before it.
+[[nodiscard]] std::string path_expression(std::string_view path);
+
+/// The program in the container (or the host's), word by word, and the runtime's action.
+struct ProgramWords {
+    std::string action = "exec"; ///< exec, run
+    std::vector<std::string> words;
+    std::vector<std::string> container_variables; ///< `NAME=VALUE` for --env
+};
+[[nodiscard]] ProgramWords program_words(const Rendering& rendering);
+
+} // namespace cybele::schedulers

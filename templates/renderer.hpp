@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/embedded.hpp"
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace cybele::templates {
+
+/// What each template must say in its first line: `{{! cybelectl template set 1 }}`.
+inline constexpr std::string_view kSchema = "1";
+
+class Value;
+using Values = std::map<std::string, Value>;
+
+/// What a name of a template stands for: a text, a flag (for sections), or a list of maps.
+class Value {
+public:
+    /// A text that was rendered before: `{{{name}}}` puts it in unchecked, newlines and all.
+    struct Verbatim {
+        std::string text;
+    };
+
+    Value() : held_(false) {}
+    Value(std::string text) : held_(std::move(text)) {}
+    Value(std::string_view text) : held_(std::string(text)) {}
+    Value(const char* text) : held_(std::string(text)) {}
+    Value(bool flag) : held_(flag) {}
+    Value(std::uint32_t number) : held_(std::to_string(number)) {}
+    Value(std::uint64_t number) : held_(std::to_string(number)) {}
+    Value(std::vector<Values> list) : held_(std::move(list)) {}
+    Value(Verbatim text) : held_(std::move(text)) {}
+
+    using Held = std::variant<bool, std::string, Verbatim, std::vector<Values>>;
+    [[nodiscard]] const Held& held() const {
+        return held_;
+    }
+
+private:
+    Held held_;
+};
+
+/// Items under the name `item`, for `{{#list}}{{item}}{{/list}}`.
+[[nodiscard]] Value list_of(std::span<const std::string> items);
+
+/// Templates by name, first of the embedded ones that were added, then of an overriding directory.
+/// A name is a path without `.mustache`: `script/body`.
+class TemplateSet {
+public:
+    /// The templates of this room: script/ and kubernetes/.
+    TemplateSet();
+    void add(std::span<const EmbeddedFile> files);
+    void put(std::string name, std::string_view text) {
+        texts_[std::move(name)] = text;
+    }
+    /// Reads every NAME.mustache below `directory` that this set knows; one it does not know is
+    /// kInput (a misspelt name would never be used).
+    [[nodiscard]] Result<void> override_with(const std::filesystem::path& directory);
+
+    [[nodiscard]] const std::string* find(const std::string& name) const;
+    /// `1-` and 12 hexadecimal digits of the SHA-256 of all names and texts: changes exactly when
+    /// the bytes change.
+    [[nodiscard]] std::string version() const;
+
+private:
+    std::map<std::string, std::string> texts_;
+};
+
+/// How `{{name}}` writes a text.
+enum class Escape {
+    kShell, ///< one shell word
+    kYaml,  ///< a scalar in double quotes
+};
+
+struct Rendered {
+    std::string text;
+    std::set<std::string> used; ///< names that were looked up
+};
+
+/// Renders a template strictly: a name without value, a flag where text belongs, an unknown partial
+/// and any mistake of syntax are kInput with the template's name and line. `{{{name}}}` writes a
+/// text as it is and is refused when it holds a newline, NUL or another control character, since
+/// directives and comments have no quoting for them.
+[[nodiscard]] Result<Rendered>
+render(const TemplateSet& set, const std::string& name, const Values& values, Escape escape);
+
+/// A yaml scalar in double quotes; control characters as \xNN.
+[[nodiscard]] std::string yaml_quote(std::string_view text);
+
+/// Whether it holds a byte below 0x20 or 0x7f.
+[[nodiscard]] bool has_control_characters(std::string_view text);
+
+} // namespace cybele::templates

@@ -1,0 +1,192 @@
+#!/bin/bash
+#PBS -N sweep
+#PBS -l select=1:ncpus=1:mpiprocs=1:ompthreads=1
+#PBS -l place=scatter
+#PBS -l walltime=00:10:00
+#PBS -J 0-9%2
+#PBS -W depend=afterany:123,afterok:124
+#PBS -M eve@example.org
+#PBS -m ea
+#PBS -j oe
+# Rendered by cybelectl for pbspro, template set 1-26015eb9dc32.
+# Job sweep, sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42
+set -euo pipefail
+
+# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
+name=sweep
+time_limit=600 # seconds; 0: not known
+start=$(date +%s)
+payload=''
+private=''
+record=${CYBELE_JOB_DIR:-}
+interrupted=no
+ended=no
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
+    exit 1
+}
+
+write_record() { # CODE
+    local state=failed signal=0
+    case ${CYBELE_JOB:-} in
+        '' | *[!0-9a-f-]*) return 0 ;;
+    esac
+    if [ "$ended" = yes ]; then
+        state=cancelled
+        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
+            state=timeout
+        fi
+    elif [ "$1" -eq 0 ]; then
+        state='done'
+    fi
+    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
+        signal=$(($1 - 128))
+    fi
+    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
+            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+    fi
+}
+
+finish() {
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    if [ -n "$private" ]; then
+        rm -rf -- "$private" || :
+    fi
+    write_record "$code" || :
+    exit "$code"
+}
+trap finish EXIT
+
+forward() { # SIGNAL
+    interrupted=yes
+    if [ -n "$payload" ]; then
+        kill -s "$1" "$payload" 2>/dev/null || :
+    elif [ "$1" = TERM ]; then
+        exit 143
+    fi
+}
+# A process in the background ignores INT, so it gets TERM instead.
+trap 'ended=yes; forward TERM' TERM INT HUP
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+
+run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    "$@" &
+    payload=$!
+    while :; do
+        interrupted=no
+        code=0
+        wait "$payload" || code=$?
+        [ "$interrupted" = yes ] || break
+    done
+    payload=''
+}
+
+# --- PBS
+submit_directory=${PBS_O_WORKDIR:-}
+array_index=${PBS_ARRAY_INDEX:-}
+job_number=${PBS_JOBID:-local}
+job_number=${job_number%%.*}
+job_number=${job_number//[\[\]]/-}
+job_number=${job_number%-}
+if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+    refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
+fi
+
+cpus_of_poorest_node() { # the node file has a line a rank, so the chunk's own number counts
+    echo "${NCPUS:-0}"
+}
+hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+if [ "$hosts_of_job" -ne 1 ]; then
+    refuse '1 nodes were asked' "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+fi
+
+# --- Where it runs
+cd -- "$submit_directory" ||
+    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
+    record=$PWD/.cybelectl/$CYBELE_JOB
+fi
+exec >sweep-"$job_number"-"$array_index".out 2>sweep-"$job_number".err
+if [ -z "$array_index" ]; then
+    refuse 'this job is no element of an array' 'the scheduler gave no index' 'submit it, do not run it'
+fi
+export CYBELE_ARRAY_INDEX=$array_index
+
+# --- The container runtime and the image
+runtime=''
+candidates=(apptainer singularity cybelectl)
+for candidate in "${candidates[@]}"; do
+    if runtime=$(command -v "$candidate"); then
+        break
+    fi
+    runtime=''
+done
+if [ -z "$runtime" ]; then
+    refuse "there is no container runtime on $(uname -n)" \
+        'looked for apptainer, singularity, cybelectl' \
+        'install one, or name its path in the Site (runtime)'
+fi
+image=sweep.sif
+case $image in
+    /*) ;;
+    *) image=$PWD/$image ;;
+esac
+if [ ! -r "$image" ]; then
+    refuse "cannot read the image '$image' on $(uname -n)" \
+        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+fi
+
+# --- What was allotted
+nodes=1
+ranks=1
+ranks_per_node=1
+threads=1
+available=$(cpus_of_poorest_node)
+if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
+    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
+        'more processes than CPUs slow every one of them down' \
+        'ask for fewer threads'
+fi
+
+# --- Environment of the program
+# Of the host's own settings these would mislead what runs in the container.
+unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+unset -v http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+export OMP_NUM_THREADS=1
+export MKL_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+export BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+options=(
+    --env OMP_NUM_THREADS=1
+    --env MKL_NUM_THREADS=1
+    --env OPENBLAS_NUM_THREADS=1
+    --env BLIS_NUM_THREADS=1
+    --env NUMEXPR_NUM_THREADS=1
+)
+
+# --- The launch; the words are the job's own, as it gave them
+# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
+program=("$runtime" exec "${options[@]}" "$image" /bin/sh -eu -c 'set -x
+test "$CYBELE_ARRAY_INDEX" -ge 0 && echo "it'\''s $CYBELE_ARRAY_INDEX"
+' sweep)
+printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
+    "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
+( # the scheduler sends no signal before the end, so a clock of our own does
+    sleep 480 &
+    nap=$!
+    trap 'kill "$nap" 2>/dev/null; exit 0' TERM
+    wait "$nap" && kill -s USR1 "$$"
+) </dev/null >/dev/null 2>&1 &
+run "${program[@]}"
+(exit "$code")

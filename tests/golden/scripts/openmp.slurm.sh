@@ -1,0 +1,191 @@
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --job-name=stencil
+#SBATCH --ntasks=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=4
+#SBATCH --mem=1500M
+#SBATCH --time=01:30:00
+#SBATCH --output=%x-%j.out
+#SBATCH --error=%x-%j.err
+#SBATCH --export=ALL
+# Rendered by cybelectl for slurm, template set 1-853dfe6ed8e1.
+# Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
+set -euo pipefail
+
+# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
+name=stencil
+time_limit=5400 # seconds; 0: not known
+start=$(date +%s)
+payload=''
+private=''
+record=${CYBELE_JOB_DIR:-}
+interrupted=no
+ended=no
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
+    exit 1
+}
+
+write_record() { # CODE
+    local state=failed signal=0
+    case ${CYBELE_JOB:-} in
+        '' | *[!0-9a-f-]*) return 0 ;;
+    esac
+    if [ "$ended" = yes ]; then
+        state=cancelled
+        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
+            state=timeout
+        fi
+    elif [ "$1" -eq 0 ]; then
+        state='done'
+    fi
+    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
+        signal=$(($1 - 128))
+    fi
+    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
+            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+    fi
+}
+
+finish() {
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    if [ -n "$private" ]; then
+        rm -rf -- "$private" || :
+    fi
+    write_record "$code" || :
+    exit "$code"
+}
+trap finish EXIT
+
+forward() { # SIGNAL
+    interrupted=yes
+    if [ -n "$payload" ]; then
+        kill -s "$1" "$payload" 2>/dev/null || :
+    elif [ "$1" = TERM ]; then
+        exit 143
+    fi
+}
+# A process in the background ignores INT, so it gets TERM instead.
+trap 'ended=yes; forward TERM' TERM INT HUP
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+
+run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    "$@" &
+    payload=$!
+    while :; do
+        interrupted=no
+        code=0
+        wait "$payload" || code=$?
+        [ "$interrupted" = yes ] || break
+    done
+    payload=''
+}
+
+# --- Slurm
+submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
+export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
+
+cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
+    local group poorest=0 cpus=${SLURM_JOB_CPUS_PER_NODE:-}
+    for group in ${cpus//,/ }; do
+        group=${group%%(*}
+        if [ "$poorest" -eq 0 ] || [ "$group" -lt "$poorest" ]; then
+            poorest=$group
+        fi
+    done
+    echo "$poorest"
+}
+
+# --- Where it runs
+cd -- "$submit_directory" ||
+    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
+    record=$PWD/.cybelectl/$CYBELE_JOB
+fi
+
+# --- The container runtime and the image
+runtime=''
+candidates=(apptainer singularity cybelectl)
+for candidate in "${candidates[@]}"; do
+    if runtime=$(command -v "$candidate"); then
+        break
+    fi
+    runtime=''
+done
+if [ -z "$runtime" ]; then
+    refuse "there is no container runtime on $(uname -n)" \
+        'looked for apptainer, singularity, cybelectl' \
+        'install one, or name its path in the Site (runtime)'
+fi
+image='images/sten cil.sif'
+case $image in
+    /*) ;;
+    *) image=$PWD/$image ;;
+esac
+if [ ! -r "$image" ]; then
+    refuse "cannot read the image '$image' on $(uname -n)" \
+        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+fi
+
+# --- What was allotted
+nodes=1
+ranks=1
+ranks_per_node=1
+threads=4
+available=$(cpus_of_poorest_node)
+if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
+    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
+        'more processes than CPUs slow every one of them down' \
+        'ask for fewer threads'
+fi
+
+# --- Environment of the program
+# Of the host's own settings these would mislead what runs in the container.
+unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+unset -v http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+export OMP_NUM_THREADS=4
+export MKL_NUM_THREADS=4
+export OPENBLAS_NUM_THREADS=4
+export BLIS_NUM_THREADS=4
+export NUMEXPR_NUM_THREADS=4
+export OMP_PLACES=cores
+export OMP_PROC_BIND=spread
+export LABEL='a b,c'
+export LEVEL=3
+file="$HOME"/.token
+if [ ! -r "$file" ]; then
+    refuse "cannot read '$file' on $(uname -n)" 'the job'\''s environment takes TOKEN from it' 'put it there, readable to you alone'
+fi
+TOKEN=$(<"$file")
+export TOKEN
+options=(
+    --env OMP_NUM_THREADS=4
+    --env MKL_NUM_THREADS=4
+    --env OPENBLAS_NUM_THREADS=4
+    --env BLIS_NUM_THREADS=4
+    --env NUMEXPR_NUM_THREADS=4
+    --env OMP_PLACES=cores
+    --env OMP_PROC_BIND=spread
+    --env LEVEL=3
+    -B "$HOME"/data:/data:ro
+    -B /scratch
+)
+
+# --- The launch; the words are the job's own, as it gave them
+# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
+program=("$runtime" exec "${options[@]}" "$image" env 'LABEL=a b,c' stencil --size 4096)
+printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
+    "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
+run "${program[@]}"
+(exit "$code")

@@ -1,0 +1,136 @@
+#!/bin/bash
+#PBS -N hello
+#PBS -l select=1:ncpus=1:mpiprocs=1
+#PBS -o %x-%j.out
+#PBS -e %x-%j.err
+# Rendered by cybelectl for slurm-torque, template set 1-119e431d3f85.
+# Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
+set -euo pipefail
+
+# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
+name=hello
+time_limit=0 # seconds; 0: not known
+start=$(date +%s)
+payload=''
+private=''
+record=${CYBELE_JOB_DIR:-}
+interrupted=no
+ended=no
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
+    exit 1
+}
+
+write_record() { # CODE
+    local state=failed signal=0
+    case ${CYBELE_JOB:-} in
+        '' | *[!0-9a-f-]*) return 0 ;;
+    esac
+    if [ "$ended" = yes ]; then
+        state=cancelled
+        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
+            state=timeout
+        fi
+    elif [ "$1" -eq 0 ]; then
+        state='done'
+    fi
+    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
+        signal=$(($1 - 128))
+    fi
+    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
+            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+    fi
+}
+
+finish() {
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    if [ -n "$private" ]; then
+        rm -rf -- "$private" || :
+    fi
+    write_record "$code" || :
+    exit "$code"
+}
+trap finish EXIT
+
+forward() { # SIGNAL
+    interrupted=yes
+    if [ -n "$payload" ]; then
+        kill -s "$1" "$payload" 2>/dev/null || :
+    elif [ "$1" = TERM ]; then
+        exit 143
+    fi
+}
+# A process in the background ignores INT, so it gets TERM instead.
+trap 'ended=yes; forward TERM' TERM INT HUP
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+
+run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    "$@" &
+    payload=$!
+    while :; do
+        interrupted=no
+        code=0
+        wait "$payload" || code=$?
+        [ "$interrupted" = yes ] || break
+    done
+    payload=''
+}
+
+# --- Slurm, submitted by its qsub
+submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
+export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
+
+cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
+    local group poorest=0 cpus=${SLURM_JOB_CPUS_PER_NODE:-}
+    for group in ${cpus//,/ }; do
+        group=${group%%(*}
+        if [ "$poorest" -eq 0 ] || [ "$group" -lt "$poorest" ]; then
+            poorest=$group
+        fi
+    done
+    echo "$poorest"
+}
+
+# --- Where it runs
+cd -- "$submit_directory" ||
+    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
+    record=$PWD/.cybelectl/$CYBELE_JOB
+fi
+
+# --- What was allotted
+nodes=1
+ranks=1
+ranks_per_node=1
+threads=1
+available=$(cpus_of_poorest_node)
+if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
+    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
+        'more processes than CPUs slow every one of them down' \
+        'ask for fewer threads'
+fi
+
+# --- Environment of the program
+export OMP_NUM_THREADS=1
+export MKL_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+export BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+
+# --- The launch; the words are the job's own, as it gave them
+# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
+program=(/bin/echo 'it'\''s $HOME; *' '')
+printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
+    "$name" "$nodes" "$ranks" "$threads" unknown none none >&2
+run "${program[@]}"
+(exit "$code")

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden_case.hpp"
+#include "support/environment.hpp"
+#include "support/file.hpp"
+#include "support/message.hpp"
+#include "support/process.hpp"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+namespace cybele::schedulers {
+
+namespace fs = std::filesystem;
+
+fs::path golden_folder() {
+    return fs::path(CYBELE_TESTS_DIR) / "golden" / "scripts";
+}
+
+launchers::Job job_of(const std::string& text) {
+    auto job = launchers::read_job(text, "test.yaml");
+    if (!job) {
+        FAIL(format_text(job.error().faults()));
+    }
+    return std::move(*job);
+}
+
+GoldenCase golden_case(const std::string& name) {
+    GoldenCase golden;
+    golden.name = name;
+    const fs::path folder = golden_folder();
+    auto job =
+        launchers::read_job(read_file(folder / (name + ".job.yaml")).value(), name + ".job.yaml");
+    if (!job) {
+        FAIL(format_text(job.error().faults()));
+    }
+    golden.job = std::move(*job);
+    if (fs::exists(folder / (name + ".site.yaml"))) {
+        golden.site =
+            launchers::read_site(read_file(folder / (name + ".site.yaml")).value(), "site.yaml")
+                .value();
+    }
+    if (fs::exists(folder / (name + ".facts"))) {
+        const std::string text = read_file(folder / (name + ".facts")).value();
+        golden.facts.emplace();
+        for (std::size_t at = 0; at < text.size();) {
+            const auto end = text.find('\n', at);
+            const std::string line = text.substr(at, end - at);
+            const auto blank = line.find(' ');
+            auto& into =
+                line.substr(0, blank) == "mpi" ? golden.facts->mpi : golden.facts->mpi_probe;
+            into = line.substr(blank + 1);
+            at = end + 1;
+        }
+    }
+    return golden;
+}
+
+std::vector<GoldenCase> golden_cases() {
+    std::vector<std::string> names;
+    constexpr std::string_view kSuffix = ".job.yaml";
+    for (const auto& entry : fs::directory_iterator(golden_folder())) {
+        const std::string name = entry.path().filename().string();
+        if (name.ends_with(kSuffix)) {
+            names.push_back(name.substr(0, name.size() - kSuffix.size()));
+        }
+    }
+    std::sort(names.begin(), names.end());
+    std::vector<GoldenCase> cases;
+    for (const auto& name : names) {
+        cases.push_back(golden_case(name));
+    }
+    return cases;
+}
+
+namespace {
+
+/// Compares with a golden file, or writes it under CYBELE_ACCEPT=1 (never in CI).
+void check_golden(const fs::path& path, const std::string& text) {
+    const Environment environment = Environment::of_this_process();
+    if (environment.get("CYBELE_ACCEPT")) {
+        REQUIRE_MESSAGE(!environment.get("CI"), "golden files are not rewritten in CI");
+        REQUIRE(write_file(path, text).has_value());
+        MESSAGE("written: " << path.filename().string());
+        return;
+    }
+    const auto expected = read_file(path);
+    REQUIRE_MESSAGE(expected.has_value(),
+                    path.string() << " is missing; CYBELE_ACCEPT=1 writes it");
+    CHECK_MESSAGE(*expected == text, path.filename().string() << " differs:\n" << text);
+}
+
+} // namespace
+
+TEST_CASE("each job renders for each dialect as its golden file says, or is refused so") {
+    for (const GoldenCase& golden : golden_cases()) {
+        for (const auto& dialect : dialect_names()) {
+            CAPTURE(golden.name);
+            CAPTURE(dialect);
+            const auto script = render_script(golden.input(dialect));
+            const fs::path stem = golden_folder() / (golden.name + "." + dialect);
+            if (script) {
+                CHECK(script->text == render_script(golden.input(dialect))->text);
+                check_golden(stem.string() + ".sh", script->text);
+                CHECK_FALSE(fs::exists(stem.string() + ".refused"));
+            } else {
+                check_golden(stem.string() + ".refused", format_text(script.error().faults()));
+                CHECK_FALSE(fs::exists(stem.string() + ".sh"));
+                CHECK(script.error().code() == ErrorCode::kInput);
+            }
+        }
+    }
+}
+
+TEST_CASE("every golden script passes bash -n and shellcheck") {
+    std::vector<std::string> words{"shellcheck", "-s", "bash"};
+    for (const auto& entry : fs::directory_iterator(golden_folder())) {
+        if (entry.path().extension() != ".sh") {
+            continue;
+        }
+        words.push_back(entry.path().string());
+        Command command;
+        command.argv = {"/bin/bash", "-n", entry.path().string()};
+        const auto outcome = run_process(command);
+        REQUIRE(outcome.has_value());
+        CHECK_MESSAGE(outcome->ok(), outcome->errors);
+    }
+    REQUIRE(words.size() > 15);
+    Command command;
+    command.argv = words;
+    const auto outcome = run_process(command);
+    REQUIRE(outcome.has_value());
+    CHECK_MESSAGE(outcome->ok(), outcome->output << outcome->errors);
+}
+
+} // namespace cybele::schedulers
