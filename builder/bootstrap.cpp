@@ -84,7 +84,9 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
                     // The host's own; a container gets them when it runs.
                     "--customize-hook=rm -f \"$1\"/etc/resolv.conf \"$1\"/etc/hostname "
                     "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap",
-                    "--customize-hook=chmod 755 \"$1\"/var/cache/apt/archives"};
+                    // sync-in gave it the store's owner and mode.
+                    "--customize-hook=chown 0:0 \"$1\"/var/cache/apt/archives && "
+                    "chmod 755 \"$1\"/var/cache/apt/archives"};
     if (!base.include.empty()) {
         command.argv.push_back("--include=" + base.include);
     }
@@ -99,6 +101,9 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
 }
 
 Error bootstrap_failed(const DebianBase& base, const std::string& output) {
+    if (output.find("main() received signal") != std::string::npos) {
+        return Error(ErrorCode::kExecution, "the build was interrupted", "mmdebstrap got a signal");
+    }
     const bool is_network =
         std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view text) {
             return output.find(text) != std::string::npos;

@@ -119,7 +119,6 @@ Result<fs::path> Cache::put(std::string_view kind,
     temporary += ".part";
     std::error_code ignored;
     fs::remove(temporary, ignored);
-    remove_entry(entry);
     if (auto written = write(temporary); !written) {
         fs::remove(temporary, ignored);
         return fail(std::move(written).error());

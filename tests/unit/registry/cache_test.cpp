@@ -94,6 +94,12 @@ TEST_CASE("a maker that fails leaves nothing") {
     for (const auto& entry : fs::directory_iterator(dir.path() / "bases")) {
         CHECK(entry.path().extension() == ".lock");
     }
+    // Nor does it take the entry that is there.
+    REQUIRE(cache.get_or_put("bases", "k", writer("good")));
+    CHECK_FALSE(cache.put("bases", "k", [](const fs::path&) -> Result<void> {
+        return fail(ErrorCode::kEnvironment, "broken");
+    }));
+    CHECK(cache.get("bases", "k"));
 }
 
 TEST_CASE("of several processes one makes the entry") {
