@@ -23,6 +23,9 @@ constexpr std::array<Forbidden, 6> kForbidden{{{"\xc2\x85", "NEXT LINE (U+0085)"
                                                {"\xef\xbf\xbe", "U+FFFE"},
                                                {"\xef\xbf\xbf", "U+FFFF"}}};
 
+/// The header counts from the parent's indentation on.
+constexpr std::size_t kDeeper = 2;
+
 /// What the text holds that no literal block can carry, or "".
 std::string forbidden_in(std::string_view text) {
     for (const char character : text) {
@@ -58,19 +61,18 @@ Result<std::string> literal_block(std::string_view text, std::size_t indentation
                     "it holds " + what,
                     "write it without");
     }
-    const auto last = text.find_last_not_of('\n');
-    if (last == std::string_view::npos) {
+    if (text.find_first_not_of(" \t\n") == std::string_view::npos) {
         return fail(ErrorCode::kInput,
                     "the script cannot stand in yaml",
                     "it has no line with text",
                     "write a script");
     }
-    const std::size_t ends = text.size() - last - 1;
+    const std::size_t ends = text.size() - text.find_last_not_of('\n') - 1;
     // A block that begins with blanks or an empty line would be taken for deeper indented.
     const bool is_ambiguous = text.front() == ' ' || text.front() == '\n' || text.front() == '\t';
     std::string block = "|";
     if (is_ambiguous) {
-        block += std::to_string(indentation);
+        block += std::to_string(kDeeper);
     }
     block += ends == 0 ? "-" : ends == 1 ? "" : "+";
     block += '\n';

@@ -7,7 +7,7 @@
 #PBS -M eve@example.org
 #PBS -m ea
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-e4497052f2c3.
+# Rendered by cybelectl for torque, template set 1-7d94739996eb.
 # Job sweep, sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42
 set -euo pipefail
 
@@ -87,6 +87,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- TORQUE

@@ -11,7 +11,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-853dfe6ed8e1.
+# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
 # Job train, sha256:65b2593026a29e4b9004e242a664d4f5c57f8f1c53d6ae0fc52ed3187d9fd636
 set -euo pipefail
 
@@ -91,6 +91,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- Slurm

@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-853dfe6ed8e1.
+# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
 # Job infer, sha256:70ac7ae5edd477ed3dc36968c803bd022c8fe8f1a8e2739418c3d42911e7c811
 set -euo pipefail
 
@@ -89,6 +89,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- Slurm

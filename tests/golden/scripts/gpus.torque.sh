@@ -2,7 +2,7 @@
 #PBS -N infer
 #PBS -l nodes=1:ppn=1:gpus=2:nvme:ib
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-e4497052f2c3.
+# Rendered by cybelectl for torque, template set 1-7d94739996eb.
 # Job infer, sha256:70ac7ae5edd477ed3dc36968c803bd022c8fe8f1a8e2739418c3d42911e7c811
 set -euo pipefail
 
@@ -82,6 +82,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- TORQUE

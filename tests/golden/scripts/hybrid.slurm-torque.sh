@@ -4,7 +4,7 @@
 #PBS -l walltime=49:00:00
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# Rendered by cybelectl for slurm-torque, template set 1-119e431d3f85.
+# Rendered by cybelectl for slurm-torque, template set 1-42fd1be869c5.
 # Job soybean, sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8
 set -euo pipefail
 
@@ -84,6 +84,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- Slurm, submitted by its qsub
@@ -185,7 +192,7 @@ launcher=(mpirun -np 4 --map-by ppr:2:node:PE=2 --bind-to core)
 command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
     'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
 once_a_node=(mpirun -np 2 --map-by ppr:1:node --bind-to none)
-run "${once_a_node[@]}" test -r "$image"
+check "${once_a_node[@]}" test -r "$image"
 if [ "$code" -ne 0 ]; then
     refuse "the image '$image' cannot be read on every node" \
         "the check of the $nodes nodes ended with code $code" \
@@ -198,7 +205,7 @@ probe() {
     exec timeout -k 5 60 "${launcher[@]}" "$runtime" exec "${options[@]}" "$image" /opt/cybelectl/bin/mpi-probe \
         >"$private/answers" 2>"$private/errors"
 }
-run probe
+check probe
 sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\1 \2/p' "$private/answers" |
     sort -u >"$private/ranks"
 good=$(grep -c " $ranks\$" "$private/ranks" || :)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Rendered by cybelectl for local, template set 1-d01ba729bfcc.
+# Rendered by cybelectl for local, template set 1-c5c5df9a5c8b.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 
@@ -79,6 +79,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- The embedded scheduler; without it the script runs where it is started

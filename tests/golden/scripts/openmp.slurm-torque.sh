@@ -4,7 +4,7 @@
 #PBS -l walltime=01:30:00
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# Rendered by cybelectl for slurm-torque, template set 1-119e431d3f85.
+# Rendered by cybelectl for slurm-torque, template set 1-42fd1be869c5.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 
@@ -84,6 +84,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- Slurm, submitted by its qsub

@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-853dfe6ed8e1.
+# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 
@@ -89,6 +89,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- Slurm

@@ -4,7 +4,7 @@
 #PBS -l mem=1500mb
 #PBS -l walltime=01:30:00
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-e4497052f2c3.
+# Rendered by cybelectl for torque, template set 1-7d94739996eb.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 
@@ -84,6 +84,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- TORQUE

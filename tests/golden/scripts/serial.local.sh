@@ -1,5 +1,5 @@
 #!/bin/bash
-# Rendered by cybelectl for local, template set 1-d01ba729bfcc.
+# Rendered by cybelectl for local, template set 1-c5c5df9a5c8b.
 # Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
 set -euo pipefail
 
@@ -79,6 +79,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- The embedded scheduler; without it the script runs where it is started

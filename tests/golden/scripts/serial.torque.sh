@@ -2,7 +2,7 @@
 #PBS -N hello
 #PBS -l nodes=1:ppn=1
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-e4497052f2c3.
+# Rendered by cybelectl for torque, template set 1-7d94739996eb.
 # Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
 set -euo pipefail
 
@@ -82,6 +82,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- TORQUE

@@ -12,7 +12,7 @@
 #SBATCH --output=logs/%x-%j.txt
 #SBATCH --error=logs/%x-%j.txt
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-853dfe6ed8e1.
+# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
 # Job wheat, sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3
 set -euo pipefail
 
@@ -92,6 +92,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- Slurm
@@ -205,7 +212,7 @@ launcher=(srun --mpi=pmix_v4 --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per
 command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
     'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
 once_a_node=(srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1)
-run "${once_a_node[@]}" test -r "$image"
+check "${once_a_node[@]}" test -r "$image"
 if [ "$code" -ne 0 ]; then
     refuse "the image '$image' cannot be read on every node" \
         "the check of the $nodes nodes ended with code $code" \
@@ -218,7 +225,7 @@ probe() {
     exec timeout -k 5 60 "${launcher[@]}" "$runtime" exec "${options[@]}" "$image" /opt/cybelectl/bin/mpi-probe \
         >"$private/answers" 2>"$private/errors"
 }
-run probe
+check probe
 sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\1 \2/p' "$private/answers" |
     sort -u >"$private/ranks"
 good=$(grep -c " $ranks\$" "$private/ranks" || :)

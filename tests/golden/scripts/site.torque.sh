@@ -6,7 +6,7 @@
 #PBS -q batch
 #PBS -A agro
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-e4497052f2c3.
+# Rendered by cybelectl for torque, template set 1-7d94739996eb.
 # Job wheat, sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3
 set -euo pipefail
 
@@ -86,6 +86,13 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
         [ "$interrupted" = yes ] || break
     done
     payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
 }
 
 # --- TORQUE
@@ -212,7 +219,7 @@ for variable in "${exported[@]}"; do
 done
 launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
 once_a_node=("${once_a_node[0]}" "${hosts[@]}" "${once_a_node[@]:1}")
-run "${once_a_node[@]}" test -r "$image"
+check "${once_a_node[@]}" test -r "$image"
 if [ "$code" -ne 0 ]; then
     refuse "the image '$image' cannot be read on every node" \
         "the check of the $nodes nodes ended with code $code" \
@@ -225,7 +232,7 @@ probe() {
     exec timeout -k 5 60 "${launcher[@]}" "$runtime" exec "${options[@]}" "$image" /opt/cybelectl/bin/mpi-probe \
         >"$private/answers" 2>"$private/errors"
 }
-run probe
+check probe
 sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\1 \2/p' "$private/answers" |
     sort -u >"$private/ranks"
 good=$(grep -c " $ranks\$" "$private/ranks" || :)

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container.hpp"
+#include "launchers/plan.hpp"
+#include "support/message.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <doctest/doctest.h>
+
+namespace cybele::launchers {
+namespace {
+
+Job job_of(const std::string& fields) {
+    auto job = read_job("kind: Job\nname: test\nimage: a.sif\ncommand: [app]\n" + fields, "j.yaml");
+    if (!job) {
+        FAIL(format_text(job.error().faults()));
+    }
+    return std::move(*job);
+}
+
+Site site_of(const std::string& fields) {
+    auto site = read_site("kind: Site\nname: hall\nscheduler: slurm\n" + fields, "s.yaml");
+    if (!site) {
+        FAIL(format_text(site.error().faults()));
+    }
+    return std::move(*site);
+}
+
+images::ImageFacts facts_of(const std::string& mpi) {
+    images::ImageFacts facts;
+    facts.mpi = mpi;
+    facts.mpi_probe = "/probe";
+    return facts;
+}
+
+const PlaceTraits kSlurm{"slurm", true, false, true, true};
+const PlaceTraits kTorque{"torque", false, true, true, false};
+const PlaceTraits kLocal{"local", false, false, false, false};
+
+/// The launcher's words, or the faults' messages.
+std::string launcher_of(const std::string& job_fields,
+                        const PlaceTraits& place,
+                        const std::string& mpi = "openmpi 4.1.4",
+                        const std::string& site_fields = "") {
+    const Job job = job_of(job_fields);
+    const Site site = site_of(site_fields);
+    const images::ImageFacts facts = facts_of(mpi);
+    Faults faults;
+    const LaunchPlan plan =
+        make_plan({&job, site_fields.empty() ? nullptr : &site, &facts, place}, faults);
+    std::string text;
+    if (faults.has_errors()) {
+        for (const Fault& fault : faults.all()) {
+            CHECK(fault.where.has_value());
+            text += fault.is_warning ? "" : "refused: " + fault.message + "\n";
+        }
+        return text;
+    }
+    for (const auto& word : plan.launcher) {
+        text += (text.empty() ? "" : " ") + word;
+    }
+    return text;
+}
+
+struct Row {
+    const char* job;
+    const PlaceTraits& place;
+    const char* mpi;
+    const char* site;
+    const char* expected;
+};
+
+constexpr const char* kTwoByTwo =
+    "resources: {nodes: 2, tasks-per-node: 2, cpus-per-task: 4}\nlaunch: ";
+
+} // namespace
+
+TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Site") {
+    const std::string pmix = "pmi: [pmix_v4, pmi2]\n";
+    const std::array<Row, 13> rows{{
+        {"mpi",
+         kSlurm,
+         "openmpi 4.1.4",
+         "",
+         "mpirun -np 4 --map-by ppr:2:node:PE=4 --bind-to core"},
+        {"mpi", kTorque, "openmpi 4.1.4", "", "mpirun -np 4 --map-by ppr:2:node --bind-to none"},
+        {"{kind: mpi, binding: core}",
+         kTorque,
+         "openmpi 4.1.4",
+         "",
+         "mpirun -np 4 --map-by ppr:2:node:PE=4 --bind-to core"},
+        {"{kind: mpi, oversubscribe: true}",
+         kSlurm,
+         "openmpi 4.1.4",
+         "",
+         "mpirun -np 4 --map-by ppr:2:node --bind-to none --oversubscribe"},
+        {"{kind: mpi, oversubscribe: true}",
+         kSlurm,
+         "openmpi 5.0.7",
+         "mpi: [{family: openmpi, version: 5.0.7}]\n",
+         "mpirun -np 4 --map-by ppr:2:node:OVERSUBSCRIBE --bind-to none"},
+        {"mpi",
+         kSlurm,
+         "mpich 4.0.2",
+         "mpi: [{family: mpich, version: 4.0.2, prefix: /opt/m}]\n",
+         "/opt/m/bin/mpirun -np 4 -ppn 2 -bind-to core:4"},
+        {"mpi",
+         kSlurm,
+         "openmpi 5.0.7",
+         "pmi: [pmix_v4, pmi2]\n",
+         "srun --mpi=pmix_v4 --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4 "
+         "--kill-on-bad-exit=1"},
+        {"mpi",
+         kSlurm,
+         "mpich 4.0.2",
+         "pmi: [pmix_v4, pmi2]\n",
+         "srun --mpi=pmi2 --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4 "
+         "--kill-on-bad-exit=1"},
+        {"{kind: mpi, launcher: mpirun}",
+         kSlurm,
+         "openmpi 5.0.7",
+         "pmi: [pmix_v4, pmi2]\n",
+         "mpirun -np 4 --map-by ppr:2:node:PE=4 --bind-to core"},
+        {"mpi",
+         kSlurm,
+         "openmpi 4.1.4",
+         "pmi: [none]\n",
+         "mpirun -np 4 --map-by ppr:2:node:PE=4 --bind-to core"},
+        {"{kind: mpi, launcher: srun}",
+         kSlurm,
+         "openmpi 4.1.4",
+         "pmi: [none]\n",
+         "refused: the Site's srun does not offer that PMI\n"},
+        {"{kind: mpi, launcher: srun}",
+         kTorque,
+         "openmpi 4.1.4",
+         "",
+         "refused: `srun` does not exist under torque\n"},
+        {"{kind: mpi, launcher: srun, pmi: pmi2}",
+         kSlurm,
+         "openmpi 5.0.7",
+         "pmi: [pmix_v4, pmi2]\n",
+         "refused: srun with pmi2 with openmpi 5.0.7 in the image starts N jobs of one rank\n"},
+    }};
+    for (const Row& row : rows) {
+        CAPTURE(row.job);
+        CAPTURE(row.site);
+        CHECK(launcher_of(std::string(kTwoByTwo) + row.job + "\n", row.place, row.mpi, row.site) ==
+              row.expected);
+    }
+}
+
+TEST_CASE("never the default binding, never root by an option") {
+    CHECK(launcher_of("launch: {kind: mpi, options: [--allow-run-as-root]}\n", kLocal) ==
+          "refused: `--allow-run-as-root` cannot be an option\n");
+    CHECK(launcher_of("launch: {kind: mpi, options: [--hostfile=x]}\n", kLocal) ==
+          "refused: `--hostfile` cannot be an option\n");
+    CHECK(launcher_of("launch: {kind: mpi, options: [--tag-output]}\n", kLocal) ==
+          "mpirun -np 1 --map-by ppr:1:node --bind-to none --tag-output");
+    CHECK(launcher_of("launch: mpi\n", kLocal, "mpich 4.0.2") ==
+          "refused: mpirun of Open MPI with mpich 4.0.2 in the image starts N jobs of one rank\n");
+}
+
+TEST_CASE("Open MPI 6 gets the Site's network between nodes, else a note") {
+    const Job job = job_of(std::string(kTwoByTwo) + "mpi\n");
+    const images::ImageFacts facts = facts_of("openmpi 6.0.0rc2");
+    Faults faults;
+    (void)make_plan({&job, nullptr, &facts, kSlurm}, faults);
+    REQUIRE(faults.all().size() == 1);
+    CHECK(faults.all()[0].is_warning);
+    const Site site = site_of("interconnect: {kind: ethernet, network: 10.0.0.0/24}\n");
+    Faults none;
+    const LaunchPlan plan = make_plan({&job, &site, &facts, kSlurm}, none);
+    CHECK(none.empty());
+    CHECK(print_plan(plan).find("variable: OMPI_MCA_btl_tcp_if_include=10.0.0.0/24\n") !=
+          std::string::npos);
+}
+
+TEST_CASE("threads: one number everywhere, pinned only where the cores are the rank's own") {
+    const auto text = [](const std::string& fields, const PlaceTraits& place) {
+        const Job job = job_of(fields);
+        Faults faults;
+        const std::string plan = print_plan(make_plan({&job, nullptr, nullptr, place}, faults));
+        CHECK_FALSE(faults.has_errors());
+        return plan;
+    };
+    const std::string openmp = text("launch: openmp\nresources: {cpus-per-task: 4}\n", kLocal);
+    for (const char* name : {"OMP", "MKL", "OPENBLAS", "BLIS", "NUMEXPR"}) {
+        CHECK(openmp.find("variable: " + std::string(name) + "_NUM_THREADS=4\n") !=
+              std::string::npos);
+    }
+    CHECK(openmp.find("variable: OMP_PLACES=cores\nvariable: OMP_PROC_BIND=close\n") !=
+          std::string::npos);
+    const std::string free =
+        text("launch: {kind: openmp, bind: none}\nenvironment: {MKL_NUM_THREADS: '1'}\n", kLocal);
+    CHECK(free.find("OMP_PLACES") == std::string::npos);
+    CHECK(free.find("OMP_PROC_BIND=false") != std::string::npos);
+    CHECK(free.find("variable: MKL_NUM_THREADS") == std::string::npos);
+    CHECK(free.find("environment: MKL_NUM_THREADS=1\n") != std::string::npos);
+    const std::string hybrid = std::string(kTwoByTwo) + "mpi\n";
+    CHECK(text(hybrid, kSlurm).find("OMP_PLACES=cores") != std::string::npos);
+    CHECK(text(hybrid, kTorque).find("OMP_PLACES") == std::string::npos);
+    CHECK(text("launch: serial\n", kLocal).find("OMP_PLACES") == std::string::npos);
+}
+
+TEST_CASE("limits of the Site's queue are told all at once") {
+    const Job job = job_of("launch: mpi\nqueue: bach\n");
+    const Site site = site_of("queues:\n  - {name: batch, nodes: 2, cores-per-node: 4, "
+                              "memory-per-node: 8 GiB, time: 1 h, max-time: 2 h}\n");
+    Faults near;
+    (void)make_plan({&job, &site, nullptr, kSlurm}, near);
+    REQUIRE(near.has_errors());
+    CHECK(near.all()[0].help == "write `queue: batch`");
+    const Job big = job_of("launch: mpi\nresources: {nodes: 3, tasks-per-node: 5, memory-per-node: "
+                           "9 GiB, time: 3 h, gpus-per-node: 1}\n");
+    Faults faults;
+    (void)make_plan({&big, &site, nullptr, kSlurm}, faults);
+    const auto errors = std::count_if(
+        faults.all().begin(), faults.all().end(), [](const Fault& f) { return !f.is_warning; });
+    CHECK(errors == 5);
+    const Job small = job_of("launch: mpi\n");
+    Faults none;
+    const LaunchPlan plan = make_plan({&small, &site, nullptr, kSlurm}, none);
+    CHECK(plan.queue == "batch");
+    CHECK(plan.time == std::chrono::hours(1));
+    CHECK(make_plan({&small, &site, nullptr, kLocal}, none).queue.empty());
+}
+
+TEST_CASE("what cannot be guarded is told, and `guard: false` is silent") {
+    const auto notes = [](const std::string& launch, const images::ImageFacts* facts) {
+        const Job job = job_of("launch: " + launch + "\n");
+        Faults faults;
+        const LaunchPlan plan = make_plan({&job, nullptr, facts, kLocal}, faults);
+        CHECK(plan.probe ==
+              (faults.empty() && facts != nullptr && launch == "mpi" ? "/probe" : ""));
+        CHECK_FALSE(faults.has_errors());
+        return faults.all().size();
+    };
+    const images::ImageFacts good = facts_of("openmpi 4.1.4");
+    images::ImageFacts bare = good;
+    bare.mpi_probe.clear();
+    CHECK(notes("mpi", &good) == 0);
+    CHECK(notes("mpi", &bare) == 1);
+    CHECK(notes("mpi", nullptr) == 1);
+    CHECK(notes("{kind: mpi, guard: false}", &bare) == 0);
+}
+
+TEST_CASE("kinds that come later, and tasks that would never start, are refused") {
+    for (const char* kind : {"mpi-bind", "horovod", "torch", "spark"}) {
+        CHECK(launcher_of("launch: " + std::string(kind) + "\n", kSlurm) ==
+              "refused: not yet: launch kind `" + std::string(kind) + "`\n");
+    }
+    CHECK(launcher_of("resources: {tasks-per-node: 2}\n", kSlurm) ==
+          "refused: launch `serial` starts one process, and 2 are asked\n");
+    CHECK(launcher_of("launch: {kind: openmp, threads: 3}\nresources: {cpus-per-task: 2}\n",
+                      kSlurm) == "refused: 3 threads do not fit on 2 CPUs a task\n");
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden_case.hpp"
+#include "schedulers/needs.hpp"
+#include "schedulers/values.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <doctest/doctest.h>
+
+namespace cybele::schedulers {
+namespace {
+
+constexpr const char* kHead = "kind: Job\nname: needs\nimage: a.sif\ncommand: [app]\n";
+
+struct NeedRow {
+    const char* need;
+    const char* fields;
+    std::array<const char*, 5> carried; ///< in the order of kDialects; nullptr: refused
+};
+constexpr std::array<const char*, 5> kDialects{
+    "slurm", "torque", "pbspro", "slurm-torque", "local"};
+
+// What the script must hold for each need, in each dialect.
+constexpr std::array kNeedRows{
+    NeedRow{"name", "", {"--job-name=needs", "-N needs", "-N needs", "-N needs", "name=needs"}},
+    NeedRow{"nodes",
+            "launch: mpi\nresources: {nodes: 2}\n",
+            {"--nodes=2", "nodes=2:ppn=1", "select=2:ncpus=1", "select=2:ncpus=1", nullptr}},
+    NeedRow{"tasks",
+            "launch: mpi\nresources: {nodes: 2, tasks-per-node: 2, tasks: 3}\n",
+            {"--ntasks=3", "-np 3", "-np 3", "-np 3", nullptr}},
+    NeedRow{"tasks-per-node",
+            "launch: mpi\nresources: {tasks-per-node: 2}\n",
+            {"--ntasks-per-node=2",
+             "nodes=1:ppn=2",
+             "ncpus=2:mpiprocs=2",
+             "ncpus=2:mpiprocs=2",
+             "ranks_per_node=2"}},
+    NeedRow{"cpus-per-task",
+            "launch: openmp\nresources: {cpus-per-task: 3}\n",
+            {"--cpus-per-task=3",
+             "ppn=3",
+             "ncpus=3:mpiprocs=1:ompthreads=3",
+             "ncpus=3:mpiprocs=1",
+             "threads=3"}},
+    NeedRow{"memory-per-node",
+            "launch: mpi\nresources: {memory-per-node: 1025 KiB}\n",
+            {"--mem=2M", "mem=2mb", ":mem=2mb", ":mem=2mb", "if [ 1 -gt"}},
+    NeedRow{"memory-per-cpu",
+            "resources: {memory-per-cpu: 2 GiB}\n",
+            {"--mem-per-cpu=2048M", nullptr, nullptr, nullptr, "if [ 2048 -gt"}},
+    NeedRow{"gpus-per-node",
+            "resources: {gpus-per-node: 2}\n",
+            {"--gpus-per-node=2", ":gpus=2", ":ngpus=2", nullptr, nullptr}},
+    NeedRow{"gpu-type",
+            "resources: {gpus-per-node: {count: 2, type: a100}}\n",
+            {"--gpus-per-node=a100:2", nullptr, nullptr, nullptr, nullptr}},
+    NeedRow{"time",
+            "resources: {time: 49 h}\n",
+            {"--time=49:00:00",
+             "walltime=49:00:00",
+             "walltime=49:00:00",
+             "walltime=49:00:00",
+             "time_limit=176400"}},
+    NeedRow{"exclusive",
+            "resources: {exclusive: true}\n",
+            {"#SBATCH --exclusive\n", "#PBS -n\n", "place=scatter:excl", nullptr, nullptr}},
+    NeedRow{"constraint",
+            "resources: {constraint: [ib, nvme]}\n",
+            {"--constraint=ib&nvme", ":ib:nvme", nullptr, nullptr, nullptr}},
+    NeedRow{"queue", "queue: q1\n", {"--partition=q1", "-q q1", "-q q1", "-q q1", nullptr}},
+    NeedRow{"account", "account: a1\n", {"--account=a1", "-A a1", "-A a1", "-A a1", nullptr}},
+    NeedRow{"qos", "qos: high\n", {"--qos=high", nullptr, nullptr, nullptr, nullptr}},
+    NeedRow{"array", "array: 0-9\n", {"--array=0-9", "-t 0-9", "-J 0-9", "-t 0-9", nullptr}},
+    NeedRow{"array with a step",
+            "array: 0-9:3\n",
+            {"--array=0-9:3", nullptr, "-J 0-9:3", "-t 0-9:3", nullptr}},
+    NeedRow{"array list", "array: 1,4\n", {"--array=1,4", "-t 1,4", nullptr, "-t 1,4", nullptr}},
+    NeedRow{"after",
+            "after: [{job: '12', when: failed}]\n",
+            {"--dependency=afternotok:12",
+             "depend=afternotok:12",
+             "depend=afternotok:12",
+             nullptr,
+             nullptr}},
+    NeedRow{"mail",
+            "mail: {to: a@b.example, on: [begin, fail]}\n",
+            {"--mail-type=BEGIN,FAIL", "-m ba", "-m ba", "-m ba", nullptr}},
+    NeedRow{"signal",
+            "resources: {time: 1 h}\nsignal: {name: USR2, before: 10 min}\n",
+            {"--signal=B:USR2@600", "sleep 3000", "sleep 3000", "sleep 3000", "sleep 3000"}},
+    NeedRow{"workdir",
+            "workdir: runs\n",
+            {"--chdir=runs", "workdir=runs", "workdir=runs", "workdir=runs", "workdir=runs"}},
+    NeedRow{"stdout",
+            "output: {stdout: a/%x.%j}\n",
+            {"--output=a/%x.%j",
+             "exec >a/needs.\"$job_number\"",
+             "exec >a/needs.\"$job_number\"",
+             "-o a/%x.%j",
+             ""}},
+};
+
+} // namespace
+
+TEST_CASE("each need is carried by each dialect or refused with its place, never dropped") {
+    for (const NeedRow& row : kNeedRows) {
+        const launchers::Job job = job_of(std::string(kHead) + row.fields);
+        for (std::size_t index = 0; index < kDialects.size(); ++index) {
+            CAPTURE(row.need);
+            CAPTURE(kDialects[index]);
+            RenderInput input;
+            input.job = &job;
+            input.dialect = kDialects[index];
+            input.image = "a.sif";
+            const auto script = render_script(input);
+            if (row.carried[index] != nullptr) {
+                REQUIRE_MESSAGE(script.has_value(), script.error().message());
+                CHECK_MESSAGE(script->text.find(row.carried[index]) != std::string::npos,
+                              script->text);
+                continue;
+            }
+            REQUIRE_FALSE(script.has_value());
+            const auto& all = script.error().faults();
+            const auto& fault = *std::find_if(
+                all.begin(), all.end(), [](const Fault& each) { return !each.is_warning; });
+            CHECK_MESSAGE((fault.message.find("cannot be expressed") != std::string::npos ||
+                           fault.message.starts_with("not yet")),
+                          fault.message);
+            CHECK(fault.where.has_value());
+            CHECK_FALSE(fault.because.empty());
+            CHECK_FALSE(fault.help.empty());
+        }
+    }
+}
+
+TEST_CASE("a head that drops a need is found out") {
+    auto dialect = find_dialect("slurm");
+    REQUIRE(dialect.has_value());
+    const launchers::Job job = job_of(std::string(kHead) + "account: a1\n");
+    Faults faults;
+    check_carried(job, *dialect, {"name", "stdout", "stderr"}, faults);
+    REQUIRE(faults.all().size() == 1);
+    CHECK(faults.all()[0].message == "the head's template for slurm drops `account`");
+}
+
+TEST_CASE("values that a directive cannot carry are refused, in Slurm blanks are grouped") {
+    const std::array nasty{"a'b\"c", "$HOME/x", "a\\b", "-x", "a`b"};
+    for (const char* value : nasty) {
+        launchers::Job job = job_of(std::string(kHead));
+        job.account = value;
+        for (const char* dialect : {"slurm", "torque", "pbspro", "slurm-torque"}) {
+            CAPTURE(value);
+            CAPTURE(dialect);
+            RenderInput input;
+            input.job = &job;
+            input.dialect = dialect;
+            input.image = "a.sif";
+            const auto script = render_script(input);
+            REQUIRE_FALSE(script.has_value());
+            CHECK(script.error().message().find("cannot be carried") != std::string::npos);
+        }
+    }
+    launchers::Job job = job_of(std::string(kHead));
+    job.output.standard_output = "out put/#1 %j";
+    RenderInput input;
+    input.job = &job;
+    input.image = "a.sif";
+    input.dialect = "slurm";
+    CHECK(render_script(input)->text.find("#SBATCH --output=\"out put/#1 %j\"\n") !=
+          std::string::npos);
+    input.dialect = "torque";
+    CHECK(render_script(input)->text.find("exec >'out put/#1 '\"$job_number\"") !=
+          std::string::npos);
+}
+
+TEST_CASE("time is HH:MM:SS with as many hours as it takes") {
+    CHECK(clock_text(std::chrono::seconds(59)) == "00:00:59");
+    CHECK(clock_text(std::chrono::hours(49)) == "49:00:00");
+    CHECK(clock_text(std::chrono::hours(1000) + std::chrono::seconds(61)) == "1000:01:01");
+}
+
+TEST_CASE("an unknown dialect names the near one; tables are read strictly") {
+    CHECK(find_dialect("slrum").error().faults()[0].help == "did you mean 'slurm'?");
+    Dialect dialect;
+    dialect.name = "x";
+    CHECK(read_needs("need name directive\n", dialect).error().message() ==
+          "dialects/x.needs says nothing of 'nodes'");
+    for (const char* bad : {"need nmae directive\n",
+                            "need name maybe\n",
+                            "trait a b\n",
+                            "need name cannot why\n",
+                            "word\n"}) {
+        Dialect empty;
+        CHECK_FALSE(read_needs(bad, empty).has_value());
+    }
+}
+
+TEST_CASE("A1 to A8 hold for every golden script") {
+    for (const GoldenCase& golden : golden_cases()) {
+        for (const auto& dialect : dialect_names()) {
+            const auto script = render_script(golden.input(dialect));
+            if (!script) {
+                continue;
+            }
+            CAPTURE(golden.name);
+            CAPTURE(dialect);
+            const std::string& text = script->text;
+            CHECK(text.starts_with("#!/bin/bash\n"));
+            CHECK(text.find("--allow-run-as-root") == std::string::npos);
+            if (!golden.job.launch.allow_root) {
+                CHECK(text.find("ALLOW_RUN_AS_ROOT") == std::string::npos);
+            }
+            bool is_head = true;
+            std::size_t at = text.find('\n') + 1;
+            while (at < text.size()) {
+                const auto line = text.substr(at, text.find('\n', at) - at);
+                const bool is_directive = line.starts_with("#SBATCH") || line.starts_with("#PBS");
+                CHECK_MESSAGE((!is_directive || is_head), line);
+                if (is_directive) {
+                    CHECK_MESSAGE(line.find('$') == std::string::npos, line);
+                    CHECK(line.starts_with(dialect == "slurm" ? "#SBATCH --" : "#PBS -"));
+                }
+                is_head = is_head && is_directive;
+                at += line.size() + 1;
+            }
+            const auto strict = text.find("\nset -euo pipefail\n");
+            REQUIRE(strict != std::string::npos);
+            for (const char* wrong : {"--pid", "--contain", "--cleanenv"}) {
+                const auto found = text.find(wrong);
+                CHECK((found == std::string::npos || text.find("(no --cleanenv") < found));
+            }
+        }
+    }
+}
+
+} // namespace cybele::schedulers

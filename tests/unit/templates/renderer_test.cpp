@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/file.hpp"
+#include "support/process.hpp"
+#include "templates/renderer.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+namespace cybele::templates {
+namespace {
+
+constexpr std::string_view kFirst = "{{! cybelectl template set 1 }}\n";
+
+TemplateSet set_of(std::string_view text, std::string_view part = "") {
+    TemplateSet set;
+    set.put("test", std::string(kFirst) + std::string(text));
+    set.put("part", std::string(kFirst) + std::string(part));
+    return set;
+}
+
+std::string rendered(std::string_view text, const Values& values) {
+    return render(set_of(text), "test", values, Escape::kShell).value().text;
+}
+
+Fault fault_of(std::string_view text, const Values& values) {
+    const auto result = render(set_of(text), "test", values, Escape::kShell);
+    REQUIRE_FALSE(result.has_value());
+    CHECK(result.error().code() == ErrorCode::kInput);
+    return result.error().faults().front();
+}
+
+} // namespace
+
+TEST_CASE("shell text passes unchanged and values become one word") {
+    CHECK(rendered("echo ${#a[@]} ${x:-y} {{x}}\n", {{"x", "it's $HOME"}}) ==
+          "echo ${#a[@]} ${x:-y} 'it'\\''s $HOME'\n");
+    CHECK(rendered("{{{x}}} {{y}}\n", {{"x", "a b"}, {"y", std::uint32_t{7}}}) == "a b 7\n");
+}
+
+TEST_CASE("lines with a section alone leave no line, true or false") {
+    const std::string_view text = "a\n{{#x}}\nb {{x}}\n{{/x}}\n{{#y}}\nc\n{{/y}}\nd\n";
+    CHECK(rendered(text, {{"x", "1"}, {"y", false}}) == "a\nb 1\nd\n");
+    CHECK(rendered(text, {{"x", false}, {"y", true}}) == "a\nc\nd\n");
+    CHECK(rendered("a\n\n{{#x}}\nb\n{{/x}}\n\nc\n", {{"x", false}}) == "a\n\n\nc\n");
+}
+
+TEST_CASE("a missing name is a fault with the template's line") {
+    const Fault fault = fault_of("a\nb {{nothing}}\n", {});
+    CHECK(fault.message == "the template uses 'nothing', which has no value");
+    REQUIRE(fault.where.has_value());
+    CHECK(fault.where->file == "test.mustache");
+    CHECK(fault.where->line == 3);
+    CHECK(fault_of("{{^nothing}}x{{/nothing}}\n", {}).where->line == 2);
+    CHECK(fault_of("{{x}}\n", {{"x", true}}).message ==
+          "the template writes 'x', which is a flag and no text");
+    CHECK(fault_of("{{>nowhere}}\n", {}).message ==
+          "the template includes 'nowhere', which does not exist");
+    CHECK(fault_of("{{>test}}\n", {}).message == "the template includes 'test' without end");
+}
+
+TEST_CASE("mistakes of syntax have a line") {
+    const Fault fault = fault_of("a\n{{#x}}\n", {{"x", true}});
+    CHECK(fault.message.find("Unclosed section") == 0);
+    CHECK(fault.where->line == 3);
+    CHECK(fault_of("a {{x\n", {{"x", "1"}}).message.find("Unclosed tag") == 0);
+}
+
+TEST_CASE("what is written raw holds no control characters") {
+    for (const std::string& bad : {std::string("a\nb"),
+                                   std::string("a\0b", 3),
+                                   std::string("\x1b"),
+                                   std::string("a\rb"),
+                                   std::string("\t"),
+                                   std::string("\x7f")}) {
+        CHECK(fault_of("#X {{{x}}}\n", {{"x", bad}}).message.find("cannot be written") !=
+              std::string::npos);
+        const auto item = std::vector<std::string>{bad};
+        CHECK(fault_of("{{#l}}{{{item}}}{{/l}}\n", {{"l", list_of(item)}}).code ==
+              ErrorCode::kInput);
+    }
+    CHECK(rendered("{{{x}}}\n", {{"x", Value::Verbatim{"a\nb"}}}) == "a\nb\n");
+}
+
+TEST_CASE("partials, lists and names that were used") {
+    const auto set = set_of("{{>part}}\nend\n", "{{#l}}\n- {{item}}\n{{/l}}\n");
+    const std::vector<std::string> items{"a", "b c"};
+    const auto result = render(set, "test", {{"l", list_of(items)}, {"z", "z"}}, Escape::kYaml);
+    REQUIRE(result.has_value());
+    CHECK(result->text == "- \"a\"\n- \"b c\"\nend\n");
+    CHECK(result->used.contains("l"));
+    CHECK_FALSE(result->used.contains("z"));
+}
+
+TEST_CASE("the version changes exactly with the bytes") {
+    CHECK(set_of("a\n").version() == set_of("a\n").version());
+    CHECK(set_of("a\n").version() != set_of("b\n").version());
+    CHECK(set_of("a\n").version().starts_with("1-"));
+}
+
+TEST_CASE("a directory overrides templates; strange names and other sets are refused") {
+    const auto folder = TempDirectory::make("/tmp", "cybele-templates");
+    REQUIRE(folder.has_value());
+    auto set = set_of("a\n");
+    const auto file = folder->path() / "test.mustache";
+    REQUIRE(write_file(file, std::string(kFirst) + "other {{x}}\n").has_value());
+    REQUIRE(set.override_with(folder->path()).has_value());
+    CHECK(render(set, "test", {{"x", "1"}}, Escape::kShell)->text == "other 1\n");
+    REQUIRE(write_file(file, "{{! cybelectl template set 2 }}\nx\n").has_value());
+    REQUIRE(set.override_with(folder->path()).has_value());
+    const auto old = render(set, "test", {}, Escape::kShell);
+    REQUIRE_FALSE(old.has_value());
+    CHECK(old.error().message() == "the template is not of set 1");
+    REQUIRE(write_file(folder->path() / "tset.mustache", "x").has_value());
+    CHECK(set.override_with(folder->path()).error().message() == "no template is called 'tset'");
+    CHECK_FALSE(set.override_with(folder->path() / "none").has_value());
+}
+
+TEST_CASE("a shell reads any quoted word as it was") {
+    CHECK(rc::check("shell quoting", [] {
+        const auto word = *rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
+        Command command;
+        command.argv = {"/bin/sh", "-c", rendered("printf %s {{x}}\n", {{"x", word}})};
+        const auto outcome = run_process(command);
+        RC_ASSERT(outcome.has_value());
+        RC_ASSERT(outcome->output == word);
+    }));
+}
+
+} // namespace cybele::templates
