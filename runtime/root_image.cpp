@@ -32,7 +32,7 @@ use_directory(const std::filesystem::path& path, const MountRequest& request, st
     if (!source.valid()) {
         return fail(system_error("cannot open the directory '" + path.string() + "'", errno));
     }
-    CYBELE_TRY(Stage stage, Stage::make(stage_size(request)));
+    CYBELE_TRY(Stage stage, Stage::make(stage_size(request), request.sources));
     CYBELE_TRY(const UniqueFd target, stage.make_directory("image"));
     const unsigned long flags = static_cast<unsigned long>(MS_RDONLY) | MS_NOSUID | MS_NODEV;
     CYBELE_TRY(UniqueFd root,
@@ -45,7 +45,7 @@ using Mounting = Result<UniqueFd>(const Stage&);
 /// One way on a stage of its own, which goes again when the way fails.
 Result<MountedImage>
 attempt(const char* way, const MountRequest& request, const std::function<Mounting>& mounting) {
-    CYBELE_TRY(Stage stage, Stage::make(stage_size(request)));
+    CYBELE_TRY(Stage stage, Stage::make(stage_size(request), request.sources));
     auto root = mounting(stage);
     if (!root) {
         CYBELE_CHECK(stage.remove());

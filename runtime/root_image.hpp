@@ -5,7 +5,9 @@
 #include "runtime/stage.hpp"
 #include "support/environment.hpp"
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cybele::runtime {
 
@@ -13,6 +15,7 @@ struct MountRequest {
     bool is_root = false;
     bool is_writable = false;
     bool is_verbose = false;
+    std::vector<std::filesystem::path> sources; ///< of the binds, see Stage::make()
 };
 
 struct MountedImage {

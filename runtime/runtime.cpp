@@ -187,7 +187,12 @@ Result<int> start(const Request& request, const Environment& environment) {
         return fail(system_error("cannot make an ipc namespace", errno));
     }
     CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
-    const MountRequest mount{all.is_root, request.writable_tmpfs, request.is_verbose};
+    MountRequest mount{all.is_root, request.writable_tmpfs, request.is_verbose, {}};
+    for (const Mount& bind : all.mounts) {
+        if (bind.kind == Mount::Kind::kBind) {
+            mount.sources.push_back(bind.source);
+        }
+    }
     CYBELE_TRY(MountedImage image, mount_image(all.image, mount, environment));
     CYBELE_TRY(const std::vector<UniqueFd> files,
                add_own_files(all.mounts,

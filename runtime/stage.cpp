@@ -5,6 +5,7 @@
 #include "namespaces/system_calls.hpp"
 #include "runtime/underlay.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -16,13 +17,35 @@ namespace cybele::runtime {
 namespace {
 
 /// Covered one after the other until one is there; nothing is looked up in them by name later.
-constexpr const char* kPlaces[] = {"/tmp", "/var", "/mnt", "/usr", "/etc"};
+constexpr const char* kPlaces[] = {
+    "/mnt", "/media", "/srv", "/opt", "/var", "/tmp", "/usr", "/etc"};
+
+/// Whether `folder` is `place` or lies above it, links resolved.
+bool holds(const std::filesystem::path& folder, const char* place) {
+    std::error_code error;
+    const auto outer = std::filesystem::canonical(folder, error);
+    const auto inner = std::filesystem::canonical(place, error);
+    return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first ==
+           outer.end();
+}
+
+/// The places that no source holds first; one that a source holds is better than none.
+std::vector<const char*> order_places(const std::vector<std::filesystem::path>& sources) {
+    std::vector<const char*> places(std::begin(kPlaces), std::end(kPlaces));
+    std::stable_partition(places.begin(), places.end(), [&](const char* place) {
+        return std::none_of(sources.begin(), sources.end(), [&](const auto& source) {
+            return holds(source, place);
+        });
+    });
+    return places;
+}
 
 } // namespace
 
-Result<Stage> Stage::make(const std::string& size) {
+Result<Stage> Stage::make(const std::string& size,
+                          const std::vector<std::filesystem::path>& sources) {
     const std::string options = size.empty() ? "mode=0755" : "mode=0755,size=" + size;
-    for (const char* place : kPlaces) {
+    for (const char* place : order_places(sources)) {
         const UniqueFd target(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
         if (!target.valid()) {
             continue;
@@ -37,7 +60,7 @@ Result<Stage> Stage::make(const std::string& size) {
     }
     return fail(ErrorCode::kEnvironment,
                 "no folder to put the root file system together",
-                "this host has none of /tmp, /var, /mnt, /usr and /etc",
+                "this host has none of /mnt, /tmp, /var, /usr and /etc",
                 "mkdir /tmp");
 }
 
