@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 namespace cybele::builder {
@@ -24,9 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kKind = "bases";
-constexpr std::uint64_t kMemoryForTmpfs = std::uint64_t{2} << 30U;
 constexpr std::uint64_t kDiskForBase = std::uint64_t{1} << 30U;
-constexpr const char* kTmpfs = "/dev/shm";
 constexpr std::size_t kShownLines = 20;
 
 /// What apt says when it is the network that fails.
@@ -35,24 +32,6 @@ constexpr std::array<std::string_view, 5> kNetworkFaults = {"Temporary failure r
                                                             "Could not connect",
                                                             "Unable to connect",
                                                             "Connection timed out"};
-
-std::uint64_t free_memory() {
-    struct sysinfo information {};
-    if (::sysinfo(&information) != 0) {
-        return 0;
-    }
-    return std::uint64_t{information.freeram} * information.mem_unit;
-}
-
-/// Unpacking packages on a tmpfs takes two thirds of the time (dpkg syncs each file).
-fs::path unpacking_directory(const Environment& environment) {
-    const auto space = free_space(kTmpfs);
-    if (::access(kTmpfs, W_OK | X_OK) == 0 && free_memory() > kMemoryForTmpfs && space &&
-        *space > kMemoryForTmpfs) {
-        return kTmpfs;
-    }
-    return environment.temporary_directory();
-}
 
 /// The packages of earlier bootstraps of this suite; apt checks each against the signed index.
 fs::path package_store(const DebianBase& base, const Environment& environment) {
@@ -128,7 +107,8 @@ Result<void> bootstrap(const DebianBase& base,
     const fs::path store = package_store(base, environment);
     CYBELE_CHECK(make_directories(store, 0700));
     const auto map = ::geteuid() == 0 ? namespaces::IdMap::kNone : namespaces::IdMap::kSubordinate;
-    CYBELE_TRY(const Workspace unpacking, Workspace::make(unpacking_directory(environment), map));
+    CYBELE_TRY(const Workspace unpacking,
+               Workspace::make(building_directory(environment, kDiskForBase), map));
     // mmdebstrap's root is a subordinate id, which must be able to pass.
     if (::chmod(unpacking.path().c_str(), 0711) != 0) {
         return fail(system_error("cannot open " + printable(unpacking.path().native()), errno));

@@ -74,7 +74,7 @@ Result<void> pack(const StageContext& context, const fs::path& target) {
 
 Result<void> make_image(StageContext& context, const BuildPlan& plan, const fs::path& target) {
     for (const StagePlan& stage : plan.stages) {
-        CYBELE_CHECK(build_stage(context, stage));
+        CYBELE_CHECK(build_stage(context, stage, &stage == &plan.stages.back()));
     }
     context.report("pack " + printable(context.request.output.filename().native()));
     return pack(context, target);
@@ -94,7 +94,7 @@ Result<BuildResult> build(const BuildRequest& request, const Environment& enviro
     CYBELE_CHECK(check_output(request));
     CYBELE_TRY(BuildPlan plan, make_plan(request, environment));
     CYBELE_TRY(const namespaces::IdMap map, choose_map());
-    const fs::path temporary = environment.temporary_directory();
+    const fs::path temporary = building_directory(environment, plan.needed_bytes);
     CYBELE_CHECK(need_space(temporary, plan.needed_bytes));
     const SignalCatcher signals;
     const registry::Cache cache(environment.cache_directory());
@@ -111,7 +111,7 @@ Result<BuildResult> build(const BuildRequest& request, const Environment& enviro
     }
     const fs::path image = output.path() / "image.sif";
     const auto make = [&](const Report& report) -> Result<void> {
-        StageContext context{request, environment, cache, surroundings, report, {}, {}};
+        StageContext context{request, environment, cache, surroundings, report, {}, {}, {}};
         return make_image(context, plan, image);
     };
     CYBELE_CHECK(run_apart(map, signals, request.on_step, make));

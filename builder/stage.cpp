@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -35,7 +37,12 @@ public:
         : context_(context), plan_(plan),
           root_(context.surroundings.work / fmt::format("stage-{}", context.roots.size())) {}
 
+    /// What the stage's tree depends on; "" where that cannot be known.
+    [[nodiscard]] Result<std::string> find_key();
     [[nodiscard]] Result<void> build();
+    [[nodiscard]] const fs::path& root() const {
+        return root_;
+    }
 
 private:
     [[nodiscard]] Result<void> run_host_script(const std::string& section,
@@ -193,6 +200,9 @@ Result<void> StageBuilder::find_keys() {
             for (const Copy& copy : step.copies) {
                 add_to_digest(copy, {}, key);
             }
+        } else if (step.kind == Step::Kind::kStageCopy && !context_.keys[step.from_stage].empty()) {
+            // The other stage's key stands for its files, so that they need not be made to know it.
+            key.update(context_.keys[step.from_stage]);
         } else if (wanted && step.kind == Step::Kind::kStageCopy) {
             CYBELE_TRY(const auto copies, stage_copies(step));
             for (const Copy& copy : copies) {
@@ -247,6 +257,9 @@ Result<void> StageBuilder::run_step(const Step& step) {
         }
         return {};
     case Step::Kind::kStageCopy: {
+        if (auto make = std::exchange(context_.put_off[step.from_stage], {})) {
+            CYBELE_CHECK(make());
+        }
         CYBELE_TRY(const auto copies, stage_copies(step));
         for (const Copy& copy : copies) {
             CYBELE_CHECK(copy_files(copy, from_stage(step), root_));
@@ -320,9 +333,13 @@ Result<void> StageBuilder::test() {
     return {};
 }
 
+Result<std::string> StageBuilder::find_key() {
+    CYBELE_CHECK(find_keys());
+    return keys_.empty() ? base_key_ : keys_.back();
+}
+
 Result<void> StageBuilder::build() {
     CYBELE_CHECK(make_directories(root_));
-    CYBELE_CHECK(find_keys());
     if (const Section* pre = last_section("pre")) {
         context_.report("%pre");
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
@@ -337,16 +354,22 @@ Result<void> StageBuilder::build() {
     context_.cache.prune(kKind, kStepCacheBytes);
     CYBELE_CHECK(tidy(root_));
     CYBELE_CHECK(write_metadata());
-    CYBELE_CHECK(test());
-    context_.roots.push_back(root_);
-    context_.keys.push_back(keys_.empty() ? base_key_ : keys_.back());
-    return {};
+    return test();
 }
 
 } // namespace
 
-Result<void> build_stage(StageContext& context, const StagePlan& plan) {
-    return StageBuilder(context, plan).build();
+Result<void> build_stage(StageContext& context, const StagePlan& plan, bool is_last) {
+    const auto builder = std::make_shared<StageBuilder>(context, plan);
+    CYBELE_TRY(const std::string key, builder->find_key());
+    context.roots.push_back(builder->root());
+    context.keys.push_back(key);
+    context.put_off.emplace_back();
+    if (!is_last && !key.empty()) {
+        context.put_off.back() = [builder] { return builder->build(); };
+        return {};
+    }
+    return builder->build();
 }
 
 } // namespace cybele::builder

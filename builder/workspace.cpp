@@ -3,8 +3,11 @@
 
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <ctime>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -82,6 +85,36 @@ Workspace::~Workspace() {
     if (!directory_.path().empty()) {
         (void)remove_tree_as(map_, directory_.path());
     }
+}
+
+namespace {
+
+/// MemAvailable of /proc/meminfo, in bytes; 0 if it cannot be read.
+std::uint64_t available_memory() {
+    constexpr std::string_view kField = "MemAvailable:";
+    const auto text = read_file("/proc/meminfo");
+    const std::size_t at = text ? text->find(kField) : std::string::npos;
+    if (at == std::string::npos) {
+        return 0;
+    }
+    const std::size_t first = text->find_first_not_of(' ', at + kField.size());
+    std::uint64_t kibibytes = 0;
+    (void)std::from_chars(text->data() + first, text->data() + text->size(), kibibytes);
+    return kibibytes << 10U;
+}
+
+} // namespace
+
+fs::path building_directory(const Environment& environment, std::uint64_t needed) {
+    constexpr const char* kTmpfs = "/dev/shm";
+    constexpr std::uint64_t kLeast = std::uint64_t{4} << 30U;
+    const bool is_chosen = environment.get("CYBELE_TMPDIR") || environment.get("TMPDIR");
+    const std::uint64_t wanted = std::max(kLeast, 3 * needed);
+    if (!is_chosen && ::access(kTmpfs, W_OK | X_OK) == 0 && available_memory() >= 2 * wanted &&
+        free_space(kTmpfs).value_or(0) >= wanted) {
+        return kTmpfs;
+    }
+    return environment.temporary_directory();
 }
 
 Result<void> need_space(const fs::path& directory, std::uint64_t needed) {
