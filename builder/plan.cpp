@@ -226,6 +226,21 @@ void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
     }
 }
 
+/// A generator that puts a self-contained %post before the first %files says that it needs none of
+/// them: it runs first, so that other files do not cost its kept result.
+void run_independent_scripts_first(const Stage& stage, StagePlan& plan) {
+    const auto files =
+        std::find_if(stage.sections.begin(), stage.sections.end(), [](const Section& section) {
+            return section.name == "files" || section.name == "setup";
+        });
+    std::stable_partition(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+        return step.kind == Step::Kind::kScript && step.section->is_self_contained &&
+               std::any_of(stage.sections.begin(), files, [&](const Section& section) {
+                   return &section == step.section;
+               });
+    });
+}
+
 void Planner::plan_stage(const Stage& stage) {
     StagePlan plan;
     plan.stage = &stage;
@@ -235,6 +250,7 @@ void Planner::plan_stage(const Stage& stage) {
     plan_setup(stage, plan);
     plan_files(stage, plan, FilesOrigin::Kind::kHost);
     plan_scripts(stage, plan);
+    run_independent_scripts_first(stage, plan);
     plan_.stages.push_back(std::move(plan));
 }
 
