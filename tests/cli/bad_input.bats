@@ -99,6 +99,8 @@ teardown() { leave_place; }
     nothing_left a.def
 }
 
+is_empty() { [[ -z $(find "$1" -mindepth 1) ]]; }
+
 @test "a build that is interrupted leaves nothing" {
     printf 'Bootstrap: localimage\nFrom: %s\n%%post\n    touch /tmp/started\n    sleep 60\n' "$FIXTURE/hello-mpi.sif" >a.def
     "$CYBELECTL" build a.def -o x.sif >build.log 2>&1 &
@@ -109,7 +111,7 @@ teardown() { leave_place; }
     run wait "$pid"
     assert_failure
     rm build.log
-    wait_for 10 test -z "$(find scratch -mindepth 1)"
+    wait_for 10 is_empty scratch
     nothing_left a.def
 }
 

@@ -73,5 +73,6 @@ verbs='init build sign verify inspect exec run shell submit doctor config comple
 @test "no colour where the output is no terminal" {
     unset NO_COLOR
     run "$CYBELECTL" build none.yaml
+    assert_failure 3
     refute_output --partial $'\e['
 }

@@ -6,9 +6,15 @@ setup_file() {
     enter_place
     export place
     copy_fixture
+    mkdir programs
+    ln -s "$CYBELECTL" programs/cybelectl
     "$parts_dir/slurm" start "$place" >&2
 }
-setup() { cd "$place" || return; }
+# The program is installed on the nodes: its folder is in PATH there, as sbatch hands it on.
+setup() {
+    cd "$place" || return
+    PATH=$place/programs:$PATH
+}
 teardown_file() {
     "$parts_dir/slurm" stop "$place"
     leave_place
@@ -75,7 +81,8 @@ EOF
     PATH=$place/bin:$PATH run slurm sbatch --ignore-pbs --wait blind.sh
     assert_failure
     cat blind-*.out blind-*.err >blind.txt
-    assert_file_contains blind.txt 'singleton'
+    assert_file_contains blind.txt 'MPI in the container sees 1'
+    assert_file_contains blind.txt 'its environment was cleared'
 }
 
 @test "sbatch --wait gives the program's exit code" {

@@ -6,11 +6,17 @@ apptainer() {
     "$parts_dir/apptainer" run apptainer "$@"
 }
 
+# quick_build OUT FROM: Apptainer's build, with a compression that costs little.
+quick_build() {
+    apptainer build --mksquashfs-args '-comp zstd -Xcompression-level 1' "$@"
+}
+
 setup_file() {
     enter_place
     export place
     copy_fixture
     "$parts_dir/apptainer" make >&2
+    quick_build plain.sif hello-mpi.sif >&2
 }
 setup() {
     cd "$place" || return
@@ -68,7 +74,7 @@ teardown_file() { leave_place; }
 @test "it verifies our signatures of every algorithm" {
     for algorithm in ed25519 ecdsa rsa; do
         "$CYBELECTL" key new "$algorithm.pem" --algorithm "$algorithm"
-        cp hello-mpi.sif "$algorithm.sif"
+        cp plain.sif "$algorithm.sif"
         "$CYBELECTL" sign "$algorithm.sif" --key "$algorithm.pem"
         run apptainer verify --key "$algorithm.pub" "$algorithm.sif"
         assert_success
@@ -76,32 +82,30 @@ teardown_file() { leave_place; }
 }
 
 @test "we verify its signature, and refuse the image when a byte changes" {
-    apptainer build plain.sif hello-mpi.sif
     openssl genpkey -algorithm ed25519 -out ssl.pem
     openssl pkey -in ssl.pem -pubout -out ssl.pub
-    apptainer sign --key ssl.pem plain.sif
-    run "$CYBELECTL" verify plain.sif --key ssl.pub
+    cp plain.sif theirs.sif
+    apptainer sign --key ssl.pem theirs.sif
+    run "$CYBELECTL" verify theirs.sif --key ssl.pub
     assert_success
-    printf 'X' | dd of=plain.sif bs=1 seek=$(($(stat -c %s plain.sif) / 2)) conv=notrunc status=none
-    run "$CYBELECTL" verify plain.sif --key ssl.pub
+    printf 'X' | dd of=theirs.sif bs=1 seek=$(($(stat -c %s theirs.sif) / 2)) conv=notrunc status=none
+    run "$CYBELECTL" verify theirs.sif --key ssl.pub
     assert_equal "$status" 4
 }
 
 @test "we run an image that it built" {
-    apptainer build again.sif hello-mpi.sif
-    run "$CYBELECTL" exec again.sif sh -c 'echo inside; exit 5'
+    run "$CYBELECTL" exec plain.sif sh -c 'echo inside; exit 5'
     assert_equal "$status" 5
     assert_line inside
 }
 
-@test "it takes the definition that we wrote" {
-    "$CYBELECTL" recipe render "$catalogue/hello-mpi.yaml" >hello.def
-    run "$CYBELECTL" def check hello.def
+@test "it builds from a definition that bootstraps our image" {
+    printf 'Bootstrap: localimage\nFrom: hello-mpi.sif\n%%post\n    echo made >/made\n%%runscript\n    cat /made\n' >small.def
+    run "$CYBELECTL" def check small.def
     assert_success
-    printf 'Bootstrap: localimage\nFrom: hello-mpi.sif\n' >small.def
-    sed -n '/^%/,$p' hello.def | grep -vE '^ *apt-get' >/dev/null
-    run apptainer build --force small.sif small.def
-    assert_success
+    quick_build small.sif small.def
+    run apptainer run small.sif
+    assert_line made
 }
 
 @test "build --builder apptainer hands the definition over and signs the result" {
@@ -117,5 +121,5 @@ teardown_file() { leave_place; }
     run "$CYBELECTL" verify over.sif --key demo.pub
     assert_success
     run "$CYBELECTL" exec over.sif cat /made
-    assert_output made
+    assert_line made
 }
