@@ -57,10 +57,12 @@ copy_fixture() {
 }
 
 # as_user COMMAND…: as an ordinary user with subordinate ids on this machine, whose changes outside the
-# working directory are gone afterwards. The working directory is the user's.
+# working directory are gone afterwards. The working directory is the user's. With -c first, FUSE is closed.
 as_user() {
+    local -a closed=()
+    [[ $1 == -c ]] && closed=(-c) && shift
     [[ $(id -u) != 0 ]] || chown -R 1234 .
-    "$parts_dir/enter" -m user -w -b "$PWD" / "$@"
+    "$parts_dir/enter" -m user -w "${closed[@]}" -b "$PWD" / "$@"
 }
 
 # work_place: a private working folder, and a folder for temporary files that nothing else uses.
