@@ -6,7 +6,7 @@ setup_file() {
     enter_place
     export place
     copy_fixture
-    "$parts_dir/bare-root" make "$place/root" "$repo/build/release/cli/cybelectl"
+    "$parts_dir/bare-root" make "$place/root" "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}"
 }
 setup() { cd "$place" || return; }
 teardown_file() { leave_place; }
@@ -14,9 +14,9 @@ teardown_file() { leave_place; }
 bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
 @test "it needs no library" {
-    run ldd "$repo/build/release/cli/cybelectl"
+    run ldd "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}"
     assert_output --partial 'not a dynamic executable'
-    run readelf -d "$repo/build/release/cli/cybelectl"
+    run readelf -d "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}"
     refute_output --partial NEEDED
 }
 
@@ -63,7 +63,7 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
 @test "what is missing is named there: no builder, no mpirun" {
     printf 'kind: Recipe\nname: demo\nbase: debian:12\n' >r.yaml
-    run bare cybelectl build r.yaml -o x.sif
+    run bare cybelectl build r.yaml -o x.sif --mirror http://mirror.invalid/debian
     assert_equal "$status" 5
     assert_output --partial mmdebstrap
     assert [ ! -e x.sif ]
