@@ -8,7 +8,7 @@
 using namespace cybele;
 
 TEST_CASE("doctor tells each subject once, and a remedy for what is missing") {
-    const Environment environment({{"TMPDIR", "/tmp"}, {"HOME", "/nonexistent"}});
+    const Environment environment(EnvironmentMap{{"TMPDIR", "/tmp"}, {"HOME", "/nonexistent"}});
     const auto findings = host::examine_host(environment);
     std::vector<std::string> subjects;
     for (const auto& finding : findings) {

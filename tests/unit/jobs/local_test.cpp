@@ -15,11 +15,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Place {
+struct Trial {
     TempDirectory directory = TempDirectory::make("/tmp", "cybele-test").value();
     launchers::Job job;
 
-    Place() {
+    Trial() {
         job.name = "demo";
         job.folder = directory.path();
     }
@@ -29,7 +29,7 @@ struct Place {
 };
 
 Environment environment() {
-    return Environment({{"PATH", "/usr/local/bin:/usr/bin:/bin"}});
+    return Environment(EnvironmentMap{{"PATH", "/usr/local/bin:/usr/bin:/bin"}});
 }
 
 /// Whether a process with this argument is left.
@@ -46,7 +46,7 @@ bool is_running(const std::string& mark) {
 } // namespace
 
 TEST_CASE("a job runs in its directory, writes its files and leaves its record") {
-    const Place place;
+    const Trial place;
     const auto job = place.prepare("echo \"out $CYBELE_JOB\"; echo err >&2; pwd; exit 3\n");
     const auto end = jobs::run_local(job, environment(), "/opt/cybele/bin");
     REQUIRE(end.has_value());
@@ -66,7 +66,7 @@ TEST_CASE("a job runs in its directory, writes its files and leaves its record")
 }
 
 TEST_CASE("a script that dies by a signal counts as a shell does") {
-    const Place place;
+    const Trial place;
     const auto end = jobs::run_local(place.prepare("kill -SEGV $$\n"), environment(), "");
     REQUIRE(end.has_value());
     CHECK(end->shell_code() == 139);
@@ -74,7 +74,7 @@ TEST_CASE("a script that dies by a signal counts as a shell does") {
 }
 
 TEST_CASE("the time limit ends a job with all that it started") {
-    Place place;
+    Trial place;
     place.job.resources.time = std::chrono::seconds(1);
     const auto job = place.prepare("sleep 86391 & setsid sleep 86392 & wait\n");
     const auto begin = std::chrono::steady_clock::now();
@@ -88,7 +88,7 @@ TEST_CASE("the time limit ends a job with all that it started") {
 }
 
 TEST_CASE("what a job leaves in the background is ended") {
-    const Place place;
+    const Trial place;
     const auto end =
         jobs::run_local(place.prepare("setsid sh -c 'trap \"\" TERM; sleep 86393' & sleep 0.2\n"),
                         environment(),
@@ -99,7 +99,7 @@ TEST_CASE("what a job leaves in the background is ended") {
 }
 
 TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
-    const Place place;
+    const Trial place;
     const auto job = place.prepare("trap 'echo cleaned; exit 7' TERM; sleep 86394 & wait $!\n");
     const pid_t pid = ::fork();
     if (pid == 0) {
@@ -118,7 +118,7 @@ TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
 }
 
 TEST_CASE("a job that is not waited for outlives the one who submitted it") {
-    const Place place;
+    const Trial place;
     const auto job = place.prepare("echo later\n");
     REQUIRE(jobs::start_local(job, environment(), "").has_value());
     for (int i = 0; i < 500; ++i) {
@@ -139,7 +139,7 @@ TEST_CASE("output patterns are sbatch's") {
 }
 
 TEST_CASE("a damaged record is told, not believed") {
-    const Place place;
+    const Trial place;
     REQUIRE(write_file(place.directory.path() / "exit.json", "{\"code\":").has_value());
     CHECK_FALSE(jobs::read_exit_record(place.directory.path()).has_value());
     REQUIRE(write_file(place.directory.path() / "exit.json", "{\"code\":\"x\"}").has_value());

@@ -15,7 +15,7 @@ TEST_CASE("variable before project before user before machine before default, wi
         write_file(root / "machine.yaml", "mirror: m\nscheduler: slurm\nsite: s\n").has_value());
     REQUIRE(write_file(root / "user/config.yaml", "mirror: u\nscheduler: torque\n").has_value());
     REQUIRE(write_file(root / "project/.cybelectl.yaml", "mirror: p\n").has_value());
-    Environment environment({{"CYBELE_CONFIG_DIR", (root / "user").native()}});
+    Environment environment(EnvironmentMap{{"CYBELE_CONFIG_DIR", (root / "user").native()}});
     const auto load = [&] {
         return project::Settings::load(environment, root / "project/sub", root / "machine.yaml")
             .value();
@@ -33,7 +33,7 @@ TEST_CASE("unknown settings are refused with their place, all at once") {
     const auto directory = TempDirectory::make("/tmp", "cybele-test").value();
     const auto file = directory.path() / "config.yaml";
     REQUIRE(write_file(file, "mirorr: x\nsite: [a]\n").has_value());
-    const Environment environment({{"CYBELE_CONFIG_DIR", directory.path().native()}});
+    const Environment environment(EnvironmentMap{{"CYBELE_CONFIG_DIR", directory.path().native()}});
     const auto settings = project::Settings::load(environment, directory.path(), "/nonexistent");
     REQUIRE_FALSE(settings.has_value());
     REQUIRE(settings.error().faults().size() == 2);
