@@ -383,6 +383,11 @@ private:
             help = "write `[" + printable(value.scalar) + "]`";
         } else if (shape.type == Type::kMap) {
             help = "write its fields as `{field: value, …}`";
+        } else if (shape.type == Type::kList || shape.type == Type::kArgvOrScript ||
+                   shape.type == Type::kTextOrList) {
+            help = "write it as `[first, second, …]`";
+        } else {
+            help = "write " + describe(shape) + " behind the colon, on one line";
         }
         tell(path,
              value.mark,

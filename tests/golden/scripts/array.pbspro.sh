@@ -8,7 +8,7 @@
 #PBS -M eve@example.org
 #PBS -m ea
 #PBS -j oe
-# Rendered by cybelectl for pbspro, template set 1-52c33dfb8a72.
+# Rendered by cybelectl for pbspro, template set 1-ed06265429f0.
 # Job sweep, sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42
 set -euo pipefail
 

@@ -13,7 +13,7 @@
 #SBATCH --output=%x-%j-%a.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
+# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
 # Job sweep, sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42
 set -euo pipefail
 

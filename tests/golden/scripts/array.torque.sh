@@ -7,7 +7,7 @@
 #PBS -M eve@example.org
 #PBS -m ea
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-7d94739996eb.
+# Rendered by cybelectl for torque, template set 1-0ee6692bd8be.
 # Job sweep, sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42
 set -euo pipefail
 

@@ -11,7 +11,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
+# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
 # Job train, sha256:65b2593026a29e4b9004e242a664d4f5c57f8f1c53d6ae0fc52ed3187d9fd636
 set -euo pipefail
 

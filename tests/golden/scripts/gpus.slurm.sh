@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
+# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
 # Job infer, sha256:70ac7ae5edd477ed3dc36968c803bd022c8fe8f1a8e2739418c3d42911e7c811
 set -euo pipefail
 

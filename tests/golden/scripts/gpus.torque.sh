@@ -2,7 +2,7 @@
 #PBS -N infer
 #PBS -l nodes=1:ppn=1:gpus=2:nvme:ib
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-7d94739996eb.
+# Rendered by cybelectl for torque, template set 1-0ee6692bd8be.
 # Job infer, sha256:70ac7ae5edd477ed3dc36968c803bd022c8fe8f1a8e2739418c3d42911e7c811
 set -euo pipefail
 

@@ -4,7 +4,7 @@
 #PBS -l place=scatter
 #PBS -l walltime=49:00:00
 #PBS -j oe
-# Rendered by cybelectl for pbspro, template set 1-52c33dfb8a72.
+# Rendered by cybelectl for pbspro, template set 1-ed06265429f0.
 # Job soybean, sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8
 set -euo pipefail
 

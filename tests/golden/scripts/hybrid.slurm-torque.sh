@@ -4,7 +4,7 @@
 #PBS -l walltime=49:00:00
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# Rendered by cybelectl for slurm-torque, template set 1-42fd1be869c5.
+# Rendered by cybelectl for slurm-torque, template set 1-d8bda63e7047.
 # Job soybean, sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8
 set -euo pipefail
 

@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
+# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
 # Job soybean, sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8
 set -euo pipefail
 

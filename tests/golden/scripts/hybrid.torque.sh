@@ -4,7 +4,7 @@
 #PBS -l mem=8192mb
 #PBS -l walltime=49:00:00
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-7d94739996eb.
+# Rendered by cybelectl for torque, template set 1-0ee6692bd8be.
 # Job soybean, sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8
 set -euo pipefail
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Rendered by cybelectl for local, template set 1-c5c5df9a5c8b.
+# Rendered by cybelectl for local, template set 1-ebeb3f3c9438.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 

@@ -4,7 +4,7 @@
 #PBS -l place=scatter
 #PBS -l walltime=01:30:00
 #PBS -j oe
-# Rendered by cybelectl for pbspro, template set 1-52c33dfb8a72.
+# Rendered by cybelectl for pbspro, template set 1-ed06265429f0.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 

@@ -4,7 +4,7 @@
 #PBS -l walltime=01:30:00
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# Rendered by cybelectl for slurm-torque, template set 1-42fd1be869c5.
+# Rendered by cybelectl for slurm-torque, template set 1-d8bda63e7047.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 

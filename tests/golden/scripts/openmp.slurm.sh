@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
+# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 

@@ -4,7 +4,7 @@
 #PBS -l mem=1500mb
 #PBS -l walltime=01:30:00
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-7d94739996eb.
+# Rendered by cybelectl for torque, template set 1-0ee6692bd8be.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 

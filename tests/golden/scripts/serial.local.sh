@@ -1,5 +1,5 @@
 #!/bin/bash
-# Rendered by cybelectl for local, template set 1-c5c5df9a5c8b.
+# Rendered by cybelectl for local, template set 1-ebeb3f3c9438.
 # Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
 set -euo pipefail
 

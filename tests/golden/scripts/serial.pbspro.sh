@@ -3,7 +3,7 @@
 #PBS -l select=1:ncpus=1:mpiprocs=1:ompthreads=1
 #PBS -l place=scatter
 #PBS -j oe
-# Rendered by cybelectl for pbspro, template set 1-52c33dfb8a72.
+# Rendered by cybelectl for pbspro, template set 1-ed06265429f0.
 # Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
 set -euo pipefail
 

@@ -3,7 +3,7 @@
 #PBS -l select=1:ncpus=1:mpiprocs=1
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# Rendered by cybelectl for slurm-torque, template set 1-42fd1be869c5.
+# Rendered by cybelectl for slurm-torque, template set 1-d8bda63e7047.
 # Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
 set -euo pipefail
 

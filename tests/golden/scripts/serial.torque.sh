@@ -2,7 +2,7 @@
 #PBS -N hello
 #PBS -l nodes=1:ppn=1
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-7d94739996eb.
+# Rendered by cybelectl for torque, template set 1-0ee6692bd8be.
 # Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
 set -euo pipefail
 

@@ -6,7 +6,7 @@
 #PBS -q batch
 #PBS -A agro
 #PBS -j oe
-# Rendered by cybelectl for pbspro, template set 1-52c33dfb8a72.
+# Rendered by cybelectl for pbspro, template set 1-ed06265429f0.
 # Job wheat, sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3
 set -euo pipefail
 

@@ -12,7 +12,7 @@
 #SBATCH --output=logs/%x-%j.txt
 #SBATCH --error=logs/%x-%j.txt
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-45640c09d0b3.
+# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
 # Job wheat, sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3
 set -euo pipefail
 

@@ -6,7 +6,7 @@
 #PBS -q batch
 #PBS -A agro
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-7d94739996eb.
+# Rendered by cybelectl for torque, template set 1-0ee6692bd8be.
 # Job wheat, sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3
 set -euo pipefail
 
