@@ -28,7 +28,7 @@ add_library(cybele_squashfs INTERFACE)
 add_library(cybele_archive INTERFACE)
 add_library(cybele_yaml INTERFACE)
 if(CYBELE_STATIC)
-    foreach(name IN ITEMS squashfs yaml-cpp archive zstd lzma lz4 lzo2 z bz2 acl attr xml2 nettle icuuc icudata)
+    foreach(name IN ITEMS squashfs yaml-cpp archive zstd lzma lz4 lzo2 z bz2 acl attr nettle)
         find_library(STATIC_${name} NAMES lib${name}.a)
         mark_as_advanced(STATIC_${name})
     endforeach()
@@ -36,8 +36,10 @@ if(CYBELE_STATIC)
         ${STATIC_lz4} ${STATIC_lzo2} ${STATIC_z} ${STATIC_bz2} Threads::Threads)
     target_include_directories(cybele_archive SYSTEM INTERFACE ${LibArchive_INCLUDE_DIRS})
     target_link_libraries(cybele_archive INTERFACE ${STATIC_archive} OpenSSL::Crypto ${STATIC_acl} ${STATIC_attr}
-        ${STATIC_zstd} ${STATIC_lzma} ${STATIC_lz4} ${STATIC_bz2} ${STATIC_z} ${STATIC_xml2} ${STATIC_nettle}
-        ${STATIC_lzma} ${STATIC_icuuc} ${STATIC_icudata} m)
+        ${STATIC_zstd} ${STATIC_lzma} ${STATIC_lz4} ${STATIC_bz2} ${STATIC_z} ${STATIC_nettle} m)
+    # The pax writer names every writer of libarchive, and xar's would bring libxml2 and 31 MB of ICU; it
+    # is never called.
+    target_link_options(cybele_archive INTERFACE -Wl,--defsym=archive_write_set_format_xar=0)
     target_link_libraries(cybele_yaml INTERFACE ${STATIC_yaml-cpp})
 else()
     target_link_libraries(cybele_squashfs INTERFACE PkgConfig::SQUASHFS)

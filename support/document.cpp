@@ -78,6 +78,15 @@ void Reading::complain(std::string_view path,
 
 namespace {
 
+/// The path of a field below another.
+std::string dotted(const std::string& path, const std::string& name) {
+    std::string whole = path;
+    whole += path.empty() ? "" : ".";
+    whole += name;
+    return whole;
+}
+
+
 using Kinds = yaml::Node::Kind;
 
 Fault object_of_kubernetes(const yaml::Source& source, yaml::Mark mark) {
@@ -266,7 +275,7 @@ private:
                 continue;
             }
             const std::string name(field->name);
-            tell(path.empty() ? name : path + "." + name,
+            tell(dotted(path, name),
                  node.mark,
                  "'" + name + "' is missing",
                  "'" + std::string(table.title) + "' needs it: " + std::string(field->description),
