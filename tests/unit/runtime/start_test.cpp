@@ -5,6 +5,8 @@
 
 #include <csignal>
 
+#include <sys/stat.h>
+
 using namespace cybele;
 using namespace cybele::runtime;
 using trial::As;
@@ -75,6 +77,20 @@ TEST_CASE("the ways of mounting are those that are expected") {
         CHECK(ended.code == 0);
         CHECK(ended.text.find(std::string("mounted by ") + ways[static_cast<int>(as)]) !=
               std::string::npos);
+    }
+}
+
+TEST_CASE("the host's /tmp and /dev/shm are the container's: MPI's ranks meet there") {
+    for (const std::string folder : {"/tmp", "/dev/shm"}) {
+        struct stat status = {};
+        REQUIRE(::stat(folder.c_str(), &status) == 0);
+        const std::string inode =
+            std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+        for (const As as : kAll) {
+            CAPTURE(folder);
+            CAPTURE(static_cast<int>(as));
+            CHECK(sh("stat -c %d:%i " + folder, as).text == inode + "\n");
+        }
     }
 }
 
