@@ -98,10 +98,11 @@ EOF
     chmod 600 demo.pem
     mpi_job pair 2
     sed -i 's/, allow-root: true//' pair.yaml
-    run as_user sh -ec './cybelectl build hello-mpi.yaml -o hello-mpi.sif --sign-key demo.pem
+    run as_user sh -ec 'touch begin
+        ./cybelectl build hello-mpi.yaml -o hello-mpi.sif --sign-key demo.pem
         ./cybelectl verify hello-mpi.sif --key demo.pub
         ./cybelectl submit pair.yaml --scheduler local --wait
-        id -u >uid; find /tmp /var/tmp -user "$(id -u)" ! -path "*/cybelectl-test.*" >left 2>/dev/null || true'
+        id -u >uid; find /tmp /var/tmp -user "$(id -u)" -newer begin ! -path "*/cybelectl-test.*" >left 2>/dev/null || true'
     assert_success
     refute [ "$(cat uid)" = 0 ]
     ranks_agree 2 pair-*.out
