@@ -27,14 +27,23 @@ void collect_verbs(const CLI::App& app, std::vector<std::string>& names) {
     }
 }
 
-/// The verb that was meant by a mistyped word, as a remedy.
-std::string suggestion(const CLI::App& app, const std::vector<std::string>& words) {
+struct Usage {
+    std::string message; ///< empty: CLI11's own is right
+    std::string help;
+};
+
+/// What a wrong command line meant: a mistyped verb is told by name, else where its help is.
+Usage judge_words(const CLI::App& app, const std::vector<std::string>& words) {
     const CLI::App* at = &app;
+    std::string path = "cybelectl";
     for (const std::string& word : words) {
         if (word.empty() || word.front() == '-') {
             continue;
         }
         const auto verbs = at->get_subcommands({});
+        if (verbs.empty()) {
+            break;
+        }
         const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const CLI::App* verb) {
             return verb->get_name() == word;
         });
@@ -43,15 +52,14 @@ std::string suggestion(const CLI::App& app, const std::vector<std::string>& word
             collect_verbs(*at, names);
             const std::vector<std::string_view> known(names.begin(), names.end());
             const std::string meant = cybele::nearest(word, known);
-            if (!meant.empty()) {
-                return "did you mean '" + meant + "'?";
-            }
-            break;
+            return {"there is no verb '" + cybele::printable(word) + "'",
+                    meant.empty() ? "`" + path + " --help` lists the verbs"
+                                  : "did you mean '" + meant + "'?"};
         }
         at = *found;
+        path += " " + word;
     }
-    const std::string name = at == &app ? "" : " " + at->get_name();
-    return "`cybelectl" + name + " --help` shows how it is called";
+    return {"", "`" + path + " --help` shows how it is called"};
 }
 
 int report(const Session& session, const cybele::Error& error) {
@@ -65,8 +73,9 @@ int usage_error(const Session& session,
                 const std::vector<std::string>& words) {
     cybele::Fault fault;
     fault.code = cybele::ErrorCode::kUsage;
-    fault.message = message.substr(0, message.find('\n'));
-    fault.help = suggestion(app, words);
+    const Usage usage = judge_words(app, words);
+    fault.message = usage.message.empty() ? message.substr(0, message.find('\n')) : usage.message;
+    fault.help = usage.help;
     session.note({fault});
     return session.refuses_with_255 ? kRefusedToRun : kUsage;
 }
@@ -147,6 +156,11 @@ int run(int argc, char** argv, void (*sigpipe_before)(int)) {
     install_verbs(app, session);
 
     std::vector<std::string> words(argv + 1, argv + argc);
+    if (!words.empty() && words.front() == "help") {
+        // `help VERB` is `VERB --help`.
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    }
     session.program_arguments = cut_program_arguments(app, words);
     try {
         app.parse(

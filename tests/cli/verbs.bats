@@ -76,3 +76,18 @@ verbs='init build sign verify inspect exec run shell submit doctor config comple
     assert_failure 3
     refute_output --partial $'\e['
 }
+
+@test "a mistyped verb is told by name, with the one that was meant" {
+    run "$CYBELECTL" exce a.sif
+    assert_equal "$status" 2
+    assert_line "error: there is no verb 'exce'"
+    assert_line "help: did you mean 'exec'?"
+    run "$CYBELECTL" job rendr a.yaml
+    assert_line "help: did you mean 'render'?"
+}
+
+@test "help VERB is VERB --help" {
+    run "$CYBELECTL" help job render
+    assert_success
+    assert_output "$("$CYBELECTL" job render --help)"
+}

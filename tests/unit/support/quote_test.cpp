@@ -35,5 +35,6 @@ TEST_CASE("a typing error finds the word that was meant") {
     const std::string_view words[] = {"resources", "launch", "environment", "tasks"};
     CHECK(nearest("resuorces", words) == "resources");
     CHECK(nearest("tsks", words) == "tasks");
+    CHECK(nearest("luanch", words) == "launch");
     CHECK(nearest("xyz", words).empty());
 }
