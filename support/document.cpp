@@ -86,7 +86,6 @@ std::string dotted(const std::string& path, const std::string& name) {
     return whole;
 }
 
-
 using Kinds = yaml::Node::Kind;
 
 Fault object_of_kubernetes(const yaml::Source& source, yaml::Mark mark) {
