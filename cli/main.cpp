@@ -188,12 +188,13 @@ int main(int argc, char** argv) {
     try {
         return run(argc, argv, sigpipe_before);
     } catch (const std::exception& exception) {
-        std::fprintf(stderr,
-                     "error: a fault of cybelectl itself: %s\nhelp: please report it with the "
-                     "command line\n",
-                     exception.what());
+        (void)std::fprintf(
+            stderr,
+            "error: a fault of cybelectl itself: %s\nhelp: please report it with the "
+            "command line\n",
+            exception.what());
     } catch (...) {
-        std::fprintf(stderr, "error: a fault of cybelectl itself\n");
+        (void)std::fprintf(stderr, "error: a fault of cybelectl itself\n");
     }
     return 1;
 }

@@ -34,7 +34,7 @@ Result<project::Settings> Session::settings() const {
 
 void Session::say(std::string_view line) const {
     if (!is_quiet && (is_terminal || verbosity > 0)) {
-        std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+        (void)std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     }
 }
 
@@ -45,7 +45,7 @@ void Session::note(const std::vector<Fault>& faults) const {
         return;
     }
     const std::string text = is_json() ? format_json(faults) : format_text(faults, is_coloured);
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    (void)std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void Session::print(std::string_view text) {
