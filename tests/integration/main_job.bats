@@ -102,7 +102,7 @@ EOF
         ./cybelectl build hello-mpi.yaml -o hello-mpi.sif --sign-key demo.pem
         ./cybelectl verify hello-mpi.sif --key demo.pub
         ./cybelectl submit pair.yaml --scheduler local --wait
-        id -u >uid; find /tmp /var/tmp -user "$(id -u)" -newer begin ! -path "*/cybelectl-test.*" >left 2>/dev/null || true'
+        id -u >uid; find /tmp /var/tmp /dev/shm -user "$(id -u)" -newer begin ! -path "*/cybelectl-test.*" >left 2>/dev/null || true'
     assert_success
     refute [ "$(cat uid)" = 0 ]
     ranks_agree 2 pair-*.out
