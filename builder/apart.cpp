@@ -2,6 +2,7 @@
 #include "builder/apart.hpp"
 
 #include "namespaces/children.hpp"
+#include "namespaces/fake_root.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 
@@ -24,6 +25,8 @@ namespace cybele::builder {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+// Shared with a signal's handler.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<int> caught_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "set by a signal handler");
 
@@ -123,6 +126,9 @@ std::optional<Error> receive_fault(int fd) {
             steps.write.get(), std::string_view(text.c_str(), text.size() + 1), "steps");
     };
     Result<void> result = namespaces::enter_namespaces(map);
+    if (result && map == namespaces::IdMap::kOwnRoot) {
+        result = namespaces::fake_ownership();
+    }
     if (result) {
         result = work(report);
     }

@@ -43,14 +43,43 @@ struct Places {
     fs::path store;
     fs::path unpacking;
     fs::path target;
+    std::string mode;
 };
 
+/// How mmdebstrap becomes root. A user without subordinate ids needs two more programs.
+Result<std::string> mode_of_mmdebstrap(const Environment& environment) {
+    if (::geteuid() == 0) {
+        return std::string("root");
+    }
+    const namespaces::Abilities abilities = namespaces::probe_abilities();
+    if (abilities.user_namespaces && abilities.subordinate_ids) {
+        return std::string("unshare");
+    }
+    const std::string path = environment.get_or("PATH", "/usr/bin:/bin");
+    if (find_program("fakechroot", path) && find_program("fakeroot", path)) {
+        return std::string("fakechroot");
+    }
+    return fail(ErrorCode::kEnvironment,
+                "this user cannot bootstrap Debian here",
+                abilities.user_namespaces ? abilities.subordinate_ids_because
+                                          : abilities.user_namespaces_because,
+                "apt-get install fakechroot fakeroot, or start from an image: 'Bootstrap: "
+                "localimage'");
+}
+
+/// The host's own; a container gets them when it runs.
+constexpr const char* kForgetHost = "--customize-hook=rm -f \"$1\"/etc/resolv.conf "
+                                    "\"$1\"/etc/hostname "
+                                    "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap";
+/// sync-in gave it the store's owner and mode.
+constexpr const char* kOwnArchives = "--customize-hook=chown 0:0 \"$1\"/var/cache/apt/archives "
+                                     "&& chmod 755 \"$1\"/var/cache/apt/archives";
+
 Command mmdebstrap(const DebianBase& base, const Environment& environment, const Places& places) {
-    const bool is_root = ::geteuid() == 0;
     const std::string quoted = shell_quote(places.store.native());
     Command command;
     command.argv = {"mmdebstrap",
-                    is_root ? "--mode=root" : "--mode=unshare",
+                    "--mode=" + places.mode,
                     "--variant=minbase",
                     "--format=tar",
                     "--architectures=" + base.architecture,
@@ -60,12 +89,8 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
                     "--setup-hook=mkdir -p \"$1\"/var/cache/apt/archives",
                     "--setup-hook=sync-in " + quoted + " /var/cache/apt/archives",
                     "--customize-hook=sync-out /var/cache/apt/archives " + quoted,
-                    // The host's own; a container gets them when it runs.
-                    "--customize-hook=rm -f \"$1\"/etc/resolv.conf \"$1\"/etc/hostname "
-                    "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap",
-                    // sync-in gave it the store's owner and mode.
-                    "--customize-hook=chown 0:0 \"$1\"/var/cache/apt/archives && "
-                    "chmod 755 \"$1\"/var/cache/apt/archives"};
+                    kForgetHost,
+                    kOwnArchives};
     if (!base.include.empty()) {
         command.argv.push_back("--include=" + base.include);
     }
@@ -80,13 +105,14 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
 }
 
 Error bootstrap_failed(const DebianBase& base, const std::string& output) {
-    if (output.find("main() received signal") != std::string::npos) {
-        return Error(ErrorCode::kExecution, "the build was interrupted", "mmdebstrap got a signal");
-    }
     const bool is_network =
         std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view text) {
             return output.find(text) != std::string::npos;
         });
+    // Its own parts send it one, too, when they fail.
+    if (!is_network && output.find("main() received signal") != std::string::npos) {
+        return Error(ErrorCode::kExecution, "the build was interrupted", "mmdebstrap got a signal");
+    }
     return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
                  fmt::format("the bootstrap of debian '{}' failed", printable(base.suite)),
                  "mmdebstrap said:\n" + last_lines(output, kShownLines),
@@ -106,14 +132,15 @@ Result<void> bootstrap(const DebianBase& base,
     }
     const fs::path store = package_store(base, environment);
     CYBELE_CHECK(make_directories(store, 0700));
-    const auto map = ::geteuid() == 0 ? namespaces::IdMap::kNone : namespaces::IdMap::kSubordinate;
+    CYBELE_TRY(const std::string mode, mode_of_mmdebstrap(environment));
+    const auto map = mode == "unshare" ? namespaces::IdMap::kSubordinate : namespaces::IdMap::kNone;
     CYBELE_TRY(const Workspace unpacking,
                Workspace::make(building_directory(environment, kDiskForBase), map));
     // mmdebstrap's root is a subordinate id, which must be able to pass.
     if (::chmod(unpacking.path().c_str(), 0711) != 0) {
         return fail(system_error("cannot open " + printable(unpacking.path().native()), errno));
     }
-    Command command = mmdebstrap(base, environment, {store, unpacking.path(), target});
+    Command command = mmdebstrap(base, environment, {store, unpacking.path(), target, mode});
     std::string output;
     const auto keep = [&](std::string_view piece) {
         output += piece;

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "builder/agents.hpp"
 #include "builder/apart.hpp"
-#include "builder/bootstrap.hpp"
 #include "builder/builder.hpp"
+#include "builder/delta_base.hpp"
+#include "builder/image_base.hpp"
 #include "builder/inside.hpp"
+#include "builder/keys.hpp"
+#include "builder/layers.hpp"
 #include "builder/output.hpp"
 #include "builder/plan.hpp"
 #include "builder/stage.hpp"
 #include "builder/workspace.hpp"
+#include "images/sif/change.hpp"
+#include "images/sif/copy.hpp"
 #include "support/digest.hpp"
+#include "support/own_folder.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <system_error>
+#include <optional>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,62 +32,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kKind = "images";
+constexpr std::uint64_t kImageCacheBytes = std::uint64_t{10} << 30U;
+
 /// Root needs no user namespace; a user needs the range of subordinate ids, for packages own files
-/// by many ids.
-Result<namespaces::IdMap> choose_map() {
+/// by many ids. Without one everything belongs to one id.
+Result<namespaces::IdMap> choose_map(const std::function<void(const std::string&)>& tell) {
     if (::geteuid() == 0) {
         return namespaces::IdMap::kNone;
     }
     const namespaces::Abilities abilities = namespaces::probe_abilities();
-    if (!abilities.user_namespaces || !abilities.subordinate_ids) {
+    if (!abilities.user_namespaces) {
         return fail(ErrorCode::kEnvironment,
                     "this user cannot build images here",
-                    abilities.user_namespaces ? abilities.subordinate_ids_because
-                                              : abilities.user_namespaces_because,
+                    abilities.user_namespaces_because,
                     "'cybelectl doctor' says what is missing and how to mend it");
     }
-    return namespaces::IdMap::kSubordinate;
-}
-
-/// The bases that must be made outside of our namespaces.
-Result<void> make_bases(BuildPlan& plan,
-                        const BuildRequest& request,
-                        const Environment& environment,
-                        const registry::Cache& cache) {
-    for (StagePlan& stage : plan.stages) {
-        if (stage.agent != "debootstrap") {
-            continue;
-        }
-        CYBELE_TRY(const DebianBase base, debian_base(*stage.stage, request));
-        CYBELE_TRY(stage.source, make_debian_base(base, request, environment, cache));
-        CYBELE_CHECK(SignalCatcher::check());
-        // The digest that the cache keeps beside the file: another base, other steps.
-        CYBELE_TRY(const std::string digest, read_file(stage.source.native() + ".sha256"));
-        stage.base_key = "debootstrap " + digest;
+    if (abilities.subordinate_ids) {
+        return namespaces::IdMap::kSubordinate;
     }
-    return {};
-}
-
-Result<void> pack(const StageContext& context, const fs::path& target) {
-    const BuildRequest& request = context.request;
-    images::NewContainer container;
-    container.root = context.roots.back();
-    container.definition = request.definition.text;
-    container.is_deterministic = request.is_deterministic;
-    container.build_time = request.now;
-    container.pack = request.pack;
-    if (request.is_deterministic && !container.pack.clamp_times) {
-        container.pack.clamp_times = request.now;
-    }
-    return images::write_container(target, container);
-}
-
-Result<void> make_image(StageContext& context, const BuildPlan& plan, const fs::path& target) {
-    for (const StagePlan& stage : plan.stages) {
-        CYBELE_CHECK(build_stage(context, stage, &stage == &plan.stages.back()));
-    }
-    context.report("pack " + printable(context.request.output.filename().native()));
-    return pack(context, target);
+    tell("built with one id (" + abilities.subordinate_ids_because +
+         "): every file belongs to root, changes of owners are feigned, and programs that check "
+         "them may fail");
+    return namespaces::IdMap::kOwnRoot;
 }
 
 /// The store of packages that %post downloads: one per definition file, since a script may put
@@ -88,34 +65,242 @@ fs::path package_store(const BuildRequest& request, const Environment& environme
     return environment.cache_directory() / "debs" / key;
 }
 
+/// A delta image is another file than the flat one of the same tree.
+std::string delta_key(const std::string& image_key) {
+    return image_key.empty() ? std::string() : "delta\n" + image_key;
+}
+
+/// How files of this user's builds are owned: a layer made otherwise cannot stand in.
+std::string_view owners_of(namespaces::IdMap map) {
+    return map == namespaces::IdMap::kOwnRoot ? "one id" : "all ids";
+}
+
+/// One build on its way through the rooms.
+class Build {
+public:
+    Build(const BuildRequest& request, const Environment& environment)
+        : request_(request), environment_(environment), cache_(environment.cache_directory()) {}
+
+    [[nodiscard]] Result<BuildResult> run();
+
+private:
+    [[nodiscard]] Result<bool> reuse(const std::string& key, const fs::path& image) const;
+    [[nodiscard]] Result<void> make_bases();
+    [[nodiscard]] Result<void> make(const fs::path& image);
+    [[nodiscard]] Result<void> make_apart(const Report& report, const fs::path& image) const;
+    [[nodiscard]] Result<void> pack(const StageContext& context, const fs::path& image) const;
+    void keep(const fs::path& image) const;
+    [[nodiscard]] Result<void> sign(const fs::path& image) const;
+    void tell(const std::string& line) const {
+        if (request_.on_step) {
+            request_.on_step(line);
+        }
+    }
+    [[nodiscard]] AgentContext agent_context() const {
+        return {request_, environment_, cache_};
+    }
+
+    const BuildRequest& request_;
+    const Environment& environment_;
+    registry::Cache cache_;
+    SignalCatcher signals_;
+    BuildPlan plan_;
+    namespaces::IdMap map_ = namespaces::IdMap::kNone;
+    std::vector<StageKeys> keys_;
+    std::string image_key_;
+    Surroundings surroundings_;
+};
+
+/// The bases that must be made outside of our namespaces.
+Result<void> Build::make_bases() {
+    for (StagePlan& stage : plan_.stages) {
+        if (const auto make = find_agent(stage.agent)->make) {
+            CYBELE_CHECK(make(stage, agent_context()));
+            CYBELE_CHECK(SignalCatcher::check());
+        }
+    }
+    return {};
+}
+
+Result<void> Build::pack(const StageContext& context, const fs::path& target) const {
+    images::NewContainer container;
+    container.root = context.roots.back();
+    container.definition = request_.definition.text;
+    container.is_deterministic = request_.is_deterministic;
+    container.build_time = request_.now;
+    container.pack = request_.pack;
+    container.sbom = request_.sbom;
+    container.name = request_.name.empty() ? container.name : request_.name;
+    container.version = request_.version;
+    if (request_.is_deterministic && !container.pack.clamp_times) {
+        container.pack.clamp_times = request_.now;
+    }
+    container.pack.all_root = map_ == namespaces::IdMap::kOwnRoot;
+    std::optional<Delta> delta;
+    if (request_.is_delta) {
+        CYBELE_TRY(delta, find_delta(context));
+    }
+    if (delta) {
+        container.ready = delta->base;
+        container.overlay = delta->folder;
+    }
+    context.report(
+        fmt::format("pack {}{}",
+                    printable(request_.output.filename().native()),
+                    delta ? fmt::format(": {} names over the last flat image", delta->names) : ""));
+    return images::write_container(target, container);
+}
+
+Result<void> Build::make_apart(const Report& report, const fs::path& image) const {
+    LayerWay way;
+    if (request_.use_cache) {
+        way = find_layer_way(surroundings_.work, environment_);
+        if (way.attributes.empty()) {
+            report("warning: no step is kept for the next build: " + way.because);
+        }
+    }
+    StageContext context{request_,
+                         environment_,
+                         cache_,
+                         surroundings_,
+                         report,
+                         keys_,
+                         std::string(owners_of(map_)),
+                         way,
+                         {},
+                         {},
+                         {}};
+    for (const StagePlan& stage : plan_.stages) {
+        CYBELE_CHECK(build_stage(context, stage, &stage == &plan_.stages.back()));
+    }
+    return pack(context, image);
+}
+
+/// An image that was made from the same: true where it was put at `image`.
+Result<bool> Build::reuse(const std::string& key, const fs::path& image) const {
+    const auto known =
+        request_.use_cache && !key.empty() ? cache_.get(kKind, key) : std::optional<fs::path>();
+    if (!known) {
+        return false;
+    }
+    tell("nothing changed: the image is reused");
+    CYBELE_TRY(const UniqueFd from, open_for_reading(*known));
+    CYBELE_TRY(const std::uint64_t size, file_size(from.get(), *known));
+    const UniqueFd to(::open(image.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755));
+    if (!to.valid()) {
+        return fail(system_error("cannot write " + printable(image.native()), errno));
+    }
+    CYBELE_CHECK(images::copy_whole_file(from.get(), to.get(), size, image));
+    return true;
+}
+
+/// The unsigned image, for a build from which nothing changed.
+void Build::keep(const fs::path& image) const {
+    if (!request_.use_cache || image_key_.empty()) {
+        return;
+    }
+    bool is_delta = false;
+    if (const auto made = images::Image::open(image)) {
+        is_delta = std::any_of(
+            made->descriptors().begin(), made->descriptors().end(), [](const auto& object) {
+                return object.type == images::DataType::kPartition &&
+                       object.part_type() == images::PartType::kOverlay;
+            });
+    }
+    const std::string key = is_delta ? delta_key(image_key_) : image_key_;
+    const auto lock = cache_.lock(kKind, key);
+    const auto copy = [&](const fs::path& file) -> Result<void> {
+        CYBELE_TRY(const UniqueFd from, open_for_reading(image));
+        CYBELE_TRY(const std::uint64_t size, file_size(from.get(), image));
+        const UniqueFd to(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        if (!to.valid()) {
+            return fail(system_error("cannot write " + printable(file.native()), errno));
+        }
+        return images::copy_whole_file(from.get(), to.get(), size, file);
+    };
+    const auto put = lock ? cache_.put(kKind, key, copy) : Result<fs::path>(fail(lock.error()));
+    if (!put) {
+        tell("warning: the image is not kept for the next build: " + put.error().message());
+        return;
+    }
+    KeptStep what;
+    what.definition = absolute_path(request_.definition_file).native();
+    what.step = request_.output.filename().native();
+    if (!is_delta) {
+        what.parts = parts_of_flat(keys_.back());
+    }
+    cache_.note(kKind, key, print_kept(what));
+    cache_.prune(kKind, kImageCacheBytes);
+}
+
+Result<void> Build::sign(const fs::path& file) const {
+    if (!request_.finish) {
+        return {};
+    }
+    std::vector<images::NewObject> objects;
+    {
+        CYBELE_TRY(const images::Image image, images::Image::open(file));
+        CYBELE_TRY(objects, request_.finish(image));
+    }
+    return objects.empty() ? Result<void>() : images::add_objects(file, objects, request_.now);
+}
+
+Result<void> Build::make(const fs::path& image) {
+    const fs::path temporary = building_directory(environment_, plan_.needed_bytes);
+    CYBELE_CHECK(make_own_folder({temporary, "the tree that is built", "CYBELE_TMPDIR"}));
+    CYBELE_CHECK(need_space(temporary, plan_.needed_bytes));
+    CYBELE_TRY(const Workspace work, Workspace::make(temporary, map_));
+    CYBELE_CHECK(make_bases());
+    // Bases that were not known before are now, and with them all that lies on them.
+    CYBELE_TRY(keys_, find_keys(plan_, agent_context()));
+    image_key_ = image_key(keys_, request_, owners_of(map_));
+    CYBELE_TRY(surroundings_, find_surroundings(request_, environment_));
+    surroundings_.work = work.path();
+    surroundings_.has_one_id = map_ == namespaces::IdMap::kOwnRoot;
+    surroundings_.packages =
+        request_.use_cache ? package_store(request_, environment_) : fs::path();
+    if (!surroundings_.ca_file.empty() && request_.is_verbose) {
+        tell("build steps trust the certificates of " + printable(surroundings_.ca_file.native()));
+    }
+    CYBELE_CHECK(run_apart(map_, signals_, request_.on_step, [&](const Report& report) {
+        return make_apart(report, image);
+    }));
+    keep(image);
+    return {};
+}
+
+Result<BuildResult> Build::run() {
+    CYBELE_CHECK(check_output(request_));
+    CYBELE_TRY(plan_, make_plan(request_, environment_));
+    CYBELE_CHECK(bring_images(plan_, request_, environment_));
+    CYBELE_TRY(map_, choose_map([this](const std::string& line) { tell(line); }));
+    CYBELE_CHECK(cache_.prepare());
+    CYBELE_TRY(const UniqueFd alone, lock_output(request_.output, cache_.directory()));
+    CYBELE_TRY(const Workspace output,
+               Workspace::make(folder_of(request_.output), namespaces::IdMap::kNone));
+    const fs::path image = output.path() / "image.sif";
+    CYBELE_TRY(keys_, find_keys(plan_, agent_context()));
+    image_key_ = image_key(keys_, request_, owners_of(map_));
+    CYBELE_TRY(bool is_reused, reuse(image_key_, image));
+    if (!is_reused && request_.is_delta) {
+        CYBELE_TRY(is_reused, reuse(delta_key(image_key_), image));
+    }
+    if (!is_reused) {
+        CYBELE_CHECK(make(image));
+    }
+    CYBELE_CHECK(SignalCatcher::check());
+    CYBELE_CHECK(sign(image));
+    CYBELE_TRY(BuildResult result, put_in_place(image, request_));
+    if (request_.tells_bases) {
+        result.bases = used_bases(plan_);
+    }
+    return result;
+}
+
 } // namespace
 
 Result<BuildResult> build(const BuildRequest& request, const Environment& environment) {
-    CYBELE_CHECK(check_output(request));
-    CYBELE_TRY(BuildPlan plan, make_plan(request, environment));
-    CYBELE_TRY(const namespaces::IdMap map, choose_map());
-    const fs::path temporary = building_directory(environment, plan.needed_bytes);
-    CYBELE_CHECK(need_space(temporary, plan.needed_bytes));
-    const SignalCatcher signals;
-    const registry::Cache cache(environment.cache_directory());
-    CYBELE_TRY(const Workspace output,
-               Workspace::make(folder_of(request.output), namespaces::IdMap::kNone));
-    CYBELE_TRY(const Workspace work, Workspace::make(temporary, map));
-    CYBELE_CHECK(make_bases(plan, request, environment, cache));
-    CYBELE_TRY(Surroundings surroundings, find_surroundings(request, environment));
-    surroundings.work = work.path();
-    surroundings.packages = request.use_cache ? package_store(request, environment) : fs::path();
-    if (!surroundings.ca_file.empty() && request.is_verbose && request.on_step) {
-        request.on_step("build steps trust the certificates of " +
-                        printable(surroundings.ca_file.native()));
-    }
-    const fs::path image = output.path() / "image.sif";
-    const auto make = [&](const Report& report) -> Result<void> {
-        StageContext context{request, environment, cache, surroundings, report, {}, {}, {}};
-        return make_image(context, plan, image);
-    };
-    CYBELE_CHECK(run_apart(map, signals, request.on_step, make));
-    return put_in_place(image, request);
+    return Build(request, environment).run();
 }
 
 } // namespace cybele::builder

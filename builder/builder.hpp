@@ -3,6 +3,7 @@
 
 #include "definitions/definition.hpp"
 #include "images/container.hpp"
+#include "registry/oci/connection.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 
@@ -12,9 +13,21 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cybele::builder {
+
+/// How images that stages begin with are found and judged.
+struct BaseImages {
+    registry::Access access;       ///< to registries
+    std::filesystem::path program; ///< this one, beside which its helper lies
+    std::filesystem::path store;   ///< empty: the user's own
+    /// `From:` → what a Lock says of it: an image with another digest is refused.
+    std::map<std::string, std::string> digests;
+    /// `From:` → public key or Policy that must have signed it.
+    std::map<std::string, std::filesystem::path> keys;
+};
 
 struct BuildRequest {
     definitions::Definition definition;
@@ -25,20 +38,39 @@ struct BuildRequest {
     bool force = false;              ///< replace an existing output
     bool run_tests = true;
     bool use_cache = true;
-    std::string mirror;            ///< the package mirror; empty: this machine's own
+    /// The changes since the last flat image of this file become an overlay partition behind it,
+    /// instead of an image that is packed anew; without such an image it is flat, and told so.
+    bool is_delta = false;
+    unsigned step_timeout = 0; ///< seconds that one step may take; 0: any
+    std::string mirror;        ///< the package mirror; empty: this machine's own
+    std::string pip_index;     ///< where pip asks in build steps; empty: where this machine's does
     std::filesystem::path ca_file; ///< empty: SSL_CERT_FILE … of the environment
     std::int64_t now = 0;          ///< Unix seconds
     bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given
     images::PackOptions pack;
     std::map<std::string, std::string> labels; ///< added to %labels (facts: cybelectl.*)
+    std::string sbom;    ///< list of what is inside: "spdx", "cyclonedx"; "none" or empty: no list
+    std::string name;    ///< of the image, for that list
+    std::string version; ///< of the image, for that list
     bool is_verbose = false;
+    BaseImages bases;
+    bool tells_bases = false; ///< fills BuildResult::bases; files are hashed for it
+    /// As images::NewImage::finish: signs the image before it appears.
+    std::function<Result<std::vector<images::NewObject>>(const images::Image& image)> finish;
     /// A line for the user at each step ("bootstrap debian 12", "%post 1 of 3: reused", …).
     std::function<void(const std::string&)> on_step;
+};
+
+/// What a stage began with.
+struct UsedBase {
+    std::string uri;    ///< docker://HOST/NAME:TAG, debian:SUITE, NAME.sif
+    std::string digest; ///< `sha256:…`
 };
 
 struct BuildResult {
     std::filesystem::path image;
     std::uint64_t bytes = 0;
+    std::vector<UsedBase> bases; ///< those with a digest
 };
 
 /// Builds with the embedded builder: bootstrap agents debootstrap and localimage; %setup and %pre
@@ -46,6 +78,15 @@ struct BuildResult {
 /// kExecution, with the last lines of its output and the line of the definition file.
 [[nodiscard]] Result<BuildResult> build(const BuildRequest& request,
                                         const Environment& environment);
+
+/// The digest that a Lock keeps of a base that is an image: what its name stands for now.
+[[nodiscard]] Result<std::string> resolve_base(const std::string& agent,
+                                               const std::string& from,
+                                               const BuildRequest& request,
+                                               const Environment& environment);
+
+/// Whether the embedded builder knows a bootstrap agent.
+[[nodiscard]] bool has_agent(std::string_view name);
 
 /// Hands the definition file to an installed `apptainer` or `singularity` instead.
 [[nodiscard]] Result<BuildResult>

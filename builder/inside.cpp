@@ -3,6 +3,7 @@
 
 #include "builder/bootstrap.hpp"
 #include "builder/mirror.hpp"
+#include "builder/pip.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -49,6 +50,10 @@ std::string apt_configuration(const Surroundings& surroundings) {
     if (surroundings.accepts_expired_indexes) {
         text += "Acquire::Check-Valid-Until \"false\";\nAcquire::Check-Date \"false\";\n";
     }
+    if (surroundings.has_one_id) {
+        // apt checks that it became its own user, which no filter of system calls can feign.
+        text += "APT::Sandbox::User \"root\";\n";
+    }
     if (!surroundings.ca_file.empty()) {
         text += fmt::format("Acquire::https::CAInfo \"{}/ca.pem\";\n", kBrought);
     }
@@ -76,6 +81,7 @@ EnvironmentMap script_environment(const Surroundings& surroundings) {
         variables[std::string(prefix) + "ROOTFS"] = "/";
     }
     variables.insert(surroundings.proxies.begin(), surroundings.proxies.end());
+    variables.insert(surroundings.pip.begin(), surroundings.pip.end());
     if (!surroundings.ca_file.empty()) {
         for (const char* name : kCaVariables) {
             variables[name] = std::string(kBrought) + "/ca.pem";
@@ -239,6 +245,7 @@ Result<Surroundings> find_surroundings(const BuildRequest& request,
                                        const Environment& environment) {
     Surroundings found;
     found.is_verbose = request.is_verbose;
+    found.step_timeout = request.step_timeout;
     found.epoch = request.is_deterministic ? request.now : -1;
     found.accepts_expired_indexes = accepts_expired_indexes("/etc/apt");
     found.ca_file = ca_of(request, environment);
@@ -252,6 +259,10 @@ Result<Surroundings> find_surroundings(const BuildRequest& request,
         if (auto value = environment.get(name)) {
             found.proxies[name] = *value;
         }
+    }
+    found.pip = pip_settings(environment);
+    if (!request.pip_index.empty()) {
+        found.pip["PIP_INDEX_URL"] = request.pip_index;
     }
     return found;
 }
@@ -305,6 +316,7 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     CYBELE_TRY(sandbox.argv, script_command(script.arguments, file));
     sandbox.environment = script_environment(surroundings);
     sandbox.umask = mode_t{0022};
+    sandbox.time_limit = surroundings.step_timeout;
     auto result = run(sandbox, surroundings);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
     return result;

@@ -18,13 +18,16 @@ struct Surroundings {
     std::filesystem::path packages; ///< store of downloaded packages; empty: none
     std::filesystem::path ca_file; ///< certificates that the machine trusts; empty: the image's own
     EnvironmentMap proxies;        ///< http_proxy and its like
+    EnvironmentMap pip;            ///< PIP_INDEX_URL and its like
     bool accepts_expired_indexes = false;
     bool is_verbose = false;
-    std::int64_t epoch = -1; ///< SOURCE_DATE_EPOCH of the steps; -1: none
+    bool has_one_id = false;   ///< nothing can belong to anybody but root
+    unsigned step_timeout = 0; ///< seconds; 0: none
+    std::int64_t epoch = -1;   ///< SOURCE_DATE_EPOCH of the steps; -1: none
 };
 
 /// From the request and the machine: the CA file that --ca-file, SSL_CERT_FILE, CURL_CA_BUNDLE …
-/// name, the proxies, apt's opinion on expired indexes.
+/// name, the proxies, where pip asks, apt's opinion on expired indexes.
 [[nodiscard]] Result<Surroundings> find_surroundings(const BuildRequest& request,
                                                      const Environment& environment);
 

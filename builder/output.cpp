@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/output.hpp"
 
+#include "support/digest.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +47,29 @@ Result<void> check_output(const BuildRequest& request) {
                     "replace it with --force, or name another output with -o");
     }
     return {};
+}
+
+Result<UniqueFd> lock_output(const fs::path& output, const fs::path& cache) {
+    std::error_code error;
+    const fs::path real = fs::weakly_canonical(absolute_path(output), error);
+    const fs::path folder = cache / "locks";
+    CYBELE_CHECK(make_directories(folder, 0700));
+    const fs::path file =
+        folder / hex(sha256((error ? absolute_path(output) : real).native())).substr(0, 32);
+    UniqueFd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock.valid()) {
+        return fail(system_error("cannot open the lock " + printable(file.native()), errno));
+    }
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
+        return lock;
+    }
+    if (errno != EWOULDBLOCK) {
+        return fail(system_error("cannot lock " + printable(file.native()), errno));
+    }
+    return fail(ErrorCode::kInput,
+                printable(output.native()) + " is being built already",
+                "another build of this user makes the same file",
+                "wait for it, or name another output with -o");
 }
 
 Result<BuildResult> put_in_place(const fs::path& image, const BuildRequest& request) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "builder/builder.hpp"
+#include "support/file.hpp"
 
 #include <filesystem>
 
@@ -16,6 +17,11 @@ namespace cybele::builder {
 /// kInput where the output exists (without --force) or is a folder; kInput where its folder is
 /// missing.
 [[nodiscard]] Result<void> check_output(const BuildRequest& request);
+
+/// Held while an image is made: kInput where another build of this user makes the same file. The
+/// lock lies below the cache, for the output's folder is the user's.
+[[nodiscard]] Result<UniqueFd> lock_output(const std::filesystem::path& output,
+                                           const std::filesystem::path& cache);
 
 /// Gives a finished image in the output's folder its final name.
 [[nodiscard]] Result<BuildResult> put_in_place(const std::filesystem::path& image,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/plan.hpp"
 
+#include "builder/agents.hpp"
+#include "builder/image_base.hpp"
 #include "builder/output.hpp"
 #include "definitions/grammar.hpp"
 #include "definitions/lines.hpp"
@@ -8,8 +10,6 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <optional>
 #include <system_error>
 
@@ -23,21 +23,6 @@ namespace fs = std::filesystem;
 using definitions::FilesOrigin;
 using definitions::Section;
 using definitions::Stage;
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-
-/// What each agent needs on disk for one stage, packages that a %post installs included.
-struct Agent {
-    std::string_view name;
-    std::uint64_t needed_bytes;
-};
-constexpr std::array kAgents = {
-    Agent{"debootstrap", 1024 * kMiB},
-    Agent{"localimage", 64 * kMiB},
-    Agent{"scratch", 64 * kMiB},
-};
-/// A squashfs is a third of its tree or more.
-constexpr std::uint64_t kUnpackedTimes = 3;
 
 class Planner {
 public:
@@ -89,38 +74,30 @@ std::optional<std::size_t> Planner::stage_named(const std::string& name) const {
 
 void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
     plan.agent = stage.header_value("bootstrap");
-    const auto* const agent = std::find_if(
-        kAgents.begin(), kAgents.end(), [&](const Agent& a) { return a.name == plan.agent; });
-    if (agent == kAgents.end()) {
+    const Agent* const agent = find_agent(plan.agent);
+    if (agent == nullptr) {
+        std::string known;
+        for (const Agent& one : agents()) {
+            known += (known.empty() ? "" : &one == &agents().back() ? " and " : ", ");
+            known += one.name;
+        }
         Fault fault;
         fault.code = ErrorCode::kInput;
         fault.message = fmt::format("not yet: the bootstrap agent '{}'", printable(plan.agent));
-        fault.because = "the embedded builder knows debootstrap, localimage and scratch";
+        fault.because = "the embedded builder knows " + known;
         fault.help = "use one of these, or build with --builder apptainer";
+        if (auto gone = refused_agent(plan.agent)) {
+            fault = std::move(*gone);
+        }
         refuse(stage.line, "Bootstrap: " + plan.agent, std::move(fault));
         return;
     }
-    plan_.needed_bytes += agent->needed_bytes;
-    if (plan.agent != "localimage") {
-        plan.base_key = plan.agent == "scratch" ? "scratch" : "";
+    const auto more = agent->plan(plan, request_);
+    if (!more) {
+        faults_.add(more.error());
         return;
     }
-    const std::string from = stage.header_value("from");
-    plan.source = from.empty() ? fs::path() : absolute_path(request_.directory) / from;
-    std::error_code error;
-    if (from.empty() || !fs::exists(plan.source, error)) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.message = from.empty()
-                            ? "the header names no image"
-                            : "the image " + printable(plan.source.native()) + " does not exist";
-        fault.help = "give the path of a SIF file or of a folder as 'From: PATH'";
-        refuse(stage.line, "From: " + from, std::move(fault));
-        return;
-    }
-    if (const auto size = fs::file_size(plan.source, error); !error) {
-        plan_.needed_bytes += kUnpackedTimes * size;
-    }
+    plan_.needed_bytes += agent->needed_bytes + *more;
 }
 
 void Planner::check_sections(const Stage& stage) {
@@ -215,7 +192,6 @@ void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
         step.section = &section;
         step.text = section.text;
         step.arguments = section.arguments;
-        step.is_kept = section.is_self_contained && request_.use_cache;
         joins = !section.is_self_contained;
         plan.steps.push_back(std::move(step));
     }
@@ -265,6 +241,10 @@ Result<BuildPlan> Planner::make() {
 }
 
 } // namespace
+
+bool has_agent(std::string_view name) {
+    return find_agent(name) != nullptr;
+}
 
 Result<BuildPlan> make_plan(const BuildRequest& request, const Environment& environment) {
     return Planner(request, environment).make();

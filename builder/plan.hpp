@@ -4,8 +4,10 @@
 #include "builder/builder.hpp"
 #include "builder/copy.hpp"
 #include "namespaces/sandbox.hpp"
+#include "registry/oci/oci_image.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,6 @@ struct Step {
     std::string arguments;
     std::vector<Copy> copies;   ///< of kCopy
     std::size_t from_stage = 0; ///< of kStageCopy
-    bool is_kept = false;       ///< its tree goes into the step cache
     std::string name;           ///< for the user: "%post 2 of 3"
 };
 
@@ -36,6 +37,8 @@ struct StagePlan {
     std::string agent;
     std::filesystem::path source; ///< localimage: the file or folder; debootstrap: the base's tar
     std::string base_key;         ///< what the base's content depends on; empty: not known
+    std::string base_digest;      ///< of a base that is an image, as a Lock keeps it
+    std::shared_ptr<const registry::OciImage> oci; ///< a base whose layers are unpacked
     std::vector<Step> steps;
 };
 

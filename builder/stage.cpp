@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/stage.hpp"
 
-#include "builder/archive.hpp"
+#include "builder/image_base.hpp"
 #include "builder/output.hpp"
 #include "builder/tidy.hpp"
 #include "definitions/lines.hpp"
 #include "definitions/scan.hpp"
-#include "images/unpack_squashfs.hpp"
 #include "support/digest.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
-#include <system_error>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,34 +26,46 @@ using definitions::Section;
 
 constexpr std::string_view kKind = "steps";
 constexpr std::uint64_t kStepCacheBytes = std::uint64_t{10} << 30U;
-/// To be raised when a step's result would differ for the same text.
-constexpr std::string_view kStepFormat = "step 1";
 
 class StageBuilder {
 public:
     StageBuilder(StageContext& context, const StagePlan& plan)
-        : context_(context), plan_(plan),
-          root_(context.surroundings.work / fmt::format("stage-{}", context.roots.size())) {}
+        : context_(context), plan_(plan), number_(context.roots.size()),
+          keys_(context.keys[number_]),
+          root_(context.surroundings.work / fmt::format("stage-{}", number_)) {
+        is_layered_ =
+            context.request.use_cache && !keys_.base.empty() && !context.way.attributes.empty();
+        directory_ = root_;
+        if (is_layered_) {
+            root_ /= "root";
+        }
+    }
 
-    /// What the stage's tree depends on; "" where that cannot be known.
-    [[nodiscard]] Result<std::string> find_key();
     [[nodiscard]] Result<void> build();
     [[nodiscard]] const fs::path& root() const {
         return root_;
+    }
+    [[nodiscard]] std::shared_ptr<Layers> layers() const {
+        return layers_;
     }
 
 private:
     [[nodiscard]] Result<void> run_host_script(const std::string& section,
                                                const std::string& text,
                                                const std::string& arguments);
-    [[nodiscard]] Result<void> unpack_base();
-    [[nodiscard]] Result<void> unpack_image();
+    [[nodiscard]] Result<void> fill_base(const fs::path& root);
     [[nodiscard]] Result<std::vector<Copy>> stage_copies(const Step& step) const;
-    [[nodiscard]] Result<void> find_keys();
-    [[nodiscard]] Result<std::size_t> start();
+    [[nodiscard]] Result<void> build_steps();
+    [[nodiscard]] Result<void> build_layers();
+    [[nodiscard]] Result<std::size_t> add_kept_layers();
+    [[nodiscard]] std::optional<fs::path> kept_layer(const std::string& key);
+    [[nodiscard]] std::string layer_key(const std::string& key) const {
+        return builder::layer_key(key, context_.way.attributes, context_.owners);
+    }
     [[nodiscard]] Result<void> run_step(const Step& step);
     [[nodiscard]] Result<void> run_script(const Step& step);
-    [[nodiscard]] Result<void> keep(const std::string& key);
+    [[nodiscard]] KeptStep describe(std::size_t step) const;
+    void keep(const std::string& key, const fs::path& folder, const KeptStep& what);
     [[nodiscard]] Result<void> write_metadata();
     [[nodiscard]] Result<void> test();
     [[nodiscard]] Error
@@ -67,9 +77,12 @@ private:
 
     StageContext& context_;
     const StagePlan& plan_;
+    std::size_t number_;
+    const StageKeys& keys_;
     fs::path root_;
-    std::string base_key_;
-    std::vector<std::string> keys_; ///< of the steps; empty: not known
+    fs::path directory_; ///< of the stage: its root, or what holds its layers
+    bool is_layered_ = false;
+    std::shared_ptr<Layers> layers_;
 };
 
 Error StageBuilder::step_failed(const Section& section,
@@ -79,9 +92,17 @@ Error StageBuilder::step_failed(const Section& section,
     fault.code = ErrorCode::kExecution;
     fault.message = end.code > 128 ? fmt::format("{} was killed by signal {}", name, end.code - 128)
                                    : fmt::format("{} failed with exit code {}", name, end.code);
+    if (end.code == namespaces::kTimeIsUp) {
+        fault.message =
+            fmt::format("{} did not end within {} s", name, context_.request.step_timeout);
+        fault.help = "give it more with --timeout";
+    }
     if (!end.last_lines.empty()) {
         fault.because = "the end of its output:\n" + end.last_lines;
-        fault.help = "-v shows the whole output";
+        fault.help = fault.help.empty() ? "-v shows the whole output" : fault.help;
+    }
+    if (end.last_lines.find("No space left on device") != std::string::npos) {
+        fault.help = "set CYBELE_TMPDIR to a folder with more space, on a local disk";
     }
     if (section.line > 0) {
         const std::string text =
@@ -126,44 +147,13 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     return {};
 }
 
-/// A SIF, a bare squashfs, or a folder.
-Result<void> StageBuilder::unpack_image() {
-    std::error_code error;
-    if (fs::is_directory(plan_.source, error)) {
-        const fs::path copy = context_.surroundings.work / "folder.tar";
-        CYBELE_CHECK(write_tar(plan_.source, copy));
-        CYBELE_CHECK(extract_tar(copy, root_));
-        return remove_tree(copy);
-    }
-    constexpr std::string_view kSquashfsMagic = "hsqs";
-    CYBELE_TRY(const UniqueFd fd, open_for_reading(plan_.source));
-    CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), plan_.source));
-    std::array<char, 4> magic{};
-    if (size >= magic.size()) {
-        CYBELE_CHECK(read_at(fd.get(), 0, std::as_writable_bytes(std::span(magic)), plan_.source));
-    }
-    if (std::string_view(magic.data(), magic.size()) == kSquashfsMagic) {
-        return images::unpack_squashfs({fd.get(), 0, size}, root_);
-    }
-    CYBELE_TRY(const images::Image image, images::Image::open(plan_.source));
-    CYBELE_TRY(const images::Descriptor partition, image.primary_partition());
-    if (partition.fs_type() != images::FsType::kSquashfs) {
-        return fail(ErrorCode::kInput,
-                    "not yet: the root file system of " + printable(plan_.source.native()),
-                    "it is no squashfs",
-                    "convert the image with apptainer build");
-    }
-    return images::unpack_squashfs({image.fd(), partition.offset, partition.size}, root_);
-}
-
-Result<void> StageBuilder::unpack_base() {
-    if (plan_.agent == "debootstrap") {
-        CYBELE_CHECK(extract_tar(plan_.source, root_));
-    } else if (plan_.agent == "localimage") {
+Result<void> StageBuilder::fill_base(const fs::path& root) {
+    if (plan_.agent == "localimage") {
         context_.report("unpack " + printable(plan_.source.native()));
-        CYBELE_CHECK(unpack_image());
     }
-    return images::write_base_layout(root_);
+    CYBELE_CHECK(plan_.oci ? unpack_oci(*plan_.oci, root, context_.report)
+                           : find_agent(plan_.agent)->fill(plan_, root));
+    return images::write_base_layout(root);
 }
 
 Result<std::vector<Copy>> StageBuilder::stage_copies(const Step& step) const {
@@ -177,62 +167,55 @@ Result<std::vector<Copy>> StageBuilder::stage_copies(const Step& step) const {
     return copies;
 }
 
-/// Each key says all that a tree depends on: the base, every step before, the step itself.
-Result<void> StageBuilder::find_keys() {
-    base_key_ = plan_.base_key;
-    std::error_code error;
-    const bool wanted = std::any_of(
-        plan_.steps.begin(), plan_.steps.end(), [](const Step& s) { return s.is_kept; });
-    if (wanted && plan_.agent == "localimage" && fs::is_regular_file(plan_.source, error)) {
-        CYBELE_TRY(const Digest digest, sha256_file(plan_.source));
-        base_key_ = "localimage " + hex(digest);
-    }
-    std::string parent = plan_.stage->has("pre") ? "" : base_key_;
-    for (const Step& step : plan_.steps) {
-        Sha256 key;
-        key.update(fmt::format("{}\n{}\n{}\n{}\n{}\n",
-                               kStepFormat,
-                               parent,
-                               static_cast<int>(step.kind),
-                               step.arguments,
-                               step.text));
-        if (wanted && step.kind == Step::Kind::kCopy) {
-            for (const Copy& copy : step.copies) {
-                add_to_digest(copy, {}, key);
-            }
-        } else if (step.kind == Step::Kind::kStageCopy && !context_.keys[step.from_stage].empty()) {
-            // The other stage's key stands for its files, so that they need not be made to know it.
-            key.update(context_.keys[step.from_stage]);
-        } else if (wanted && step.kind == Step::Kind::kStageCopy) {
-            CYBELE_TRY(const auto copies, stage_copies(step));
-            for (const Copy& copy : copies) {
-                add_to_digest(copy, from_stage(step), key);
-            }
-        }
-        // What a script does on the host cannot be known.
-        const bool is_known = !parent.empty() && step.kind != Step::Kind::kHostScript;
-        parent = is_known ? hex(key.finish()) : "";
-        keys_.push_back(parent);
-    }
-    return {};
+std::optional<fs::path> StageBuilder::kept_layer(const std::string& key) {
+    return key.empty() ? std::nullopt : context_.cache.get(kKind, layer_key(key));
 }
 
-/// The tree after the last step whose result is kept, else the base. Gives the next step's number.
-Result<std::size_t> StageBuilder::start() {
-    for (std::size_t i = plan_.steps.size(); i > 0; --i) {
-        if (!plan_.steps[i - 1].is_kept || keys_[i - 1].empty()) {
-            continue;
-        }
-        if (const auto kept = context_.cache.get(kKind, keys_[i - 1])) {
-            for (std::size_t k = 0; k < i; ++k) {
-                context_.report(plan_.steps[k].name + ": reused");
-            }
-            CYBELE_CHECK(extract_tar(*kept, root_));
+/// The base and the layers of all steps that are kept, up to the first that is not. Gives the
+/// number of that step.
+Result<std::size_t> StageBuilder::add_kept_layers() {
+    if (const auto base = kept_layer(keys_.base)) {
+        CYBELE_CHECK(layers_->add_squashfs(*base));
+    } else {
+        CYBELE_TRY(const fs::path folder, layers_->add_folder());
+        CYBELE_CHECK(fill_base(folder));
+        KeptStep what = describe(0);
+        what.step = "base " + plan_.agent;
+        what.text = plan_.stage->header_value(plan_.agent == "debootstrap" ? "osversion" : "from");
+        what.parent.clear();
+        what.parts.clear();
+        keep(keys_.base, folder, what);
+    }
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+        const auto kept = kept_layer(keys_.steps[i].key);
+        if (!kept) {
             return i;
         }
+        context_.report(plan_.steps[i].name + ": reused");
+        CYBELE_CHECK(layers_->add_squashfs(*kept));
     }
-    CYBELE_CHECK(unpack_base());
-    return std::size_t{0};
+    return plan_.steps.size();
+}
+
+KeptStep StageBuilder::describe(std::size_t step) const {
+    KeptStep what;
+    what.definition = absolute_path(context_.request.definition_file).native();
+    what.stage = number_;
+    if (step >= plan_.steps.size()) {
+        return what;
+    }
+    const std::string& before = step == 0 ? keys_.base : keys_.steps[step - 1].key;
+    what.parent = hex(sha256(layer_key(before)));
+    what.step = plan_.steps[step].name;
+    what.parts = keys_.steps[step].parts;
+    const std::string& text = plan_.steps[step].kind == Step::Kind::kScript
+                                  ? plan_.steps[step].text
+                                  : plan_.steps[step].section->text;
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin != std::string::npos) {
+        what.text = text.substr(begin, std::min<std::size_t>(text.find('\n', begin) - begin, 120));
+    }
+    return what;
 }
 
 Result<void> StageBuilder::run_script(const Step& step) {
@@ -249,7 +232,6 @@ Result<void> StageBuilder::run_script(const Step& step) {
 }
 
 Result<void> StageBuilder::run_step(const Step& step) {
-    context_.report(step.name);
     switch (step.kind) {
     case Step::Kind::kCopy:
         for (const Copy& copy : step.copies) {
@@ -275,18 +257,24 @@ Result<void> StageBuilder::run_step(const Step& step) {
 }
 
 /// A result that cannot be kept (no space) costs the next build time, not this one its end.
-Result<void> StageBuilder::keep(const std::string& key) {
-    CYBELE_TRY(const auto lock, context_.cache.lock(kKind, key));
-    std::error_code error;
-    if (fs::exists(context_.cache.path(kKind, key), error)) {
-        return {};
+void StageBuilder::keep(const std::string& key, const fs::path& folder, const KeptStep& what) {
+    if (key.empty()) {
+        return;
     }
-    const auto put = context_.cache.put(
-        kKind, key, [&](const fs::path& target) { return write_tar(root_, target); });
+    const auto lock = context_.cache.lock(kKind, layer_key(key));
+    if (lock && context_.cache.peek(kKind, layer_key(key))) {
+        return;
+    }
+    auto put =
+        lock ? context_.cache.put(kKind,
+                                  layer_key(key),
+                                  [&](const fs::path& file) { return pack_layer(folder, file); })
+             : Result<fs::path>(fail(lock.error()));
     if (!put) {
         context_.report("warning: the step's result is not kept: " + put.error().message());
+        return;
     }
-    return {};
+    context_.cache.note(kKind, layer_key(key), print_kept(what));
 }
 
 Result<void> StageBuilder::write_metadata() {
@@ -312,6 +300,11 @@ Result<void> StageBuilder::write_metadata() {
     for (const auto& [key, value] : context_.request.labels) {
         metadata.labels[key] = value;
     }
+    if (!plan_.base_digest.empty()) {
+        metadata.labels.try_emplace("org.opencontainers.image.base.name",
+                                    stage.header_value("from"));
+        metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan_.base_digest);
+    }
     for (const auto& [key, value] : stage.header) {
         metadata.header_labels[key] = value;
     }
@@ -333,9 +326,33 @@ Result<void> StageBuilder::test() {
     return {};
 }
 
-Result<std::string> StageBuilder::find_key() {
-    CYBELE_CHECK(find_keys());
-    return keys_.empty() ? base_key_ : keys_.back();
+/// In one plain folder, where nothing is kept.
+Result<void> StageBuilder::build_steps() {
+    CYBELE_CHECK(fill_base(root_));
+    for (const Step& step : plan_.steps) {
+        context_.report(step.name);
+        CYBELE_CHECK(run_step(step));
+    }
+    return {};
+}
+
+/// Each step in a layer of its own.
+Result<void> StageBuilder::build_layers() {
+    CYBELE_TRY(auto layers, Layers::make(directory_, context_.way));
+    layers_ = std::make_shared<Layers>(std::move(layers));
+    CYBELE_TRY(const std::size_t first, add_kept_layers());
+    for (std::size_t i = first; i < plan_.steps.size(); ++i) {
+        const KeptStep what = describe(i);
+        // The first one that is not reused explains those behind it.
+        const std::string why = i == first ? why_not_reused(context_.cache, what) : "";
+        context_.report(what.step + (why.empty() ? "" : " (" + why + ")"));
+        CYBELE_CHECK(layers_->begin());
+        CYBELE_CHECK(run_step(plan_.steps[i]));
+        CYBELE_TRY(const fs::path folder, layers_->end());
+        keep(keys_.steps[i].key, folder, what);
+    }
+    context_.cache.prune(kKind, kStepCacheBytes);
+    return layers_->begin();
 }
 
 Result<void> StageBuilder::build() {
@@ -344,14 +361,7 @@ Result<void> StageBuilder::build() {
         context_.report("%pre");
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
     }
-    CYBELE_TRY(const std::size_t first, start());
-    for (std::size_t i = first; i < plan_.steps.size(); ++i) {
-        CYBELE_CHECK(run_step(plan_.steps[i]));
-        if (plan_.steps[i].is_kept && !keys_[i].empty()) {
-            CYBELE_CHECK(keep(keys_[i]));
-        }
-    }
-    context_.cache.prune(kKind, kStepCacheBytes);
+    CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
     CYBELE_CHECK(tidy(root_));
     CYBELE_CHECK(write_metadata());
     return test();
@@ -361,15 +371,16 @@ Result<void> StageBuilder::build() {
 
 Result<void> build_stage(StageContext& context, const StagePlan& plan, bool is_last) {
     const auto builder = std::make_shared<StageBuilder>(context, plan);
-    CYBELE_TRY(const std::string key, builder->find_key());
+    const std::string& key = context.keys[context.roots.size()].result();
     context.roots.push_back(builder->root());
-    context.keys.push_back(key);
     context.put_off.emplace_back();
     if (!is_last && !key.empty()) {
         context.put_off.back() = [builder] { return builder->build(); };
         return {};
     }
-    return builder->build();
+    CYBELE_CHECK(builder->build());
+    context.layers = is_last ? builder->layers() : nullptr;
+    return {};
 }
 
 } // namespace cybele::builder

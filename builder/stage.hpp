@@ -3,13 +3,16 @@
 
 #include "builder/apart.hpp"
 #include "builder/inside.hpp"
+#include "builder/keys.hpp"
+#include "builder/layers.hpp"
 #include "builder/plan.hpp"
 #include "registry/cache.hpp"
 
 #include <filesystem>
 #include <functional>
-#include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace cybele::builder {
 
@@ -20,10 +23,15 @@ struct StageContext {
     const registry::Cache& cache;
     const Surroundings& surroundings;
     const Report& report;
+    const std::vector<StageKeys>& keys;
+    std::string owners; ///< how this user's builds own files, as image_key()
+    LayerWay way;
     std::vector<std::filesystem::path> roots; ///< trees of the stages built so far
-    std::vector<std::string> keys;            ///< what they were made from; empty: not known
     /// Makes the tree of a stage that was put off; empty: it is made.
     std::vector<std::function<Result<void>()>> put_off;
+    /// Of the last stage, where it is made of layers: each step's folder, then the one of tidying
+    /// and metadata.
+    std::shared_ptr<Layers> layers;
 };
 
 /// Builds the tree of one stage: base, steps (from the last one whose result is kept), tidying,

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.hpp"
+#include "compatibility/rules.hpp"
+#include "definitions/rules.hpp"
+#include "kubernetes/check/rules.hpp"
+#include "project/schemas.hpp"
+#include "schedulers/reading/invariants.hpp"
+#include "schedulers/reading/symptoms.hpp"
 #include "support/embedded.hpp"
 #include "support/quote.hpp"
 
@@ -22,7 +28,46 @@ std::string_view page_name(std::string_view file) {
     return file.substr(begin, file.rfind('.') - begin);
 }
 
+/// For editors.
+Result<int> print_schema(const std::string& kind) {
+    const auto schema = project::schema_of(kind);
+    if (!schema) {
+        return fail(ErrorCode::kUsage,
+                    "there is no document '" + printable(kind) + "'",
+                    "schemas are of recipe, lock, job, site, project and policy",
+                    "name one of these");
+    }
+    Session::print(*schema);
+    return 0;
+}
+
+/// A rule by its id, whoever tells it; "" where there is none.
+std::string rule_text(const std::string& id) {
+    if (const definitions::Rule* rule = definitions::find_rule(id)) {
+        return definitions::explain_rule(*rule);
+    }
+    if (const lint::Rule* rule = kubernetes::find_check_rule(id)) {
+        return kubernetes::explain_check_rule(*rule);
+    }
+    if (const compatibility::Rule* rule = compatibility::find_rule(id)) {
+        return compatibility::explain_rule(*rule);
+    }
+    if (const schedulers::Invariant* rule = schedulers::find_invariant(id)) {
+        return schedulers::explain_invariant(*rule);
+    }
+    for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
+        if (symptom.id == id) {
+            return schedulers::explain_symptom(symptom);
+        }
+    }
+    return {};
+}
+
 Result<int> explain(const std::string& topic) {
+    if (const std::string text = rule_text(topic); !text.empty()) {
+        Session::print(text);
+        return 0;
+    }
     std::vector<std::string_view> names;
     for (const EmbeddedFile& page : embedded::reference_pages()) {
         if (page_name(page.name) == topic) {
@@ -46,14 +91,25 @@ Result<int> explain(const std::string& topic) {
 
 void install_explain(CLI::App& app, Session& session) {
     auto topic = std::make_shared<std::string>();
+    auto is_schema = std::make_shared<bool>(false);
     CLI::App* verb = add_verb(app,
                               "explain",
-                              "Show the reference page of a document kind or of the exit codes.",
-                              {"cybelectl explain job", "cybelectl explain exit-codes"});
-    verb->add_option("topic", *topic, "recipe, lock, job, site, project, policy, …")
+                              "Show a reference page, or a rule that a check names.",
+                              {"cybelectl explain job",
+                               "cybelectl explain CD012",
+                               "cybelectl explain K19",
+                               "cybelectl explain bind/libc-newer",
+                               "cybelectl explain no-user-namespaces",
+                               "cybelectl explain job --schema > job.schema.json"});
+    verb->add_option("topic", *topic, "recipe, job, site, exit-codes, glossary, …, or a rule's id")
         ->required()
         ->type_name("TOPIC");
-    verb->callback([&session, topic] { session.action = [topic] { return explain(*topic); }; });
+    verb->add_flag("--schema", *is_schema, "the document's JSON schema, for editors");
+    verb->callback([&session, topic, is_schema] {
+        session.action = [topic, is_schema] {
+            return *is_schema ? print_schema(*topic) : explain(*topic);
+        };
+    });
 }
 
 } // namespace cybele::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/image_store.hpp"
 #include "cli/session.hpp"
 #include "host/doctor.hpp"
+#include "jobs/journal/journal.hpp"
 
 #include <memory>
 
@@ -24,8 +26,28 @@ const char* word(host::Finding::State state) {
     return "";
 }
 
+/// What the settings say counts as it does for the verbs that doctor speaks of.
+Result<host::Patient> patient_of(const Session& session) {
+    CYBELE_TRY(const project::Settings settings, session.settings());
+    CYBELE_TRY(const std::filesystem::path store, store_root(session));
+    host::Patient patient{session.environment, session.program, {}, settings.get("mirror")};
+    for (const auto& [name, variable] :
+         {std::pair("cache-dir", "CYBELE_CACHE_DIR"), std::pair("tmpdir", "CYBELE_TMPDIR")}) {
+        if (const std::string value = settings.get(name); !value.empty()) {
+            patient.environment.set(variable, value);
+        }
+    }
+    patient.folders = {{"journal",
+                        jobs::Journal::folder(session.environment),
+                        "CYBELE_STATE_DIR",
+                        "no job can be submitted"},
+                       {"store", store, "CYBELE_STORE", "images cannot be kept by name", false}};
+    return patient;
+}
+
 Result<int> doctor(Session& session) {
-    const std::vector<host::Finding> findings = host::examine_host(session.environment);
+    CYBELE_TRY(const host::Patient patient, patient_of(session));
+    const std::vector<host::Finding> findings = host::examine_host(patient);
     const bool works = host::can_do_main_job(findings);
     if (session.is_json()) {
         nlohmann::json list = nlohmann::json::array();

@@ -37,12 +37,14 @@ void install_init(CLI::App& app, Session& session) {
     CLI::App* verb = add_verb(app,
                               "init",
                               "Make a project: a Recipe, a Job and a first program.",
-                              {"cybelectl init demo", "cybelectl init solver --template serial"});
+                              {"cybelectl init demo",
+                               "cybelectl init sums --template mpi4py",
+                               "cybelectl init solver --template serial"});
     verb->add_option("folder", options->folder, "the project's folder; its name is the Recipe's")
         ->required()
         ->type_name("NAME");
     verb->add_option("--template", options->template_name, "what kind of program")
-        ->check(CLI::IsMember({"mpi", "serial"}))
+        ->check(CLI::IsMember({"mpi", "mpi4py", "serial"}))
         ->capture_default_str();
     verb->callback([&session, options] {
         session.action = [&session, options] { return init(session, *options); };

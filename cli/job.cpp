@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/job_desk.hpp"
+#include "cli/job_explain.hpp"
 #include "cli/job_input.hpp"
+#include "cli/job_render_all.hpp"
+#include "cli/job_verdict.hpp"
 #include "cli/session.hpp"
+#include "jobs/dependencies.hpp"
 #include "schedulers/render.hpp"
 #include "support/file.hpp"
 
@@ -13,7 +18,12 @@ namespace cybele::cli {
 namespace {
 
 Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
-    CYBELE_TRY(const jobs::JobInput input, load_job(session, options));
+    CYBELE_TRY(jobs::JobInput input, load_job(session, options));
+    CYBELE_CHECK(jobs::resolve_dependencies(input, session.environment));
+    CYBELE_CHECK(jobs::find_facts_in_files(input));
+    if (!session.is_quiet) {
+        CYBELE_CHECK(print_job_verdict(session, input));
+    }
     CYBELE_TRY(const schedulers::RenderedScript script,
                schedulers::render_script(input.render_input()));
     session.note(script.notes);
@@ -28,7 +38,8 @@ Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
 }
 
 Result<int> render(Session& session, const JobOptions& options) {
-    CYBELE_TRY(const jobs::JobInput input, load_job(session, options));
+    CYBELE_TRY(jobs::JobInput input, load_job(session, options));
+    CYBELE_CHECK(jobs::resolve_dependencies(input, session.environment));
     CYBELE_TRY(const schedulers::RenderedScript script,
                schedulers::render_script(input.render_input()));
     session.note(script.notes);
@@ -41,7 +52,11 @@ Result<int> render(Session& session, const JobOptions& options) {
 void install_job(CLI::App& app, Session& session) {
     auto options = std::make_shared<JobOptions>();
     auto is_strict = std::make_shared<bool>(false);
-    CLI::App* job = add_verb(app, "job", "Check Jobs and render batch scripts.", {});
+    CLI::App* job = add_verb(app,
+                             "job",
+                             "Check, render, explain and convert Jobs; list, follow, cancel and "
+                             "collect those that were submitted.",
+                             {});
     job->require_subcommand(1);
     CLI::App* check_verb = add_verb(*job,
                                     "check",
@@ -56,19 +71,31 @@ void install_job(CLI::App& app, Session& session) {
             return check(session, *options, *is_strict);
         };
     });
-    CLI::App* render_verb =
-        add_verb(*job,
-                 "render",
-                 "Write the batch script of a Job.",
-                 {"cybelectl job render job.yaml --scheduler slurm",
-                  "cybelectl job render job.yaml --site hall-a.yaml -o job.sh"});
+    CLI::App* render_verb = add_verb(*job,
+                                     "render",
+                                     "Write the batch script of a Job.",
+                                     {"cybelectl job render job.yaml --scheduler slurm",
+                                      "cybelectl job render job.yaml --site hall-a.yaml -o job.sh",
+                                      "cybelectl job render job.yaml --all-schedulers -o scripts"});
     add_job_options(*render_verb, session, *options);
     add_overrides(*render_verb, *options);
     render_verb->add_option("-o,--output", options->output, "file; - is standard output")
         ->type_name("FILE");
-    render_verb->callback([&session, options] {
-        session.action = [&session, options] { return render(session, *options); };
+    auto is_for_all = std::make_shared<bool>(false);
+    render_verb->add_flag("--all-schedulers",
+                          *is_for_all,
+                          "a script for each that can run it, in the folder of --output");
+    render_verb->callback([&session, options, is_for_all] {
+        session.action = [&session, options, is_for_all] {
+            return *is_for_all ? render_for_all(session, *options) : render(session, *options);
+        };
     });
+    install_job_explain(*job, session);
+    install_job_convert(*job, session);
+    install_job_list(*job, session);
+    install_job_follow(*job, session);
+    install_job_logs(*job, session);
+    install_job_collect(*job, session);
 }
 
 } // namespace cybele::cli

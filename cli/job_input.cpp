@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_input.hpp"
 
+#include "cli/image_store.hpp"
 #include "schedulers/render.hpp"
 
 #include <CLI/CLI.hpp>
@@ -27,12 +28,15 @@ void add_overrides(CLI::App& verb, JobOptions& options) {
     verb.add_option("-p,--partition,--queue", overrides.queue, "queue or partition");
     verb.add_option("-A,--account", overrides.account, "account");
     verb.add_option("-J,--job-name", overrides.name, "name");
+    verb.add_option("-d,--dependency",
+                    overrides.dependency,
+                    "jobs that come before, as sbatch names them: afterok:ID");
     verb.add_option("--stdout", overrides.standard_output, "file of standard output");
     verb.add_option("--stderr", overrides.standard_error, "file of standard error");
     verb.add_flag("--allow-root", overrides.allow_root, "let mpirun start as root");
 }
 
-Result<jobs::JobInput> load_job(const Session& session, const JobOptions& options) {
+Result<jobs::JobRequest> job_request(const Session& session, const JobOptions& options) {
     CYBELE_TRY(const project::Settings settings, session.settings());
     jobs::JobRequest request;
     request.file = options.file;
@@ -41,7 +45,13 @@ Result<jobs::JobInput> load_job(const Session& session, const JobOptions& option
     if (request.scheduler.empty() && request.site.empty()) {
         request.scheduler = settings.get("scheduler");
     }
+    CYBELE_TRY(request.store, store_root(session));
     request.overrides = options.overrides;
+    return request;
+}
+
+Result<jobs::JobInput> load_job(const Session& session, const JobOptions& options) {
+    CYBELE_TRY(const jobs::JobRequest request, job_request(session, options));
     return jobs::read_job_input(request);
 }
 

@@ -27,6 +27,11 @@ void add_job_options(CLI::App& verb, Session& session, JobOptions& options);
 /// sbatch's letters.
 void add_overrides(CLI::App& verb, JobOptions& options);
 
+/// Which Job, Site and scheduler are meant: an option wins over a setting, a Site over the
+/// scheduler of a setting.
+[[nodiscard]] Result<jobs::JobRequest> job_request(const Session& session,
+                                                   const JobOptions& options);
+
 /// Reads the Job, the Site and the image's facts, as the options and settings say.
 [[nodiscard]] Result<jobs::JobInput> load_job(const Session& session, const JobOptions& options);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.hpp"
+#include "namespaces/accounts.hpp"
 #include "support/message.hpp"
 #include "support/quote.hpp"
 
@@ -120,21 +121,60 @@ std::vector<std::string> cut_program_arguments(const CLI::App& app,
     return rest;
 }
 
-void install_verbs(CLI::App& app, Session& session) {
-    constexpr cybele::cli::Install kVerbs[] = {cybele::cli::install_init,
-                                               cybele::cli::install_build,
-                                               cybele::cli::install_sign,
-                                               cybele::cli::install_inspect,
-                                               cybele::cli::install_run,
-                                               cybele::cli::install_submit,
-                                               cybele::cli::install_recipe,
-                                               cybele::cli::install_job,
-                                               cybele::cli::install_kube,
-                                               cybele::cli::install_host,
-                                               cybele::cli::install_explain,
-                                               cybele::cli::install_completion};
-    for (const cybele::cli::Install install : kVerbs) {
-        install(app, session);
+/// A family of verbs: the words that it begins with.
+struct Family {
+    std::vector<std::string_view> verbs;
+    cybele::cli::Install install;
+};
+
+/// Two thirds of what rendering costs would be the options of verbs that nobody called: a verb that
+/// was called is made alone. What speaks of all verbs (`--help`, a mistyped one, `help`,
+/// `completion`) finds all.
+void install_verbs(CLI::App& app, Session& session, const std::vector<std::string>& words) {
+    using namespace cybele::cli;
+    const std::vector<Family> families{{{"init"}, install_init},
+                                       {{"build"}, install_build},
+                                       {{"cache"}, install_cache},
+                                       {{"sign", "verify"}, install_sign},
+                                       {{"key"}, install_key},
+                                       {{"inspect"}, install_inspect},
+                                       {{"sif"}, install_sif},
+                                       {{"image"}, install_image},
+                                       {{"exec", "run", "shell"}, install_run},
+                                       {{"submit"}, install_submit},
+                                       {{"generate"}, install_generate},
+                                       {{"recipe", "def"}, install_recipe},
+                                       {{"job"}, install_job},
+                                       {{"kube"}, install_kube},
+                                       {{"doctor", "config"}, install_host},
+                                       {{"site"}, install_site},
+                                       {{"explain"}, install_explain},
+                                       {{}, install_completion},
+                                       {{}, install_help}};
+    const auto verb = std::find_if(
+        words.begin(), words.end(), [](const std::string& word) { return !word.starts_with('-'); });
+    const auto called = [&](const Family& family) {
+        return verb != words.end() &&
+               std::find(family.verbs.begin(), family.verbs.end(), *verb) != family.verbs.end();
+    };
+    const bool is_alone = std::any_of(families.begin(), families.end(), called);
+    for (const Family& family : families) {
+        if (!is_alone || called(family)) {
+            family.install(app, session);
+        }
+    }
+}
+
+/// Batch systems and services start programs without HOME; then it is that of the account.
+void find_home(cybele::Environment& environment) {
+    constexpr std::size_t kHomeField = 5; // passwd(5)
+    if (environment.get("HOME")) {
+        return;
+    }
+    if (const auto line = cybele::namespaces::passwd_line(::getuid())) {
+        if (const auto home = cybele::namespaces::account_field(*line, kHomeField); !home.empty()) {
+            environment.set("HOME", home);
+        }
     }
 }
 
@@ -142,6 +182,7 @@ int run(int argc, char** argv, void (*sigpipe_before)(int)) {
     Session session;
     session.sigpipe_before = sigpipe_before;
     session.environment = cybele::Environment::of_this_process();
+    find_home(session.environment);
     session.is_terminal = ::isatty(STDERR_FILENO) != 0;
     std::error_code error;
     session.program = std::filesystem::read_symlink("/proc/self/exe", error).native();
@@ -153,14 +194,14 @@ int run(int argc, char** argv, void (*sigpipe_before)(int)) {
     app.add_flag("-v,--verbose", session.verbosity, "say more on standard error");
     app.add_flag("-q,--quiet", session.is_quiet, "say nothing but errors");
     app.add_flag("--no-color", session.no_colour, "no colours, even on a terminal");
-    install_verbs(app, session);
-
     std::vector<std::string> words(argv + 1, argv + argc);
-    if (!words.empty() && words.front() == "help") {
-        // `help VERB` is `VERB --help`.
-        words.erase(words.begin());
-        words.emplace_back("--help");
+    const std::vector<std::string> version_words[] = {{"--version", "--format", "json"},
+                                                      {"--version", "--format=json"}};
+    if (words == version_words[0] || words == version_words[1]) {
+        Session::print(cybele::cli::version_json());
+        return 0;
     }
+    install_verbs(app, session, words);
     session.program_arguments = cut_program_arguments(app, words);
     try {
         app.parse(

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/image_store.hpp"
 #include "cli/session.hpp"
 #include "runtime/runtime.hpp"
 #include "support/quote.hpp"
 
 #include <csignal>
+#include <map>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +21,10 @@ struct Options {
     std::vector<std::string> environment_files;
 };
 
+const std::map<std::string, runtime::Join> kJoins = {{"auto", runtime::Join::kAuto},
+                                                     {"always", runtime::Join::kAlways},
+                                                     {"never", runtime::Join::kNever}};
+
 Result<int> start(Session& session, Options& options) {
     for (const std::string& variable : options.variables) {
         const std::size_t equals = variable.find('=');
@@ -30,7 +36,7 @@ Result<int> start(Session& session, Options& options) {
         }
         options.request.environment[variable.substr(0, equals)] = variable.substr(equals + 1);
     }
-    options.request.image = options.image;
+    CYBELE_TRY(options.request.image, image_path(session, options.image));
     options.request.is_verbose = session.verbosity > 0;
     options.request.environment_files.assign(options.environment_files.begin(),
                                              options.environment_files.end());
@@ -44,6 +50,13 @@ void add_options(CLI::App& verb, Options& options) {
         ->type_name("SPEC")
         ->expected(1)
         ->take_all();
+    verb.add_option(
+            "--mount", request.mounts, "the same as type=bind,source=SRC,destination=DST[,ro]")
+        ->type_name("SPEC")
+        ->expected(1)
+        ->take_all();
+    verb.add_flag("--nv", request.nv, "bring in the host's NVIDIA driver");
+    verb.add_flag("--rocm", request.rocm, "bring in the host's ROCm");
     verb.add_option("--env", options.variables, "NAME=VALUE, set inside")
         ->type_name("NAME=VALUE")
         ->expected(1)
@@ -59,24 +72,44 @@ void add_options(CLI::App& verb, Options& options) {
     verb.add_flag("-C,--containall", request.containall, "--contain, --pid and --cleanenv");
     verb.add_flag("--no-home", request.no_home, "do not bind the home directory");
     verb.add_flag("-p,--pid", request.pid, "own process ids");
+    verb.add_option_function<std::string>(
+            "--join",
+            [&request](const std::string& word) { request.join = kJoins.at(word); },
+            "share the container of the node's other ranks")
+        ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+        ->type_name("auto|always|never");
+    verb.add_flag_callback(
+        "--sharens",
+        [&request] { request.join = runtime::Join::kAlways; },
+        "the same as --join always");
+    verb.add_option("-o,--overlay",
+                    request.overlays,
+                    "PATH[:ro], laid over the image: a directory, which takes what is written, a "
+                    "squashfs file or a SIF")
+        ->type_name("PATH")
+        ->expected(1)
+        ->take_all();
     verb.add_flag("--writable-tmpfs", request.writable_tmpfs, "changes go to memory and are lost");
 }
 
-void install(CLI::App& app,
-             Session& session,
-             runtime::Action action,
-             const std::string& name,
-             const std::string& description,
-             const std::vector<std::string>& examples) {
+/// One of the three verbs, as help and completion show it.
+struct Entrance {
+    runtime::Action action;
+    std::string name;
+    std::string description;
+    std::vector<std::string> examples;
+};
+
+void install(CLI::App& app, Session& session, const Entrance& entrance) {
     auto options = std::make_shared<Options>();
-    options->request.action = action;
-    CLI::App* verb = add_verb(app, name, description, examples);
+    options->request.action = entrance.action;
+    CLI::App* verb = add_verb(app, entrance.name, entrance.description, entrance.examples);
     add_options(*verb, *options);
-    if (action == runtime::Action::kShell) {
+    if (entrance.action == runtime::Action::kShell) {
         verb->add_option("-s,--shell", options->request.shell, "the shell to start")
             ->type_name("PATH");
     }
-    verb->add_option("image", options->image, "SIF file, squashfs file or directory")
+    verb->add_option("image", options->image, "SIF file, squashfs file, directory or store:NAME")
         ->required()
         ->type_name("IMAGE");
     verb->preparse_callback([&session](std::size_t) { session.refuses_with_255 = true; });
@@ -89,25 +122,23 @@ void install(CLI::App& app,
 } // namespace
 
 void install_run(CLI::App& app, Session& session) {
-    install(app,
-            session,
-            runtime::Action::kExec,
-            "exec",
-            "Start a program in a container, in place of this process.",
-            {"cybelectl exec app.sif python3 --version",
-             "cybelectl exec -B /scratch:/data:ro --env THREADS=4 app.sif solve --fast"});
-    install(app,
-            session,
-            runtime::Action::kRun,
-            "run",
-            "Start an image's runscript.",
-            {"cybelectl run app.sif --its-own-option"});
-    install(app,
-            session,
-            runtime::Action::kShell,
-            "shell",
-            "Start a shell in a container.",
-            {"cybelectl shell app.sif"});
+    const std::vector<Entrance> entrances{
+        {runtime::Action::kExec,
+         "exec",
+         "Start a program in a container, in place of this process.",
+         {"cybelectl exec app.sif python3 --version",
+          "cybelectl exec -B /scratch:/data:ro --env THREADS=4 app.sif solve --fast"}},
+        {runtime::Action::kRun,
+         "run",
+         "Start an image's runscript.",
+         {"cybelectl run app.sif --its-own-option"}},
+        {runtime::Action::kShell,
+         "shell",
+         "Start a shell in a container.",
+         {"cybelectl shell app.sif"}}};
+    for (const Entrance& entrance : entrances) {
+        install(app, session, entrance);
+    }
 }
 
 } // namespace cybele::cli

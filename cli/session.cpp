@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.hpp"
 
+#include "cli/refusal.hpp"
 #include "support/message.hpp"
 
 #include <charconv>
@@ -21,6 +22,10 @@ std::int64_t Session::now() const {
             return seconds;
         }
     }
+    return clock();
+}
+
+std::int64_t Session::clock() {
     return std::time(nullptr);
 }
 
@@ -44,7 +49,8 @@ void Session::note(const std::vector<Fault>& faults) const {
     if (faults.empty()) {
         return;
     }
-    const std::string text = is_json() ? format_json(faults) : format_text(faults, is_coloured);
+    const std::string text =
+        is_json() ? shown_faults_json(faults) : shown_faults(faults, is_coloured);
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

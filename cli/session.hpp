@@ -39,8 +39,10 @@ struct Session {
     [[nodiscard]] bool is_json() const {
         return format == "json";
     }
-    /// Unix seconds: SOURCE_DATE_EPOCH, else the clock.
+    /// For what is written: Unix seconds by SOURCE_DATE_EPOCH, else the clock.
     [[nodiscard]] std::int64_t now() const;
+    /// For what is judged (is a key valid now?): Unix seconds by the clock, whatever is set.
+    [[nodiscard]] static std::int64_t clock();
     [[nodiscard]] bool is_deterministic() const;
     /// The effective settings (flag > variable > project > user > machine > default).
     [[nodiscard]] Result<project::Settings> settings() const;
@@ -61,19 +63,35 @@ CLI::App* add_verb(CLI::App& parent,
                    const std::string& description,
                    const std::vector<std::string>& examples);
 
+/// `--version --format json`: the version, how it was built, and what it can do.
+[[nodiscard]] std::string version_json();
+
 using Install = void (*)(CLI::App&, Session&);
 
 void install_build(CLI::App& app, Session& session);
+void install_cache(CLI::App& app, Session& session);
 void install_sign(CLI::App& app, Session& session);
+void install_key(CLI::App& app, Session& session);
 void install_inspect(CLI::App& app, Session& session);
+void install_sif(CLI::App& app, Session& session);
+/// Below `sif`.
+void install_sif_diff(CLI::App& sif, Session& session);
+/// Below `image`.
+void install_image_diff(CLI::App& image, Session& session);
+void install_image(CLI::App& app, Session& session);
 void install_run(CLI::App& app, Session& session);
 void install_recipe(CLI::App& app, Session& session);
+/// Below `recipe`.
+void install_recipe_import(CLI::App& recipe, Session& session);
 void install_job(CLI::App& app, Session& session);
 void install_kube(CLI::App& app, Session& session);
 void install_submit(CLI::App& app, Session& session);
 void install_init(CLI::App& app, Session& session);
+void install_site(CLI::App& app, Session& session);
+void install_generate(CLI::App& app, Session& session);
 void install_host(CLI::App& app, Session& session);
 void install_explain(CLI::App& app, Session& session);
+void install_help(CLI::App& app, Session& session);
 void install_completion(CLI::App& app, Session& session);
 
 } // namespace cybele::cli

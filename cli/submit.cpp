@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/submit.hpp"
 
+#include "cli/job_desk.hpp"
 #include "cli/job_input.hpp"
 #include "cli/session.hpp"
 
@@ -9,27 +10,25 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
 namespace {
 
 struct Options : JobOptions {
+    std::string host;
     bool wait = false;
+    bool follow = false;
     bool dry_run = false;
+    FollowChoice choice;
 };
 
 Result<jobs::SubmitRequest> request_of(Session& session, const Options& options) {
     CYBELE_TRY(const project::Settings settings, session.settings());
     jobs::SubmitRequest request;
-    request.job.file = options.file;
-    request.job.site = options.site.empty() ? settings.get("site") : options.site;
-    request.job.scheduler = options.scheduler;
-    if (request.job.scheduler.empty() && request.job.site.empty()) {
-        request.job.scheduler = settings.get("scheduler");
-    }
-    request.job.overrides = options.overrides;
+    CYBELE_TRY(request.job, job_request(session, options));
+    request.clock = Session::clock();
+    request.login = options.host;
     request.build.builder = settings.get("builder");
     request.build.mirror = settings.get("mirror");
     request.build.ca_file = settings.get("ca-file");
@@ -37,55 +36,70 @@ Result<jobs::SubmitRequest> request_of(Session& session, const Options& options)
     request.build.now = session.now();
     request.build.is_deterministic = session.is_deterministic();
     request.build.on_step = [&session](const std::string& line) { session.say(line); };
-    request.wait = options.wait;
-    request.dry_run = options.dry_run;
     request.program_folder = std::filesystem::path(session.program).parent_path();
     request.on_notes = [&session](const std::vector<Fault>& notes) { session.note(notes); };
+    request.on_word = [&session](const std::string& word) { tell(session, "cybelectl: " + word); };
     return request;
 }
 
-void tell_end(Session& session, const jobs::Submitted& submitted) {
-    const jobs::ExitRecord& end = *submitted.end;
-    if (session.is_json() || session.is_quiet) {
-        return;
-    }
-    fmt::print(stderr,
-               "job {} {}: exit code {}; output in {}\n",
-               submitted.id,
-               end.state,
-               end.shell_code(),
-               submitted.standard_output.native());
-    if (end.state != "done") {
-        fmt::print(stderr, "its errors are in {}\n", submitted.standard_error.native());
+/// The native id, alone: on standard output, or on standard error where that is the job's.
+void tell_id(const Session& session, const Options& options, const jobs::Entry& entry) {
+    if (options.follow) {
+        fmt::print(stderr, "{}\n", entry.id);
+    } else if (!session.is_json()) {
+        Session::print(entry.id + "\n");
     }
 }
 
-Result<int> submit(Session& session, const Options& options) {
-    CYBELE_TRY(jobs::SubmitRequest request, request_of(session, options));
-    if (!session.is_json()) {
-        request.on_id = [](const std::string& id) { Session::print(id + "\n"); };
+Result<int> follow_to_end(Session& session,
+                          const Options& options,
+                          jobs::Desk& desk,
+                          const jobs::Submitted& submitted,
+                          const SignalWatch& signals) {
+    jobs::FollowOptions how = follow_options(session, options.choice);
+    how.cancels_on_signal = true;
+    how.is_cancelling = submitted.cancel_by != 0;
+    how.has_logs = options.follow;
+    CYBELE_TRY(jobs::Followed followed, jobs::follow(desk, {submitted.entry}, how, signals));
+    if (followed.asked_by == 0) {
+        followed.asked_by = submitted.cancel_by;
     }
-    CYBELE_TRY(const jobs::Submitted submitted, jobs::submit(request, session.environment));
+    if (session.is_json() && !options.follow) {
+        Session::print(entries_json(followed.entries));
+    }
+    if (followed.left_by == 0) {
+        tell_end(session, followed.entries.front());
+    } else {
+        tell(session,
+             "cybelectl: left job " + submitted.entry.id +
+                 "; it goes on, see `cybelectl job wait " + submitted.entry.id + "`");
+    }
+    return code_of(followed);
+}
+
+Result<int> submit(Session& session, const Options& options) {
+    CYBELE_TRY(const jobs::SubmitRequest request, request_of(session, options));
     if (options.dry_run) {
-        Session::print(submitted.script);
+        CYBELE_TRY(const jobs::ReadyJob ready, jobs::render_job(request, session.environment));
+        Session::print(ready.script);
         return 0;
+    }
+    CYBELE_TRY(const jobs::ReadyJob ready, jobs::ready_job(request, session.environment));
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    const SignalWatch signals;
+    CYBELE_TRY(const jobs::Submitted submitted,
+               jobs::submit_once(desk, ready, request, session.environment, signals));
+    if (submitted.was_there) {
+        tell(session, "cybelectl: the earlier submission had arrived: it is this job");
+    }
+    tell_id(session, options, submitted.entry);
+    if (options.wait || options.follow || submitted.cancel_by != 0) {
+        return follow_to_end(session, options, desk, submitted, signals);
     }
     if (session.is_json()) {
-        nlohmann::json document{{"format", 1},
-                                {"id", submitted.id},
-                                {"stdout", submitted.standard_output.native()},
-                                {"stderr", submitted.standard_error.native()}};
-        if (submitted.end) {
-            document["state"] = submitted.end->state;
-            document["code"] = submitted.end->shell_code();
-        }
-        Session::print(document.dump(2) + "\n");
+        Session::print(entries_json({submitted.entry}));
     }
-    if (!submitted.end) {
-        return 0;
-    }
-    tell_end(session, submitted);
-    return submitted.end->shell_code();
+    return 0;
 }
 
 } // namespace
@@ -96,14 +110,19 @@ void install_submit(CLI::App& app, Session& session) {
                               "submit",
                               "Build what is missing, check the Job and submit it.",
                               {"cybelectl submit demo -n 2",
-                               "cybelectl submit job.yaml --scheduler local --wait",
+                               "cybelectl submit job.yaml --scheduler slurm --wait",
+                               "cybelectl submit job.yaml --site hall-a.yaml --follow",
                                "cybelectl submit job.yaml --dry-run > job.sh"});
     add_job_options(*verb, session, *options);
     add_overrides(*verb, *options);
+    verb->add_option("--host", options->host, "the login node, reached by ssh; the Site's")
+        ->type_name("LOGIN");
     verb->add_flag("--wait", options->wait, "wait for the end; exit with the program's code");
+    verb->add_flag("--follow", options->follow, "--wait, and show what the job writes meanwhile");
     verb->add_flag("--dry-run", options->dry_run, "print the script only");
+    add_follow_options(*verb, options->choice);
     verb->callback([&session, options] {
-        session.refuses_with_255 = options->wait;
+        session.refuses_with_255 = options->wait || options->follow;
         session.action = [&session, options] { return submit(session, *options); };
     });
 }

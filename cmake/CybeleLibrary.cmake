@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cybele_library(NAME LINKS …): the static library of one room, alias cybele::NAME, made of the
-# sources that lie in the room's folder. PRIVATE_LINKS are libraries that no header of the room shows.
+# sources that lie in the room's folder and in its FOLDERS. PRIVATE_LINKS are libraries that no header of the room shows.
 set(CYBELE_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
     -Wnon-virtual-dtor -Woverloaded-virtual -Wformat=2 -Wcast-align -Wextra-semi -Wundef)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -18,9 +18,17 @@ if(CYBELE_SANITIZE)
     target_link_options(cybele_settings INTERFACE -fsanitize=${CYBELE_SANITIZE})
 endif()
 
+if(CYBELE_FUZZ) # without it libFuzzer does not see which places an input reaches
+    target_compile_options(cybele_settings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 function(cybele_library name)
-    cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;SOURCES" ${ARGN})
+    cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;SOURCES;FOLDERS" ${ARGN})
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+    foreach(folder IN LISTS ARG_FOLDERS)
+        file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+        list(APPEND sources ${files})
+    endforeach()
     list(APPEND sources ${ARG_SOURCES})
     if(NOT sources)
         add_library(cybele_${name} INTERFACE)

@@ -16,19 +16,23 @@ find_package(SQLite3 REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(SQUASHFS REQUIRED IMPORTED_TARGET libsquashfs1)
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
 
+# Debian has no static fmt: its headers, compiled once in support/format.cpp.
 add_library(cybele_fmt INTERFACE)
-target_link_libraries(cybele_fmt INTERFACE fmt::fmt-header-only)
+target_include_directories(cybele_fmt SYSTEM INTERFACE
+    $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
 add_library(cybele_mustache INTERFACE)
 target_include_directories(cybele_mustache SYSTEM INTERFACE ${MUSTACHE_INCLUDE_DIR})
 
-# libsquashfs, libarchive and yaml-cpp, shared or with the static libraries that they need.
+# libsquashfs, libarchive, yaml-cpp and libsodium, shared or with the static libraries that they need.
 add_library(cybele_squashfs INTERFACE)
 add_library(cybele_archive INTERFACE)
 add_library(cybele_yaml INTERFACE)
+add_library(cybele_sodium INTERFACE)
 if(CYBELE_STATIC)
-    foreach(name IN ITEMS squashfs yaml-cpp archive zstd lzma lz4 lzo2 z bz2 acl attr nettle)
+    foreach(name IN ITEMS squashfs yaml-cpp archive zstd lzma lz4 lzo2 z bz2 acl attr nettle sodium)
         find_library(STATIC_${name} NAMES lib${name}.a)
         mark_as_advanced(STATIC_${name})
     endforeach()
@@ -41,8 +45,10 @@ if(CYBELE_STATIC)
     # is never called.
     target_link_options(cybele_archive INTERFACE -Wl,--defsym=archive_write_set_format_xar=0)
     target_link_libraries(cybele_yaml INTERFACE ${STATIC_yaml-cpp})
+    target_link_libraries(cybele_sodium INTERFACE ${STATIC_sodium})
 else()
     target_link_libraries(cybele_squashfs INTERFACE PkgConfig::SQUASHFS)
     target_link_libraries(cybele_archive INTERFACE LibArchive::LibArchive)
     target_link_libraries(cybele_yaml INTERFACE yaml-cpp)
+    target_link_libraries(cybele_sodium INTERFACE PkgConfig::SODIUM)
 endif()

@@ -1,99 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compatibility/mpi.hpp"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace cybele::compatibility {
 namespace {
 
 using enum MpiLauncher;
-using enum Outcome;
 
-constexpr std::string_view kPmixReason =
-    "the image's PMIx client reaches the PMIx server that the launcher offers";
-constexpr std::string_view kOpenmpiPmi2 =
-    "this Open MPI is built without PMI-1 and PMI-2 (\"OMPI was not built with SLURM's PMI "
-    "support\")";
-constexpr std::string_view kOpenmpi5Pmi2 =
-    "Open MPI 5 and later know no PMI-1 and PMI-2: each rank starts alone, with exit code 0";
-constexpr std::string_view kNoServer =
-    "without PMIx or PMI from the launcher each rank starts alone, with exit code 0";
-constexpr std::string_view kMpichPmix =
-    "MPICH speaks PMI-1/2, and this launcher offers PMIx only: each rank starts alone, with exit "
-    "code 0";
-constexpr std::string_view kOpenmpiHydra =
-    "Open MPI wants a PMIx server, and hydra offers PMI-1/2 only: each rank starts alone";
-constexpr std::string_view kHydra = "the image's MPICH speaks PMI-1/2, which hydra offers";
-constexpr std::string_view kOpenmpi6Network =
-    "Open MPI 6 chooses an interface by which the nodes may not reach each other (\"Unable to find "
-    "reachable pairing\")";
-constexpr std::string_view kUsePmix = "use `mpirun` of Open MPI, or `srun` with pmix";
-constexpr std::string_view kUsePmi2 = "use `srun` with pmi2, or an mpirun of MPICH on the host";
-constexpr std::string_view kUseOpenmpi = "use an Open MPI on the host, or MPICH in the image";
-constexpr std::string_view kSetNetwork = "give the Site's interconnect.network";
-constexpr std::string_view kInclude = "OMPI_MCA_btl_tcp_if_include";
-
-constexpr Verdict kPmixWorks{kWorks, kPmixReason, {}, {}};
-constexpr Verdict kPmi2Aborts{kAborts, kOpenmpiPmi2, kUsePmix, {}};
-constexpr Verdict kPmi2Alone{kSingletons, kOpenmpi5Pmi2, kUsePmix, {}};
-constexpr Verdict kNoneAlone{kSingletons, kNoServer, kUsePmix, {}};
-constexpr Verdict kNetwork{kWorksWithOptions, kOpenmpi6Network, kSetNetwork, kInclude};
-constexpr Verdict kHydraAlone{kSingletons, kOpenmpiHydra, kUseOpenmpi, {}};
-constexpr Verdict kMpichAlone{kSingletons, kMpichPmix, kUsePmi2, {}};
-constexpr Verdict kMpichNone{kSingletons, kNoServer, kUsePmi2, {}};
-constexpr Verdict kHydraWorks{kWorks, kHydra, {}, {}};
-constexpr Verdict kPmi2Works{kWorks, "the image's MPICH speaks PMI-2, which srun offers", {}, {}};
-
-/// A column of the measured matrix: the same verdict on one node and on several, or two.
-struct Cell {
-    std::string_view family;
-    std::uint32_t first_major;
-    std::uint32_t last_major;
-    MpiLauncher launcher;
-    Verdict one_node;
-    Verdict several_nodes;
-};
-
-// Measured with Open MPI 4.1.4 and Slurm 22.05 on the host, two nodes, four ranks; images with Open
-// MPI 4.1.0, 4.1.4, 5.0.7, 6.0.0rc2 and MPICH 4.0.2. hydra's rows follow from the protocols.
-constexpr std::array kCells{
-    Cell{"openmpi", 4, 5, kMpirunOpenmpi, kPmixWorks, kPmixWorks},
-    Cell{"openmpi", 4, 5, kSrunPmix, kPmixWorks, kPmixWorks},
-    Cell{"openmpi", 4, 4, kSrunPmi2, kPmi2Aborts, kPmi2Aborts},
-    Cell{"openmpi", 4, 4, kSrunNone, kPmi2Aborts, kPmi2Aborts},
-    Cell{"openmpi", 5, 6, kSrunPmi2, kPmi2Alone, kPmi2Alone},
-    Cell{"openmpi", 5, 6, kSrunNone, kNoneAlone, kNoneAlone},
-    Cell{"openmpi", 6, 6, kMpirunOpenmpi, kPmixWorks, kNetwork},
-    Cell{"openmpi", 6, 6, kSrunPmix, kPmixWorks, kNetwork},
-    Cell{"openmpi", 4, 6, kMpirunMpich, kHydraAlone, kHydraAlone},
-    Cell{"mpich", 3, 4, kMpirunOpenmpi, kMpichAlone, kMpichAlone},
-    Cell{"mpich", 3, 4, kSrunPmix, kMpichAlone, kMpichAlone},
-    Cell{"mpich", 3, 4, kSrunPmi2, kPmi2Works, kPmi2Works},
-    Cell{"mpich", 3, 4, kSrunNone, kMpichNone, kMpichNone},
-    Cell{"mpich", 3, 4, kMpirunMpich, kHydraWorks, kHydraWorks},
-};
-
-constexpr auto kRows = [] {
-    std::array<Row, 2 * kCells.size()> table{};
-    for (std::size_t index = 0; index < kCells.size(); ++index) {
-        const Cell& cell = kCells[index];
-        table[2 * index] = {
-            cell.family, cell.first_major, cell.last_major, cell.launcher, false, cell.one_node};
-        table[2 * index + 1] = {cell.family,
-                                cell.first_major,
-                                cell.last_major,
-                                cell.launcher,
-                                true,
-                                cell.several_nodes};
-    }
-    return table;
-}();
-
-constexpr std::array<std::string_view, 5> kLauncherTexts{
-    "mpirun of Open MPI", "mpirun of MPICH (hydra)", "srun with pmix", "srun with pmi2", "srun"};
+constexpr std::array<std::string_view, 6> kLauncherTexts{"mpirun of Open MPI",
+                                                         "mpirun of MPICH (hydra)",
+                                                         "srun with pmix",
+                                                         "srun with pmi2",
+                                                         "srun",
+                                                         "no launcher"};
 constexpr std::array<std::string_view, 5> kOutcomeTexts{
     "works", "works with options", "starts N jobs of one rank", "aborts", "unknown"};
+
+/// The PMIx in a release's own tarball; distributions put theirs in its place.
+struct Bundle {
+    VersionRange openmpi;
+    std::string_view pmix;
+};
+// Of 5.0 the least that it takes; its tarballs bring different ones.
+constexpr std::array<Bundle, 4> kBundles{{
+    {{"3.1", "3.1"}, "2.2.3"},
+    {{"4.0", "4.0"}, "3.1.5"},
+    {{"4.1", "4.1"}, "3.2.5"},
+    {{"5.0", "5"}, "4.2.0"},
+}};
+
+/// What a family speaks when it is configured with nothing said.
+struct Native {
+    std::string_view family;
+    std::string_view label;
+};
+constexpr std::array<Native, 5> kNatives{{
+    {"openmpi", "pmix"},
+    {"mpich", "pmi2"},
+    {"mvapich2", "pmi2"},
+    {"mvapich", "pmi2"},
+    {"intel", "pmi2"},
+}};
 
 } // namespace
 
@@ -109,27 +58,51 @@ MpiVersion parse_mpi(std::string_view text) {
     const auto blank = text.find(' ');
     mpi.family = text.substr(0, blank);
     if (blank != std::string_view::npos) {
-        const auto version = text.substr(blank + 1);
-        mpi.version = version;
-        // A version that starts with no number leaves 0, "unknown".
-        std::from_chars(version.data(), version.data() + version.size(), mpi.major);
+        mpi.version = text.substr(blank + 1);
+        mpi.major = parse_version(mpi.version).major();
     }
     return mpi;
 }
 
-std::span<const Row> rows() {
-    return kRows;
+PmiSupport pmi_of(std::string_view label, const MpiVersion& mpi) {
+    PmiSupport support;
+    if (label.empty()) {
+        const auto* const found =
+            std::find_if(kNatives.begin(), kNatives.end(), [&](const Native& native) {
+                return native.family == mpi.family;
+            });
+        label = found == kNatives.end() ? std::string_view{} : found->label;
+    }
+    bool is_version = false;
+    while (!label.empty()) {
+        const auto blank = label.find(' ');
+        const auto word = label.substr(0, blank);
+        label = blank == std::string_view::npos ? std::string_view{} : label.substr(blank + 1);
+        if (is_version && parse_version(word).is_known) {
+            support.pmix = word;
+        }
+        is_version = word == "pmix";
+        support.has_pmix = support.has_pmix || is_version;
+        support.has_pmi1 = support.has_pmi1 || word == "pmi1";
+        support.has_pmi2 = support.has_pmi2 || word == "pmi2";
+    }
+    if (support.has_pmix && support.pmix.empty()) {
+        support.pmix = bundled_pmix(mpi);
+    }
+    return support;
 }
 
-Verdict judge(const MpiVersion& container, MpiLauncher launcher, bool has_several_nodes) {
-    for (const Row& row : kRows) {
-        if (row.family == container.family && row.launcher == launcher &&
-            row.several_nodes == has_several_nodes && container.major >= row.first_major &&
-            container.major <= row.last_major) {
-            return row.verdict;
+std::string_view bundled_pmix(const MpiVersion& mpi) {
+    if (mpi.family != "openmpi") {
+        return {};
+    }
+    const Version version = parse_version(mpi.version);
+    for (const Bundle& bundle : kBundles) {
+        if (bundle.openmpi.holds(version)) {
+            return bundle.pmix;
         }
     }
-    return {kUnknown, "this pair was never measured", "keep the guard on", {}};
+    return {};
 }
 
 std::string_view launcher_text(MpiLauncher launcher) {
@@ -142,12 +115,27 @@ std::string_view outcome_text(Outcome outcome) {
 
 MpiLauncher mpirun_of(std::string_view host_family) {
     constexpr std::array<std::string_view, 4> kHydras{"mpich", "mvapich2", "mvapich", "intel"};
-    for (const auto family : kHydras) {
-        if (family == host_family) {
-            return kMpirunMpich;
-        }
+    const bool is_hydra = std::find(kHydras.begin(), kHydras.end(), host_family) != kHydras.end();
+    return is_hydra ? kMpirunMpich : kMpirunOpenmpi;
+}
+
+MpiLauncher launcher_of(std::string_view launcher,
+                        std::string_view host_family,
+                        std::string_view pmi,
+                        const PmiSupport& image) {
+    if (launcher == "none") {
+        return kNoLauncher;
     }
-    return kMpirunOpenmpi;
+    if (launcher == "mpirun" || (launcher.empty() && pmi.empty())) {
+        return mpirun_of(host_family);
+    }
+    if (pmi == "none") {
+        return kSrunNone;
+    }
+    if (pmi.empty()) {
+        return image.has_pmix ? kSrunPmix : kSrunPmi2;
+    }
+    return pmi.starts_with("pmix") ? kSrunPmix : kSrunPmi2;
 }
 
 } // namespace cybele::compatibility

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "compatibility/version.hpp"
+
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cybele::compatibility {
 
@@ -15,11 +17,12 @@ enum class MpiLauncher {
     kSrunPmix,
     kSrunPmi2,
     kSrunNone,
+    kNoLauncher, ///< the program itself
 };
 
 enum class Outcome {
     kWorks,
-    kWorksWithOptions, ///< right with the options that `help` names
+    kWorksWithOptions, ///< right with the options that are named
     kSingletons,       ///< every rank says "0 of 1", often with exit code 0
     kAborts,
     kUnknown, ///< never measured: the guard decides at run time
@@ -39,32 +42,34 @@ struct MpiVersion {
 };
 [[nodiscard]] MpiVersion parse_mpi(std::string_view text);
 
-struct Verdict {
-    Outcome outcome = Outcome::kUnknown;
-    std::string_view because;
-    std::string_view help;
-    std::string_view variable; ///< of kWorksWithOptions: the variable to set
+/// How an image's MPI finds its peers, as the label `cybelectl.pmi` says it: `pmix 4.2.2`, `pmi2`,
+/// `pmix 3.2.5 pmi2`.
+struct PmiSupport {
+    bool has_pmix = false;
+    bool has_pmi1 = false;
+    bool has_pmi2 = false;
+    std::string pmix; ///< version of the PMIx client; empty: unknown
 };
+/// Without a label: what the family has when nothing else was configured.
+[[nodiscard]] PmiSupport pmi_of(std::string_view label, const MpiVersion& mpi);
 
-/// One row of the table: container's MPI, launcher, one or several nodes.
-struct Row {
-    std::string_view family;
-    std::uint32_t first_major; ///< both inclusive
-    std::uint32_t last_major;
-    MpiLauncher launcher;
-    bool several_nodes; ///< the row is for jobs of two nodes and more, else for one node
-    Verdict verdict;
-};
-[[nodiscard]] std::span<const Row> rows();
+/// The PMIx that an Open MPI release brings along, as version; empty: unknown.
+[[nodiscard]] std::string_view bundled_pmix(const MpiVersion& mpi);
 
-/// Whether the image's MPI finds its peers under that launcher.
-[[nodiscard]] Verdict
-judge(const MpiVersion& container, MpiLauncher launcher, bool has_several_nodes);
+/// The library's name that programs built with that MPI ask for: `libmpi.so.40`; empty: unknown.
+[[nodiscard]] std::string_view library_of(const MpiVersion& mpi);
 
 [[nodiscard]] std::string_view launcher_text(MpiLauncher launcher);
 [[nodiscard]] std::string_view outcome_text(Outcome outcome);
 
 /// The launcher that `mpirun` of that family is; unknown families count as Open MPI.
 [[nodiscard]] MpiLauncher mpirun_of(std::string_view host_family);
+
+/// The launcher for a Recipe's or Job's words (`mpirun`, `srun`, `none`; `pmix`, `pmix_v4`, `pmi2`,
+/// `none`). `pmi` empty under srun: what the image's MPI wants is taken.
+[[nodiscard]] MpiLauncher launcher_of(std::string_view launcher,
+                                      std::string_view host_family,
+                                      std::string_view pmi,
+                                      const PmiSupport& image);
 
 } // namespace cybele::compatibility

@@ -50,8 +50,10 @@ std::string continued(const std::string& value) {
 
 std::size_t rank(const Section& section) {
     const auto names = section_names();
-    return static_cast<std::size_t>(std::find(names.begin(), names.end(), section.name) -
-                                    names.begin());
+    const auto found = std::find_if(names.begin(), names.end(), [&](const SectionName& row) {
+        return !row.is_app && row.name == section.name;
+    });
+    return static_cast<std::size_t>(found - names.begin());
 }
 
 void print_stage(const Stage& stage, std::string& text) {
@@ -64,6 +66,7 @@ void print_stage(const Stage& stage, std::string& text) {
         text += value.empty() ? "\n" : " " + continued(value) + "\n";
     }
     std::vector<const Section*> sections;
+    sections.reserve(stage.sections.size());
     for (const Section& section : stage.sections) {
         sections.push_back(&section);
     }

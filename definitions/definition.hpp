@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "definitions/dialect.hpp"
+#include "definitions/finding.hpp"
+#include "definitions/scan.hpp"
 #include "support/error.hpp"
 
 #include <cstddef>
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,10 +18,11 @@ namespace cybele::definitions {
 
 /// One `%name arguments` section of a definition file, with its text as written.
 struct Section {
-    std::string name;      ///< lower case, without the percent sign: "post", "files", "appinstall"
-    std::string arguments; ///< the rest of the section line, trimmed
-    std::string text;      ///< body, each line with its LF
-    std::size_t line = 0;  ///< of the section line, from 1; 0 where it was made by a program
+    std::string name; ///< lower case, without the percent sign: "post", "files", "appinstall"
+    /// The rest of the section line, trimmed; that of %files as written, for blanks count there.
+    std::string arguments;
+    std::string text;     ///< body, each line with its LF
+    std::size_t line = 0; ///< of the section line, from 1; 0 where it was made by a program
     /// Set by generators only: the body stands for itself (no shell state from sections before it,
     /// none for those after), so a builder may run it apart and keep its result.
     bool is_self_contained = false;
@@ -49,9 +53,26 @@ struct Definition {
 /// Values for `{{ name }}`, from --build-arg and the builder.
 using BuildArguments = std::map<std::string, std::string>;
 
-/// Parses as the reference parser of Apptainer 1.4.5 does (facts: sections 1.1 to 1.9 of the
-/// definition file notes in docs/), and refuses what it refuses; where it panics, an error
-/// (kInput).
+/// How a definition file is read.
+struct ParseOptions {
+    BuildArguments arguments;     ///< --build-arg
+    Dialect dialect = kReference; ///< whose parser
+};
+
+/// What came of reading a definition file; `refusals` is empty where the dialect accepts it.
+struct ParseOutcome {
+    Definition definition;
+    std::vector<Finding> refusals;
+    std::vector<StageText> texts;         ///< of definition.stages, after template replacement
+    std::set<std::string> used_arguments; ///< names of the arguments that were replaced
+};
+
+/// Reads a definition file to its end, and tells everything that the dialect refuses.
+[[nodiscard]] ParseOutcome
+read_definition(std::string_view text, std::string_view file, const ParseOptions& options = {});
+
+/// Parses as the reference parser of Apptainer 1.4.5 does, and refuses what it refuses; where it
+/// panics, an error (kInput). docs/reference/def-check.md describes the format.
 [[nodiscard]] Result<Definition> parse_definition(std::string_view text,
                                                   std::string_view file,
                                                   const BuildArguments& arguments = {});

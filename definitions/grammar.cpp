@@ -7,59 +7,93 @@
 namespace cybele::definitions {
 namespace {
 
-constexpr std::array kHeaderKeys = {
-    HeaderKey{"bootstrap", "Bootstrap"},
-    HeaderKey{"from", "From"},
-    HeaderKey{"stage", "Stage"},
-    HeaderKey{"includecmd", "IncludeCmd"},
-    HeaderKey{"mirrorurl", "MirrorURL"},
-    HeaderKey{"updateurl", "UpdateURL"},
-    HeaderKey{"osversion", "OSVersion"},
-    HeaderKey{"include", "Include"},
-    HeaderKey{"library", "Library"},
-    HeaderKey{"registry", "Registry"},
-    HeaderKey{"namespace", "Namespace"},
-    HeaderKey{"product", "Product"},
-    HeaderKey{"user", "User"},
-    HeaderKey{"regcode", "Regcode"},
-    HeaderKey{"productpgp", "ProductPGP"},
-    HeaderKey{"registerurl", "RegisterURL"},
-    HeaderKey{"modules", "Modules"},
-    HeaderKey{"fingerprints", "Fingerprints"},
-    HeaderKey{"confurl", "ConfURL"},
-    HeaderKey{"setopt", "Setopt"},
-};
-constexpr std::string_view kNumberedKey = "otherurl";
+constexpr std::optional<Version> kNever = std::nullopt;
+constexpr Since kAlways{{{1, 0, 0}}, {{3, 1, 0}}};
+constexpr Since kStageSince{{{1, 0, 0}}, {{3, 2, 0}}};
+constexpr Since kSuse{{{1, 0, 0}}, {{3, 4, 0}}};
+constexpr Since kSince37{{{1, 0, 0}}, {{3, 7, 0}}};
+constexpr Since kTemplated{{{1, 2, 0}}, {{4, 0, 0}}};
+constexpr Since kBuildkit{{{1, 5, 0}}, kNever};
 
-constexpr std::array<std::string_view, 11> kSections = {"arguments",
-                                                        "pre",
-                                                        "setup",
-                                                        "files",
-                                                        "post",
-                                                        "environment",
-                                                        "runscript",
-                                                        "startscript",
-                                                        "test",
-                                                        "labels",
-                                                        "help"};
-constexpr std::array<std::string_view, 8> kAppSections = {
-    "appinstall", "applabels", "appfiles", "appenv", "apptest", "apphelp", "apprun", "appstart"};
-constexpr std::array<std::string_view, 16> kAgents = {"arch",
-                                                      "busybox",
-                                                      "debootstrap",
-                                                      "dnf",
-                                                      "docker",
-                                                      "docker-archive",
-                                                      "docker-daemon",
-                                                      "library",
-                                                      "localimage",
-                                                      "oci",
-                                                      "oci-archive",
-                                                      "oras",
-                                                      "scratch",
-                                                      "shub",
-                                                      "yum",
-                                                      "zypper"};
+constexpr std::array kHeaderKeys = {
+    HeaderKey{"bootstrap", "Bootstrap", kAlways},
+    HeaderKey{"from", "From", kAlways},
+    HeaderKey{"stage", "Stage", kStageSince},
+    HeaderKey{"includecmd", "IncludeCmd", kAlways},
+    HeaderKey{"mirrorurl", "MirrorURL", kAlways},
+    HeaderKey{"updateurl", "UpdateURL", kAlways},
+    HeaderKey{"osversion", "OSVersion", kAlways},
+    HeaderKey{"include", "Include", kAlways},
+    HeaderKey{"library", "Library", kAlways},
+    HeaderKey{"registry", "Registry", kAlways},
+    HeaderKey{"namespace", "Namespace", kAlways},
+    HeaderKey{"product", "Product", kSuse},
+    HeaderKey{"user", "User", kSuse},
+    HeaderKey{"regcode", "Regcode", kSuse},
+    HeaderKey{"productpgp", "ProductPGP", kSuse},
+    HeaderKey{"registerurl", "RegisterURL", kSuse},
+    HeaderKey{"modules", "Modules", kSuse},
+    HeaderKey{"fingerprints", "Fingerprints", kSince37},
+    HeaderKey{"confurl", "ConfURL", Since{{{1, 1, 0}}, kNever}},
+    HeaderKey{"setopt", "Setopt", Since{{{1, 2, 0}}, {{3, 11, 1}}}},
+    HeaderKey{"target", "Target", kBuildkit},
+    HeaderKey{"frontend", "Frontend", kBuildkit},
+    HeaderKey{"filename", "Filename", kBuildkit},
+    HeaderKey{"buildargs", "BuildArgs", kBuildkit},
+};
+/// OtherURL1, OtherURL2 …; the table of the reference's parser spells it `otherurl&n`.
+constexpr std::string_view kNumberedKey = "otherurl";
+constexpr std::string_view kNumberedSpelling = "OtherURL";
+
+constexpr std::array kSections = {
+    SectionName{"arguments", false, kTemplated}, SectionName{"pre", false, kAlways},
+    SectionName{"setup", false, kAlways},        SectionName{"files", false, kAlways},
+    SectionName{"post", false, kAlways},         SectionName{"environment", false, kAlways},
+    SectionName{"runscript", false, kAlways},    SectionName{"startscript", false, kAlways},
+    SectionName{"test", false, kAlways},         SectionName{"labels", false, kAlways},
+    SectionName{"help", false, kAlways},         SectionName{"appinstall", true, kAlways},
+    SectionName{"applabels", true, kAlways},     SectionName{"appfiles", true, kAlways},
+    SectionName{"appenv", true, kAlways},        SectionName{"apptest", true, kAlways},
+    SectionName{"apphelp", true, kAlways},       SectionName{"apprun", true, kAlways},
+    SectionName{"appstart", true, kTemplated},
+};
+
+constexpr std::array kAgents = {
+    Agent{"arch", kAlways},
+    Agent{"buildkit", kBuildkit},
+    Agent{"busybox", kAlways},
+    Agent{"debootstrap", kAlways},
+    Agent{"dnf", Since{{{1, 4, 0}}, {{4, 3, 0}}}},
+    Agent{"docker", kAlways},
+    Agent{"docker-archive", kAlways},
+    Agent{"docker-daemon", kAlways},
+    Agent{"dockerfile", kBuildkit},
+    Agent{"library", kAlways},
+    Agent{"localimage", kAlways},
+    Agent{"oci", kAlways},
+    Agent{"oci-archive", kAlways},
+    Agent{"oras", Since{{{1, 0, 0}}, {{3, 3, 0}}}},
+    Agent{"scratch", kAlways},
+    Agent{"shub", kAlways},
+    Agent{"yum", kAlways},
+    Agent{"zypper", kAlways},
+};
+
+template <class Rows, class Field>
+const typename Rows::value_type* find_row(const Rows& rows, Field field, std::string_view word) {
+    const auto found =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.*field == word; });
+    return found == rows.end() ? nullptr : &*found;
+}
+
+bool is_numbered_key(std::string_view key) {
+    if (!key.starts_with(kNumberedKey)) {
+        return false;
+    }
+    const std::string_view number = key.substr(kNumberedKey.size());
+    return number == "&n" ||
+           (!number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos);
+}
 
 /// Blanks beyond ASCII, in UTF-8: NEL, NBSP, Ogham, the general punctuation's, ideographic.
 constexpr std::array<std::string_view, 19> kWideBlanks = {"\xC2\x85",
@@ -82,52 +116,69 @@ constexpr std::array<std::string_view, 19> kWideBlanks = {"\xC2\x85",
                                                           "\xE2\x81\x9F",
                                                           "\xE3\x80\x80"};
 
+constexpr std::string_view kDottedI = "\xC4\xB0";
+constexpr std::string_view kKelvin = "\xE2\x84\xAA";
+
 } // namespace
 
 std::span<const HeaderKey> header_keys() {
     return kHeaderKeys;
 }
 
-bool is_header_key(std::string_view key) {
-    const bool known = std::any_of(
-        kHeaderKeys.begin(), kHeaderKeys.end(), [&](const HeaderKey& k) { return k.key == key; });
-    if (known || !key.starts_with(kNumberedKey)) {
-        return known;
+const Since* header_since(std::string_view key) {
+    if (is_numbered_key(key)) {
+        return &kSuse;
     }
-    const std::string_view number = key.substr(kNumberedKey.size());
-    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+    const HeaderKey* row = find_row(kHeaderKeys, &HeaderKey::key, key);
+    return row == nullptr ? nullptr : &row->since;
+}
+
+const Since* section_since(std::string_view name) {
+    const SectionName* row = find_row(kSections, &SectionName::name, name);
+    return row == nullptr ? nullptr : &row->since;
+}
+
+const Since* agent_since(std::string_view name) {
+    const Agent* row = find_row(kAgents, &Agent::name, name);
+    return row == nullptr ? nullptr : &row->since;
+}
+
+bool is_header_key(std::string_view key, const Dialect& dialect) {
+    const Since* since = header_since(key);
+    return since != nullptr && since->holds_for(dialect);
 }
 
 std::string header_spelling(std::string_view key) {
-    for (const HeaderKey& known : kHeaderKeys) {
-        if (known.key == key) {
-            return std::string(known.spelling);
-        }
+    if (const HeaderKey* row = find_row(kHeaderKeys, &HeaderKey::key, key)) {
+        return std::string(row->spelling);
     }
     if (key.starts_with(kNumberedKey)) {
-        return "OtherURL" + std::string(key.substr(kNumberedKey.size()));
+        return std::string(kNumberedSpelling) + std::string(key.substr(kNumberedKey.size()));
     }
     return std::string(key);
 }
 
-std::span<const std::string_view> section_names() {
+std::span<const SectionName> section_names() {
     return kSections;
 }
 
-bool is_section(std::string_view name) {
-    return std::find(kSections.begin(), kSections.end(), name) != kSections.end();
+bool is_section(std::string_view name, const Dialect& dialect) {
+    const SectionName* row = find_row(kSections, &SectionName::name, name);
+    return row != nullptr && !row->is_app && row->since.holds_for(dialect);
 }
 
-bool is_app_section(std::string_view name) {
-    return std::find(kAppSections.begin(), kAppSections.end(), name) != kAppSections.end();
+bool is_app_section(std::string_view name, const Dialect& dialect) {
+    const SectionName* row = find_row(kSections, &SectionName::name, name);
+    return row != nullptr && row->is_app && row->since.holds_for(dialect);
 }
 
-std::span<const std::string_view> agents() {
+std::span<const Agent> agents() {
     return kAgents;
 }
 
-bool is_agent(std::string_view name) {
-    return std::find(kAgents.begin(), kAgents.end(), name) != kAgents.end();
+bool is_agent(std::string_view name, const Dialect& dialect) {
+    const Since* since = agent_since(name);
+    return since != nullptr && since->holds_for(dialect);
 }
 
 std::size_t blank_length(std::string_view text) {
@@ -163,10 +214,18 @@ std::string_view trim(std::string_view text) {
 }
 
 std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-        if (c >= 'A' && c <= 'Z') {
-            c = static_cast<char>(c - 'A' + 'a');
+    std::string result;
+    result.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text.substr(i).starts_with(kDottedI)) {
+            result += 'i';
+            i += kDottedI.size() - 1;
+        } else if (text.substr(i).starts_with(kKelvin)) {
+            result += 'k';
+            i += kKelvin.size() - 1;
+        } else {
+            const char c = text[i];
+            result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
         }
     }
     return result;

@@ -9,10 +9,12 @@
 namespace cybele::definitions {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// Reads a header line by line; keeps what a continuation leaves open, as the reference does.
 class HeaderReader {
 public:
-    HeaderReader(const Origin& origin, Faults& faults) : origin_(origin), faults_(faults) {}
+    HeaderReader(const Origin& origin, Findings& findings) : origin_(origin), findings_(findings) {}
 
     void line(std::size_t index, std::string_view text);
     Header take() {
@@ -20,36 +22,40 @@ public:
     }
 
 private:
-    void refuse(std::size_t index, std::string_view text, std::string message, std::string help);
     void add(std::size_t index, std::string_view text, std::string key, std::string value);
 
     const Origin& origin_;
-    Faults& faults_;
+    Findings& findings_;
     Header header_;
     std::string open_key_;
     std::string open_value_;
 };
 
-void HeaderReader::refuse(std::size_t index,
-                          std::string_view text,
-                          std::string message,
-                          std::string help) {
-    Fault fault = origin_.fault(index, text);
-    fault.message = std::move(message);
-    fault.help = std::move(help);
-    faults_.add(std::move(fault));
+/// The key that was meant, or where it is known to other releases.
+std::string key_help(std::string_view key) {
+    if (const Since* since = header_since(key)) {
+        return fmt::format("build it with {} or later, or remove the line", since->describe());
+    }
+    std::vector<std::string_view> known;
+    for (const HeaderKey& known_key : header_keys()) {
+        known.push_back(known_key.key);
+    }
+    const std::string near = nearest(key, known);
+    return near.empty() ? "remove the line, or move it into a section"
+                        : fmt::format("did you mean '{}'?", header_spelling(near));
 }
 
 void HeaderReader::line(std::size_t index, std::string_view text) {
     const std::string_view trimmed = trim(text);
     if (trimmed.empty() || trimmed.front() == '#') {
         if (!open_key_.empty()) {
-            refuse(index,
-                   text,
-                   fmt::format("the continued value of '{}' is followed by a {} line",
-                               open_key_,
-                               trimmed.empty() ? "blank" : "comment"),
-                   "put the rest of the value on the line after the backslash");
+            findings_.add("CD008",
+                          origin_.fault(index, text),
+                          fmt::format("the continued value of '{}' is followed by a {} line",
+                                      printable(open_key_),
+                                      trimmed.empty() ? "blank" : "comment"),
+                          "the reference stops with an internal error there",
+                          "put the rest of the value on the line after the backslash");
             open_key_.clear();
             open_value_.clear();
         }
@@ -64,10 +70,14 @@ void HeaderReader::line(std::size_t index, std::string_view text) {
     }
     const std::size_t colon = bare.find(':');
     if (colon == std::string_view::npos) {
-        refuse(index,
-               text,
-               fmt::format("this header line is no 'key: value': '{}'", printable(trim(bare))),
-               "write a header as 'Key: value'; sections begin with '%' in the first column");
+        const bool has_mark = text.starts_with(kByteOrderMark);
+        findings_.add(
+            has_mark ? "CD009" : "CD005",
+            origin_.fault(index, text),
+            fmt::format("this header line is no 'key: value': '{}'", printable(trim(bare))),
+            "a definition begins with its header; what is neither a comment nor 'key: value' is "
+            "refused there",
+            "write a header as 'Key: value'; sections begin with '%' in the first column");
         return;
     }
     add(index, text, lower(trim(bare.substr(0, colon))), std::string(trim(bare.substr(colon + 1))));
@@ -77,7 +87,7 @@ void HeaderReader::add(std::size_t index,
                        std::string_view text,
                        std::string key,
                        std::string value) {
-    if (value.ends_with('\\')) {
+    if (value.ends_with('\\') && has(origin_.dialect, Feature::kHeaderContinuation)) {
         value.pop_back();
         if (value.ends_with("\\n")) {
             value.resize(value.size() - 2);
@@ -87,17 +97,24 @@ void HeaderReader::add(std::size_t index,
         open_value_ = std::move(value);
         return;
     }
-    if (!is_header_key(key)) {
-        std::vector<std::string_view> known;
-        for (const HeaderKey& known_key : header_keys()) {
-            known.push_back(known_key.key);
+    if (!is_header_key(key, origin_.dialect)) {
+        if (key.starts_with(kByteOrderMark)) {
+            findings_.add("CD009",
+                          origin_.fault(index, text),
+                          "the file begins with a byte order mark",
+                          "the reference takes its three bytes as a part of the first key",
+                          "save the file as UTF-8 without a byte order mark");
+            return;
         }
-        const std::string near = nearest(key, known);
-        refuse(index,
-               text,
-               fmt::format("'{}' is no header key", printable(key)),
-               near.empty() ? "remove the line, or move it into a section"
-                            : fmt::format("write '{}'", header_spelling(near)));
+        findings_.add("CD005",
+                      origin_.fault(index, text),
+                      header_since(key) != nullptr
+                          ? fmt::format("{} has no header key '{}'",
+                                        origin_.dialect.name(),
+                                        header_spelling(key))
+                          : fmt::format("'{}' is no header key", printable(key)),
+                      "",
+                      key_help(key));
         return;
     }
     header_.emplace_back(std::move(key), std::move(value));
@@ -105,8 +122,8 @@ void HeaderReader::add(std::size_t index,
 
 } // namespace
 
-Header parse_header(const Token& token, const Origin& origin, Faults& faults) {
-    HeaderReader reader(origin, faults);
+Header parse_header(const Token& token, const Origin& origin, Findings& findings) {
+    HeaderReader reader(origin, findings);
     // The reference trims the whole header first, so blank lines at its ends end no continuation.
     const std::string_view all = token.text;
     const std::string_view inner = trim(all);

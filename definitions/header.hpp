@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "definitions/dialect.hpp"
+#include "definitions/finding.hpp"
 #include "definitions/scan.hpp"
 #include "support/error.hpp"
 
@@ -17,6 +19,7 @@ using Header = std::vector<std::pair<std::string, std::string>>;
 struct Origin {
     std::string_view file;
     const StageText* stage = nullptr;
+    Dialect dialect = kReference;
 
     [[nodiscard]] Fault fault(std::size_t index, std::string_view line) const {
         return fault_at(file, stage->line(index), line);
@@ -26,6 +29,6 @@ struct Origin {
 /// Reads `key: value` lines. `#` cuts a value anywhere; a value that ends in `\` goes on in the
 /// next line without its blanks; on the last line it drops the key, as in the reference. Where the
 /// reference panics (a comment or blank line after a continuation), a fault.
-[[nodiscard]] Header parse_header(const Token& token, const Origin& origin, Faults& faults);
+[[nodiscard]] Header parse_header(const Token& token, const Origin& origin, Findings& findings);
 
 } // namespace cybele::definitions

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "definitions/definition.hpp"
+#include "definitions/dialect.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -21,20 +22,21 @@ struct FileLine {
     std::string text;        ///< the line as written
 };
 
-/// The words of a %files line: blanks separate, double quotes protect them, other quotes do not.
-/// Words after the second mean nothing. Nothing where the line has no word (the reference panics).
+/// The words of a %files line: blanks separate; double quotes protect them, and so do the braces of
+/// a template; other quotes do not. Words after the second mean nothing. Nothing where the line has
+/// no word (the reference panics).
 [[nodiscard]] std::optional<std::pair<std::string, std::string>>
 split_file_line(std::string_view line);
 
 /// The lines of a %files section; blank lines and those that begin with `#` are left out.
 [[nodiscard]] std::vector<FileLine> file_lines(const Section& section);
 
-/// What the argument of %files says.
+/// What the argument of %files says, without what follows `#`.
 struct FilesOrigin {
     enum class Kind {
         kHost,   ///< no argument
-        kStage,  ///< `from NAME`
-        kSkipped ///< anything else: the reference passes such a section over without a word
+        kStage,  ///< two words: the second names the stage, whatever the first one is
+        kSkipped ///< anything else, blanks alone too: the reference passes such a section over
     };
     Kind kind = Kind::kHost;
     std::string stage;
@@ -45,6 +47,7 @@ struct FilesOrigin {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> label_lines(std::string_view text);
 
 /// `key=value` lines of %arguments, both trimmed; a line that is none is passed over.
-[[nodiscard]] BuildArguments argument_lines(std::string_view text);
+[[nodiscard]] BuildArguments argument_lines(std::string_view text,
+                                            const Dialect& dialect = kReference);
 
 } // namespace cybele::definitions

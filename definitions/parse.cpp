@@ -4,6 +4,7 @@
 #include "definitions/header.hpp"
 #include "definitions/lines.hpp"
 #include "definitions/scan.hpp"
+#include "definitions/sections.hpp"
 #include "definitions/substitute.hpp"
 #include "support/quote.hpp"
 
@@ -15,220 +16,221 @@
 namespace cybele::definitions {
 namespace {
 
-void refuse(
-    Faults& faults, Fault fault, std::string message, std::string because, std::string help) {
-    fault.message = std::move(message);
-    fault.because = std::move(because);
-    fault.help = std::move(help);
-    faults.add(std::move(fault));
-}
-
 std::string_view first_line(std::string_view text) {
     return text.substr(0, text.find('\n'));
 }
 
-/// %appNAME: the application's name is the second word, one space behind the first.
-bool check_app(const Section& section, std::string_view written, Fault place, Faults& faults) {
-    if (written != section.name) {
-        refuse(faults,
-               std::move(place),
-               fmt::format("'%{}' is no section", printable(written)),
-               "the names of application sections are lower case",
-               fmt::format("write '%{}'", section.name));
-        return false;
-    }
-    if (section.arguments.empty() || section.arguments.front() == ' ') {
-        refuse(faults,
-               std::move(place),
-               fmt::format("'%{}' names no application", section.name),
-               "its name follows the section's after one space",
-               fmt::format("write '%{} NAME'", section.name));
-        return false;
-    }
-    return true;
-}
-
-void refuse_section(std::string_view name, std::string_view line, Fault place, Faults& faults) {
-    const bool indented = blank_length(line) > 0;
-    std::string_view word = trim(line);
-    word.remove_prefix(std::min(word.find_first_not_of('%'), word.size()));
-    const bool known = is_section(lower(word.substr(0, word.find_first_of(" \t"))));
-    if (indented) {
-        refuse(faults,
-               std::move(place),
-               "a line that begins with '%' behind blanks is a section line without a name",
-               "this holds in heredocs, quotes and continued lines too",
-               known ? "move the '%' to the first column"
-                     : "write the line by printf '%s\\n', so that it does not begin with '%'");
-        return;
-    }
-    std::vector<std::string_view> names(section_names().begin(), section_names().end());
-    const std::string near = nearest(name, names);
-    refuse(faults,
-           std::move(place),
-           fmt::format("'%{}' is no section", printable(name)),
-           "any line that begins with '%' is a section line, in heredocs and quotes too",
-           near.empty() ? "if it belongs to a script, write it by printf '%s\\n'"
-                        : fmt::format("write '%{}'", near));
-}
-
-/// The section of a token, or nothing (with a fault) where its name is unknown.
-std::optional<Section> parse_section(const Token& token, const Origin& origin, Faults& faults) {
-    const std::string_view line = first_line(token.text);
-    const std::string_view bare = line.substr(std::min(line.find_first_not_of('%'), line.size()));
-    const std::size_t space = std::min(bare.find(' '), bare.size());
-    const std::string_view written = bare.substr(0, space);
-    Section section;
-    section.name = lower(written);
-    section.text = token.text.substr(line.size() + 1);
-    section.line = origin.stage->line(token.index);
-    const std::string_view rest = space < bare.size() ? bare.substr(space + 1) : "";
-    const bool is_app = is_app_section(section.name);
-    section.arguments = is_app && rest.starts_with(' ') ? " " : std::string(trim(rest));
-    Fault place = origin.fault(token.index, line);
-    if (is_app) {
-        return check_app(section, written, std::move(place), faults) ? std::optional(section)
-                                                                     : std::nullopt;
-    }
-    if (!is_section(section.name)) {
-        refuse_section(section.name, line, std::move(place), faults);
-        return std::nullopt;
-    }
-    if (section.name == "files") {
-        std::size_t index = token.index + 1;
-        for (std::size_t begin = 0; begin < section.text.size(); ++index) {
-            const std::size_t end = std::min(section.text.find('\n', begin), section.text.size());
-            const std::string_view text = std::string_view(section.text).substr(begin, end - begin);
-            begin = end + 1;
-            const std::string_view trimmed = trim(text);
-            if (!trimmed.empty() && trimmed.front() != '#' && !split_file_line(trimmed)) {
-                refuse(faults,
-                       origin.fault(index, text),
-                       "this line of %files names no file",
-                       {},
-                       "write 'SOURCE DESTINATION'");
+/// Whether the reference takes a stage without a header for no stage at all: what it holds leaves
+/// no trace in the parsed definition.
+bool leaves_no_trace(const std::vector<ParsedSection>& sections) {
+    std::map<std::string_view, std::string_view> arguments; // the last one counts
+    for (const ParsedSection& parsed : sections) {
+        const Section& section = parsed.section;
+        if (section.name == "labels") {
+            if (!label_lines(section.text).empty()) {
+                return false;
             }
+            continue;
+        }
+        if (section.name == "files" || is_app_section(section.name) || !section.text.empty()) {
+            return false;
+        }
+        if (parsed.argument) {
+            arguments[section.name] = *parsed.argument;
         }
     }
-    return section;
+    return std::all_of(
+        arguments.begin(), arguments.end(), [](const auto& entry) { return entry.second.empty(); });
 }
 
-/// A stage, or nothing where it holds only blanks and comments.
-std::optional<Stage> parse_stage(const StageText& text, std::string_view file, Faults& faults) {
-    const Origin origin{file, &text};
-    auto tokens = scan_sections(text.text);
+void refuse_length(const Error& error, const Origin& origin, Findings& findings) {
+    for (const Fault& fault : error.faults()) {
+        const std::string_view line = fault.where ? fault.where->text : std::string_view();
+        Fault place = origin.fault(fault.where ? fault.where->line : 0, line);
+        findings.add("CD007", std::move(place), fault.message, fault.because, fault.help);
+    }
+}
+
+/// A stage, or nothing where the reference passes it over; then findings tell whether it refuses.
+std::optional<Stage> parse_stage(const Origin& origin, Findings& findings) {
+    auto tokens = scan_sections(origin.stage->text);
     if (!tokens) {
-        for (Fault fault : tokens.error().faults()) {
-            const std::string_view line = fault.where ? fault.where->text : std::string_view();
-            Fault placed = origin.fault(fault.where ? fault.where->line : 0, line);
-            refuse(faults, std::move(placed), fault.message, fault.because, fault.help);
-        }
+        refuse_length(tokens.error(), origin, findings);
         return std::nullopt;
     }
     Stage stage;
-    stage.line = text.line(0);
-    bool holds_something = false;
+    stage.line = origin.stage->line(0);
+    std::vector<ParsedSection> sections;
+    const std::size_t known = findings.size();
+    bool is_first = true;
     for (const Token& token : *tokens) {
         if (!token.is_section) {
-            const std::size_t known = faults.all().size();
-            stage.header = parse_header(token, origin, faults);
-            holds_something =
-                holds_something || !stage.header.empty() || faults.all().size() > known;
-            continue;
+            stage.header = parse_header(token, origin, findings);
+        } else if (auto parsed = parse_section(token, is_first, origin, findings)) {
+            sections.push_back(std::move(*parsed));
         }
-        holds_something = true;
-        if (auto section = parse_section(token, origin, faults)) {
-            stage.sections.push_back(std::move(*section));
-        }
+        is_first = false;
     }
-    return holds_something ? std::optional(std::move(stage)) : std::nullopt;
+    if (stage.header.empty() && findings.size() == known && leaves_no_trace(sections)) {
+        return std::nullopt;
+    }
+    for (ParsedSection& parsed : sections) {
+        stage.sections.push_back(std::move(parsed.section));
+    }
+    return stage;
 }
 
-/// What the builder of the reference refuses before it builds anything.
-void check_stage(const std::vector<Stage>& stages,
-                 std::size_t which,
-                 const StageText& text,
-                 std::string_view file,
-                 Faults& faults) {
-    const Stage& stage = stages[which];
-    const Fault place = fault_at(file, stage.line, text.text);
+void check_agent(const Stage& stage, const Origin& origin, Findings& findings) {
+    const Fault place = origin.fault(0, origin.stage->text);
     const bool has_bootstrap =
         std::any_of(stage.header.begin(), stage.header.end(), [](const auto& entry) {
             return entry.first == "bootstrap";
         });
-    const std::string agent = stage.header_value("bootstrap");
     if (!has_bootstrap) {
-        refuse(faults,
-               place,
-               "this stage has no header",
-               "a stage begins with 'Bootstrap: AGENT'",
-               "begin it with 'Bootstrap: AGENT' in the first column");
-    } else if (!agent.empty() && !is_agent(agent)) {
-        const std::string low = lower(agent);
-        refuse(faults,
-               place,
-               fmt::format("'{}' is no bootstrap agent", printable(agent)),
-               is_agent(low) ? "the names of agents are lower case" : "",
-               is_agent(low) ? fmt::format("write '{}'", low)
-                             : fmt::format("use one of {}", fmt::join(agents(), ", ")));
+        findings.add("CD013",
+                     place,
+                     "this stage has no header",
+                     "a stage begins with 'Bootstrap: AGENT'",
+                     "begin it with 'Bootstrap: AGENT' in the first column");
+        return;
     }
+    const std::string agent = stage.header_value("bootstrap");
+    if (agent.empty() || is_agent(agent, origin.dialect)) {
+        return;
+    }
+    if (const Since* since = agent_since(agent)) {
+        findings.add(
+            "CD024",
+            place,
+            fmt::format("{} has no bootstrap agent '{}'", origin.dialect.name(), agent),
+            "",
+            agent == "dnf"
+                ? "write 'yum', which every release has and which runs dnf where it finds it"
+                : fmt::format("build it with {} or later", since->describe()));
+        return;
+    }
+    std::vector<std::string_view> names;
+    for (const Agent& row : agents()) {
+        if (row.since.holds_for(origin.dialect)) {
+            names.push_back(row.name);
+        }
+    }
+    const std::string low = lower(agent);
+    const std::string near = is_agent(low) ? low : nearest(low, names);
+    findings.add("CD024",
+                 place,
+                 fmt::format("'{}' is no bootstrap agent", printable(agent)),
+                 is_agent(low) ? "the names of agents are lower case" : "",
+                 near.empty() ? fmt::format("use one of {}", fmt::join(names, ", "))
+                              : fmt::format("did you mean '{}'?", near));
+}
+
+/// What the builder of the reference refuses before it builds anything, or once it copies files.
+void check_stage(const std::vector<Stage>& stages,
+                 std::size_t which,
+                 const Origin& origin,
+                 Findings& findings) {
+    const Stage& stage = stages[which];
+    check_agent(stage, origin, findings);
     for (const Section& section : stage.sections) {
-        const FilesOrigin origin = files_origin(section);
-        if (section.name != "files" || origin.kind != FilesOrigin::Kind::kStage) {
+        const FilesOrigin from = files_origin(section);
+        if (section.name != "files" || from.kind != FilesOrigin::Kind::kStage) {
             continue;
         }
-        const bool is_earlier =
-            std::any_of(stages.begin(),
-                        stages.begin() + static_cast<std::ptrdiff_t>(which),
-                        [&](const Stage& earlier) { return earlier.name() == origin.stage; });
-        if (!is_earlier) {
-            refuse(faults,
-                   fault_at(file, section.line, fmt::format("%files {}", section.arguments)),
-                   fmt::format("no earlier stage is named '{}'", printable(origin.stage)),
-                   "",
-                   "give the stage that has the files the header 'Stage: " +
-                       printable(origin.stage) + "', above this one");
+        const bool is_known = std::any_of(stages.begin(), stages.end(), [&](const Stage& other) {
+            return other.name() == from.stage;
+        });
+        if (!is_known) {
+            std::vector<std::string> names;
+            for (std::size_t i = 0; i < which; ++i) {
+                names.push_back(stages[i].name());
+            }
+            const std::vector<std::string_view> known(names.begin(), names.end());
+            const std::string near = nearest(from.stage, known);
+            findings.add("CD018",
+                         fault_at(origin.file, section.line, "%files " + section.arguments),
+                         fmt::format("no stage is named '{}'", printable(from.stage)),
+                         "",
+                         near.empty() ? "give the stage that has the files the header 'Stage: " +
+                                            printable(from.stage) + "', above this one"
+                                      : fmt::format("did you mean '{}'?", near));
         }
+    }
+}
+
+/// One stage before and after its templates are replaced.
+void read_stage(const StageText& raw,
+                std::string_view file,
+                const ParseOptions& options,
+                ParseOutcome& outcome,
+                Findings& findings) {
+    // The text must be valid before its templates are replaced, and after.
+    const std::size_t known = findings.size();
+    const std::optional<Stage> before = parse_stage({file, &raw, options.dialect}, findings);
+    if (!before || findings.size() > known) {
+        outcome.definition.text += raw.text;
+        return;
+    }
+    StageText replaced = raw;
+    if (has(options.dialect, Feature::kTemplates)) {
+        const BuildArguments defaults =
+            argument_lines(before->joined("arguments"), options.dialect);
+        replaced = substitute(raw,
+                              file,
+                              {options.arguments, defaults, options.dialect},
+                              outcome.used_arguments,
+                              findings);
+    }
+    auto after = parse_stage({file, &replaced, options.dialect}, findings);
+    if (!after && findings.size() == known) {
+        findings.add("CD026",
+                     fault_at(file, raw.line(0), raw.text),
+                     "the stage is empty once its templates are replaced",
+                     "",
+                     "give the arguments that it uses a value");
+    }
+    if (after) {
+        outcome.definition.stages.push_back(std::move(*after));
+        outcome.definition.text += replaced.text;
+        outcome.texts.push_back(std::move(replaced));
     }
 }
 
 } // namespace
 
+ParseOutcome
+read_definition(std::string_view text, std::string_view file, const ParseOptions& options) {
+    ParseOutcome outcome;
+    Findings findings;
+    for (const StageText& raw : split_stages(text)) {
+        read_stage(raw, file, options, outcome, findings);
+    }
+    const std::vector<Stage>& stages = outcome.definition.stages;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        check_stage(stages, i, {file, &outcome.texts[i], options.dialect}, findings);
+    }
+    if (stages.empty() && findings.empty()) {
+        findings.add("CD026",
+                     fault_at(file, 1, first_line(text)),
+                     "the definition file is empty",
+                     "it has neither a header nor a section",
+                     "begin it with 'Bootstrap: AGENT'");
+    }
+    outcome.refusals = std::move(findings.all());
+    return outcome;
+}
+
 Result<Definition>
 parse_definition(std::string_view text, std::string_view file, const BuildArguments& arguments) {
+    ParseOutcome outcome = read_definition(text, file, {arguments, kReference});
+    if (outcome.refusals.empty()) {
+        return std::move(outcome.definition);
+    }
     Faults faults;
-    Definition definition;
-    std::vector<StageText> kept;
-    for (const StageText& raw : split_stages(text)) {
-        // The text must be valid before its templates are replaced, and after.
-        const std::size_t known = faults.all().size();
-        const std::optional<Stage> before = parse_stage(raw, file, faults);
-        if (!before || faults.all().size() > known) {
-            definition.text += raw.text;
-            continue;
-        }
-        StageText replaced =
-            substitute(raw, file, arguments, argument_lines(before->joined("arguments")), faults);
-        if (auto after = parse_stage(replaced, file, faults)) {
-            definition.stages.push_back(std::move(*after));
-            definition.text += replaced.text;
-            kept.push_back(std::move(replaced));
-        }
+    for (Finding& refusal : outcome.refusals) {
+        faults.add(std::move(refusal.fault));
     }
-    for (std::size_t i = 0; i < definition.stages.size(); ++i) {
-        check_stage(definition.stages, i, kept[i], file, faults);
-    }
-    if (definition.stages.empty() && !faults.has_errors()) {
-        refuse(faults,
-               fault_at(file, 1, first_line(text)),
-               "the definition file is empty",
-               "it has neither a header nor a section",
-               "begin it with 'Bootstrap: AGENT'");
-    }
-    if (faults.has_errors()) {
-        return fail(faults.take());
-    }
-    return definition;
+    return fail(faults.take());
 }
 
 } // namespace cybele::definitions

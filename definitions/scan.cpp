@@ -13,9 +13,21 @@ constexpr std::string_view kBootstrap = "bootstrap:";
 /// Size of the buffer of the reference's scanner.
 constexpr std::size_t kSectionLimit = 65536;
 
+/// The reference compares letters by Unicode's folding, in which U+017F is an `s`.
+constexpr std::string_view kLongS = "\xC5\xBF";
+
 bool begins_stage(std::string_view line) {
-    return line.size() >= kBootstrap.size() &&
-           lower(line.substr(0, kBootstrap.size())) == kBootstrap;
+    for (const char wanted : kBootstrap) {
+        if (wanted == 's' && line.starts_with(kLongS)) {
+            line.remove_prefix(kLongS.size());
+            continue;
+        }
+        if (line.empty() || (line.front() | (wanted == ':' ? 0 : 0x20)) != wanted) {
+            return false;
+        }
+        line.remove_prefix(1);
+    }
+    return true;
 }
 
 /// The next line with its LF; the rest where there is none.
@@ -127,7 +139,8 @@ Result<std::vector<Token>> scan_sections(std::string_view stage) {
 Fault fault_at(std::string_view file, std::size_t line, std::string_view text) {
     const std::string_view shown = without_end(next_line(text));
     std::size_t column = 1;
-    for (std::string_view rest = shown; const std::size_t length = blank_length(rest);) {
+    std::string_view rest = shown;
+    for (std::size_t length = blank_length(rest); length > 0; length = blank_length(rest)) {
         rest.remove_prefix(length);
         column += length;
     }

@@ -10,13 +10,6 @@
 namespace cybele::definitions {
 namespace {
 
-/// One `{{ name }}` in a text.
-struct Template {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    std::string name;
-};
-
 bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -26,7 +19,7 @@ bool is_template_blank(char c) {
 }
 
 /// The template whose braces stand at `at`, if it is one.
-std::optional<Template> template_at(std::string_view text, std::size_t at) {
+std::optional<TemplateUse> template_at(std::string_view text, std::size_t at) {
     std::size_t i = at + 2;
     while (i < text.size() && is_template_blank(text[i])) {
         ++i;
@@ -42,10 +35,10 @@ std::optional<Template> template_at(std::string_view text, std::size_t at) {
     if (name == name_end || text.substr(i, 2) != "}}") {
         return std::nullopt;
     }
-    return Template{at, i + 2, std::string(text.substr(name, name_end - name))};
+    return TemplateUse{at, i + 2, std::string(text.substr(name, name_end - name)), false};
 }
 
-std::optional<Template> next_template(std::string_view text, std::size_t from) {
+std::optional<TemplateUse> next_template(std::string_view text, std::size_t from) {
     for (std::size_t at = text.find("{{", from); at != std::string_view::npos;
          at = text.find("{{", at + 1)) {
         if (auto found = template_at(text, at)) {
@@ -66,29 +59,38 @@ bool is_commented(std::string_view before) {
     return false;
 }
 
-const std::string*
-find_value(const std::string& name, const BuildArguments& given, const BuildArguments& defaults) {
-    for (const BuildArguments* values : {&given, &defaults}) {
-        if (const auto found = values->find(name); found != values->end()) {
+const std::string* find_value(const std::string& name, const TemplateValues& values) {
+    for (const BuildArguments* known : {&values.given, &values.defaults}) {
+        if (const auto found = known->find(name); found != known->end()) {
             return &found->second;
         }
     }
     return nullptr;
 }
 
-/// A value with the templates in it replaced, where they are defined.
-std::string expand_value(const std::string& value,
-                         const BuildArguments& given,
-                         const BuildArguments& defaults) {
-    std::string result;
-    std::size_t done = 0;
-    for (auto found = next_template(value, 0); found; found = next_template(value, found->end)) {
-        result.append(value, done, found->begin - done);
-        const std::string* inner = find_value(found->name, given, defaults);
-        result += inner != nullptr ? *inner : value.substr(found->begin, found->end - found->begin);
-        done = found->end;
+void replace_all(std::string& text, std::string_view from, const std::string& to) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+        text.replace(at, from.size(), to);
     }
-    return result.append(value, done);
+}
+
+/// A value with the templates in it replaced, where they are defined: one name after the other, so
+/// that what an earlier one brought in may be replaced by a later one.
+std::string expand_value(const std::string& value, const TemplateValues& values) {
+    std::string result = value;
+    if (!has(values.dialect, Feature::kNestedArguments)) {
+        return result;
+    }
+    std::size_t from = 0;
+    while (const auto found = next_template(value, from)) {
+        from = found->end;
+        if (const std::string* inner = find_value(found->name, values)) {
+            replace_all(result,
+                        std::string_view(value).substr(found->begin, found->end - found->begin),
+                        *inner);
+        }
+    }
+    return result;
 }
 
 /// Puts text behind a stage's text and remembers which line of the file each new line comes from.
@@ -133,42 +135,67 @@ std::string_view line_around(std::string_view text, std::size_t at) {
     return text.substr(begin, text.find('\n', at) - begin);
 }
 
+std::size_t line_begin(std::string_view text, std::size_t at) {
+    const std::size_t newline = text.substr(0, at).rfind('\n');
+    return newline == std::string_view::npos ? 0 : newline + 1;
+}
+
+void undefined(const StageText& stage,
+               std::string_view file,
+               const TemplateUse& use,
+               Findings& findings) {
+    const std::string_view text = stage.text;
+    const auto index =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(use.begin), '\n');
+    Fault place =
+        fault_at(file, stage.line(static_cast<std::size_t>(index)), line_around(text, use.begin));
+    if (place.where) {
+        place.where->column = use.begin - line_begin(text, use.begin) + 1;
+    }
+    findings.add(
+        "CD021",
+        std::move(place),
+        fmt::format("the build argument '{}' has no value", use.name),
+        "neither --build-arg nor the %arguments section of this stage gives it",
+        fmt::format("add --build-arg {0}=VALUE, or a line '{0}=VALUE' to %arguments", use.name));
+}
+
 } // namespace
+
+std::vector<TemplateUse> template_uses(std::string_view text) {
+    std::vector<TemplateUse> uses;
+    std::size_t done = 0;
+    for (auto found = next_template(text, 0); found; found = next_template(text, found->end)) {
+        const std::size_t begin = std::max(line_begin(text, found->begin), done);
+        found->is_commented = is_commented(text.substr(begin, found->begin - begin));
+        done = found->is_commented ? done : found->end;
+        uses.push_back(*found);
+    }
+    return uses;
+}
 
 StageText substitute(const StageText& stage,
                      std::string_view file,
-                     const BuildArguments& given,
-                     const BuildArguments& defaults,
-                     Faults& faults) {
+                     const TemplateValues& values,
+                     std::set<std::string>& used,
+                     Findings& findings) {
     const std::string_view text = stage.text;
+    const bool keeps_comments = has(values.dialect, Feature::kCommentsKeepTemplate);
     Output output(stage);
     std::size_t done = 0;
-    for (auto found = next_template(text, 0); found; found = next_template(text, found->end)) {
-        const std::size_t newline = text.substr(0, found->begin).rfind('\n');
-        const std::size_t line = newline == std::string_view::npos ? 0 : newline;
-        const std::size_t begin = std::max(line, done);
-        if (is_commented(text.substr(begin, found->begin - begin))) {
+    for (const TemplateUse& use : template_uses(text)) {
+        if (use.is_commented && keeps_comments) {
             continue;
         }
-        const std::string* value = find_value(found->name, given, defaults);
+        const std::string* value = find_value(use.name, values);
         if (value == nullptr) {
-            const auto index = std::count(
-                text.begin(), text.begin() + static_cast<std::ptrdiff_t>(found->begin), '\n');
-            Fault fault = fault_at(
-                file, stage.line(static_cast<std::size_t>(index)), line_around(text, found->begin));
-            fault.where->column =
-                found->begin - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
-            fault.message = fmt::format("the build argument '{}' has no value", found->name);
-            fault.because = "neither --build-arg nor the %arguments section of this stage gives it";
-            fault.help = fmt::format(
-                "add --build-arg {0}=VALUE, or a line '{0}=VALUE' to %arguments", found->name);
-            faults.add(std::move(fault));
+            undefined(stage, file, use, findings);
             continue;
         }
-        output.copy(text.substr(done, found->begin - done));
-        output.replace(text.substr(found->begin, found->end - found->begin),
-                       expand_value(*value, given, defaults));
-        done = found->end;
+        used.insert(use.name);
+        output.copy(text.substr(done, use.begin - done));
+        output.replace(text.substr(use.begin, use.end - use.begin), expand_value(*value, values));
+        done = use.end;
     }
     output.copy(text.substr(done));
     return output.take();

@@ -2,12 +2,21 @@
 #include "images/container.hpp"
 
 #include "images/container_architecture.hpp"
+#include "images/contents/packages.hpp"
+#include "images/contents/sbom.hpp"
 #include "images/inspect_json.hpp"
 #include "images/layout_root.hpp"
 #include "support/digest.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 namespace cybele::images {
 namespace {
@@ -42,20 +51,81 @@ Result<NewObject> inspect_object(const RootDirectory& root) {
     return object;
 }
 
-NewObject partition_object(const RootDirectory& root, const NewContainer& container) {
+Result<std::uint64_t> copy_squashfs(const ReadySquashfs& from, int to, std::uint64_t offset) {
+    auto in = static_cast<off64_t>(from.offset);
+    auto out = static_cast<off64_t>(offset);
+    for (std::uint64_t left = from.size; left > 0;) {
+        const ssize_t count = ::copy_file_range(from.fd, &in, to, &out, left, 0);
+        if (count > 0) {
+            left -= static_cast<std::uint64_t>(count);
+            continue;
+        }
+        // Across file systems, before Linux 5.3: by hand.
+        std::array<std::byte, std::size_t{64} << 10U> buffer{};
+        const auto piece = std::min<std::uint64_t>(left, buffer.size());
+        CYBELE_CHECK(read_at(
+            from.fd, static_cast<std::uint64_t>(in), std::span(buffer).first(piece), "the image"));
+        const ssize_t written = ::pwrite(to, buffer.data(), piece, out);
+        if (written <= 0) {
+            return fail(system_error("cannot write the image", errno));
+        }
+        in += written;
+        out += written;
+        left -= static_cast<std::uint64_t>(written);
+    }
+    return from.size;
+}
+
+NewObject partition_of(const RootDirectory& root, const NewContainer& container, PartType type) {
     NewObject object;
     object.type = DataType::kPartition;
-    object.extra = partition_extra(FsType::kSquashfs, PartType::kPrimary, root_architecture(root));
+    object.extra = partition_extra(FsType::kSquashfs, type, root_architecture(root));
     object.alignment = kPartitionAlignment;
     auto pack = container.pack;
     pack.skip_devices = pack.skip_devices || !container.keep_devices;
     if (container.is_deterministic && !pack.clamp_times) {
         pack.clamp_times = container.build_time;
     }
-    object.write = [path = container.root, pack](int fd, std::uint64_t offset) {
+    const bool is_primary = type == PartType::kPrimary;
+    if (is_primary && container.ready) {
+        object.write = [from = *container.ready](int fd, std::uint64_t offset) {
+            return copy_squashfs(from, fd, offset);
+        };
+        return object;
+    }
+    object.write = [path = is_primary ? container.root : container.overlay,
+                    pack](int fd, std::uint64_t offset) {
         return write_squashfs(path, fd, offset, pack);
     };
     return object;
+}
+
+struct ListForm {
+    std::string_view word;
+    SbomFormat format;
+};
+constexpr std::array kListForms = {
+    ListForm{"spdx", SbomFormat::kSpdxJson},
+    ListForm{"cyclonedx", SbomFormat::kCycloneDxJson},
+};
+
+Result<NewObject> list_object(const NewContainer& container) {
+    const auto* const form =
+        std::find_if(kListForms.begin(), kListForms.end(), [&](const auto& one) {
+            return one.word == container.sbom;
+        });
+    if (form == kListForms.end()) {
+        return fail(ErrorCode::kInput,
+                    fmt::format("there is no list of kind '{}'", printable(container.sbom)),
+                    "spdx and cyclonedx can be made",
+                    "choose one of these, or none");
+    }
+    CYBELE_TRY(const auto files, open_directory(container.root.native()));
+    CYBELE_TRY(const auto survey, survey_files(files));
+    CYBELE_TRY(const auto packages, read_packages(files, survey));
+    const SbomSubject subject{container.name, container.version, container.build_time, {}};
+    CYBELE_TRY(auto list, make_sbom(form->format, subject, packages));
+    return sbom_object(form->format, std::move(list));
 }
 
 } // namespace
@@ -71,7 +141,15 @@ Result<void> write_container(const std::filesystem::path& path, const NewContain
     image.objects.push_back(definition_object(container.definition));
     CYBELE_TRY(auto inspection, inspect_object(root));
     image.objects.push_back(std::move(inspection));
-    image.objects.push_back(partition_object(root, container));
+    image.objects.push_back(partition_of(root, container, PartType::kPrimary));
+    if (!container.overlay.empty()) {
+        image.objects.push_back(partition_of(root, container, PartType::kOverlay));
+    }
+    if (!container.sbom.empty() && container.sbom != "none") {
+        CYBELE_TRY(auto list, list_object(container));
+        image.objects.push_back(std::move(list));
+    }
+    image.finish = container.finish;
     return write_image(path, image);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/sif.hpp"
+#include "images/sif/sif.hpp"
 #include "support/error.hpp"
 
 #include <cstdint>
@@ -49,6 +49,9 @@ struct PackOptions {
     std::optional<std::int64_t> clamp_times; ///< no time stamp later than this
     bool all_root = false;                   ///< every owner becomes 0:0
     bool skip_devices = false; ///< leaves device nodes out, but not an overlay's whiteouts (0:0)
+    /// Keeps the attribute by which an overlay marks a directory that hides what lies below it
+    /// (trusted.overlay.opaque, user.overlay.opaque): for layers that are mounted again.
+    bool keep_opaque = false;
     std::function<void(std::uint64_t bytes)> on_progress;
 };
 
@@ -59,6 +62,13 @@ struct PackOptions {
                                                    std::uint64_t offset,
                                                    const PackOptions& options);
 
+/// A finished squashfs in an open file.
+struct ReadySquashfs {
+    int fd = -1;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+};
+
 struct NewContainer {
     std::filesystem::path root; ///< with its metadata in place
     std::string definition;
@@ -68,6 +78,18 @@ struct NewContainer {
     bool keep_devices = false;
     std::int64_t build_time = 0;
     PackOptions pack;
+    /// A squashfs that is copied as the primary partition, instead of packing `root`: of the image
+    /// that `overlay` differs from.
+    std::optional<ReadySquashfs> ready;
+    /// A folder whose squashfs becomes an overlay partition behind the primary one; empty: none.
+    std::filesystem::path overlay;
+    /// As NewImage::finish: for signatures, which then are in the image when it appears.
+    std::function<Result<std::vector<NewObject>>(const Image& image)> finish;
+    /// A list of the packages inside (SBOM) as an object behind the partition: "spdx",
+    /// "cyclonedx"; "none" or empty: no list. It names the image so:
+    std::string sbom;
+    std::string name = "image";
+    std::string version;
 };
 
 /// A SIF as `apptainer build` writes it: definition (JSON labels, inspect metadata) and squashfs as
@@ -96,6 +118,8 @@ struct Inspection {
     std::string test;
     std::string help;
     std::map<std::string, std::string> environment; ///< file name → text
+    /// SCIF apps by name; in them only labels, runscript, test, help and environment.
+    std::map<std::string, Inspection> apps;
 };
 [[nodiscard]] Result<Inspection> inspect_image(const Image& image);
 

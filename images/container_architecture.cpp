@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/container_architecture.hpp"
 
-#include "images/sif.hpp"
+#include "images/sif/sif.hpp"
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/container.hpp"
 #include "images/inspect_json.hpp"
-#include "images/squashfs_reader.hpp"
+#include "images/squashfs/nodes.hpp"
 
 #include <algorithm>
 
@@ -23,12 +23,8 @@ Result<Inspection> inspect_partition(const Image& image) {
     if (!partition || partition->fs_type() != FsType::kSquashfs) {
         return Inspection{};
     }
-    CYBELE_TRY(const auto reader,
-               SquashfsReader::open(image.fd(), partition->offset, partition->size));
-    FileSource files;
-    files.read = [&](std::string_view path) { return reader->read(path); };
-    files.list = [&](std::string_view path) { return reader->list(path); };
-    return inspect_files(files);
+    CYBELE_TRY(const auto root, open_squashfs(image.fd(), partition->offset, partition->size));
+    return inspect_files(root);
 }
 
 } // namespace

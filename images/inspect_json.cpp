@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 namespace cybele::images {
 namespace {
 
@@ -13,15 +15,16 @@ using Json = nlohmann::ordered_json;
 struct Attribute {
     const char* key;
     std::string Inspection::*member;
-    const char* file; ///< below /.singularity.d
+    const char* file;     ///< below /.singularity.d
+    const char* app_file; ///< below /scif/apps/NAME/scif; null: apps have none
 };
 // In the order of the reference's struct, behind apps, environment and labels.
 constexpr std::array kAttributes = {
-    Attribute{"runscript", &Inspection::runscript, "runscript"},
-    Attribute{"test", &Inspection::test, "test"},
-    Attribute{"helpfile", &Inspection::help, "runscript.help"},
-    Attribute{"deffile", &Inspection::definition, "Singularity"},
-    Attribute{"startscript", &Inspection::startscript, "startscript"},
+    Attribute{"runscript", &Inspection::runscript, "runscript", "runscript"},
+    Attribute{"test", &Inspection::test, "test", "test"},
+    Attribute{"helpfile", &Inspection::help, "runscript.help", "runscript.help"},
+    Attribute{"deffile", &Inspection::definition, "Singularity", nullptr},
+    Attribute{"startscript", &Inspection::startscript, "startscript", nullptr},
 };
 
 struct Escape {
@@ -74,8 +77,17 @@ std::string print_json(const Json& json, int tabs) {
     return escaped;
 }
 
-std::string print_inspection(const Inspection& inspection) {
+namespace {
+
+Json attributes_json(const Inspection& inspection) {
     Json attributes = Json::object();
+    Json apps = Json::object();
+    for (const auto& [name, app] : inspection.apps) {
+        apps[name] = attributes_json(app);
+    }
+    if (!apps.empty()) {
+        attributes["apps"] = std::move(apps);
+    }
     Json environment = Json::object();
     for (const auto& [path, text] : inspection.environment) {
         environment[path] = without_final_newlines(text);
@@ -92,22 +104,10 @@ std::string print_inspection(const Inspection& inspection) {
             attributes[attribute.key] = std::move(text);
         }
     }
-    Json json;
-    json["data"]["attributes"] = std::move(attributes);
-    json["type"] = "container";
-    return print_json(json, 0);
+    return attributes;
 }
 
-Result<Inspection> parse_inspection(std::string_view text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
-    const auto data = json.is_object()
-                          ? json.value("/data/attributes"_json_pointer, nlohmann::json())
-                          : nlohmann::json();
-    if (!data.is_object()) {
-        return fail(ErrorCode::kInput,
-                    "the metadata of the image cannot be read",
-                    "its object inspect-metadata.json is no JSON with data.attributes");
-    }
+Inspection parse_attributes(const nlohmann::json& data) {
     Inspection inspection;
     inspection.labels = strings_of(data, "labels");
     inspection.environment = strings_of(data, "environment");
@@ -120,39 +120,97 @@ Result<Inspection> parse_inspection(std::string_view text) {
     return inspection;
 }
 
+} // namespace
+
+Json inspection_json(const Inspection& inspection) {
+    Json json;
+    json["data"]["attributes"] = attributes_json(inspection);
+    json["type"] = "container";
+    return json;
+}
+
+std::string print_inspection(const Inspection& inspection) {
+    return print_json(inspection_json(inspection), 0);
+}
+
+Result<Inspection> parse_inspection(std::string_view text) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto data = json.is_object()
+                          ? json.value("/data/attributes"_json_pointer, nlohmann::json())
+                          : nlohmann::json();
+    if (!data.is_object()) {
+        return fail(ErrorCode::kInput,
+                    "the metadata of the image cannot be read",
+                    "its object inspect-metadata.json is no JSON with data.attributes");
+    }
+    auto inspection = parse_attributes(data);
+    const auto apps = data.find("apps");
+    if (apps != data.end() && apps->is_object()) {
+        for (const auto& [name, app] : apps->items()) {
+            if (app.is_object()) {
+                inspection.apps[name] = parse_attributes(app);
+            }
+        }
+    }
+    return inspection;
+}
+
 bool is_shown_environment(std::string_view name) {
     return (name.starts_with("10-docker") && name.ends_with(".sh")) ||
            (name.starts_with('9') && name.ends_with("-environment.sh"));
 }
 
-Result<Inspection> inspect_files(const FileSource& files) {
+namespace {
+
+constexpr std::string_view kApps = "/scif/apps";
+
+// Of a container and of an app alike: labels, scripts and shown files of the environment, below
+// `folder`, which ends with a slash.
+Result<Inspection>
+inspect_folder(const FilePointer& root, const std::string& folder, const char* Attribute::*file) {
     Inspection inspection;
-    const std::string folder = ".singularity.d/";
-    CYBELE_TRY(const auto labels, files.read(folder + "labels.json"));
-    if (labels) {
+    CYBELE_TRY(const auto labels, read_file_at(root, folder + "labels.json"));
+    if (labels && labels->find_first_not_of(" \t\r\n") != std::string::npos) {
         CYBELE_TRY(inspection.labels, parse_labels(*labels));
     }
     for (const auto& attribute : kAttributes) {
-        CYBELE_TRY(auto text, files.read(folder + attribute.file));
-        inspection.*attribute.member = std::move(text).value_or(std::string{});
+        if (attribute.*file != nullptr) {
+            CYBELE_TRY(auto text, read_file_at(root, folder + attribute.*file));
+            inspection.*attribute.member = std::move(text).value_or(std::string{});
+        }
     }
-    CYBELE_TRY(const auto names, files.list(folder + "env"));
-    for (const auto& name : names) {
-        if (is_shown_environment(name)) {
-            CYBELE_TRY(auto text, files.read(folder + "env/" + name));
-            inspection.environment["/.singularity.d/env/" + name] =
-                std::move(text).value_or(std::string{});
+    CYBELE_TRY(const auto environment, find_file(root, folder + "env"));
+    if (environment) {
+        CYBELE_TRY(const auto files, environment->children());
+        for (const auto& shown : files) {
+            if (is_shown_environment(shown->name())) {
+                const auto path = folder + "env/" + shown->name();
+                CYBELE_TRY(auto text, read_file_at(root, path));
+                inspection.environment[path] = std::move(text).value_or(std::string{});
+            }
+        }
+    }
+    return inspection;
+}
+
+} // namespace
+
+Result<Inspection> inspect_files(const FilePointer& root) {
+    CYBELE_TRY(auto inspection, inspect_folder(root, "/.singularity.d/", &Attribute::file));
+    CYBELE_TRY(const auto apps, find_file(root, kApps));
+    if (apps) {
+        CYBELE_TRY(const auto found, apps->children());
+        for (const auto& app : found) {
+            const auto folder = fmt::format("{}/{}/scif/", kApps, app->name());
+            CYBELE_TRY(auto inside, inspect_folder(root, folder, &Attribute::app_file));
+            inspection.apps[app->name()] = std::move(inside);
         }
     }
     return inspection;
 }
 
 Result<Inspection> inspect_root(const RootDirectory& root) {
-    FileSource files;
-    files.read = [&root](std::string_view path) { return root.read(path); };
-    files.list = [&root](std::string_view path) {
-        return Result<std::vector<std::string>>(root.list(path));
-    };
+    CYBELE_TRY(const auto files, open_directory(root.path().native()));
     return inspect_files(files);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "images/container.hpp"
+#include "images/contents/file_node.hpp"
 #include "images/layout_root.hpp"
 #include "support/error.hpp"
 
@@ -27,18 +28,14 @@ inline constexpr auto kReplaceBadUtf8 = nlohmann::json::error_handler_t::replace
 /// The object's text: {"data":{"attributes":{…}},"type":"container"}, what is empty left out,
 /// values without trailing newlines (images notes 3.1).
 [[nodiscard]] std::string print_inspection(const Inspection& inspection);
+/// The same as a value, for a print of another form.
+[[nodiscard]] nlohmann::ordered_json inspection_json(const Inspection& inspection);
 /// kInput when it is no such JSON. Fields of other types are taken as empty.
 [[nodiscard]] Result<Inspection> parse_inspection(std::string_view text);
 
-/// A file tree, a directory or packed; paths are relative to its root.
-struct FileSource {
-    std::function<Result<std::optional<std::string>>(std::string_view path)> read;
-    std::function<Result<std::vector<std::string>>(std::string_view path)> list;
-};
-
 /// What /.singularity.d of a root file system says. Of env/ only 10-docker*.sh and
 /// 9*-environment.sh, as the reference shows.
-[[nodiscard]] Result<Inspection> inspect_files(const FileSource& files);
+[[nodiscard]] Result<Inspection> inspect_files(const FilePointer& root);
 [[nodiscard]] Result<Inspection> inspect_root(const RootDirectory& root);
 
 /// Does `inspect` show this file of env/?

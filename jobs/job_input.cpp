@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/job_input.hpp"
 
-#include "images/sif.hpp"
+#include "images/sif/sif.hpp"
 #include "recipes/recipe.hpp"
+#include "registry/store/store.hpp"
+#include "schedulers/reading/asked.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
+#include <utility>
 
 namespace cybele::jobs {
 
@@ -19,6 +24,7 @@ schedulers::RenderInput JobInput::render_input() const {
     input.site = site ? &*site : nullptr;
     input.dialect = dialect;
     input.image = image;
+    input.image_digest = image_digest;
     input.facts = facts ? &*facts : nullptr;
     return input;
 }
@@ -48,43 +54,6 @@ void set_count(const std::string& text, const char* option, std::uint32_t& into,
     into = value;
 }
 
-/// sbatch's time: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S (sbatch(1), --time).
-std::optional<std::chrono::seconds> scheduler_time(const std::string& text) {
-    std::vector<std::uint64_t> parts;
-    std::uint64_t days = 0;
-    std::string rest = text;
-    const std::size_t dash = rest.find('-');
-    const auto number = [](std::string_view word, std::uint64_t& into) {
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), into);
-        return error == std::errc() && end == word.data() + word.size() && into < 1'000'000;
-    };
-    if (dash != std::string::npos) {
-        if (!number(std::string_view(rest).substr(0, dash), days)) {
-            return std::nullopt;
-        }
-        rest = rest.substr(dash + 1);
-    }
-    for (std::size_t begin = 0; begin <= rest.size();) {
-        const std::size_t end = std::min(rest.find(':', begin), rest.size());
-        std::uint64_t value = 0;
-        if (!number(std::string_view(rest).substr(begin, end - begin), value)) {
-            return std::nullopt;
-        }
-        parts.push_back(value);
-        begin = end + 1;
-    }
-    if (parts.size() > 3) {
-        return std::nullopt;
-    }
-    parts.resize(3, 0);
-    const bool starts_with_hours =
-        dash != std::string::npos || std::count(rest.begin(), rest.end(), ':') == 2;
-    const std::uint64_t seconds = starts_with_hours
-                                      ? ((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2]
-                                      : parts[0] * 60 + parts[1];
-    return std::chrono::seconds(static_cast<std::int64_t>(seconds));
-}
-
 void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faults& faults) {
     const std::uint32_t nodes_before = resources.nodes;
     set_count(overrides.nodes, "-N", resources.nodes, faults);
@@ -107,16 +76,63 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
     }
 }
 
+/// sbatch's words for what a Job says under `after`.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDependencies{
+    {{"afterok", "ok"}, {"afterany", "any"}, {"afternotok", "failed"}, {"after", "started"}}};
+
+std::vector<std::string> pieces_of(std::string_view text, char separator) {
+    std::vector<std::string> pieces;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const auto end = std::min(text.find(separator, begin), text.size());
+        pieces.emplace_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return pieces;
+}
+
+void set_dependency(const std::string& text, launchers::Job& job, Faults& faults) {
+    if (text.empty()) {
+        return;
+    }
+    const auto refuse = [&faults](const std::string& what) {
+        faults.add(usage("-d does not read '" + printable(what) + "'",
+                         "write afterok:ID, afterany, afternotok or after, several with commas"));
+    };
+    job.after.clear();
+    for (const auto& part : pieces_of(text, ',')) {
+        const auto words = pieces_of(part, ':');
+        const auto* type =
+            std::find_if(kDependencies.begin(), kDependencies.end(), [&words](const auto& row) {
+                return row.first == words.front();
+            });
+        if (type == kDependencies.end() || words.size() < 2 ||
+            std::find(words.begin(), words.end(), "") != words.end()) {
+            refuse(part);
+            continue;
+        }
+        for (std::size_t index = 1; index < words.size(); ++index) {
+            job.after.push_back({words[index], std::string(type->second)});
+        }
+    }
+}
+
 void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     set_tasks(overrides, job.resources, faults);
     if (!overrides.time.empty()) {
-        const auto time = scheduler_time(overrides.time);
+        const auto time = schedulers::slurm_time(overrides.time);
         if (time && time->count() > 0) {
             job.resources.time = *time;
         } else {
             faults.add(usage("-t does not read '" + printable(overrides.time) + "'",
                              "write minutes, H:M:S or D-H:M:S, e.g. -t 1:30:00"));
         }
+    }
+    if (job.resources.tasks % job.launch.ranks_multiple_of != 0) {
+        faults.add(job.fault_at("launch.ranks-multiple-of",
+                                std::to_string(job.resources.tasks) + " tasks are no multiple of " +
+                                    std::to_string(job.launch.ranks_multiple_of),
+                                "the program deals its work out in such groups",
+                                "change -n, -N or --ntasks-per-node"));
     }
     const auto put = [](const std::string& from, std::string& into) {
         if (!from.empty()) {
@@ -128,6 +144,7 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     put(overrides.name, job.name);
     put(overrides.standard_output, job.output.standard_output);
     put(overrides.standard_error, job.output.standard_error);
+    set_dependency(overrides.dependency, job, faults);
     if (overrides.allow_root) {
         job.launch.allow_root = true;
     }
@@ -148,9 +165,27 @@ Result<fs::path> find_job(const fs::path& file) {
     return job;
 }
 
+/// An image of the store is the file of its digest, which the job looks at again.
+Result<void> resolve_stored(JobInput& input, const std::string& reference, const fs::path& root) {
+    const auto find = [&]() -> Result<registry::StoredImage> {
+        CYBELE_TRY(const registry::StoreName name, registry::read_store_reference(reference));
+        CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
+        return store.find(name);
+    };
+    const auto image = find();
+    if (!image) {
+        const Fault& fault = image.error().faults().front();
+        return fail(Error(input.job.fault_at("image", fault.message, fault.because, fault.help)));
+    }
+    input.image = image->path.native();
+    input.image_file = image->path;
+    input.image_digest = image->record.digest;
+    return {};
+}
+
 /// Where the image of a Job lies and how the script names it. Relative paths start at the Job's
 /// folder, which is where the job is submitted.
-Result<void> resolve_image(JobInput& input) {
+Result<void> resolve_image(JobInput& input, const fs::path& store) {
     const launchers::Job& job = input.job;
     if (!job.image) {
         return {};
@@ -162,7 +197,14 @@ Result<void> resolve_image(JobInput& input) {
                    recipes::read_recipe(std::move(text), input.recipe_file));
         input.image = (fs::path(job.image->recipe).parent_path() / (recipe.name + ".sif")).native();
     } else {
+        if (registry::is_store_reference(job.image->reference)) {
+            return resolve_stored(input, job.image->reference, store);
+        }
         input.image = job.image->reference;
+        if (const auto at = input.image.rfind("@sha256:"); at != std::string::npos) {
+            input.image_digest = input.image.substr(at + 1);
+            input.image.resize(at);
+        }
     }
     input.image_file = job.folder / input.image;
     return {};
@@ -174,8 +216,7 @@ Result<void> read_image_facts(JobInput& input) {
     std::error_code error;
     input.facts.reset();
     if (input.image.empty() || input.image.find("://") != std::string::npos ||
-        input.image.rfind("store:", 0) == 0 || !fs::exists(input.image_file, error) ||
-        fs::is_directory(input.image_file, error)) {
+        !fs::exists(input.image_file, error) || fs::is_directory(input.image_file, error)) {
         return {};
     }
     CYBELE_TRY(const images::Image image, images::Image::open(input.image_file));
@@ -201,7 +242,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    CYBELE_CHECK(resolve_image(input));
+    CYBELE_CHECK(resolve_image(input, request.store));
     CYBELE_CHECK(read_image_facts(input));
     return input;
 }

@@ -26,6 +26,8 @@ struct Overrides {
     std::string name;
     std::string standard_output;
     std::string standard_error;
+    std::string
+        dependency; ///< as sbatch's: afterok:ID[:ID…][,TYPE:ID…]; a name may stand for an ID
     bool allow_root = false;
 };
 
@@ -35,10 +37,10 @@ struct JobInput {
     std::optional<launchers::Site> site;
     std::string dialect;
     std::string image;                       ///< as the script names it; empty: no image
+    std::optional<std::string> image_digest; ///< `sha256:…` where the Job names it
     std::filesystem::path image_file;        ///< where it lies, seen from here
     std::filesystem::path recipe_file;       ///< where the Job names a Recipe
     std::optional<images::ImageFacts> facts; ///< of an image that is here
-    std::vector<Fault> notes;
 
     [[nodiscard]] schedulers::RenderInput render_input() const;
 };
@@ -47,12 +49,17 @@ struct JobRequest {
     std::filesystem::path file; ///< a Job, or a folder with job.yaml
     std::string scheduler;      ///< empty: the Site's, else `local`
     std::filesystem::path site;
+    std::filesystem::path store; ///< where images `store:…` lie
     Overrides overrides;
 };
 
 /// Reads a Job (and Site), lays the overrides over it, reads the facts of its image where the file
 /// exists.
 [[nodiscard]] Result<JobInput> read_job_input(const JobRequest& request);
+
+/// What the labels of a foreign image do not say of its MPI, PMI and C library is looked for in its
+/// files, without mounting or running it.
+[[nodiscard]] Result<void> find_facts_in_files(JobInput& input);
 
 /// Reads the facts again, after the image was built.
 [[nodiscard]] Result<void> read_image_facts(JobInput& input);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local.hpp"
 
+#include "jobs/prepare.hpp"
 #include "jobs/supervisor.hpp"
-#include "support/digest.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/signals.hpp"
 
 #include <array>
 #include <cerrno>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -39,40 +39,16 @@ expand_pattern(const std::string& pattern, const std::string& name, const std::s
 }
 
 Result<LocalJob> prepare_local(const launchers::Job& job, const std::string& script) {
-    std::error_code error;
+    CYBELE_TRY(Submission prepared, prepare_job({&job, script, "local", {}}));
     LocalJob local;
-    local.uuid = random_uuid();
-    local.id = local.uuid.substr(0, 8);
-    local.workdir = fs::absolute(job.folder / job.workdir, error).lexically_normal();
-    local.time = job.resources.time;
-    if (!fs::is_directory(local.workdir, error)) {
-        return fail(Error(job.fault_at("workdir",
-                                       "the working directory does not exist",
-                                       printable(local.workdir.native()) + " is no directory",
-                                       "make it with mkdir -p")));
-    }
-    CYBELE_CHECK(make_directories(local.workdir / ".cybelectl", 0700));
-    local.record = local.workdir / ".cybelectl" / local.uuid;
-    CYBELE_CHECK(make_directories(local.record, 0700));
-    local.script = local.record / "job.sh";
-    CYBELE_CHECK(write_file(local.script, script, 0700));
-    const auto file = [&](const std::string& pattern) {
-        return local.workdir / expand_pattern(pattern, job.name, local.id);
-    };
-    local.standard_output = file(job.output.standard_output);
-    local.standard_error = file(job.output.standard_error);
-    const nlohmann::json document{{"uuid", local.uuid},
-                                  {"id", local.id},
-                                  {"name", job.name},
-                                  {"scheduler", "local"},
-                                  {"job", "sha256:" + job.digest},
-                                  {"script", "sha256:" + hex(sha256(script))},
-                                  {"resources",
-                                   {{"nodes", job.resources.nodes},
-                                    {"tasks", job.resources.tasks},
-                                    {"cpus-per-task", job.resources.cpus_per_task}}}};
-    CYBELE_CHECK(write_file(local.record / "job.json", document.dump(2) + "\n", 0600));
+    static_cast<Submission&>(local) = std::move(prepared);
+    local.id = local_id(local.uuid);
+    place_outputs(job, local.id, local);
     return local;
+}
+
+std::string local_id(const std::string& uuid) {
+    return uuid.substr(0, 8);
 }
 
 namespace {
@@ -143,8 +119,48 @@ run_local(const LocalJob& job, const Environment& environment, const fs::path& p
     return record;
 }
 
+namespace {
+
+/// In the process that follows the job: tells that it is there, and does its work.
+void supervise_job(const LocalJob& job,
+                   const Environment& environment,
+                   const fs::path& program_folder,
+                   UniqueFd ready) {
+    if (const SignalWatch* const watch = SignalWatch::current()) {
+        ::sigprocmask(SIG_SETMASK, &watch->before(), nullptr);
+    }
+    const auto known =
+        write_file(job.record / "supervisor", text_of(id_of_process(::getpid())), 0600);
+    if (!known || ::write(ready.get(), "1", 1) != 1) {
+        return;
+    }
+    ready.reset();
+    const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (const int stream : {0, 1, 2}) {
+        ::dup2(nowhere.get(), stream);
+    }
+    const auto record = run_local(job, environment, program_folder);
+    if (!record) {
+        ExitRecord failed;
+        failed.uuid = job.uuid;
+        failed.state = "failed";
+        failed.code = static_cast<int>(record.error().code());
+        const Fault& fault = record.error().faults().front();
+        failed.reason = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
+        (void)write_exit_record(job.record, failed);
+    }
+}
+
+} // namespace
+
 Result<void>
 start_local(const LocalJob& job, const Environment& environment, const fs::path& program_folder) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+        return fail(system_error("cannot make a pipe", errno));
+    }
+    const UniqueFd told(ends[0]);
+    UniqueFd ready(ends[1]);
     const pid_t first = ::fork();
     if (first < 0) {
         return fail(system_error("cannot start the job's supervisor", errno));
@@ -152,25 +168,18 @@ start_local(const LocalJob& job, const Environment& environment, const fs::path&
     if (first == 0) {
         ::setsid();
         const pid_t second = ::fork();
-        if (second != 0) {
-            ::_exit(second < 0 ? 1 : 0);
+        if (second == 0) {
+            supervise_job(job, environment, program_folder, std::move(ready));
         }
-        const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
-        for (const int stream : {0, 1, 2}) {
-            ::dup2(nowhere.get(), stream);
-        }
-        const auto record = run_local(job, environment, program_folder);
-        if (!record) {
-            ExitRecord lost;
-            lost.uuid = job.uuid;
-            lost.state = "failed";
-            lost.code = static_cast<int>(record.error().code());
-            (void)write_exit_record(job.record, lost);
-        }
-        ::_exit(0);
+        ::_exit(second < 0 ? 1 : 0);
     }
-    if (wait_for(first) != 0) {
-        return fail(ErrorCode::kEnvironment, "cannot start the job's supervisor");
+    ready.reset();
+    char mark = 0;
+    if (wait_for(first) != 0 || ::read(told.get(), &mark, 1) != 1) {
+        return fail(ErrorCode::kEnvironment,
+                    "cannot start the job's supervisor",
+                    "it could not write " + printable((job.record / "supervisor").native()),
+                    "look for space on the disk (df), and try again");
     }
     return {};
 }

@@ -2,6 +2,7 @@
 #include "jobs/record.hpp"
 
 #include "support/file.hpp"
+#include "support/quote.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -23,27 +24,26 @@ int ExitRecord::shell_code() const {
 }
 
 Result<void> write_exit_record(const std::filesystem::path& folder, const ExitRecord& record) {
-    const nlohmann::json document{{"uuid", record.uuid},
-                                  {"state", record.state},
-                                  {"code", record.code},
-                                  {"signal", record.signal},
-                                  {"start", record.start},
-                                  {"end", record.end},
-                                  {"host", record.host}};
+    nlohmann::json document{{"uuid", record.uuid},
+                            {"state", record.state},
+                            {"code", record.code},
+                            {"signal", record.signal},
+                            {"start", record.start},
+                            {"end", record.end},
+                            {"host", record.host}};
+    if (!record.reason.empty()) {
+        document["reason"] = record.reason;
+    }
     return write_file(folder / "exit.json", document.dump() + "\n", 0600);
 }
 
-Result<std::optional<ExitRecord>> read_exit_record(const std::filesystem::path& folder) {
-    std::error_code error;
-    const std::filesystem::path path = folder / "exit.json";
-    if (!std::filesystem::exists(path, error)) {
-        return std::nullopt;
-    }
-    CYBELE_TRY(const std::string text, read_file(path, std::size_t{1} << 16U));
+Result<ExitRecord> parse_exit_record(std::string_view text, const std::filesystem::path& path) {
     const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
     const auto damaged = [&] {
-        return fail(
-            ErrorCode::kInput, path.native() + " is damaged", "it is no record of a job's end");
+        return fail(ErrorCode::kInput,
+                    printable(path.native()) + " is damaged",
+                    "it is no record of a job's end",
+                    "ask the scheduler for the job; the file can be removed");
     };
     if (!document.is_object()) {
         return damaged();
@@ -57,10 +57,22 @@ Result<std::optional<ExitRecord>> read_exit_record(const std::filesystem::path& 
         record.start = document.value("start", std::int64_t{0});
         record.end = document.value("end", std::int64_t{0});
         record.host = document.value("host", "");
+        record.reason = document.value("reason", "");
         return record;
     } catch (const nlohmann::json::exception&) {
         return damaged();
     }
+}
+
+Result<std::optional<ExitRecord>> read_exit_record(const std::filesystem::path& folder) {
+    std::error_code error;
+    const std::filesystem::path path = folder / "exit.json";
+    if (!std::filesystem::exists(path, error)) {
+        return std::nullopt;
+    }
+    CYBELE_TRY(const std::string text, read_file(path, std::size_t{1} << 16U));
+    CYBELE_TRY(ExitRecord record, parse_exit_record(text, path));
+    return std::optional(std::move(record));
 }
 
 } // namespace cybele::jobs

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cybele::jobs {
 
@@ -20,6 +21,7 @@ struct ExitRecord {
     std::int64_t start = 0; ///< Unix seconds
     std::int64_t end = 0;
     std::string host;
+    std::string reason; ///< why it never ran, where that is so
 
     /// What `--wait` exits with: the code, 128 + signal, 124 for a time limit, 125 for a lost job.
     [[nodiscard]] int shell_code() const;
@@ -27,6 +29,9 @@ struct ExitRecord {
 
 [[nodiscard]] Result<void> write_exit_record(const std::filesystem::path& folder,
                                              const ExitRecord& record);
+/// The text of an exit.json; `path` is for messages.
+[[nodiscard]] Result<ExitRecord> parse_exit_record(std::string_view text,
+                                                   const std::filesystem::path& path);
 /// Unset while there is none.
 [[nodiscard]] Result<std::optional<ExitRecord>>
 read_exit_record(const std::filesystem::path& folder);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/submit.hpp"
 
-#include "jobs/local.hpp"
+#include "jobs/dependencies.hpp"
+#include "jobs/verification.hpp"
 #include "recipes/recipe.hpp"
+#include "registry/store/lease.hpp"
+#include "registry/store/name.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -25,8 +28,10 @@ Result<bool> is_current(const JobInput& input) {
 }
 
 /// Makes sure that the image is there; builds it where the Job names a Recipe.
-Result<void>
-provide_image(JobInput& input, const SubmitRequest& request, const Environment& environment) {
+Result<void> provide_image(JobInput& input,
+                           const SubmitRequest& request,
+                           const Environment& environment,
+                           const std::string& login) {
     if (!input.job.image) {
         return {};
     }
@@ -41,6 +46,9 @@ provide_image(JobInput& input, const SubmitRequest& request, const Environment& 
         return read_image_facts(input);
     }
     std::error_code error;
+    if (!login.empty() && input.image.starts_with('/')) {
+        return {}; // it lies on the other machine; the script says where it does not
+    }
     if (!fs::exists(input.image_file, error)) {
         return fail(
             Error(input.job.fault_at("image",
@@ -52,44 +60,75 @@ provide_image(JobInput& input, const SubmitRequest& request, const Environment& 
     return {};
 }
 
-} // namespace
+/// Until the job has surely ended; gc may take an image without a name only then.
+Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
+    constexpr std::int64_t kLongest = std::int64_t{30} * 86400;
+    if (!input.job.image || !input.image_digest ||
+        !registry::is_store_reference(input.job.image->reference)) {
+        return {};
+    }
+    return registry::lease_until(
+        registry::Place(request.job.store), *input.image_digest, request.clock + kLongest);
+}
 
-Result<Submitted> submit(const SubmitRequest& request, const Environment& environment) {
-    CYBELE_TRY(JobInput input, read_job_input(request.job));
-    if (input.dialect != "local" && !request.dry_run) {
-        return fail(ErrorCode::kInput,
-                    "not yet: submitting to '" + input.dialect + "'",
-                    "this version submits to the embedded local scheduler",
-                    "write the script with `cybelectl job render` and give it to " +
-                        std::string(input.dialect == "slurm" ? "sbatch" : "qsub"));
-    }
-    if (!request.dry_run) {
-        CYBELE_CHECK(provide_image(input, request, environment));
-    }
-    CYBELE_TRY(const schedulers::RenderedScript script,
-               schedulers::render_script(input.render_input()));
+Result<std::string> login_asked(const JobInput& input, const SubmitRequest& request) {
+    return request.login.empty() ? login_of(input) : Result<std::string>(request.login);
+}
+
+Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
+    CYBELE_TRY(schedulers::RenderedScript script, schedulers::render_script(input.render_input()));
     if (request.on_notes) {
         request.on_notes(script.notes);
     }
-    Submitted submitted;
-    submitted.script = script.text;
-    if (request.dry_run) {
-        return submitted;
+    return ReadyJob{std::move(input), std::move(script.text), {}};
+}
+
+} // namespace
+
+Result<std::string> login_of(const JobInput& input) {
+    if (!input.site || input.site->through == "commands") {
+        return std::string();
     }
-    CYBELE_TRY(const LocalJob local, prepare_local(input.job, script.text));
-    submitted.id = local.id;
-    submitted.standard_output = local.standard_output;
-    submitted.standard_error = local.standard_error;
-    if (!request.wait) {
-        CYBELE_CHECK(start_local(local, environment, request.program_folder));
+    const auto host = input.site->through_settings.find("ssh");
+    if (input.site->through == "ssh" && host != input.site->through_settings.end()) {
+        return host->second;
     }
-    if (request.on_id) {
-        request.on_id(local.id);
+    return fail(ErrorCode::kInput,
+                "not yet: schedulers through " + input.site->through,
+                "the Site " + printable(input.site->name) + " asks for it",
+                "call cybelectl on its login node, or write `through: {ssh: HOST}`");
+}
+
+Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& environment) {
+    CYBELE_TRY(JobInput input, read_job_input(request.job));
+    CYBELE_TRY(const std::string login, login_asked(input, request));
+    CYBELE_CHECK(resolve_dependencies(input, environment, login));
+    return render(std::move(input), request);
+}
+
+Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& environment) {
+    CYBELE_TRY(JobInput input, read_job_input(request.job));
+    CYBELE_TRY(std::string login, login_asked(input, request));
+    if (!login.empty() && !input.job.workdir.starts_with('/')) {
+        return fail(
+            Error(input.job.fault_at("workdir",
+                                     "the Job names no folder of " + printable(login),
+                                     "behind ssh, a job runs in a folder of the other machine",
+                                     "write `workdir: /PATH`, a folder that its nodes share")));
     }
-    if (request.wait) {
-        CYBELE_TRY(submitted.end, run_local(local, environment, request.program_folder));
+    if (login.starts_with('-')) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(login) + "' is no host",
+                    "ssh would read it as an option",
+                    "write HOST, USER@HOST, or a name of ~/.ssh/config");
     }
-    return submitted;
+    CYBELE_CHECK(resolve_dependencies(input, environment, login));
+    CYBELE_CHECK(provide_image(input, request, environment, login));
+    CYBELE_CHECK(verify_image(input, environment, request.build.now));
+    CYBELE_CHECK(keep_image(input, request));
+    CYBELE_TRY(ReadyJob ready, render(std::move(input), request));
+    ready.login = login;
+    return ready;
 }
 
 } // namespace cybele::jobs

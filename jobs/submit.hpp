@@ -1,40 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "jobs/follow/poll.hpp"
 #include "jobs/job_input.hpp"
-#include "jobs/record.hpp"
 #include "project/image_build.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
+#include "support/signals.hpp"
 
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace cybele::jobs {
 
 struct SubmitRequest {
     JobRequest job;
+    std::string login;         ///< the host behind ssh; empty: the Site's, else this machine
     project::ImageBuild build; ///< how an image is built where the Job names a Recipe
-    bool wait = false;
-    bool dry_run = false;
+    std::int64_t clock = 0;    ///< Unix seconds; keeps an image of the store from gc
     std::filesystem::path program_folder; ///< of this program: first in the job's PATH
     std::function<void(const std::vector<Fault>&)> on_notes;
-    std::function<void(const std::string&)> on_id; ///< called once, when the job is submitted
+    std::function<void(const std::string&)> on_word; ///< what a person should know meanwhile
 };
+
+/// The host behind ssh by which a Site is reached, or "". What this version does not do
+/// (slurmrestd, rimrock) is kInput.
+[[nodiscard]] Result<std::string> login_of(const JobInput& input);
+
+/// A Job that is ready to be submitted.
+struct ReadyJob {
+    JobInput input;
+    std::string script;
+    std::string login; ///< the host behind ssh: as asked, else the Site's; empty: this machine
+};
+
+/// Reads and checks the Job and renders its script; nothing is built or written.
+[[nodiscard]] Result<ReadyJob> render_job(const SubmitRequest& request,
+                                          const Environment& environment);
+
+/// The same, after building the Job's image where it names a Recipe whose image is missing or made
+/// from another text of it, and verifying it where that is asked.
+[[nodiscard]] Result<ReadyJob> ready_job(const SubmitRequest& request,
+                                         const Environment& environment);
 
 struct Submitted {
-    std::string id;
-    std::string script;
-    std::filesystem::path standard_output;
-    std::filesystem::path standard_error;
-    std::optional<ExitRecord> end; ///< with `wait`
+    Entry entry;
+    bool was_there =
+        false;         ///< an earlier submission, never acknowledged, had reached the scheduler
+    int cancel_by = 0; ///< the signal that came before the id: the job is to be cancelled
 };
 
-/// Reads and checks the Job, builds its image where it names a Recipe whose image is missing or
-/// made from another text of it, renders the script and hands it to the scheduler. Back ends:
-/// local; others "not yet: …".
-[[nodiscard]] Result<Submitted> submit(const SubmitRequest& request,
-                                       const Environment& environment);
+/// Submits exactly once: the intent is in the journal before the scheduler is asked, the id after
+/// it. A submission of the same script from the same folder whose client died before it had the id
+/// is looked for first, and taken up instead. Where the answer is unclear the scheduler is searched
+/// for the job; never is it asked a second time. A refusal is kExecution with the scheduler's own
+/// words; a scheduler that cannot be reached is kEnvironment.
+[[nodiscard]] Result<Submitted> submit_once(Desk& desk,
+                                            const ReadyJob& ready,
+                                            const SubmitRequest& request,
+                                            const Environment& environment,
+                                            const SignalWatch& signals);
 
 } // namespace cybele::jobs

@@ -27,6 +27,15 @@ bool is_object_name(std::string_view text) {
     return text.size() <= 50 && is_word(text, kLower, "-");
 }
 
+bool is_label_name(std::string_view text) {
+    return text.size() <= 63 && is_word(text, kLower, "-");
+}
+
+bool is_kind_name(std::string_view text) {
+    return text.size() <= 63 && is_word(text, kLetters, "") &&
+           (text.front() < '0' || text.front() > '9');
+}
+
 bool is_label_value(std::string_view text) {
     return text.empty() || (text.size() <= 63 && is_word(text, kLetters, "-_."));
 }

@@ -14,6 +14,12 @@ namespace cybele::kubernetes {
 /// A label value that is not empty, with a domain and `/` before it or not.
 [[nodiscard]] bool is_label_key(std::string_view text);
 
+/// RFC 1123's label, at most 63 characters: a namespace.
+[[nodiscard]] bool is_label_name(std::string_view text);
+
+/// Letters and digits, a letter first.
+[[nodiscard]] bool is_kind_name(std::string_view text);
+
 /// GROUP/VERSION or VERSION, in lower case.
 [[nodiscard]] bool is_api_version(std::string_view text);
 

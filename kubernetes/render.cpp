@@ -1,244 +1,342 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/render.hpp"
 
-#include "kubernetes/literal_block.hpp"
+#include "kubernetes/documents.hpp"
 #include "kubernetes/names.hpp"
+#include "kubernetes/object.hpp"
+#include "support/document.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/yaml.hpp"
-#include "templates/renderer.hpp"
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace cybele::kubernetes {
 namespace {
 
 using launchers::Job;
-using templates::Value;
-using templates::Values;
+using launchers::Site;
 
 /// `kubectl apply` copies the object into an annotation, and annotations hold 256 KiB.
 constexpr std::size_t kMostBytes = std::size_t{256} << 10U;
 constexpr std::size_t kManyBytes = std::size_t{128} << 10U;
 
-/// `batch` stands two blanks in, its lines four.
-constexpr std::size_t kIndentation = 4;
+/// The text that the bridge gets out of the last document, as the batch system gets it.
+using Extract = std::optional<std::string> (*)(const std::vector<yaml::Document>& documents);
+
+std::optional<std::string> json_member(const std::string& text, const char* member) {
+    const auto value = nlohmann::json::parse(text, nullptr, false);
+    if (!value.is_object() || !value.contains(member) || !value[member].is_string()) {
+        return std::nullopt;
+    }
+    return value[member].get<std::string>();
+}
+
+std::optional<std::string> extract_batch(const std::vector<yaml::Document>& documents) {
+    const auto* batch = find_path(documents.back().root, {"spec", "batch"});
+    return batch == nullptr ? std::nullopt : std::optional(batch->scalar);
+}
+
+std::optional<std::string> extract_mirrored(const std::vector<yaml::Document>& documents) {
+    const auto* job =
+        documents.size() < 2 ? nullptr : find_path(documents[1].root, {"data", "job"});
+    return job == nullptr ? std::nullopt : json_member(job->scalar, "script");
+}
+
+/// As the bridge builds its request, and as slurmrestd's reader takes raw newlines.
+std::optional<std::string> extract_pasted(const std::vector<yaml::Document>& documents) {
+    const auto* script = find_path(documents.back().root, {"spec", "jobdata", "jobscript"});
+    if (script == nullptr) {
+        return std::nullopt;
+    }
+    std::string body;
+    for (const char character : script->scalar) {
+        body += character == '\n' ? "\\n" : std::string(1, character);
+    }
+    return json_member("{\"script\":\"" + body + "\"}", "script");
+}
 
 struct Kind {
     std::string_view name;
-    std::string_view dialect; ///< empty: not yet
-    bool is_for_operator;     ///< WLM-Operator reads the directives itself
+    std::string_view dialect;     ///< of the script; empty: the Site's
+    std::string_view api_version; ///< of the operator's objects
+    Documents (*build)(const Object& object);
+    Extract extract;      ///< of a kind that carries the script
+    bool is_for_operator; ///< WLM-Operator reads the directives itself
+    bool is_ours_too;     ///< `kube crd` defines it in our own group
+    bool has_fixed_type;  ///< apiVersion and kind are Kubernetes' own
 };
-constexpr std::array<Kind, 5> kKinds{{{"TorqueJob", "torque", false},
-                                      {"SlurmJob", "slurm", true},
-                                      {"WlmJob", "", false},
-                                      {"BridgeJob", "", false},
-                                      {"Job", "", false}}};
+constexpr std::array<Kind, 6> kKinds{
+    {{"TorqueJob",
+      "torque",
+      "wlm.sylabs.io/v1alpha1",
+      build_wlm_object,
+      extract_batch,
+      false,
+      true,
+      false},
+     {"SlurmJob",
+      "slurm",
+      "wlm.sylabs.io/v1alpha1",
+      build_wlm_object,
+      extract_batch,
+      true,
+      true,
+      false},
+     {"WlmJob", "slurm", "wlm.sylabs.io/v1alpha1", build_wlm_job, nullptr, true, false, false},
+     {"MirrorJob", "", "batch/v1", build_mirror_job, extract_mirrored, false, false, true},
+     {"BridgeJob",
+      "slurm",
+      "bridgejob.ibm.com/v1alpha1",
+      build_bridge_job,
+      extract_pasted,
+      false,
+      false,
+      false},
+     {"Pod", "slurm", "v1", build_pod, nullptr, false, false, true}}};
 
-Result<Kind> find_kind(const std::string& name) {
-    const auto* found = std::find_if(
-        kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.name == name; });
-    if (found == kKinds.end()) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("no kind is called '{}'", printable(name)),
-                    fmt::format("known are {}; capitals count", fmt::join(kind_names(), ", ")),
-                    "name one of these");
-    }
-    if (found->dialect.empty()) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("not yet: kind {}", name),
-                    "this version renders TorqueJob and SlurmJob",
-                    "use `--kind TorqueJob`");
-    }
-    return *found;
-}
-
-struct ObjectRendering {
-    const Job& job;
-    const launchers::Site* site;
-    Faults& faults;
+struct Bridge {
+    std::string_view name;
+    std::array<std::string_view, 2> kinds; ///< that it serves, its own first
 };
+constexpr std::array<Bridge, 6> kBridges{{{"torque-operator", {"TorqueJob", ""}},
+                                          {"wlm-operator", {"SlurmJob", "WlmJob"}},
+                                          {"hpc-connector", {"MirrorJob", ""}},
+                                          {"bridge-operator", {"BridgeJob", ""}},
+                                          {"interlink", {"Pod", ""}},
+                                          {"cybelectl", {"TorqueJob", "SlurmJob"}}}};
 
-/// A selector's value is a label's, since the server compares it with one.
-void add_node_selector(const ObjectRendering& rendering, Values& values) {
-    std::map<std::string, std::string> selector;
-    const auto* site = rendering.site;
-    if (site != nullptr && site->kubernetes && !site->kubernetes->node_name.empty()) {
-        selector["kubernetes.io/hostname"] = site->kubernetes->node_name;
+const Bridge* find_bridge(const Site* site) {
+    if (site == nullptr || !site->kubernetes) {
+        return nullptr;
     }
-    if (rendering.job.kubernetes) {
-        for (const auto& [key, value] : rendering.job.kubernetes->node_selector) {
-            selector[key] = value;
-        }
-    }
-    std::vector<Values> list;
-    for (const auto& [key, value] : selector) {
-        if (!is_label_key(key) || !is_label_value(value)) {
-            rendering.faults.add(rendering.job.fault_at(
-                "kubernetes.node-selector",
-                fmt::format("'{}: {}' is no label", printable(key), printable(value)),
-                "a label is at most 63 letters, digits and `- _ .`, its key may have a domain "
-                "before a `/`",
-                "copy it from `kubectl get nodes --show-labels`"));
-        }
-        list.push_back({{"key", Value(key)}, {"value", Value(value)}});
-    }
-    values["has-node-selector"] = !list.empty();
-    values["node-selector"] = std::move(list);
+    const auto* found = std::find_if(kBridges.begin(), kBridges.end(), [&](const Bridge& bridge) {
+        return bridge.name == site->kubernetes->bridge;
+    });
+    return found == kBridges.end() ? nullptr : found;
 }
 
-void check_absolute(const ObjectRendering& rendering,
-                    std::string_view field,
-                    const std::string& path) {
-    const bool is_good = path.starts_with('/') && path.find('$') == std::string::npos &&
-                         (path + "/").find("/../") == std::string::npos;
-    if (!is_good) {
-        rendering.faults.add(
-            rendering.job.fault_at(field,
-                                   fmt::format("'{}' is no absolute path", printable(path)),
-                                   "nothing in the cluster expands `$`, `~`, `..` or knows where a "
-                                   "relative path starts",
-                                   "write it from `/` on"));
-    }
+bool is_same_word(std::string_view left, std::string_view right) {
+    return std::equal(
+        left.begin(), left.end(), right.begin(), right.end(), [](char one, char other) {
+            return (one | 0x20) == (other | 0x20);
+        });
 }
 
-void add_results(const ObjectRendering& rendering, Values& values) {
-    values["has-results"] = false;
-    values["results-from"] = "";
-    values["results-host-path"] = false;
-    values["results-claim"] = false;
-    const auto& wanted = rendering.job.kubernetes;
-    if (!wanted || (wanted->results_host_path.empty() && wanted->results_claim.empty())) {
+/// A kind's name, in capitals as written here, or as the Site spells it.
+const Kind* find_kind(std::string_view name, const Site* site) {
+    const bool is_the_sites =
+        site != nullptr && site->kubernetes && !name.empty() && site->kubernetes->kind == name;
+    const auto* found = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) {
+        return is_the_sites ? is_same_word(kind.name, name) : kind.name == name;
+    });
+    if (found != kKinds.end()) {
+        return found;
+    }
+    const Bridge* bridge = find_bridge(site);
+    return is_the_sites && bridge != nullptr ? find_kind(bridge->kinds.front(), nullptr) : nullptr;
+}
+
+Result<const Kind*> known_kind(const std::string& name, const Site* site) {
+    if (const Kind* kind = find_kind(name, site)) {
+        return kind;
+    }
+    return fail(ErrorCode::kInput,
+                fmt::format("no kind is called '{}'", printable(name)),
+                fmt::format("known are {}; capitals count", fmt::join(kind_names(), ", ")),
+                "name one of these");
+}
+
+/// apiVersion and kind as the Site's bridge has them, where it serves this kind.
+void set_type(const Kind& kind, Object& object) {
+    object.api_version = kind.api_version;
+    object.kind = kind.name;
+    const Site* site = object.input.site;
+    const Bridge* bridge = find_bridge(site);
+    const bool is_served =
+        bridge != nullptr &&
+        std::find(bridge->kinds.begin(), bridge->kinds.end(), kind.name) != bridge->kinds.end();
+    if (kind.has_fixed_type || !is_served) {
         return;
     }
-    values["has-results"] = true;
-    values["results-from"] = wanted->results_path;
-    check_absolute(rendering, "kubernetes.results.path", wanted->results_path);
-    if (!wanted->results_claim.empty()) {
-        values["results-claim"] = wanted->results_claim;
-        return;
+    if (bridge->name == "cybelectl" && kind.is_ours_too) {
+        object.api_version = fmt::format("{}/v1alpha1", kOwnGroup);
     }
-    check_absolute(rendering, "kubernetes.results.host-path", wanted->results_host_path);
-    values["results-host-path"] = wanted->results_host_path;
+    const auto& settings = *site->kubernetes;
+    if (!settings.api_version.empty()) {
+        object.api_version = settings.api_version;
+    }
+    if (!settings.kind.empty() && find_kind(settings.kind, site) == &kind) {
+        object.kind = settings.kind;
+    }
+    if (!is_api_version(object.api_version)) {
+        object.faults.add(
+            document::fault_at(site->source,
+                               document::mark_of(site->marks, "kubernetes.api-version"),
+                               fmt::format("'{}' is no apiVersion", printable(object.api_version)),
+                               "it is GROUP/VERSION, such as wlm.sylabs.io/v1alpha1",
+                               "mend `kubernetes.api-version` of the Site"));
+    }
+    if (!is_kind_name(object.kind)) {
+        object.faults.add(document::fault_at(site->source,
+                                             document::mark_of(site->marks, "kubernetes.kind"),
+                                             fmt::format("'{}' is no kind", printable(object.kind)),
+                                             "a kind is letters and digits, a letter first",
+                                             "mend `kubernetes.kind` of the Site"));
+    }
 }
 
-/// The words that stand in the yaml without quotes.
-void add_type(const ObjectRendering& rendering, const std::string& kind, Values& values) {
-    std::string version = "wlm.sylabs.io/v1alpha1";
-    std::string name = kind;
-    const auto* site = rendering.site;
-    if (site != nullptr && site->kubernetes) {
-        version = site->kubernetes->api_version.empty() ? version : site->kubernetes->api_version;
-        // The Site says how its operator spells the kind, where it is the one that is asked for.
-        const bool is_same =
-            std::equal(name.begin(),
-                       name.end(),
-                       site->kubernetes->kind.begin(),
-                       site->kubernetes->kind.end(),
-                       [](char left, char right) { return (left | 0x20) == (right | 0x20); });
-        name = is_same ? site->kubernetes->kind : name;
+/// The server's rules for names; the namespace may come from the command line.
+void check_names(const Object& object) {
+    if (!is_object_name(object.job.name)) {
+        const std::string better = suggest_name(object.job.name);
+        object.refuse("name",
+                      fmt::format("'{}' is no name for an object", printable(object.job.name)),
+                      "RFC 1123: lower-case letters, digits and `-`, 50 at most",
+                      better.empty() ? "rename the job"
+                                     : fmt::format("rename it, e.g. `{}`", better));
     }
-    if (!is_api_version(version)) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.message = fmt::format("'{}' is no apiVersion", printable(version));
-        fault.because = "it is GROUP/VERSION, such as wlm.sylabs.io/v1alpha1";
-        fault.help = "mend `kubernetes.api-version` of the Site";
-        rendering.faults.add(std::move(fault));
+    if (!object.name_space.empty() && !is_label_name(object.name_space)) {
+        object.refuse("kubernetes.namespace",
+                      fmt::format("'{}' is no namespace", printable(object.name_space)),
+                      "RFC 1123: lower-case letters, digits and `-`, 63 at most",
+                      "name one that `kubectl get namespaces` lists");
     }
-    values["api-version"] = version;
-    values["kind"] = name;
 }
 
-void check_size(const ObjectRendering& rendering, std::size_t bytes) {
+void check_size(const Object& object) {
+    const std::size_t bytes = object.script.size();
     if (bytes <= kManyBytes) {
         return;
     }
-    Fault fault = rendering.job.fault_at("script",
-                                         fmt::format("the script has {} bytes", bytes),
-                                         "`kubectl apply` keeps a copy in an annotation, and those "
-                                         "hold 256 KiB",
-                                         "put the program into a file of its own");
+    Fault fault = object.job.fault_at("script",
+                                      fmt::format("the script has {} bytes", bytes),
+                                      "`kubectl apply` keeps a copy in an annotation, and those "
+                                      "hold 256 KiB",
+                                      "put the program into a file of its own");
     fault.is_warning = bytes <= kMostBytes;
-    rendering.faults.add(std::move(fault));
+    object.faults.add(std::move(fault));
+}
+
+/// Where the bridge's daemon runs, nobody knows who writes the Job.
+void note_workdir(const Object& object, const Kind& kind) {
+    if (kind.build != build_wlm_object || !object.job.workdir.empty()) {
+        return;
+    }
+    Fault fault = object.job.fault_at("workdir",
+                                      "the job will run in the bridge's own directory",
+                                      "its daemon submits it, and relative paths start there",
+                                      "add an absolute `workdir`");
+    fault.is_warning = true;
+    object.faults.add(std::move(fault));
 }
 
 /// The best single test of a block: what a reader gets is the script, byte for byte.
-Result<void> check_round_trip(const std::string& text, const std::string& script) {
-    CYBELE_TRY(const auto document, yaml::parse(text, "the rendered object"));
-    const auto* spec = document.root.find("spec");
-    const auto* batch = spec == nullptr ? nullptr : spec->find("batch");
-    if (batch == nullptr || batch->scalar != script) {
+Result<void> check_round_trip(const Kind& kind,
+                              const std::vector<std::string>& texts,
+                              const std::string& script) {
+    if (kind.extract == nullptr) {
+        return {};
+    }
+    std::vector<yaml::Document> documents;
+    for (const std::string& text : texts) {
+        CYBELE_TRY(auto document, yaml::parse(text, "the rendered object"));
+        documents.push_back(std::move(document));
+    }
+    if (kind.extract(documents) != script) {
         return fail(ErrorCode::kInternal, "the yaml does not give the script back byte for byte");
     }
     return {};
 }
 
-} // namespace
+Result<std::string>
+write_documents(const Kind& kind, const Documents& documents, const std::string& script) {
+    std::vector<std::string> texts;
+    for (const Tree& document : documents) {
+        CYBELE_TRY(auto text, write_yaml(document));
+        texts.push_back(std::move(text));
+    }
+    CYBELE_CHECK(check_round_trip(kind, texts, script));
+    return fmt::format("{}", fmt::join(texts, "---\n"));
+}
 
-Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
-                                                 const std::string& kind) {
-    CYBELE_TRY(const Kind known, find_kind(kind));
-    input.dialect = known.dialect;
-    input.is_for_operator = known.is_for_operator;
-    const Job& job = *input.job;
-    Faults faults;
-    const ObjectRendering rendering{job, input.site, faults};
-    Values values;
-    if (!is_object_name(job.name)) {
-        faults.add(job.fault_at("name",
-                                fmt::format("'{}' is no name for an object", printable(job.name)),
-                                "RFC 1123: lower-case letters, digits and `-`, 50 at most",
-                                "rename the job"));
+/// The script in the dialect of the kind's reader, or the user's own.
+std::string make_script(const Kind& kind,
+                        schedulers::RenderInput& input,
+                        const ObjectOptions& options,
+                        std::vector<Fault>& notes,
+                        Faults& faults) {
+    if (!kind.dialect.empty()) {
+        input.dialect = kind.dialect;
     }
-    if (known.is_for_operator && job.resources.exclusive) {
-        faults.add(job.fault_at("resources.exclusive",
-                                "`exclusive` cannot be expressed in a SlurmJob",
-                                "a directive without a value crashes WLM-Operator",
-                                "drop `exclusive`"));
+    input.is_for_operator = kind.is_for_operator;
+    if (options.script) {
+        return *options.script;
     }
-    if (!job.array.empty()) {
-        faults.add(job.fault_at("array",
-                                fmt::format("`array` cannot be expressed in a {}", kind),
-                                "its operator reports the first element only",
-                                "submit one job an index"));
-    }
-    values["name"] = job.name;
-    values["namespace"] = job.kubernetes ? job.kubernetes->name_space : "default";
-    add_type(rendering, kind, values);
-    add_node_selector(rendering, values);
-    add_results(rendering, values);
     auto script = schedulers::render_script(input);
     if (!script) {
         faults.add(script.error());
-    } else {
-        check_size(rendering, script->text.size());
+        return {};
     }
+    notes = std::move(script->notes);
+    return std::move(script->text);
+}
+
+} // namespace
+
+Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
+                                                 const ObjectOptions& options) {
+    CYBELE_TRY(const Kind* kind, known_kind(options.kind, input.site));
+    const Job& job = *input.job;
+    Faults faults;
+    schedulers::RenderedScript rendered;
+    std::string script = make_script(*kind, input, options, rendered.notes, faults);
+    const bool names_space = job.kubernetes && job.kubernetes->name_space != "default";
+    Object object{
+        input,
+        job,
+        input.site != nullptr && input.site->kubernetes ? &*input.site->kubernetes : nullptr,
+        options.name_space.empty() && names_space ? job.kubernetes->name_space : options.name_space,
+        {},
+        {},
+        std::move(script),
+        faults};
+    set_type(*kind, object);
+    check_names(object);
+    note_workdir(object, *kind);
+    check_size(object);
+    const Documents documents = kind->build(object);
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    CYBELE_TRY(std::string block, literal_block(script->text, kIndentation));
-    block.pop_back();
-    values["batch"] = Value(Value::Verbatim{std::move(block)});
-    const templates::TemplateSet set;
-    values["template-set"] = set.version();
-    CYBELE_TRY(auto rendered,
-               templates::render(set, "kubernetes/wlm-job", values, templates::Escape::kYaml));
-    CYBELE_CHECK(check_round_trip(rendered.text, script->text));
+    CYBELE_TRY(rendered.text, write_documents(*kind, documents, object.script));
     for (const Fault& note : faults.all()) {
-        script->notes.push_back(note);
+        rendered.notes.push_back(note);
     }
-    return schedulers::RenderedScript{std::move(rendered.text), std::move(script->notes)};
+    return rendered;
+}
+
+std::string default_kind(const Site* site) {
+    if (site != nullptr && site->kubernetes && !site->kubernetes->kind.empty()) {
+        return site->kubernetes->kind;
+    }
+    const Bridge* bridge = find_bridge(site);
+    if (bridge == nullptr) {
+        return "TorqueJob";
+    }
+    const bool is_slurm = bridge->name == "cybelectl" && site->dialect.starts_with("slurm");
+    return std::string(bridge->kinds[is_slurm ? 1 : 0]);
 }
 
 std::vector<std::string> kind_names() {
     std::vector<std::string> names;
     for (const Kind& kind : kKinds) {
-        if (!kind.dialect.empty()) {
-            names.emplace_back(kind.name);
-        }
+        names.emplace_back(kind.name);
     }
     return names;
 }

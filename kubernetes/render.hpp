@@ -4,17 +4,32 @@
 #include "schedulers/render.hpp"
 #include "support/error.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace cybele::kubernetes {
 
-/// The yaml of a bridge's object with the job's script inside as a literal block:
-/// parse(yaml).spec.batch equals the script byte for byte. `kind`: TorqueJob (others: "not yet:
-/// …"). `input.dialect` is set from the kind.
+struct ObjectOptions {
+    std::string kind;                  ///< TorqueJob, SlurmJob, …, or as the Site spells it
+    std::string name_space;            ///< empty: the Job's, where it names one
+    std::optional<std::string> script; ///< instead of the rendered one, byte for byte
+};
+
+/// The yaml of a bridge's object (docs/reference/kube-render.md). A script stands in it as a
+/// literal block: parsed again, the yaml gives it back byte for byte. It is rendered in the dialect
+/// that the kind's reader takes (`input.dialect` counts for MirrorJob alone). What the bridge
+/// cannot carry, and what the server would refuse, is kInput, all at once, with its place in the
+/// Job.
 [[nodiscard]] Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
-                                                               const std::string& kind);
+                                                               const ObjectOptions& options);
+
+/// The kind for which the Site is made: as its `kubernetes.kind` or its bridge say, else TorqueJob.
+[[nodiscard]] std::string default_kind(const launchers::Site* site);
 
 [[nodiscard]] std::vector<std::string> kind_names();
+
+/// The API group of our own definitions of TorqueJob and SlurmJob.
+inline constexpr std::string_view kOwnGroup = "cybelectl.io";
 
 } // namespace cybele::kubernetes

@@ -194,6 +194,8 @@ void check_tasks(Reading& reading, const Job& job) {
     }
     check_positive(reading, "launch.threads", job.launch.threads);
     check_positive(reading, "launch.processes-per-node", job.launch.processes_per_node);
+    check_positive(reading, "launch.worker-cores", job.launch.worker_cores);
+    check_positive(reading, "launch.executor-cores", job.launch.executor_cores);
     if (!reading.is_good("resources") || !reading.is_good("launch")) {
         return;
     }

@@ -31,6 +31,31 @@ struct PlaceTraits {
 /// When ranks sit in user namespaces of their own, where copying between processes is forbidden.
 enum class SingleCopy { kOffForUsers, kOff, kOn };
 
+/// The host's MPI in place of the image's (launch kind mpi-bind).
+struct BindPlan {
+    std::string prefix;  ///< of the host's MPI; empty: the script finds it
+    std::string library; ///< the name that the image's programs ask for; empty: any libmpi
+};
+
+/// One torchrun on each node.
+struct TorchPlan {
+    std::uint32_t processes = 1; ///< of each node
+    std::uint32_t max_restarts = 0;
+};
+
+/// A Spark of the job's own: a master and the driver on the first node, a worker on each.
+struct SparkPlan {
+    std::uint32_t worker_cores = 1;
+    std::uint32_t first_worker_cores = 1; ///< beside master and driver
+    std::uint64_t daemon_mib = 512;       ///< heap of the master, and of a worker's own process
+    std::uint64_t worker_mib = 0;         ///< what a worker has for executors
+    std::uint64_t executor_mib = 0;       ///< heap of an executor
+    std::uint32_t executor_cores = 0;     ///< 0: all of its worker
+    std::uint64_t driver_mib = 0;
+    std::chrono::seconds ready_within{120};
+    std::vector<std::pair<std::string, std::string>> properties;
+};
+
 /// How a Job's program is started in an allocation: a plain value that can be printed.
 struct LaunchPlan {
     LaunchKind kind = LaunchKind::kSerial;
@@ -43,12 +68,17 @@ struct LaunchPlan {
 
     std::vector<std::string> launcher; ///< words before the container; empty: started directly
     std::optional<compatibility::MpiLauncher> starter;
+    std::string pmi;                     ///< srun's name for it, where srun is chosen
     bool uses_node_file = false;         ///< hosts and variables must be named to the launcher
     bool allow_root = false;             ///< mpirun of Open MPI may run as root
     compatibility::MpiVersion host_mpi;  ///< of the Site; unknown when it names none
     compatibility::MpiVersion image_mpi; ///< of the image's facts
+    std::string verdict;                 ///< of compatibility/: "works (seen): …"; empty: none
     std::string probe;                   ///< the guard's program in the image; empty: no guard
     SingleCopy single_copy = SingleCopy::kOffForUsers;
+    std::optional<BindPlan> bind;
+    std::optional<TorchPlan> torch;
+    std::optional<SparkPlan> spark;
 
     std::vector<std::pair<std::string, std::string>> variables;   ///< threads', then launch's
     std::vector<std::pair<std::string, std::string>> environment; ///< the Job's plain values

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "compatibility/judge.hpp"
 #include "images/container.hpp"
 #include "launchers/plan_parts.hpp"
+#include "launchers/site_pmi.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +18,7 @@ using compatibility::Outcome;
 /// Spelling of mpirun's options by family and version. `{m}` ranks a node, `{t}` cores a rank.
 struct MpirunForm {
     MpiLauncher launcher;
+    std::string_view family;  ///< of the host's MPI; empty: any
     std::uint32_t last_major; ///< for this version and older ones; 0: the last row
     std::string_view plain;
     std::string_view bound;
@@ -23,18 +26,28 @@ struct MpirunForm {
 };
 
 // The default binding is never left to mpirun: it puts all threads of a rank on one core.
-constexpr std::array<MpirunForm, 3> kForms{{
+// Intel's hydra takes -bind-to and pins by its own rules all the same (seen with 2021.19).
+constexpr std::array<MpirunForm, 4> kForms{{
     {MpiLauncher::kMpirunOpenmpi,
+     {},
      4,
      "--map-by ppr:{m}:node --bind-to none",
      "--map-by ppr:{m}:node:PE={t} --bind-to core",
      "--map-by ppr:{m}:node --bind-to none --oversubscribe"},
     {MpiLauncher::kMpirunOpenmpi,
+     {},
      0,
      "--map-by ppr:{m}:node --bind-to none",
      "--map-by ppr:{m}:node:PE={t} --bind-to core",
      "--map-by ppr:{m}:node:OVERSUBSCRIBE --bind-to none"},
     {MpiLauncher::kMpirunMpich,
+     "intel",
+     0,
+     "-ppn {m} -genv I_MPI_PIN 0",
+     "-ppn {m} -genv I_MPI_PIN_DOMAIN {t}:compact",
+     "-ppn {m} -genv I_MPI_PIN 0"},
+    {MpiLauncher::kMpirunMpich,
+     {},
      0,
      "-ppn {m} -bind-to none",
      "-ppn {m} -bind-to core:{t}",
@@ -60,23 +73,6 @@ void append_words(std::vector<std::string>& into, std::string_view text) {
         into.emplace_back(text.substr(0, blank));
         text = blank == std::string_view::npos ? "" : text.substr(blank + 1);
     }
-}
-
-/// What `srun --mpi=` calls that PMI at the Site, or "" when it is known not to have it.
-std::string pmi_name(const Site* site, std::string_view pmi) {
-    if (site == nullptr || !site->pmi) {
-        return std::string(pmi);
-    }
-    const auto& names = *site->pmi;
-    if (std::find(names.begin(), names.end(), pmi) != names.end()) {
-        return std::string(pmi);
-    }
-    for (const auto& name : names) {
-        if (name.starts_with(pmi)) {
-            return name;
-        }
-    }
-    return {};
 }
 
 bool is_srun(MpiLauncher launcher) {
@@ -117,29 +113,67 @@ void check_srun(const PlanInput& input, const std::string& pmi, Faults& faults) 
     }
 }
 
+/// What the Site says of the hosts, beside the launcher that was chosen.
+compatibility::Host host_side(const PlanInput& input, const LaunchPlan& plan) {
+    compatibility::Host host;
+    host.launcher = *plan.starter;
+    host.mpi = plan.host_mpi;
+    host.model = plan.bind ? compatibility::Model::kBind : compatibility::Model::kHybrid;
+    host.has_several_nodes = plan.nodes > 1;
+    if (*plan.starter == MpiLauncher::kSrunPmix) {
+        host.pmix = plan.pmi;
+    }
+    if (input.site != nullptr) {
+        host.slurm = input.site->dialect == "slurm" ? input.site->scheduler_version : "";
+        host.libc = input.site->node_glibc;
+        host.architecture = input.site->node_arch;
+    }
+    return host;
+}
+
+compatibility::Image image_side(const PlanInput& input, const LaunchPlan& plan) {
+    compatibility::Image image;
+    image.mpi = plan.image_mpi;
+    if (input.facts != nullptr) {
+        image.pmi = input.facts->pmi;
+        image.libc = input.facts->libc;
+        image.architecture = input.facts->architecture;
+    }
+    return image;
+}
+
 void judge_pair(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
-    if (!job.image || !plan.image_mpi.is_known()) {
+    if (!job.image || !plan.image_mpi.is_known() || (plan.bind && !plan.host_mpi.is_known())) {
         return;
     }
-    const auto verdict = compatibility::judge(plan.image_mpi, *plan.starter, plan.nodes > 1);
-    const std::string pair =
-        fmt::format("{} with {} in the image", launcher_text(*plan.starter), plan.image_mpi.text());
+    const auto verdict = judge_plan(input, plan, {});
+    plan.verdict = verdict.text();
+    const std::string pair = plan.bind ? fmt::format("{} of the host, bound over {} in the image,",
+                                                     plan.host_mpi.text(),
+                                                     plan.image_mpi.text())
+                                       : fmt::format("{} with {} in the image",
+                                                     launcher_text(*plan.starter),
+                                                     plan.image_mpi.text());
     if (verdict.outcome == Outcome::kSingletons || verdict.outcome == Outcome::kAborts) {
-        faults.add(job.fault_at("launch.launcher",
+        faults.add(job.fault_at(plan.bind ? "launch.kind" : "launch.launcher",
                                 fmt::format("{} {}", pair, outcome_text(verdict.outcome)),
-                                std::string(verdict.because),
-                                std::string(verdict.help)));
+                                std::string(verdict.worst().because),
+                                std::string(verdict.worst().help)));
+        return;
     }
-    if (verdict.outcome == Outcome::kWorksWithOptions) {
-        if (input.site != nullptr && !input.site->interconnect_network.empty()) {
-            plan.variables.emplace_back(verdict.variable, input.site->interconnect_network);
-            return;
+    for (const auto& [variable, value] : verdict.options) {
+        const bool is_known =
+            !value.empty() || (input.site != nullptr && !input.site->interconnect_network.empty());
+        if (is_known) {
+            plan.variables.emplace_back(
+                variable, value.empty() ? input.site->interconnect_network : std::string(value));
+            continue;
         }
         Fault note = job.fault_at("launch",
                                   fmt::format("{} may fail between nodes", pair),
-                                  std::string(verdict.because),
-                                  std::string(verdict.help));
+                                  std::string(verdict.worst().because),
+                                  std::string(verdict.worst().help));
         note.is_warning = true;
         faults.add(std::move(note));
     }
@@ -152,6 +186,10 @@ bool binds_to_cores(const PlanInput& input) {
     }
     if (job.launch.binding != "auto") {
         return job.launch.binding == "core";
+    }
+    // Horovod talks in a thread of its own, which would take turns with the one that computes.
+    if (job.launch.kind == LaunchKind::kHorovod && job.resources.cpus_per_task == 1) {
+        return false;
     }
     // Where jobs share a node without cpusets, two jobs would be bound to the same cores.
     return input.place.binds_cores || job.resources.exclusive;
@@ -166,9 +204,13 @@ void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
             program = mpi.prefix + "/bin/" + program;
         }
     }
+    if (input.job->launch.host_mpi) {
+        program = *input.job->launch.host_mpi + "/bin/mpirun";
+    }
     plan.launcher = {program, "-np", std::to_string(plan.ranks)};
     const auto fits = [&](const MpirunForm& form) {
         return form.launcher == *plan.starter &&
+               (form.family.empty() || form.family == plan.host_mpi.family) &&
                (form.last_major == 0 || plan.host_mpi.major <= form.last_major);
     };
     const MpirunForm& form = *std::find_if(kForms.begin(), kForms.end(), fits);
@@ -237,13 +279,65 @@ void plan_guard(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     faults.add(std::move(note));
 }
 
+/// The bind model: where the host's MPI is, and the name by which the image's programs ask for it.
+void plan_bind(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    BindPlan bind;
+    if (job.launch.host_mpi) {
+        bind.prefix = *job.launch.host_mpi;
+    } else if (input.site != nullptr && !input.site->mpi.empty()) {
+        bind.prefix = input.site->mpi.front().prefix;
+    }
+    bind.library = compatibility::library_of(plan.image_mpi);
+    plan.bind = std::move(bind);
+    if (!plan.host_mpi.is_known() || !plan.image_mpi.is_known()) {
+        Fault note = job.fault_at(
+            "launch.kind",
+            "whether the host's MPI fits the image is not known before the job starts",
+            !plan.image_mpi.is_known() ? "the image does not say which MPI it was built with"
+                                       : "no Site tells the host's MPI",
+            !plan.image_mpi.is_known() ? "build the image from a Recipe with `mpi`"
+                                       : "name a Site with `mpi` and `node.glibc`");
+        note.is_warning = true;
+        faults.add(std::move(note));
+    }
+}
+
+/// An image that a Recipe of ours made says all that it holds: no MPI means none.
+void check_image_has_mpi(const PlanInput& input, Faults& faults) {
+    if (input.job->image && input.facts != nullptr && input.facts->mpi.empty() &&
+        input.facts->labels.contains("cybelectl.recipe")) {
+        faults.add(input.job->fault_at("launch.kind",
+                                       "the image has no MPI",
+                                       "its Recipe names none, so each rank would be alone",
+                                       "add `mpi` to the Recipe, or write `launch: serial`"));
+    }
+}
+
+/// Horovod's own messages go by the MPI that starts it.
+void add_horovod(LaunchPlan& plan) {
+    plan.variables.emplace_back("HOROVOD_CONTROLLER", "mpi");
+    plan.variables.emplace_back("HOROVOD_CPU_OPERATIONS", "mpi");
+}
+
 } // namespace
+
+compatibility::Judgement judge_plan(const PlanInput& input,
+                                    const LaunchPlan& plan,
+                                    std::vector<compatibility::Circumstance> circumstances) {
+    compatibility::Host host = host_side(input, plan);
+    host.circumstances = std::move(circumstances);
+    return compatibility::judge(image_side(input, plan), host);
+}
 
 void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
     if (input.site != nullptr && !input.site->mpi.empty()) {
         const SiteMpi& mpi = input.site->mpi.front();
         plan.host_mpi = compatibility::parse_mpi(mpi.family + " " + mpi.version);
+    }
+    if (job.launch.kind != LaunchKind::kMpiBind) {
+        check_image_has_mpi(input, faults);
     }
     plan.allow_root = job.launch.allow_root;
     plan.is_oversubscribed = job.launch.oversubscribe;
@@ -258,6 +352,7 @@ void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     std::string pmi;
     plan.starter = choose(input, plan, pmi);
     if (is_srun(*plan.starter)) {
+        plan.pmi = pmi;
         check_srun(input, pmi, faults);
         write_srun(input, pmi, plan);
     } else {
@@ -265,6 +360,11 @@ void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     }
     check_options(job, faults);
     plan.launcher.insert(plan.launcher.end(), job.launch.options.begin(), job.launch.options.end());
+    if (job.launch.kind == LaunchKind::kMpiBind) {
+        plan_bind(input, plan, faults);
+    } else if (job.launch.kind == LaunchKind::kHorovod) {
+        add_horovod(plan);
+    }
     judge_pair(input, plan, faults);
     plan_guard(input, plan, faults);
 }

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "compatibility/judge.hpp"
 #include "launchers/plan.hpp"
 
 namespace cybele::launchers {
 
 /// Chooses launcher, PMI and binding of an mpi launch, and judges the pair (compatibility/mpi.hpp).
 void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults);
+
+/// Puts what the Site says of its hosts beside what the image says of itself. The plan must have a
+/// launcher.
+[[nodiscard]] compatibility::Judgement
+judge_plan(const PlanInput& input,
+           const LaunchPlan& plan,
+           std::vector<compatibility::Circumstance> circumstances);
+
+/// One torchrun a node, and how many processes each starts.
+void plan_torch(const PlanInput& input, LaunchPlan& plan, Faults& faults);
+
+/// Cores and memory of Spark's workers, executors and driver: together no more than is allotted.
+void plan_spark(const PlanInput& input, LaunchPlan& plan, Faults& faults);
+
+/// Whether ranks are started by mpirun or srun and meet in one communicator.
+[[nodiscard]] bool is_mpi_kind(LaunchKind kind);
 
 /// OMP_NUM_THREADS and its kin, one value for all; placement of threads where the ranks' cores are
 /// known.

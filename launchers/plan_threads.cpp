@@ -23,7 +23,12 @@ bool has_own_cores(const LaunchPlan& plan) {
         return true;
     }
     const auto& words = plan.launcher;
-    return std::find(words.begin(), words.end(), "core") != words.end() ||
+    return std::any_of(words.begin(),
+                       words.end(),
+                       [](const std::string& word) {
+                           return word == "core" || word.starts_with("core:");
+                       }) ||
+           std::find(words.begin(), words.end(), "I_MPI_PIN_DOMAIN") != words.end() ||
            (!words.empty() && words.front() == "srun");
 }
 
@@ -31,14 +36,18 @@ bool has_own_cores(const LaunchPlan& plan) {
 
 void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
-    plan.threads = job.launch.threads.value_or(plan.cpus_per_task);
-    if (plan.threads > plan.cpus_per_task && !job.launch.oversubscribe) {
+    const std::uint32_t share = plan.torch ? plan.torch->processes : 1;
+    const std::uint32_t cores = std::max(1U, plan.cpus_per_task / share);
+    // Spark runs as many Python workers as it has cores: each takes one.
+    plan.threads = job.launch.threads.value_or(plan.spark ? 1 : cores);
+    if (plan.threads > cores && !job.launch.oversubscribe) {
         faults.add(job.fault_at("launch.threads",
-                                fmt::format("{} threads do not fit on {} CPUs a task",
+                                fmt::format("{} threads do not fit on {} CPUs a {}",
                                             plan.threads,
-                                            plan.cpus_per_task),
+                                            cores,
+                                            plan.torch ? "process" : "task"),
                                 "more threads than cores slow every rank down",
-                                fmt::format("write `cpus-per-task: {}`", plan.threads)));
+                                fmt::format("write `cpus-per-task: {}`", plan.threads * share)));
     }
     std::vector<std::pair<std::string, std::string>> variables;
     const auto set = [&](std::string_view name, const std::string& value) {
@@ -62,7 +71,7 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             set("OMP_PLACES", job.launch.places);
             set("OMP_PROC_BIND", job.launch.bind);
         }
-    } else if (plan.kind == LaunchKind::kMpi && plan.threads > 1 && !plan.is_oversubscribed &&
+    } else if (is_mpi_kind(plan.kind) && plan.threads > 1 && !plan.is_oversubscribed &&
                has_own_cores(plan)) {
         set("OMP_PLACES", "cores");
         set("OMP_PROC_BIND", "close");

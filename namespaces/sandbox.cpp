@@ -7,12 +7,14 @@
 #include "namespaces/mounts.hpp"
 #include "namespaces/privileges.hpp"
 #include "namespaces/program.hpp"
+#include "namespaces/sandbox_steps.hpp"
 #include "namespaces/system_calls.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -55,12 +57,8 @@ Result<void> take_final_ids(const Sandbox::Ids& ids, int proc) {
     return map_one(proc, ids.uid, 0, {ids.gid, 0});
 }
 
-/// Everything up to the program: mounts, root, directory, privileges.
-Result<void> enter_sandbox(Sandbox& sandbox) {
-    UniqueFd proc;
-    if (sandbox.final_ids) {
-        proc.reset(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    }
+/// The mounts and the root.
+Result<void> enter_root(const Sandbox& sandbox) {
     CYBELE_TRY(RootBuilder root, RootBuilder::start(sandbox));
     for (const Mount& one : sandbox.mounts) {
         CYBELE_CHECK(root.add(one));
@@ -68,28 +66,37 @@ Result<void> enter_sandbox(Sandbox& sandbox) {
     if (sandbox.is_root_read_only) {
         CYBELE_CHECK(add_mount_flags(root.root(), MS_RDONLY, false));
     }
-    CYBELE_CHECK(pivot_into(root.root()));
+    return pivot_into(root.root());
+}
+
+Result<void> finish_inside(Sandbox& sandbox, const std::function<Result<void>()>& entered) {
     if (sandbox.before_exec) {
         CYBELE_CHECK(sandbox.before_exec(sandbox));
     }
     CYBELE_CHECK(enter_directory(sandbox));
-    if (sandbox.final_ids) {
-        CYBELE_CHECK(take_final_ids(*sandbox.final_ids, proc.get()));
+    if (entered) {
+        CYBELE_CHECK(entered());
     }
     if (sandbox.umask) {
         umask(*sandbox.umask);
     }
-    if (sandbox.drop_privileges) {
-        CYBELE_CHECK(drop_all_privileges());
-    }
-    return {};
+    return sandbox.drop_privileges ? drop_all_privileges() : Result<void>();
 }
 
-ExecFailure enter_and_exec(Sandbox sandbox) {
-    if (const auto entered = enter_sandbox(sandbox); !entered) {
+ExecFailure enter_and_exec(const Sandbox& sandbox) {
+    UniqueFd proc;
+    if (sandbox.final_ids || sandbox.when_entered) {
+        proc.reset(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    }
+    if (const auto entered = enter_root(sandbox); !entered) {
         return {entered.error(), 255};
     }
-    return exec_program(sandbox.argv, sandbox.environment);
+    return start_inside(sandbox, [&]() -> Result<void> {
+        if (sandbox.final_ids) {
+            CYBELE_CHECK(take_final_ids(*sandbox.final_ids, proc.get()));
+        }
+        return sandbox.when_entered ? sandbox.when_entered(proc.get()) : Result<void>();
+    });
 }
 
 /// The payload's code travels back in front of the error.
@@ -131,6 +138,13 @@ std::optional<ExecFailure> receive_failure(int fd) {
 }
 
 } // namespace
+
+ExecFailure start_inside(Sandbox sandbox, const std::function<Result<void>()>& entered) {
+    if (const auto finished = finish_inside(sandbox, entered); !finished) {
+        return {finished.error(), 255};
+    }
+    return exec_program(sandbox.argv, sandbox.environment);
+}
 
 ExecFailure exec_in_sandbox(const Sandbox& sandbox) {
     if (!sandbox.new_pid_namespace) {
@@ -209,6 +223,52 @@ namespace {
 
 } // namespace
 
+namespace {
+
+// What the handler of a signal reads and writes.
+volatile sig_atomic_t limited_child = 0; // NOLINT: a pid
+volatile sig_atomic_t is_time_up = 0;    // NOLINT
+
+void end_limited_child(int /*number*/) {
+    is_time_up = 1;
+    if (limited_child > 0) {
+        kill(limited_child, SIGKILL);
+    }
+}
+
+/// Kills a child, and with it all it started, when its time is up.
+class TimeLimit {
+public:
+    TimeLimit(pid_t child, unsigned seconds) : seconds_(seconds) {
+        if (seconds_ > 0) {
+            is_time_up = 0;
+            limited_child = child;
+            struct sigaction action = {};
+            action.sa_handler = end_limited_child;
+            sigaction(SIGALRM, &action, &before_);
+            alarm(seconds_);
+        }
+    }
+    TimeLimit(const TimeLimit&) = delete;
+    TimeLimit& operator=(const TimeLimit&) = delete;
+    ~TimeLimit() {
+        if (seconds_ > 0) {
+            alarm(0);
+            limited_child = 0;
+            sigaction(SIGALRM, &before_, nullptr);
+        }
+    }
+    [[nodiscard]] bool is_up() const {
+        return seconds_ > 0 && is_time_up != 0;
+    }
+
+private:
+    unsigned seconds_;
+    struct sigaction before_ = {};
+};
+
+} // namespace
+
 Result<int> run_sandboxed(const Sandbox& sandbox, int log_fd) {
     CYBELE_TRY(Pipe report, make_pipe());
     const pid_t parent = getpid();
@@ -222,10 +282,11 @@ Result<int> run_sandboxed(const Sandbox& sandbox, int log_fd) {
         be_keeper(sandbox, log_fd, std::move(report.write));
     }
     report.write.reset();
+    const TimeLimit limit(child, sandbox.time_limit);
     auto failure = receive_failure(report.read.get());
     const int code = wait_passing_signals(child);
     if (!failure) {
-        return code;
+        return limit.is_up() ? kTimeIsUp : code;
     }
     // A program that is not there is a shell's code, told in the log; the rest is a refusal.
     if (failure->code == 126 || failure->code == 127) {

@@ -76,6 +76,7 @@ struct Sandbox {
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
     EnvironmentMap environment;
     std::optional<mode_t> umask;
+    unsigned time_limit = 0; ///< seconds, of run_sandboxed(); 0: none
 
     struct Ids {
         uid_t uid = 0;
@@ -86,7 +87,13 @@ struct Sandbox {
     /// Called in the new root after all mounts, before privileges go and argv is started: what
     /// depends on the mounted image is decided here, and may change argv and environment.
     std::function<Result<void>(Sandbox&)> before_exec;
+    /// Called last, when all namespaces are entered and no privilege is gone yet; with a descriptor
+    /// (O_PATH) of the /proc that was there before the mounts.
+    std::function<Result<void>(int proc)> when_entered;
 };
+
+/// What run_sandboxed() gives where the time limit ended the program.
+inline constexpr int kTimeIsUp = -2;
 
 /// Runs it in a child with a mount namespace of its own (the caller has the right to mount: root,
 /// or inside enter_namespaces()); gives the shell's code of the program. Everything that was

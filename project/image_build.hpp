@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/builder.hpp"
 #include "definitions/definition.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
+#include "support/passphrase.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 
 namespace cybele::project {
@@ -17,14 +20,31 @@ struct ImageBuild {
     std::filesystem::path source; ///< a Recipe, a definition file, or a folder with one Recipe
     std::filesystem::path output; ///< empty: NAME.sif beside the source
     std::filesystem::path sign_key;
+    PassphraseSource sign_passphrase; ///< of an encrypted one
     std::string builder = "embedded"; ///< embedded, apptainer, singularity
     std::string mirror;
+    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
     std::filesystem::path ca_file;
     definitions::BuildArguments arguments;
+    std::string variant;                                 ///< of a Recipe with a matrix
+    std::map<std::string, std::string> recipe_arguments; ///< `--arg x=v`
+    bool ignores_lock =
+        false;               ///< builds though the Lock is stale, or pip packages have no checksum
     std::string compression; ///< empty: the Recipe's, else zstd
+    std::string sbom;        ///< spdx, cyclonedx, none; empty: the Recipe's, of a definition none
+    /// A file for the signed provenance of the image; empty: none. It needs a sign_key.
+    std::filesystem::path provenance;
+    std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`
+    /// How images that stages begin with are reached; their keys and digests are the Recipe's and
+    /// the Lock's.
+    builder::BaseImages bases;
     bool force = false;
     bool run_tests = true;
     bool use_cache = true;
+    bool is_delta = false;     ///< as builder::BuildRequest
+    unsigned step_timeout = 0; ///< seconds; 0: any
+    bool verifies_reproducible =
+        false; ///< builds a second time, without what is kept, and compares
     std::int64_t now = 0;
     bool is_deterministic = false;
     bool is_verbose = false;
@@ -34,7 +54,7 @@ struct ImageBuild {
 struct BuiltImage {
     std::filesystem::path image;
     std::uint64_t bytes = 0;
-    std::string signed_by; ///< fingerprint file; empty: not signed
+    std::string signed_by; ///< file of the key; empty: not signed
 };
 
 /// From a Recipe (or definition file) to an image, signed where a key is given. The key is read

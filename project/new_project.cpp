@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "project/new_project.hpp"
 
+#include "project/schemas.hpp"
 #include "recipes/init.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -36,6 +37,8 @@ Result<std::vector<fs::path>> new_project(const fs::path& folder,
         CYBELE_CHECK(write_file(folder / file, text));
         made.push_back(folder / file);
     }
+    CYBELE_TRY(const auto schemas, write_schemas(folder, {"Recipe", "Job"}));
+    made.insert(made.end(), schemas.begin(), schemas.end());
     return made;
 }
 

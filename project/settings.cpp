@@ -23,6 +23,7 @@ const std::vector<SettingRow>& setting_rows() {
         {"mirror", "CYBELE_MIRROR", "", "package mirror of builds; the machine's own without it"},
         {"ca-file", "CYBELE_CA_FILE", "", "certificates that build steps trust"},
         {"cache-dir", "CYBELE_CACHE_DIR", "", "bases, packages and steps of earlier builds"},
+        {"store", "CYBELE_STORE", "", "folder of the local store of images"},
         {"tmpdir", "CYBELE_TMPDIR", "", "where trees are built and unpacked"},
         {"sign-key", "CYBELE_SIGN_KEY", "", "private key that `build` and `sign` use"},
         {"verify-key", "CYBELE_VERIFY_KEY", "", "public key that `verify` uses"},

@@ -18,4 +18,10 @@ namespace cybele::recipes {
 [[nodiscard]] Result<std::vector<std::pair<std::string, std::string>>>
 project_template(std::string_view name, std::string_view template_name = "mpi");
 
+/// A commented Recipe to begin with (`recipe new`).
+[[nodiscard]] Result<std::string> new_recipe(std::string_view name);
+
+/// The Recipes that the program brings along: name and text, sorted.
+[[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> catalogue();
+
 } // namespace cybele::recipes

@@ -42,6 +42,15 @@ struct Lock {
     std::map<std::string, yaml::Mark> marks;
 };
 
+struct Recipe;
+
+/// A Lock as yaml: sorted, the same bytes for the same packages.
+[[nodiscard]] std::string print_lock(const Recipe& recipe,
+                                     const std::vector<LockVariant>& variants);
+
+/// Whether the Lock was made from this Recipe, and its variant. A stale one is kInput.
+[[nodiscard]] Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe);
+
 /// Reads a document of kind Lock. All faults at once, each with its place (kInput).
 [[nodiscard]] Result<Lock> read_lock(std::string text, const std::filesystem::path& file);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "definitions/definition.hpp"
+#include "definitions/dialect.hpp"
 #include "support/error.hpp"
 #include "support/yaml.hpp"
 
@@ -26,7 +27,14 @@ struct HostMpi {
     std::string launcher;
     std::string family;
     std::string version;
-    std::string pmi;
+    std::string pmi; ///< pmix, pmi2, or a version of them: pmix_v4
+    std::string
+        site{}; ///< of a Site, from the Recipe's folder: it says the rest (project/recipe_file)
+
+    /// Whether it is a Site that nobody has read.
+    [[nodiscard]] bool is_unread() const {
+        return !site.empty() && family.empty() && launcher.empty();
+    }
 };
 
 struct RecipeMpi {
@@ -34,6 +42,7 @@ struct RecipeMpi {
     std::string version;
     std::string from = "distribution"; ///< distribution, source, base
     std::optional<HostMpi> host;
+    std::string pmi{}; ///< what it speaks where the Recipe's own building decides (recipes/mpi)
 };
 
 struct SourcePackage {
@@ -109,12 +118,13 @@ struct RecipeApp {
 };
 
 /// What a program needs: the document of kind Recipe, read and checked. `include`, `when`, `matrix`
-/// and `args` are already resolved where a Recipe is given for one variant; the raw document stays
-/// in `document`.
+/// and `args` are resolved: it is one variant.
 struct Recipe : StageFields {
     std::string name;
     std::string version = "0";
-    std::map<std::string, std::string> args;
+    std::map<std::string, std::string> args; ///< with those of the matrix
+    std::string variant;                     ///< NAME-V1-V2, which is `name` too; empty: no matrix
+    std::vector<std::string> variants;       ///< the names of all; empty: no matrix
     std::vector<std::string> run_argv;
     std::string run_script;
     std::string test;
@@ -125,7 +135,8 @@ struct Recipe : StageFields {
     std::string compression = "zstd";
     std::string sbom = "spdx";
 
-    std::string digest;           ///< SHA-256 (hex) of the document's text
+    std::string digest;           ///< SHA-256 (hex) of the Recipe with its includes, normalised
+    std::string text;             ///< as yaml, with nothing left to resolve
     std::filesystem::path folder; ///< relative inputs start here
     yaml::Source source{"", ""};
     std::map<std::string, yaml::Mark> marks;
@@ -149,6 +160,18 @@ struct Recipe : StageFields {
                                          const std::filesystem::path& file,
                                          const std::map<std::string, std::string>& arguments);
 
+/// One variant of a Recipe by its name; empty: the first. kUsage where there is no such variant.
+[[nodiscard]] Result<Recipe> read_variant(std::string text,
+                                          const std::filesystem::path& file,
+                                          const std::map<std::string, std::string>& arguments,
+                                          const std::string& variant);
+
+/// All variants of a Recipe, at least one; the faults of all at once.
+[[nodiscard]] Result<std::vector<Recipe>>
+read_variants(std::string text,
+              const std::filesystem::path& file,
+              const std::map<std::string, std::string>& arguments);
+
 /// A definition made from a Recipe, and the labels (facts) that its image gets.
 struct Rendered {
     definitions::Definition definition;
@@ -156,9 +179,29 @@ struct Rendered {
         labels; ///< cybelectl.recipe, cybelectl.mpi, cybelectl.mpi-probe, …
 };
 
-/// The definition file for a Recipe; `mirror` empty: `{{ mirror }}` stands in its place. Pure: same
-/// input, same bytes.
+struct LockVariant;
+
+/// What a rendering depends on besides the Recipe.
+struct RenderOptions {
+    std::string mirror;                ///< empty: `{{ mirror }}` stands in its place
+    const LockVariant* lock = nullptr; ///< exact versions
+    bool may_be_unverified = false;    ///< take pip packages that have no checksum
+    definitions::Dialect dialect = definitions::kReference;
+};
+
+/// The definition file for a Recipe. Pure: same input, same bytes.
+[[nodiscard]] Result<Rendered> render_definition(const Recipe& recipe,
+                                                 const RenderOptions& options);
 [[nodiscard]] Result<Rendered> render_definition(const Recipe& recipe,
                                                  const std::string& mirror = {});
+
+/// The same as a Dockerfile (BuildKit's or Buildah's), stages and all.
+[[nodiscard]] Result<std::string> render_dockerfile(const Recipe& recipe,
+                                                    const RenderOptions& options);
+/// The same as a script for root on a machine (or container) of that distribution.
+[[nodiscard]] Result<std::string> render_script(const Recipe& recipe, const RenderOptions& options);
+
+/// What is allowed, but worth a word: bases out of support, images without a digest, MPI on musl.
+[[nodiscard]] std::vector<Fault> warnings_of(const Recipe& recipe);
 
 } // namespace cybele::recipes

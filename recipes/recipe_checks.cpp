@@ -20,6 +20,11 @@ std::string item(const std::string& list, std::size_t index) {
     return list + "[" + std::to_string(index) + "]";
 }
 
+/// The stages before one, and all of them.
+struct StageNames : std::set<std::string, std::less<>> {
+    const std::set<std::string, std::less<>>* all = nullptr;
+};
+
 void check_needs(Reading& reading, const StageFields& fields, std::string_view prefix) {
     const std::string list = at(prefix, "packages.needs");
     const auto known = need_names();
@@ -68,7 +73,7 @@ void check_sources(Reading& reading, const StageFields& fields, std::string_view
 void check_files(Reading& reading,
                  const StageFields& fields,
                  std::string_view prefix,
-                 const std::set<std::string, std::less<>>& earlier) {
+                 const StageNames& earlier) {
     const std::string list = at(prefix, "files");
     for (std::size_t i = 0; i < fields.files.size(); ++i) {
         const FileCopy& file = fields.files[i];
@@ -90,7 +95,13 @@ void check_files(Reading& reading,
                                  "put it below /opt");
             }
         }
-        if (!file.stage.empty() && !earlier.contains(file.stage)) {
+        if (earlier.all->contains(file.stage) && !earlier.contains(file.stage)) {
+            reading.complain(path + ".stage",
+                             "stage '" + printable(file.stage) + "' does not come before this one",
+                             "a stage takes files from those before it, so that no two wait for "
+                             "each other",
+                             "move it up in `stages`");
+        } else if (!file.stage.empty() && !earlier.contains(file.stage)) {
             std::vector<std::string_view> names(earlier.begin(), earlier.end());
             const std::string near = nearest(file.stage, names);
             reading.complain(path + ".stage",
@@ -120,40 +131,25 @@ void check_steps(Reading& reading, const StageFields& fields, std::string_view p
     }
 }
 
-/// MPIs that the launcher of another family of the same ABI starts (PMI of MPICH).
-bool is_of_mpich(std::string_view family) {
-    return family != "openmpi";
-}
-
-void check_mpi(Reading& reading, const StageFields& fields, std::string_view prefix) {
-    const std::string path = at(prefix, "mpi");
-    if (!fields.mpi.host || !reading.is_good(path) || fields.mpi.host->family.empty()) {
-        return;
-    }
-    if (is_of_mpich(fields.mpi.host->family) != is_of_mpich(fields.mpi.family)) {
-        reading.complain(path + ".host.family",
-                         "the host's " + fields.mpi.host->family + " does not start ranks of " +
-                             fields.mpi.family,
-                         "each rank would be a job of its own, with exit code 0",
-                         "use the same family in the image");
-    }
-}
-
 void check_stage(Reading& reading,
                  const StageFields& fields,
                  const std::string& prefix,
-                 const std::set<std::string, std::less<>>& earlier) {
+                 const StageNames& earlier) {
     check_needs(reading, fields, prefix);
     check_sources(reading, fields, prefix);
     check_files(reading, fields, prefix, earlier);
     check_steps(reading, fields, prefix);
-    check_mpi(reading, fields, prefix);
 }
 
 } // namespace
 
 void check_recipe(Reading& reading, const Recipe& recipe) {
-    std::set<std::string, std::less<>> names;
+    std::set<std::string, std::less<>> all;
+    for (const auto& stage : recipe.stages) {
+        all.insert(stage.name);
+    }
+    StageNames names;
+    names.all = &all;
     for (std::size_t i = 0; i < recipe.stages.size(); ++i) {
         const std::string prefix = item("stages", i);
         check_stage(reading, recipe.stages[i], prefix, names);

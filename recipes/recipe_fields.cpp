@@ -29,12 +29,7 @@ constexpr Field kBaseFields[] = {
     {"distribution", &kDistribution, "bootstrapped from its packages, as `debian:12`"},
     {"image", &kImage, "taken as it is"},
     {"arch", &kArch, "the processors that it runs on", false, "amd64"},
-    {"key",
-     &kPath,
-     "public key that the image must be signed with",
-     false,
-     {},
-     "verifying the base image"},
+    {"key", &kPath, "public key or Policy that the image must be signed by"},
 };
 constexpr std::string_view kBaseNames[] = {"distribution", "image"};
 constexpr Group kBaseGroups[] = {{kBaseNames, true}};
@@ -122,10 +117,10 @@ constexpr Shape kSource{.type = Type::kList, .item = &kSourceItem};
 constexpr Field kPackagesFields[] = {
     {"system", &kPackageList, "for the base's package manager: `name[=version]`"},
     {"needs", &kTexts, "generic names, the same for every distribution"},
-    {"pip", &kTexts, "requirement lines", false, {}, "packages from pip"},
-    {"conda", &kConda, "conda packages", false, {}, "packages from conda"},
-    {"spack", &kTexts, "specs", false, {}, "packages from spack"},
-    {"source", &kSource, "programs built from source", false, {}, "packages from source"},
+    {"pip", &kTexts, "requirement lines"},
+    {"conda", &kConda, "conda packages"},
+    {"spack", &kTexts, "specs"},
+    {"source", &kSource, "programs built from source"},
 };
 constexpr Table kPackagesTable{.title = "packages", .fields = kPackagesFields};
 constexpr Shape kPackages{.type = Type::kMap, .table = &kPackagesTable};
@@ -166,8 +161,8 @@ constexpr Shape kSteps{.type = Type::kList, .item = &kStep};
 
 constexpr Field kSharedFields[] = {
     {"mpi", &kMpi, "the MPI of the image"},
-    {"gpu", &kGpu, "tool kit for GPUs", false, {}, "tool kits for GPUs"},
-    {"compilers", &kCompilers, "compilers and target", false, {}, "a choice of compilers"},
+    {"gpu", &kGpu, "tool kit for GPUs"},
+    {"compilers", &kCompilers, "compilers and target"},
     {"packages", &kPackages, "what to install"},
     {"files", &kFiles, "what to copy in"},
     {"environment", &kEnvironment, "at run time and in `steps`"},
@@ -226,7 +221,7 @@ constexpr Table kMatrixTable{
     .title = "matrix", .fields = kMatrixFields, .rest = &kTexts, .rest_key = &kArgumentRule};
 constexpr Shape kMatrix{.type = Type::kMap, .table = &kMatrixTable};
 constexpr std::string_view kCompressionWords[] = {"zstd", "gzip", "xz", "lz4"};
-constexpr std::string_view kSbomWords[] = {"spdx", "none"};
+constexpr std::string_view kSbomWords[] = {"spdx", "cyclonedx", "none"};
 constexpr Shape kCompression{.type = Type::kWord, .words = kCompressionWords};
 constexpr Shape kSbom{.type = Type::kWord, .words = kSbomWords};
 constexpr Field kImageFields[] = {
@@ -241,15 +236,15 @@ constexpr Field kRecipeFields[] = {
     {"version", &kText, "also in the labels", false, "0"},
     {"base", &kBase, "what the image begins with", true},
     {"args", &kArgs, "defaults for `--arg x=v`; never a secret"},
-    {"matrix", &kMatrix, "a variant for each combination", false, {}, "a matrix of variants"},
-    {"include", &kPaths, "Recipes that are merged first", false, {}, "including other Recipes"},
-    {"when", &kWhen, "merged where every `on` matches", false, {}, "conditions"},
+    {"matrix", &kMatrix, "a variant for each combination"},
+    {"include", &kPaths, "Recipes that are merged first"},
+    {"when", &kWhen, "merged where every `on` matches"},
     {"run", &kRun, "the runscript; gets the arguments"},
     {"test", &kScript, "run at the end of the build, after the generated tests"},
     {"help", &kText, "one line for users"},
     {"labels", &kLabels, "of the image"},
     {"stages", &kStages, "earlier stages; the top level is the last and is kept"},
-    {"apps", &kApps, "SCIF apps", false, {}, "SCIF apps"},
+    {"apps", &kApps, "SCIF apps"},
     {"image", &kImageSettings, "form of the image file"},
 };
 constexpr Table kRecipeTable{.title = "Recipe", .fields = kRecipeFields, .more = &kSharedTable};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/language/language.hpp"
+#include "recipes/language/tree.hpp"
 #include "recipes/recipe.hpp"
 #include "recipes/recipe_checks.hpp"
 #include "recipes/recipe_fields.hpp"
@@ -7,14 +9,13 @@
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
+#include <set>
 
 namespace cybele::recipes {
 namespace {
 
 using document::Reading;
 using document::View;
-using Values = std::map<std::string, std::string>;
 
 Base read_base(const View& view) {
     return {view.text("distribution"), view.text("image"), view.text("arch"), view.text("key")};
@@ -24,8 +25,11 @@ RecipeMpi read_mpi(const View& view) {
     RecipeMpi mpi{view.text("family"), view.text("version"), view.text("from"), std::nullopt};
     if (view.has("host")) {
         const View host = view.table("host");
-        mpi.host = HostMpi{
-            host.text("launcher"), host.text("family"), host.text("version"), host.text("pmi")};
+        mpi.host = HostMpi{host.text("launcher"),
+                           host.text("family"),
+                           host.text("version"),
+                           host.text("pmi"),
+                           host.scalar()};
     }
     return mpi;
 }
@@ -134,46 +138,6 @@ RecipeApp read_app(const View& view) {
     return app;
 }
 
-Values scalars_of(const yaml::Node* node) {
-    Values values;
-    if (node != nullptr) {
-        for (const auto& [key, value] : node->entries) {
-            values[key.scalar] = value.scalar;
-        }
-    }
-    return values;
-}
-
-/// The values that `@{…}` names: arguments, and of a matrix the first of each list, so that a
-/// Recipe with a matrix can be checked before a variant is chosen.
-Result<Values> values_of(const yaml::Node& root, const Values& arguments) {
-    Values values = scalars_of(root.find("args"));
-    std::vector<std::string_view> known;
-    for (const auto& [name, value] : values) {
-        known.push_back(name);
-    }
-    for (const auto& [name, value] : arguments) {
-        if (!values.contains(name)) {
-            const std::string near = nearest(name, known);
-            return fail(ErrorCode::kUsage,
-                        "the Recipe has no argument '" + printable(name) + "'",
-                        "`args` does not name it",
-                        near.empty() ? "add it to `args`" : "did you mean `" + near + "`?");
-        }
-    }
-    for (const auto& [name, value] : arguments) {
-        values[name] = value;
-    }
-    if (const yaml::Node* matrix = root.find("matrix")) {
-        for (const auto& [key, list] : matrix->entries) {
-            if (key.scalar != "exclude" && !list.items.empty()) {
-                values.try_emplace(key.scalar, list.items.front().scalar);
-            }
-        }
-    }
-    return values;
-}
-
 void read_top(const View& root, Recipe& recipe) {
     recipe.name = root.text("name");
     recipe.version = root.text("version");
@@ -210,39 +174,155 @@ Fault Recipe::fault_at(std::string_view field,
                               std::move(remedy));
 }
 
-Result<Recipe> read_recipe(std::string text, const std::filesystem::path& file) {
-    return read_recipe(std::move(text), file, {});
-}
+namespace {
 
-Result<Recipe> read_recipe(std::string text,
-                           const std::filesystem::path& file,
-                           const std::map<std::string, std::string>& arguments) {
+/// The document of one variant, from a tree with its includes.
+Result<Recipe> read_tree(yaml::Document document,
+                         const std::filesystem::path& file,
+                         const Values& values,
+                         const Variant& variant) {
     Recipe recipe;
-    const Digest digest = sha256(text);
-    CYBELE_TRY(yaml::Document document, yaml::parse(std::move(text), file.string()));
-    CYBELE_TRY(const Values values, values_of(document.root, arguments));
     Faults faults;
     document::substitute(recipe_kind(), document, values, faults);
+    apply_conditions(document, values, faults);
     CYBELE_TRY(Reading reading, Reading::open(recipe_kind(), std::move(document)));
     for (const Fault& fault : faults.all()) {
         reading.faults().add(fault);
     }
     const View root = reading.root();
     read_top(root, recipe);
-    recipe.args = scalars_of(reading.tree().find("args"));
-    for (const auto& [name, value] : arguments) {
-        recipe.args[name] = value;
+    recipe.args = values;
+    if (!variant.values.empty()) {
+        recipe.variant = variant.name;
+        recipe.name = variant.name;
     }
     check_recipe(reading, recipe);
     if (reading.faults().has_errors()) {
         return fail(reading.faults().take());
     }
-    recipe.digest = hex(digest);
+    yaml::Node resolved = reading.tree();
+    for (const auto* key : {"matrix", "when", "args"}) {
+        remove_key(resolved, key);
+    }
+    for (auto& [key, value] : resolved.entries) {
+        if (key.scalar == "name") {
+            value.scalar = recipe.name;
+        }
+    }
+    recipe.text = to_yaml(resolved);
     recipe.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     recipe.source = reading.source();
     recipe.marks = reading.marks();
     recipe.not_yet = reading.not_yet();
     return recipe;
+}
+
+/// What all variants share.
+struct Merged {
+    yaml::Document document;
+    Values arguments;
+    std::vector<Variant> variants;
+    std::string digest; ///< of the tree and the arguments
+};
+
+Result<Merged>
+read_shared(std::string text, const std::filesystem::path& file, const Values& arguments) {
+    CYBELE_TRY(yaml::Document document, read_merged(std::move(text), file));
+    CYBELE_TRY(Values values, argument_values(document, arguments));
+    std::string identity = normalised(document.root);
+    for (const auto& [name, value] : values) {
+        identity += "\n" + name + "=" + value;
+    }
+    Merged merged{std::move(document), std::move(values), {}, hex(sha256(identity))};
+    Faults faults;
+    merged.variants = variants_of(merged.document, faults);
+    if (faults.has_errors()) {
+        // the tree's own faults are told with those of the matrix
+        Values all = merged.arguments;
+        all.insert(merged.variants.front().values.begin(), merged.variants.front().values.end());
+        if (auto recipe = read_tree(merged.document, file, all, merged.variants.front()); !recipe) {
+            faults.add(recipe.error());
+        }
+        return fail(faults.take());
+    }
+    return merged;
+}
+
+Result<Recipe>
+read_one(const Merged& merged, const std::filesystem::path& file, const Variant& variant) {
+    Values values = merged.arguments;
+    values.insert(variant.values.begin(), variant.values.end());
+    CYBELE_TRY(Recipe recipe, read_tree(merged.document, file, values, variant));
+    recipe.digest = merged.digest;
+    for (const auto& other : merged.variants) {
+        if (!other.values.empty()) {
+            recipe.variants.push_back(other.name);
+        }
+    }
+    return recipe;
+}
+
+} // namespace
+
+Result<Recipe> read_recipe(std::string text, const std::filesystem::path& file) {
+    return read_variant(std::move(text), file, {}, {});
+}
+
+Result<Recipe> read_recipe(std::string text,
+                           const std::filesystem::path& file,
+                           const std::map<std::string, std::string>& arguments) {
+    return read_variant(std::move(text), file, arguments, {});
+}
+
+Result<Recipe> read_variant(std::string text,
+                            const std::filesystem::path& file,
+                            const std::map<std::string, std::string>& arguments,
+                            const std::string& variant) {
+    CYBELE_TRY(const Merged merged, read_shared(std::move(text), file, arguments));
+    std::vector<std::string_view> names;
+    std::string list;
+    for (const auto& known : merged.variants) {
+        if (variant.empty() || known.name == variant) {
+            return read_one(merged, file, known);
+        }
+        names.push_back(known.name);
+        list += (list.empty() ? "" : ", ") + known.name;
+    }
+    const std::string near = nearest(variant, names);
+    return fail(ErrorCode::kUsage,
+                "the Recipe has no variant '" + printable(variant) + "'",
+                "it has " + list,
+                near.empty() ? "choose one of them" : "did you mean `" + near + "`?");
+}
+
+Result<std::vector<Recipe>> read_variants(std::string text,
+                                          const std::filesystem::path& file,
+                                          const std::map<std::string, std::string>& arguments) {
+    CYBELE_TRY(const Merged merged, read_shared(std::move(text), file, arguments));
+    std::vector<Recipe> recipes;
+    Faults faults;
+    std::set<std::string> told;
+    for (const auto& variant : merged.variants) {
+        auto recipe = read_one(merged, file, variant);
+        if (recipe) {
+            recipes.push_back(std::move(*recipe));
+            continue;
+        }
+        for (const Fault& fault : recipe.error().faults()) {
+            const std::string key =
+                fault.message + (fault.where
+                                     ? std::to_string(fault.where->line) + ":" +
+                                           std::to_string(fault.where->column) + fault.where->file
+                                     : std::string{});
+            if (told.insert(key).second) {
+                faults.add(fault);
+            }
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return recipes;
 }
 
 } // namespace cybele::recipes

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/lock.hpp"
+#include "recipes/mpi/mpi.hpp"
+#include "recipes/packages/packages.hpp"
+#include "recipes/packages/tests.hpp"
 #include "recipes/recipe.hpp"
 #include "recipes/render_check.hpp"
 #include "recipes/render_stage.hpp"
@@ -22,6 +26,10 @@ using definitions::Stage;
 constexpr std::string_view kProbePath = "/opt/cybelectl/bin/mpi-probe";
 constexpr std::string_view kProbeSource = "/opt/cybelectl/src/mpi-probe.c";
 
+std::optional<MpiRow> stage_mpi(const StageContext& context) {
+    return mpi_row_of(mpi_of(*context.recipe, *context.fields), context.base.row);
+}
+
 std::string_view probe_source() {
     for (const auto& file : embedded::recipe_files()) {
         if (file.name == "probe/mpi-probe.c") {
@@ -42,129 +50,134 @@ Section probe_section(const MpiRow& mpi) {
 
 /// Index of the stage that can compile the probe: the first with the same base and MPI as the
 /// image.
-std::size_t probe_stage_index(const Recipe& recipe, const Base& base) {
+std::size_t probe_stage_index(const Recipe& recipe, const StageContext& last) {
     for (std::size_t i = 0; i < recipe.stages.size(); ++i) {
-        const Base& own = base_of(recipe, recipe.stages[i]);
-        const RecipeMpi& mpi = mpi_of(recipe, recipe.stages[i]);
-        if (own.distribution == base.distribution && own.arch == base.arch &&
-            mpi.family == recipe.mpi.family) {
+        const StageContext own = stage_context(recipe, i);
+        if (own.base.row == last.base.row && own.base.agent == last.base.agent &&
+            mpi_of(recipe, recipe.stages[i]).family == recipe.mpi.family) {
             return i;
         }
     }
     return recipe.stages.size();
 }
 
-void add(Stage& stage, std::string name, std::string arguments, std::string text) {
-    if (!text.empty()) {
-        stage.sections.push_back(
-            {std::move(name), std::move(arguments), std::move(text), 0, false});
+/// "docker.io" names are left as they are written; a digest goes into a label of its own.
+void add_base_labels(const StageBase& base, std::map<std::string, std::string>& labels) {
+    if (base.agent == "localimage" || base.agent == "debootstrap") {
+        return;
+    }
+    const auto at = base.from.find('@');
+    labels.try_emplace("org.opencontainers.image.base.name", base.from.substr(0, at));
+    if (at != std::string::npos) {
+        labels.try_emplace("org.opencontainers.image.base.digest", base.from.substr(at + 1));
     }
 }
 
-std::string label_lines(const std::map<std::string, std::string>& labels) {
-    std::string lines;
-    for (const auto& [name, value] : labels) {
-        lines += name;
-        lines += value.empty() ? "\n" : " " + value + "\n";
-    }
-    return lines;
-}
-
-std::map<std::string, std::string> labels_of(const Recipe& recipe, const MpiRow* mpi) {
+std::map<std::string, std::string> labels_of(const StageContext& context, const MpiRow* mpi) {
+    const Recipe& recipe = *context.recipe;
     std::map<std::string, std::string> labels = recipe.labels;
     labels.try_emplace("org.opencontainers.image.title", recipe.name);
     labels.try_emplace("org.opencontainers.image.version", recipe.version);
+    if (!recipe.help.empty() && recipe.help.find('\n') == std::string::npos) {
+        labels.try_emplace("org.opencontainers.image.description", recipe.help);
+    }
+    add_base_labels(context.base, labels);
     labels["cybelectl.recipe"] = "sha256:" + recipe.digest;
-    if (const auto* distribution = find_distribution(recipe.base->distribution)) {
-        labels["cybelectl.libc"] = distribution->libc;
+    if (context.base.row != nullptr && !context.base.row->libc.empty()) {
+        labels["cybelectl.libc"] = context.base.row->libc;
     }
     if (mpi != nullptr) {
         labels["cybelectl.mpi"] = std::string(mpi->family) + " " + std::string(mpi->version);
-        labels["cybelectl.pmi"] = mpi->pmi;
-        labels["cybelectl.mpi-prefix"] = mpi->prefix;
+        for (const auto& [name, value] :
+             {std::pair{"cybelectl.pmi", mpi->pmi}, {"cybelectl.mpi-prefix", mpi->prefix}}) {
+            if (!value.empty()) {
+                labels[name] = value;
+            }
+        }
         labels["cybelectl.mpi-probe"] = kProbePath;
     }
     return labels;
 }
 
-std::string runscript(const Recipe& recipe) {
-    if (!recipe.run_script.empty()) {
-        return "set -eu\n" + recipe.run_script + (recipe.run_script.ends_with('\n') ? "" : "\n");
-    }
-    if (recipe.run_argv.empty()) {
-        return {};
-    }
-    std::string line = "exec";
-    for (const auto& word : recipe.run_argv) {
-        line += " " + definition_quote(word);
-    }
-    return line + " \"$@\"\n";
-}
-
-std::string test_script(const Recipe& recipe, const MpiRow* mpi) {
+std::string test_script(const StageContext& context, const MpiRow* mpi) {
+    const Recipe& recipe = *context.recipe;
     std::string lines;
     if (mpi != nullptr) {
         lines += "if ldd " + std::string(kProbePath) +
                  " | grep 'not found' >&2; then\n    exit 1\n"
-                 "fi\n";
+                 "fi\n" +
+                 (recipe.mpi.from == "source" ? mpi_test_lines(*mpi) : std::string{});
     }
+    lines += test_lines(context);
     if (!recipe.test.empty()) {
         lines += recipe.test + (recipe.test.ends_with('\n') ? "" : "\n");
     }
     return lines.empty() ? lines : "set -eu\n" + lines;
 }
 
-Stage final_stage(const Recipe& recipe,
+/// The Recipe and its Lock, in the image: what it was made from.
+std::string embedding_lines(const StageContext& context) {
+    std::string lines = "mkdir -p /opt/cybelectl\n" +
+                        write_file_lines("/opt/cybelectl/recipe.yaml", context.recipe->text);
+    if (context.lock != nullptr) {
+        lines += write_file_lines("/opt/cybelectl/recipe.lock.yaml",
+                                  print_lock(*context.recipe, {*context.lock}));
+    }
+    return isolated(lines);
+}
+
+Stage final_stage(const StageContext& context,
                   const std::string& mirror,
                   const MpiRow* mpi,
                   const std::string& probe_stage) {
+    const Recipe& recipe = *context.recipe;
     Stage stage;
-    stage.header = header_of(*recipe.base, mirror);
+    stage.header = header_of(context.base, mirror);
     const bool has_stages = !recipe.stages.empty() || mpi != nullptr;
     if (has_stages) {
         stage.header.emplace_back("stage", kFinalStage);
     }
     const std::vector<std::string> more =
         mpi != nullptr ? words_of(mpi->run) : std::vector<std::string>{};
-    add_packages(stage, recipe, *recipe.base, more);
+    add_packages(stage, context, more);
     if (mpi != nullptr) {
-        add(stage,
-            "files",
-            "from " + probe_stage,
-            "    " + std::string(kProbePath) + " " + std::string(kProbePath) + "\n");
+        add_section(stage,
+                    "files",
+                    "from " + probe_stage,
+                    "    " + std::string(kProbePath) + " " + std::string(kProbePath) + "\n");
     }
-    add_content(stage, recipe, recipe.args);
-    add(stage, "environment", {}, export_lines(recipe.environment));
-    add(stage, "runscript", {}, runscript(recipe));
-    add(stage, "test", {}, test_script(recipe, mpi));
-    add(stage, "labels", {}, label_lines(labels_of(recipe, mpi)));
-    add(stage, "help", {}, recipe.help.empty() ? std::string{} : recipe.help + "\n");
+    add_content(stage, context);
+    add_section(stage, "post", {}, embedding_lines(context));
+    add_section(stage, "environment", {}, export_lines(environment_of(context)));
+    add_section(stage, "runscript", {}, run_lines(recipe.run_argv, recipe.run_script));
+    add_section(stage, "test", {}, test_script(context, mpi));
+    add_section(stage, "labels", {}, label_lines(labels_of(context, mpi)));
+    add_section(stage, "help", {}, help_lines(context, mpi));
+    add_apps(stage, recipe);
     return stage;
 }
 
-Stage earlier_stage(const Recipe& recipe,
-                    const RecipeStage& fields,
-                    const std::string& mirror,
-                    bool has_probe) {
+Stage earlier_stage(const StageContext& context, const std::string& mirror, bool has_probe) {
     Stage stage;
-    const Base& base = base_of(recipe, fields);
-    const MpiRow* mpi = find_mpi(base.distribution, mpi_of(recipe, fields).family);
-    stage.header = header_of(base, mirror);
-    stage.header.emplace_back("stage", fields.name);
-    add_packages(
-        stage, fields, base, mpi != nullptr ? words_of(mpi->devel) : std::vector<std::string>{});
-    if (has_probe && mpi != nullptr) {
+    const auto mpi = stage_mpi(context);
+    stage.header = header_of(context.base, mirror);
+    stage.header.emplace_back("stage", static_cast<const RecipeStage*>(context.fields)->name);
+    add_packages(stage, context, mpi ? words_of(mpi->devel) : std::vector<std::string>{});
+    if (has_probe && mpi) {
         stage.sections.push_back(probe_section(*mpi));
     }
-    add_content(stage, fields, recipe.args);
+    add_content(stage, context);
     return stage;
 }
 
-Stage probe_only_stage(const Recipe& recipe, const std::string& mirror, const MpiRow& mpi) {
+Stage probe_only_stage(const StageContext& context, const std::string& mirror, const MpiRow& mpi) {
     Stage stage;
-    stage.header = header_of(*recipe.base, mirror);
+    stage.header = header_of(context.base, mirror);
     stage.header.emplace_back("stage", kProbeStage);
-    add_packages(stage, StageFields{}, *recipe.base, words_of(mpi.devel));
+    const StageFields nothing;
+    StageContext own = context;
+    own.fields = &nothing;
+    add_packages(stage, own, words_of(mpi.devel));
     stage.sections.push_back(probe_section(mpi));
     return stage;
 }
@@ -172,27 +185,36 @@ Stage probe_only_stage(const Recipe& recipe, const std::string& mirror, const Mp
 } // namespace
 
 Result<Rendered> render_definition(const Recipe& recipe, const std::string& mirror) {
+    RenderOptions options;
+    options.mirror = mirror;
+    return render_definition(recipe, options);
+}
+
+Result<Rendered> render_definition(const Recipe& asked, const RenderOptions& options) {
     Faults faults;
-    check_renderable(recipe, mirror, faults);
+    const Recipe recipe = lower_mpi(asked, faults);
+    check_renderable(recipe, options, faults);
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    const MpiRow* mpi = find_mpi(recipe.base->distribution, recipe.mpi.family);
+    const StageContext last = stage_context(recipe, recipe.stages.size(), options.lock);
+    const auto row = stage_mpi(last);
+    const MpiRow* mpi = row ? &*row : nullptr;
     Rendered rendered;
     const std::size_t index =
-        mpi != nullptr ? probe_stage_index(recipe, *recipe.base) : recipe.stages.size();
+        mpi != nullptr ? probe_stage_index(recipe, last) : recipe.stages.size();
     std::string probe_stage(kProbeStage);
     if (mpi != nullptr && index == recipe.stages.size()) {
-        rendered.definition.stages.push_back(probe_only_stage(recipe, mirror, *mpi));
+        rendered.definition.stages.push_back(probe_only_stage(last, options.mirror, *mpi));
     } else if (mpi != nullptr) {
         probe_stage = recipe.stages[index].name;
     }
     for (std::size_t i = 0; i < recipe.stages.size(); ++i) {
-        rendered.definition.stages.push_back(
-            earlier_stage(recipe, recipe.stages[i], mirror, mpi != nullptr && i == index));
+        rendered.definition.stages.push_back(earlier_stage(
+            stage_context(recipe, i, options.lock), options.mirror, mpi != nullptr && i == index));
     }
-    rendered.definition.stages.push_back(final_stage(recipe, mirror, mpi, probe_stage));
-    rendered.labels = labels_of(recipe, mpi);
+    rendered.definition.stages.push_back(final_stage(last, options.mirror, mpi, probe_stage));
+    rendered.labels = labels_of(last, mpi);
     rendered.definition.text = definitions::print_definition(rendered.definition);
     return rendered;
 }

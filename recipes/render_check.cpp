@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/render_check.hpp"
 
+#include "definitions/dialect.hpp"
+#include "definitions/grammar.hpp"
+#include "recipes/mpi/mpi.hpp"
+#include "recipes/packages/packages.hpp"
 #include "recipes/render_stage.hpp"
 #include "recipes/render_text.hpp"
 #include "recipes/tables.hpp"
@@ -15,75 +19,85 @@ class Check {
 public:
     Check(const Recipe& recipe, Faults& faults) : recipe_(recipe), faults_(faults) {}
 
-    void base(const Base& base, const std::string& path) {
-        if (!base.image.empty()) {
-            image_base(base, path);
-            return;
+    void mpi(const StageContext& context) {
+        const RecipeMpi& mpi = context.fields->mpi;
+        if (mpi.host && mpi.host->is_unread()) {
+            faults_.add(recipe_.fault_at(context.prefix + "mpi.host",
+                                         "the Site that `mpi.host` names was not read",
+                                         "a Recipe by itself reads no Site",
+                                         "write `host: {family: …, version: …}`"));
         }
-        if (find_distribution(base.distribution) == nullptr) {
-            std::string known;
-            for (const auto& row : distributions()) {
-                known += (known.empty() ? "" : ", ") + std::string(row.id);
-            }
-            not_yet(path, "the base '" + base.distribution + "'", "use one of: " + known);
-        }
-        if (base.arch != "amd64") {
-            not_yet(path, "images for '" + base.arch + "'", "use `amd64`");
+        check_mpi(recipe_, context, faults_);
+        if (context.is_last) {
+            check_host(recipe_, context, faults_);
         }
     }
 
-    void mpi(const RecipeMpi& mpi, const Base& base, const std::string& path) {
-        if (mpi.family.empty()) {
-            return;
-        }
-        if (mpi.from != "distribution") {
-            not_yet(path + ".from",
-                    "an MPI from '" + mpi.from + "'",
-                    "write `from: distribution`, or leave it out");
-            return;
-        }
-        if (mpi.host && mpi.host->family.empty() && mpi.host->launcher.empty()) {
-            not_yet(path + ".host",
-                    "reading the host's MPI from a Site",
-                    "write `host: {family: …, version: …}`");
-        }
-        const MpiRow* row = find_mpi(base.distribution, mpi.family);
-        if (row == nullptr) {
-            not_yet(path,
-                    "'" + mpi.family + "' from " +
-                        (base.image.empty() ? base.distribution : "an image"),
-                    "use openmpi or mpich on debian:11, debian:12 or debian:13");
-        } else if (!mpi.version.empty() && mpi.version != row->version) {
-            fault(path + ".version",
-                  base.distribution + " has " + mpi.family + " " + std::string(row->version) +
-                      ", not " + mpi.version,
-                  "`from: distribution` takes what the distribution packages",
-                  other_base(mpi));
-        }
-    }
-
-    void stage(const StageFields& fields, const std::string& prefix) {
-        const std::string dot = prefix.empty() ? "" : prefix + ".";
-        const Base& own = base_of(recipe_, fields);
-        if (fields.base) {
-            base(own, dot + "base");
-        }
-        mpi(fields.mpi, own, dot + "mpi");
-        if (!own.image.empty() &&
-            !(fields.packages.system.empty() && fields.packages.needs.empty())) {
-            not_yet(dot + "packages",
-                    "packages on top of an image",
-                    "install them in `steps`, or use a distribution as base");
-        }
+    void stage(const StageContext& context, bool may_be_unverified) {
+        const StageFields& fields = *context.fields;
+        check_packages(context, may_be_unverified, faults_);
+        mpi(context);
         for (std::size_t i = 0; i < fields.files.size(); ++i) {
-            file(fields.files[i], dot + "files[" + std::to_string(i) + "]");
+            file(fields.files[i], context.prefix + "files[" + std::to_string(i) + "]");
         }
-        for (std::size_t i = 0; i < fields.steps.size(); ++i) {
-            if (fields.steps[i].run.size() > kLongestStep) {
-                fault(dot + "steps[" + std::to_string(i) + "]",
-                      "the step is longer than 40000 bytes",
-                      "a definition file's section ends at 65536",
-                      "put it into a file, copy that with `files` and run it");
+        steps(fields.steps, context.prefix + "steps");
+    }
+
+    void apps() {
+        for (const auto& [name, app] : recipe_.apps) {
+            const std::string path = "apps." + name;
+            payload(path + ".run", app.run_script);
+            payload(path + ".test", app.test);
+            payload(path + ".help", app.help);
+            steps(app.steps, path + ".steps");
+            for (const auto& [label, value] : app.labels) {
+                payload(path + ".labels." + label, "x " + value);
+            }
+            for (std::size_t i = 0; i < app.files.size(); ++i) {
+                const std::string at = path + ".files[" + std::to_string(i) + "]";
+                file(app.files[i], at);
+                if (!app.files[i].stage.empty()) {
+                    fault(at + ".stage",
+                          "an app takes no files from a stage",
+                          "'%appfiles' copies from the host alone",
+                          "copy them with the Recipe's `files` to /scif/apps/" + name);
+                }
+            }
+        }
+    }
+
+    /// What the dialect lacks; stages are all that cannot be lowered.
+    void dialect(const RenderOptions& options, std::size_t stages) {
+        const definitions::Dialect& dialect = options.dialect;
+        const auto lacks = [&](definitions::Feature feature) {
+            return !definitions::has(dialect, feature);
+        };
+        const auto since = [](definitions::Feature feature) {
+            return "it is there from " + definitions::feature_row(feature).since.describe() + " on";
+        };
+        if (stages > 1 && lacks(definitions::Feature::kStages)) {
+            fault(recipe_.stages.empty() ? "mpi" : "stages",
+                  dialect.name() + " has no stages",
+                  since(definitions::Feature::kStages),
+                  "choose a newer dialect, or render `--as sh`");
+        }
+        if (options.mirror.empty() && needs_mirror() && lacks(definitions::Feature::kTemplates)) {
+            faults_.add(Fault{ErrorCode::kUsage,
+                              dialect.name() + " has no `{{ mirror }}`",
+                              {},
+                              since(definitions::Feature::kTemplates),
+                              "give the mirror's address with --mirror",
+                              false,
+                              {}});
+        }
+        for (std::size_t i = 0; i <= recipe_.stages.size(); ++i) {
+            const StageContext context = stage_context(recipe_, i);
+            if (!context.base.agent.empty() &&
+                !definitions::is_agent(context.base.agent, dialect)) {
+                fault(context.prefix + "base",
+                      dialect.name() + " has no bootstrap agent '" + context.base.agent + "'",
+                      "a definition file names the agent that makes the base",
+                      "choose a newer dialect or another base");
             }
         }
     }
@@ -105,9 +119,7 @@ public:
                               false,
                               {}});
         }
-        if (recipe_.marks.contains("image.sbom") && recipe_.sbom != "none") {
-            not_yet("image.sbom", "a list of what is inside", "write `sbom: none`");
-        }
+        apps();
         for (const auto& [name, value] : recipe_.args) {
             if (name == "path" || name == "home" || name == "ifs") {
                 fault("args." + name,
@@ -119,25 +131,24 @@ public:
     }
 
 private:
-    void image_base(const Base& base, const std::string& path) {
-        if (base.image.find("://") != std::string::npos || base.image.starts_with("store:") ||
-            base.image.find("@sha256:") != std::string::npos) {
-            not_yet(path, "a base image that is no local file", "pull it, and name its path");
-        } else if (base.image.find_first_of("#\\{") != std::string::npos) {
-            fault(path,
-                  "the image's path cannot be written into a definition file",
-                  "a header's value ends at `#`",
-                  "rename the file");
-        }
-    }
-
-    std::string other_base(const RecipeMpi& mpi) const {
-        for (const auto& row : mpis()) {
-            if (row.family == mpi.family && row.version == mpi.version) {
-                return "`base: " + std::string(row.distribution) + "` has it";
+    bool needs_mirror() const {
+        for (std::size_t i = 0; i <= recipe_.stages.size(); ++i) {
+            if (stage_context(recipe_, i).base.agent == "debootstrap") {
+                return true;
             }
         }
-        return "leave the version out";
+        return false;
+    }
+
+    void steps(const std::vector<Step>& list, const std::string& path) {
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            if (list[i].run.size() > kLongestStep) {
+                fault(path + "[" + std::to_string(i) + "]",
+                      "the step is longer than 40000 bytes",
+                      "a definition file's section ends at 65536",
+                      "put it into a file, copy that with `files` and run it");
+            }
+        }
     }
 
     void file(const FileCopy& file, const std::string& path) {
@@ -187,16 +198,17 @@ private:
 
 } // namespace
 
-void check_renderable(const Recipe& recipe, const std::string& mirror, Faults& faults) {
+void check_renderable(const Recipe& recipe, const RenderOptions& options, Faults& faults) {
     for (const Fault& fault : recipe.not_yet) {
         faults.add(fault);
     }
     Check check(recipe, faults);
-    check.stage(recipe, {});
-    for (std::size_t i = 0; i < recipe.stages.size(); ++i) {
-        check.stage(recipe.stages[i], "stages[" + std::to_string(i) + "]");
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        check.stage(stage_context(recipe, i, options.lock), options.may_be_unverified);
     }
-    check.top(mirror);
+    check.top(options.mirror);
+    const bool has_probe_stage = !recipe.mpi.family.empty();
+    check.dialect(options, recipe.stages.size() + (has_probe_stage ? 2 : 1));
 }
 
 } // namespace cybele::recipes

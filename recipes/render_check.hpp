@@ -7,6 +7,6 @@ namespace cybele::recipes {
 
 /// What a definition file cannot carry, or this version cannot build yet ("not yet: …"): all at
 /// once, each with its place.
-void check_renderable(const Recipe& recipe, const std::string& mirror, Faults& faults);
+void check_renderable(const Recipe& recipe, const RenderOptions& options, Faults& faults);
 
 } // namespace cybele::recipes

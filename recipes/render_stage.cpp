@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/render_stage.hpp"
 
+#include "recipes/packages/compilers.hpp"
+#include "recipes/packages/packages.hpp"
 #include "recipes/render_text.hpp"
-#include "recipes/tables.hpp"
 
 namespace cybele::recipes {
 namespace {
@@ -53,58 +54,91 @@ void add_files(Stage& stage, const std::vector<FileCopy>& files) {
 
 } // namespace
 
-const Base& base_of(const Recipe& recipe, const StageFields& fields) {
-    return fields.base ? *fields.base : *recipe.base;
-}
-
-const RecipeMpi& mpi_of(const Recipe& recipe, const StageFields& fields) {
-    const bool has_same_base =
-        !fields.base || (fields.base->distribution == recipe.base->distribution &&
-                         fields.base->image == recipe.base->image);
-    return fields.mpi.family.empty() && has_same_base ? recipe.mpi : fields.mpi;
-}
-
-std::vector<std::pair<std::string, std::string>> header_of(const Base& base,
-                                                           const std::string& mirror) {
-    if (!base.image.empty()) {
-        return {{"bootstrap", "localimage"}, {"from", base.image}};
-    }
-    const DistributionRow* row = find_distribution(base.distribution);
-    return {{"bootstrap", std::string(row->agent)},
-            {"osversion", std::string(row->suite)},
-            {"mirrorurl", mirror.empty() ? "{{ mirror }}" : mirror},
-            {"include", "ca-certificates"}};
-}
-
 Section post_section(std::string text) {
     return {"post", {}, std::move(text), 0, true};
 }
 
-void add_packages(Stage& stage,
-                  const StageFields& fields,
-                  const Base& base,
-                  const std::vector<std::string>& more) {
-    std::vector<std::string> packages = fields.packages.system;
-    packages.insert(packages.end(), more.begin(), more.end());
-    const DistributionRow* row = find_distribution(base.distribution);
-    for (const auto& need : fields.packages.needs) {
-        const NeedRow* found = row != nullptr ? find_need(row->manager, need) : nullptr;
-        if (found != nullptr) {
-            const auto words = words_of(found->packages);
-            packages.insert(packages.end(), words.begin(), words.end());
-        }
-    }
-    if (!packages.empty()) {
-        stage.sections.push_back(post_section(isolated(apt_transaction(std::move(packages)))));
+void add_section(Stage& stage, std::string name, std::string arguments, std::string text) {
+    if (!text.empty()) {
+        stage.sections.push_back(
+            {std::move(name), std::move(arguments), std::move(text), 0, false});
     }
 }
 
-void add_content(Stage& stage,
-                 const StageFields& fields,
-                 const std::map<std::string, std::string>& arguments) {
-    add_files(stage, fields.files);
-    for (const auto& step : fields.steps) {
-        stage.sections.push_back(post_section(step_lines(step, fields.environment, arguments)));
+std::string run_lines(const std::vector<std::string>& argv, const std::string& script) {
+    if (!script.empty()) {
+        return "set -eu\n" + script + (script.ends_with('\n') ? "" : "\n");
+    }
+    if (argv.empty()) {
+        return {};
+    }
+    std::string line = "exec";
+    for (const auto& word : argv) {
+        line += " " + definition_quote(word);
+    }
+    return line + " \"$@\"\n";
+}
+
+std::string label_lines(const std::map<std::string, std::string>& labels) {
+    std::string lines;
+    for (const auto& [name, value] : labels) {
+        lines += name;
+        lines += value.empty() ? "\n" : " " + value + "\n";
+    }
+    return lines;
+}
+
+void add_packages(Stage& stage, const StageContext& context, const std::vector<std::string>& more) {
+    const Packages& packages = context.fields->packages;
+    const auto add = [&](const std::string& script) {
+        if (!script.empty()) {
+            stage.sections.push_back(post_section(isolated(script)));
+        }
+    };
+    add(system_script(context, more));
+    for (const auto& source : packages.source) {
+        add(source_script(context, source));
+    }
+    if (!packages.conda_packages.empty()) {
+        add(conda_script(context));
+    }
+    if (!packages.spack.empty()) {
+        add(spack_script(context));
+    }
+    if (!packages.pip.empty()) {
+        add(pip_script(context));
+    }
+}
+
+void add_content(Stage& stage, const StageContext& context) {
+    add_files(stage, context.fields->files);
+    const std::string compilers = compiler_lines(context);
+    const Environment environment = environment_of(context);
+    for (const auto& step : context.fields->steps) {
+        stage.sections.push_back(
+            post_section(step_lines(step, environment, context.recipe->args, compilers)));
+    }
+}
+
+void add_apps(Stage& stage, const Recipe& recipe) {
+    for (const auto& [name, app] : recipe.apps) {
+        std::string files;
+        for (const auto& file : app.files) {
+            const auto to = file.to.find_first_not_of('/');
+            files += "    " + file_word(file.from) + " " +
+                     file_word(to == std::string::npos ? "." : file.to.substr(to)) + "\n";
+        }
+        add_section(stage, "appfiles", name, files);
+        std::string steps;
+        for (const auto& step : app.steps) {
+            steps += step_lines(step, app.environment, recipe.args);
+        }
+        add_section(stage, "appinstall", name, steps);
+        add_section(stage, "appenv", name, export_lines(app.environment));
+        add_section(stage, "apprun", name, run_lines(app.run_argv, app.run_script));
+        add_section(stage, "apptest", name, app.test.empty() ? "" : "set -eu\n" + app.test + "\n");
+        add_section(stage, "applabels", name, label_lines(app.labels));
+        add_section(stage, "apphelp", name, app.help.empty() ? "" : app.help + "\n");
     }
 }
 

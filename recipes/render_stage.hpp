@@ -2,6 +2,7 @@
 #pragma once
 
 #include "definitions/definition.hpp"
+#include "recipes/packages/base.hpp"
 #include "recipes/recipe.hpp"
 
 #include <map>
@@ -11,28 +12,33 @@
 
 namespace cybele::recipes {
 
-/// A stage's own base, else the top level's.
-[[nodiscard]] const Base& base_of(const Recipe& recipe, const StageFields& fields);
-/// A stage's own MPI, else the top level's where both have the same base.
-[[nodiscard]] const RecipeMpi& mpi_of(const Recipe& recipe, const StageFields& fields);
-
-/// The header that makes a base; an empty mirror leaves `{{ mirror }}` to the builder.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> header_of(const Base& base,
-                                                                         const std::string& mirror);
-
 /// A `%post` whose body stands for itself.
 [[nodiscard]] definitions::Section post_section(std::string text);
 
-/// The package transaction, if there are any: the stage's first `%post`, before any `%files`, so
-/// that its result depends on the base and the packages alone and can be kept.
+/// What the stage installs: a `%post` for the manager's transaction (with `more` packages), one for
+/// each program from source, for pip, conda, spack. They come before any `%files`, so that their
+/// results depend on the base and the packages alone and can be kept.
 void add_packages(definitions::Stage& stage,
-                  const StageFields& fields,
-                  const Base& base,
+                  const StageContext& context,
                   const std::vector<std::string>& more);
 
 /// Files, then steps, each its own `%post`.
-void add_content(definitions::Stage& stage,
-                 const StageFields& fields,
-                 const std::map<std::string, std::string>& arguments);
+void add_content(definitions::Stage& stage, const StageContext& context);
+
+/// The sections of the apps.
+void add_apps(definitions::Stage& stage, const Recipe& recipe);
+
+/// A section, if there is a text for it.
+void add_section(definitions::Stage& stage,
+                 std::string name,
+                 std::string arguments,
+                 std::string text);
+
+/// `exec` of the words with the caller's arguments, or the script.
+[[nodiscard]] std::string run_lines(const std::vector<std::string>& argv,
+                                    const std::string& script);
+
+/// `name value` lines.
+[[nodiscard]] std::string label_lines(const std::map<std::string, std::string>& labels);
 
 } // namespace cybele::recipes

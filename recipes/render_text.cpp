@@ -150,55 +150,57 @@ std::string argument_lines(const std::map<std::string, std::string>& arguments) 
     return lines;
 }
 
-std::string apt_transaction(std::vector<std::string> packages) {
-    std::sort(packages.begin(), packages.end());
-    packages.erase(std::unique(packages.begin(), packages.end()), packages.end());
-    std::string lines = "export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8\n"
-                        "apt-get update\n"
-                        "apt-get install -y --no-install-recommends";
-    for (const auto& package : packages) {
-        lines += " \\\n    " + package;
-    }
-    return lines + "\napt-get clean\nrm -rf /var/lib/apt/lists/*\n";
-}
+namespace {
 
-std::string write_file_lines(std::string_view path, std::string_view text) {
-    const std::string to = definition_quote(path);
-    if (is_plain_payload(text) && text.ends_with('\n')) {
-        std::string delimiter = "CYBELECTL_END";
+/// `to` is a word for the shell already.
+std::string written_lines(const std::string& to, std::string_view text) {
+    std::string delimiter = "CYBELECTL_END";
+    if (is_plain_payload(text) && (text.empty() || text.ends_with('\n'))) {
         while (has_line(text, delimiter)) {
             delimiter += "_";
         }
         return "cat > " + to + " <<'" + delimiter + "'\n" + std::string(text) + delimiter + "\n";
     }
     const std::string encoded = base64(text);
-    std::string lines = "base64 -d > " + to + " <<'CYBELECTL_END'\n";
+    std::string lines = "base64 -d > " + to + " <<'" + delimiter + "'\n";
     for (std::size_t at = 0; at < encoded.size(); at += kBase64Columns) {
         lines += encoded.substr(at, kBase64Columns) + "\n";
     }
-    return lines + "CYBELECTL_END\n";
+    return lines + delimiter + "\n";
+}
+
+} // namespace
+
+std::string write_file_lines(std::string_view path, std::string_view text) {
+    return written_lines(definition_quote(path), text);
+}
+
+std::string write_variable_file_lines(std::string_view variable, std::string_view text) {
+    return written_lines("\"$" + std::string(variable) + "\"", text);
 }
 
 std::string isolated(std::string_view lines) {
     return "(\nset -eu\numask 022\n" + with_final_newline(lines) + ")\n";
 }
 
+std::string script_lines(std::string_view script, std::string_view shell, std::string_view head) {
+    const std::string run = with_final_newline(script);
+    if (shell == "sh" && is_plain_payload(run)) {
+        return std::string(head) + run;
+    }
+    const std::string command =
+        shell == "bash" ? "bash -eu -o pipefail \"$cybelectl_step\"" : "sh -eu \"$cybelectl_step\"";
+    return "cybelectl_step=$(mktemp)\n" + write_variable_file_lines("cybelectl_step", run) +
+           std::string(head) + command + "\nrm -f \"$cybelectl_step\"\n";
+}
+
 std::string step_lines(const Step& step,
                        const Environment& environment,
-                       const std::map<std::string, std::string>& arguments) {
-    std::string head = argument_lines(arguments) + export_lines(environment);
-    head += "cd " + definition_quote(step.workdir.empty() ? "/" : step.workdir) + "\n";
-    const std::string run = with_final_newline(step.run);
-    if (step.shell == "sh" && is_plain_payload(run)) {
-        return isolated(head + run);
-    }
-    const std::string command = step.shell == "bash" ? "bash -eu -o pipefail \"$cybelectl_step\""
-                                                     : "sh -eu \"$cybelectl_step\"";
-    std::string lines = "cybelectl_step=$(mktemp)\n";
-    std::string written = write_file_lines("/dev/null", run);
-    constexpr std::string_view kTarget = "'/dev/null'";
-    written.replace(written.find(kTarget), kTarget.size(), "\"$cybelectl_step\"");
-    return isolated(lines + written + head + command + "\nrm -f \"$cybelectl_step\"\n");
+                       const std::map<std::string, std::string>& arguments,
+                       const std::string& more) {
+    const std::string head = argument_lines(arguments) + more + export_lines(environment) + "cd " +
+                             definition_quote(step.workdir.empty() ? "/" : step.workdir) + "\n";
+    return isolated(script_lines(step.run, step.shell, head));
 }
 
 } // namespace cybele::recipes

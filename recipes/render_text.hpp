@@ -28,19 +28,26 @@ using Environment = std::vector<std::pair<std::string, EnvironmentValue>>;
 /// Arguments as a step sees them: `x-y` is `X_Y`.
 [[nodiscard]] std::string argument_lines(const std::map<std::string, std::string>& arguments);
 
-/// One apt transaction: sorted packages, no recommended ones, lists removed.
-[[nodiscard]] std::string apt_transaction(std::vector<std::string> packages);
-
 /// Lines that put `text` into a file, byte for byte: a quoted here-document, or base64 where the
 /// definition file or the here-document would change it.
 [[nodiscard]] std::string write_file_lines(std::string_view path, std::string_view text);
 
+/// The same for the file whose path a shell variable holds.
+[[nodiscard]] std::string write_variable_file_lines(std::string_view variable,
+                                                    std::string_view text);
+
+/// Lines that run a script of a user, `head` before it: in place where a definition file carries it
+/// as it is, else out of a temporary file.
+[[nodiscard]] std::string
+script_lines(std::string_view script, std::string_view shell, std::string_view head);
+
 /// A self-contained section body: its own subshell, `set -eu`, umask 022, the lines.
 [[nodiscard]] std::string isolated(std::string_view lines);
 
-/// The body of one step.
+/// The body of one step; `more` comes before the environment.
 [[nodiscard]] std::string step_lines(const Step& step,
                                      const Environment& environment,
-                                     const std::map<std::string, std::string>& arguments);
+                                     const std::map<std::string, std::string>& arguments,
+                                     const std::string& more = {});
 
 } // namespace cybele::recipes

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/tables.hpp"
 
+#include "recipes/tables/table.hpp"
+
 #include <algorithm>
 
 namespace cybele::recipes {
 namespace {
-
-constexpr DistributionRow kDistributions[] = {
-    {"debian:11", "bullseye", "debootstrap", "apt", "glibc 2.31"},
-    {"debian:12", "bookworm", "debootstrap", "apt", "glibc 2.36"},
-    {"debian:13", "trixie", "debootstrap", "apt", "glibc 2.41"},
-};
 
 // Open MPI's run packages hold openmpi-bin: an Open MPI 4 that finds no launcher starts its orted
 // from there, so that the guard gets an answer instead of an abort.
@@ -65,100 +61,120 @@ constexpr MpiRow kMpis[] = {
      "gcc libc6-dev libmpich-dev mpich"},
 };
 
-constexpr NeedRow kNeeds[] = {
-    {"archives", "apt", "bzip2 xz-utils unzip zstd"},
-    {"autotools", "apt", "autoconf automake libtool"},
-    {"boost", "apt", "libboost-all-dev"},
-    {"boost-mpi", "apt", "libboost-mpi-dev"},
-    {"ca-certificates", "apt", "ca-certificates"},
-    {"cmake", "apt", "cmake"},
-    {"compression-devel", "apt", "libzstd-dev libbz2-dev liblzma-dev"},
-    {"curl", "apt", "curl"},
-    {"debug", "apt", "gdb valgrind strace"},
-    {"eigen", "apt", "libeigen3-dev"},
-    {"fftw", "apt", "libfftw3-dev"},
-    {"fftw-mpi", "apt", "libfftw3-mpi-dev"},
-    {"fortran", "apt", "gfortran"},
-    {"gdal", "apt", "libgdal-dev gdal-bin"},
-    {"geos", "apt", "libgeos-dev"},
-    {"git", "apt", "git"},
-    {"gsl", "apt", "libgsl-dev"},
-    {"hdf5", "apt", "libhdf5-dev"},
-    {"hdf5-mpi", "apt", "libhdf5-openmpi-dev"},
-    {"hwloc", "apt", "libhwloc-dev hwloc-nox"},
-    {"hypre", "apt", "libhypre-dev"},
-    {"java-headless", "apt", "default-jre-headless"},
-    {"lapack", "apt", "liblapack-dev"},
-    {"libarchive", "apt", "libarchive-dev"},
-    {"libcurl", "apt", "libcurl4-openssl-dev"},
-    {"libevent", "apt", "libevent-dev"},
-    {"libfabric", "apt", "libfabric-dev"},
-    {"libxml2", "apt", "libxml2-dev"},
-    {"locale-utf8", "apt", "locales"},
-    {"make", "apt", "make"},
-    {"metis", "apt", "libmetis-dev"},
-    {"modules", "apt", "environment-modules"},
-    {"mpi-default", "apt", "mpi-default-dev"},
-    {"mpi4py", "apt", "python3-mpi4py"},
-    {"mpich-devel", "apt", "libmpich-dev mpich"},
-    {"mpich-run", "apt", "mpich"},
-    {"mumps", "apt", "libmumps-dev"},
-    {"munge", "apt", "munge"},
-    {"netcdf", "apt", "libnetcdf-dev"},
-    {"netcdf-fortran", "apt", "libnetcdff-dev"},
-    {"ninja", "apt", "ninja-build"},
-    {"numa", "apt", "libnuma-dev"},
-    {"numpy-scipy", "apt", "python3-numpy python3-scipy"},
-    {"openblas", "apt", "libopenblas-dev"},
-    {"opencl", "apt", "ocl-icd-opencl-dev"},
-    {"openmpi-devel", "apt", "libopenmpi-dev openmpi-bin"},
-    {"openmpi-run", "apt", "openmpi-bin"},
-    {"openssl", "apt", "libssl-dev"},
-    {"patch", "apt", "patch file"},
-    {"perl", "apt", "perl"},
-    {"petsc", "apt", "petsc-dev"},
-    {"pkg-config", "apt", "pkg-config"},
-    {"pmix-devel", "apt", "libpmix-dev"},
-    {"pnetcdf", "apt", "libpnetcdf-dev"},
-    {"proj", "apt", "libproj-dev"},
-    {"protobuf", "apt", "libprotobuf-dev protobuf-compiler"},
-    {"ps", "apt", "procps"},
-    {"python", "apt", "python3 python3-venv"},
-    {"python-devel", "apt", "python3-dev"},
-    {"python-gdal", "apt", "python3-gdal"},
-    {"python-pip", "apt", "python3-pip"},
-    {"r", "apt", "r-base-core"},
-    {"scalapack", "apt", "libscalapack-openmpi-dev"},
-    {"scotch", "apt", "libscotch-dev libptscotch-dev"},
-    {"slurm-client", "apt", "slurm-client"},
-    {"slurm-pmi2-devel", "apt", "libpmi2-0-dev"},
-    {"sqlite", "apt", "libsqlite3-dev"},
-    {"ssh-client", "apt", "openssh-client"},
-    {"suitesparse", "apt", "libsuitesparse-dev"},
-    {"tbb", "apt", "libtbb-dev"},
-    {"toolchain-c++", "apt", "build-essential"},
-    {"tzdata", "apt", "tzdata"},
-    {"ucx", "apt", "libucx-dev ucx-utils"},
-    {"verbs", "apt", "libibverbs-dev librdmacm-dev"},
-    {"wget", "apt", "wget"},
-    {"yaml-cpp", "apt", "libyaml-cpp-dev"},
-    {"zlib", "apt", "zlib1g-dev"},
+std::string_view without_dash(std::string_view cell) {
+    return cell == "-" ? std::string_view{} : cell;
+}
+
+std::vector<DistributionRow> read_distributions() {
+    std::vector<DistributionRow> list;
+    for (const auto& row : table_rows("releases.txt")) {
+        if (row.at(0) == "release") {
+            continue;
+        }
+        list.push_back({.id = row.at(0),
+                        .suite = without_dash(row.at(4)),
+                        .agent = row.at(3),
+                        .manager = row.at(2),
+                        .libc = read_marked(row.at(6)).text,
+                        .column = row.at(1),
+                        .image = read_marked(row.at(5)).text,
+                        .python = read_marked(row.at(7)),
+                        .gcc = read_marked(row.at(8)),
+                        .end_of_support = read_marked(row.at(11))});
+    }
+    return list;
+}
+
+struct Needs {
+    std::vector<std::string_view> columns;
+    std::vector<NeedRow> rows; ///< sorted by need
 };
+
+Needs read_needs() {
+    Needs table;
+    for (const auto& row : table_rows("needs.txt")) {
+        if (table.columns.empty()) {
+            table.columns.assign(row.begin() + 1, row.end());
+            continue;
+        }
+        NeedRow need{row.at(0), {}};
+        for (std::size_t i = 1; i < row.size(); ++i) {
+            need.cells.push_back(read_need_cell(row[i]));
+        }
+        table.rows.push_back(std::move(need));
+    }
+    std::sort(table.rows.begin(), table.rows.end(), [](const NeedRow& a, const NeedRow& b) {
+        return a.need < b.need;
+    });
+    return table;
+}
+
+/// Read when the first generic name is met; many Recipes have none.
+const Needs& needs_table() {
+    static const Needs table = read_needs();
+    return table;
+}
+
+std::vector<GpuRow> read_gpus() {
+    std::vector<GpuRow> list;
+    for (const auto& row : table_rows("gpu.txt")) {
+        if (row.at(0) != "vendor") {
+            list.push_back({row.at(0),
+                            row.at(1),
+                            row.at(2),
+                            row.at(3),
+                            without_dash(row.at(4)),
+                            read_marked(row.at(5)).text});
+        }
+    }
+    return list;
+}
+
+/// "docker://a/b:tag@sha256:…" → {"a/b", "tag"}.
+std::pair<std::string_view, std::string_view> name_and_tag(std::string_view reference) {
+    if (const auto scheme = reference.find("://"); scheme != std::string_view::npos) {
+        reference.remove_prefix(scheme + 3);
+    }
+    reference = reference.substr(0, reference.find('@'));
+    const auto slash = reference.rfind('/');
+    const auto colon = reference.find(':', slash == std::string_view::npos ? 0 : slash);
+    if (colon == std::string_view::npos) {
+        return {reference, {}};
+    }
+    return {reference.substr(0, colon), reference.substr(colon + 1)};
+}
+
+/// Whether `part` of a tag or name says the release: "bookworm", "ubuntu24.04", "rockylinux9".
+bool says_release(std::string_view part, const DistributionRow& row) {
+    if (!row.suite.empty() && part == row.suite) {
+        return true;
+    }
+    const std::string_view image = row.image.substr(0, row.image.find_first_of(":/"));
+    return part.starts_with(image) && part.substr(image.size()) == row.version();
+}
 
 } // namespace
 
 std::span<const DistributionRow> distributions() {
-    return kDistributions;
+    static const std::vector<DistributionRow> list = read_distributions();
+    return list;
 }
 std::span<const MpiRow> mpis() {
     return kMpis;
 }
 std::span<const NeedRow> needs() {
-    return kNeeds;
+    return needs_table().rows;
+}
+std::span<const GpuRow> gpus() {
+    static const std::vector<GpuRow> list = read_gpus();
+    return list;
+}
+const std::vector<std::string_view>& need_columns() {
+    return needs_table().columns;
 }
 
 const DistributionRow* find_distribution(std::string_view id) {
-    for (const auto& row : kDistributions) {
+    for (const auto& row : distributions()) {
         if (row.id == id) {
             return &row;
         }
@@ -175,10 +191,36 @@ const MpiRow* find_mpi(std::string_view distribution, std::string_view family) {
     return nullptr;
 }
 
-const NeedRow* find_need(std::string_view manager, std::string_view need) {
-    for (const auto& row : kNeeds) {
-        if (row.manager == manager && row.need == need) {
+const NeedCell* find_need(std::string_view column, std::string_view need) {
+    const auto& columns = need_columns();
+    const auto at = std::find(columns.begin(), columns.end(), column);
+    for (const auto& row : needs()) {
+        if (row.need == need && at != columns.end()) {
+            return &row.cells.at(static_cast<std::size_t>(at - columns.begin()));
+        }
+    }
+    return nullptr;
+}
+
+const DistributionRow* distribution_of_image(std::string_view reference) {
+    const auto [name, tag] = name_and_tag(reference);
+    for (const auto& row : distributions()) {
+        const auto [own, own_tag] = name_and_tag(row.image);
+        // images with "minimal" in their tag have another package manager
+        if (name == own && tag.find("minimal") == std::string_view::npos &&
+            (tag == own_tag || tag.starts_with(std::string(own_tag) + "-"))) {
             return &row;
+        }
+        std::string_view rest = tag;
+        while (!rest.empty()) {
+            const auto dash = rest.find('-');
+            if (says_release(rest.substr(0, dash), row)) {
+                return &row;
+            }
+            rest = dash == std::string_view::npos ? std::string_view{} : rest.substr(dash + 1);
+        }
+        if (name.ends_with("-" + std::string(own) + "-" + std::string(row.version()))) {
+            return &row; // rocm/dev-ubuntu-24.04
         }
     }
     return nullptr;
@@ -186,11 +228,9 @@ const NeedRow* find_need(std::string_view manager, std::string_view need) {
 
 std::vector<std::string_view> need_names() {
     std::vector<std::string_view> names;
-    for (const auto& row : kNeeds) {
+    for (const auto& row : needs()) {
         names.push_back(row.need);
     }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
 }
 

@@ -2,11 +2,15 @@
 #include "registry/cache.hpp"
 
 #include "support/digest.hpp"
+#include "support/own_folder.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -20,7 +24,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSuffix = ".tar";
+/// How the files of a kind are called; all others are tars.
+struct Kind {
+    std::string_view name;
+    std::string_view suffix;
+};
+constexpr std::string_view kTar = ".tar";
+constexpr std::array kKinds = {Kind{"steps", ".squashfs"}, Kind{"images", ".sif"}};
+
+std::string_view suffix_of(std::string_view kind) {
+    const auto* const found = std::find_if(
+        kKinds.begin(), kKinds.end(), [&](const Kind& one) { return one.name == kind; });
+    return found == kKinds.end() ? kTar : found->suffix;
+}
+
+constexpr std::string_view kFormat = "1\n";
 
 fs::path digest_file(fs::path entry) {
     return entry += ".sha256";
@@ -30,8 +48,13 @@ fs::path lock_file(fs::path entry) {
     return entry += ".lock";
 }
 
+fs::path about_file(fs::path entry) {
+    return entry += ".about";
+}
+
 void remove_entry(const fs::path& entry) {
     std::error_code ignored;
+    fs::remove(about_file(entry), ignored);
     // The digest last: an entry without one is never given.
     fs::remove(entry, ignored);
     fs::remove(digest_file(entry), ignored);
@@ -43,38 +66,83 @@ std::string describe(const Digest& digest, std::uint64_t size) {
     return fmt::format("{} {}\n", hex(digest), size);
 }
 
-struct Candidate {
-    fs::path path;
-    std::uint64_t bytes = 0;
-    timespec used{};
-};
-
-std::vector<Candidate> entries(const fs::path& directory) {
-    std::vector<Candidate> found;
+/// Of one kind, the longest unused one first.
+std::vector<CacheEntry> entries(const fs::path& directory) {
+    std::vector<std::pair<timespec, CacheEntry>> found;
+    const std::string kind = directory.filename().native();
+    const std::string_view suffix = suffix_of(kind);
     std::error_code error;
     for (auto it = fs::directory_iterator(directory, error);
          !error && it != fs::directory_iterator();
          it.increment(error)) {
         struct stat status {};
-        if (it->path().extension() == kSuffix && ::lstat(it->path().c_str(), &status) == 0 &&
-            S_ISREG(status.st_mode)) {
-            found.push_back(
-                {it->path(), static_cast<std::uint64_t>(status.st_size), status.st_mtim});
+        const fs::path extension = it->path().extension();
+        // Version 0.1 kept steps as tars, which nobody asks for any more: they are here to go
+        // first.
+        if ((extension == suffix || extension == kTar) &&
+            ::lstat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+            found.push_back({status.st_mtim,
+                             {kind,
+                              it->path().stem().native(),
+                              it->path(),
+                              static_cast<std::uint64_t>(status.st_size),
+                              status.st_mtim.tv_sec,
+                              {}}});
         }
     }
-    std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-        return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+        return std::tuple(a.first.tv_sec, a.first.tv_nsec, a.second.key) <
+               std::tuple(b.first.tv_sec, b.first.tv_nsec, b.second.key);
     });
-    return found;
+    std::vector<CacheEntry> result;
+    result.reserve(found.size());
+    for (auto& one : found) {
+        result.push_back(std::move(one.second));
+    }
+    return result;
+}
+
+/// Whether the file has the size and the digest that were noted.
+bool is_as_noted(const UniqueFd& fd, const fs::path& entry) {
+    const auto known = read_file(digest_file(entry), 4096);
+    const auto size = file_size(fd.get(), entry);
+    if (!known || !size || !known->ends_with(fmt::format(" {}\n", *size))) {
+        return false;
+    }
+    const auto digest = sha256_range(fd.get(), 0, *size, entry);
+    return digest && *known == describe(*digest, *size);
 }
 
 } // namespace
 
 fs::path Cache::path(std::string_view kind, std::string_view key) const {
-    return directory_ / kind / (hex(sha256(key)) + std::string(kSuffix));
+    return directory_ / kind / (hex(sha256(key)) + std::string(suffix_of(kind)));
+}
+
+bool Cache::is_of_this_version() const {
+    const auto known = read_file(directory_ / "format", 4096);
+    return !known || *known == kFormat;
+}
+
+Result<void> Cache::prepare() const {
+    CYBELE_CHECK(make_own_folder({directory_, "the cache", "CYBELE_CACHE_DIR"}));
+    const fs::path file = directory_ / "format";
+    const auto known = read_file(file, 4096);
+    if (!known) { // older caches have none; their entries are read as they are
+        return write_file(file, kFormat);
+    }
+    if (is_of_this_version()) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                "the cache " + printable(directory_.native()) + " is of version " +
+                    printable(known->substr(0, known->find('\n'))),
+                "this program knows version 1: a later one made it",
+                "use the later cybelectl, or name another cache: CYBELE_CACHE_DIR=DIR");
 }
 
 Result<Cache::Lock> Cache::lock(std::string_view kind, std::string_view key) const {
+    CYBELE_CHECK(prepare());
     const fs::path file = lock_file(path(kind, key));
     CYBELE_CHECK(make_directories(file.parent_path(), 0700));
     UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -93,25 +161,75 @@ Result<Cache::Lock> Cache::lock(std::string_view kind, std::string_view key) con
 std::optional<fs::path> Cache::get(std::string_view kind, std::string_view key) const {
     fs::path entry = path(kind, key);
     UniqueFd fd(::open(entry.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!fd.valid()) {
+    if (!fd.valid() || !is_of_this_version()) {
         return std::nullopt;
     }
-    const auto known = read_file(digest_file(entry), 4096);
-    const auto size = file_size(fd.get(), entry);
-    if (known && size && known->ends_with(fmt::format(" {}\n", *size))) {
-        const auto digest = sha256_range(fd.get(), 0, *size, entry);
-        if (digest && *known == describe(*digest, *size)) {
-            (void)::futimens(fd.get(), nullptr);
-            return entry;
-        }
+    if (is_as_noted(fd, entry)) {
+        (void)::futimens(fd.get(), nullptr);
+        return entry;
     }
     remove_entry(entry);
     return std::nullopt;
 }
 
+std::optional<std::string> Cache::peek(std::string_view kind, std::string_view key) const {
+    const fs::path entry = path(kind, key);
+    struct stat status {};
+    auto known = read_file(digest_file(entry), 4096);
+    if (!known || ::lstat(entry.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        !known->ends_with(fmt::format(" {}\n", status.st_size))) {
+        return std::nullopt;
+    }
+    return std::move(*known);
+}
+
+void Cache::note(std::string_view kind, std::string_view key, std::string_view about) const {
+    (void)write_file(about_file(path(kind, key)), about, 0600);
+}
+
+std::vector<CacheEntry> Cache::list() const {
+    std::vector<fs::path> kinds;
+    std::error_code error;
+    for (auto it = fs::directory_iterator(directory_, error);
+         !error && it != fs::directory_iterator();
+         it.increment(error)) {
+        if (it->is_directory(error) && !it->is_symlink(error)) {
+            kinds.push_back(it->path());
+        }
+    }
+    std::sort(kinds.begin(), kinds.end());
+    std::vector<CacheEntry> all;
+    for (const fs::path& kind : kinds) {
+        for (CacheEntry& entry : entries(kind)) {
+            // Other folders hold files of these names too; an entry has its digest beside it.
+            if (fs::exists(digest_file(entry.path), error)) {
+                entry.about = read_file(about_file(entry.path), 65536).value_or("");
+                all.push_back(std::move(entry));
+            }
+        }
+    }
+    return all;
+}
+
+bool Cache::is_whole(const CacheEntry& entry) {
+    const UniqueFd fd(::open(entry.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    return fd.valid() && is_as_noted(fd, entry.path);
+}
+
+bool Cache::remove(const CacheEntry& entry) {
+    const UniqueFd fd(
+        ::open(lock_file(entry.path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        return false;
+    }
+    remove_entry(entry.path); // not its lock, for which another process may wait
+    return true;
+}
+
 Result<fs::path> Cache::put(std::string_view kind,
                             std::string_view key,
                             const std::function<Result<void>(const fs::path&)>& write) const {
+    CYBELE_CHECK(prepare());
     const fs::path entry = path(kind, key);
     CYBELE_CHECK(make_directories(entry.parent_path(), 0700));
     // One name per entry: what a killed process left is overwritten by the next one.
@@ -150,20 +268,15 @@ Cache::get_or_put(std::string_view kind,
 std::uint64_t Cache::prune(std::string_view kind, std::uint64_t bytes) const {
     const auto found = entries(directory_ / kind);
     std::uint64_t total = 0;
-    for (const Candidate& candidate : found) {
-        total += candidate.bytes;
+    for (const CacheEntry& entry : found) {
+        total += entry.bytes;
     }
     std::uint64_t freed = 0;
-    for (const Candidate& candidate : found) {
+    for (const CacheEntry& entry : found) {
         if (total - freed <= bytes) {
             break;
         }
-        const UniqueFd fd(::open(
-            lock_file(candidate.path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
-            remove_entry(candidate.path);
-            freed += candidate.bytes;
-        }
+        freed += remove(entry) ? entry.bytes : 0;
     }
     return freed;
 }

@@ -10,13 +10,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cybele::registry {
 
+/// One entry, as list() finds it.
+struct CacheEntry {
+    std::string kind;
+    std::string key; ///< the SHA-256 of the key text, as in the file's name
+    std::filesystem::path path;
+    std::uint64_t bytes = 0;
+    std::int64_t used = 0; ///< Unix seconds of its last use
+    std::string about;     ///< as note() wrote it; empty: nothing
+};
+
 /// A folder of big files, each found by a text that says what it was made from: KIND/KEY.tar below
-/// the cache directory, KEY being the SHA-256 of that text, with its digest in KEY.tar.sha256. An
+/// the cache directory (KEY.squashfs for steps, KEY.sif for images), KEY being the SHA-256 of that
+/// text, with its digest in a file of that name and ".sha256". An
 /// entry whose digest does not fit (cut off, damaged) is removed when it is asked for, never given.
-/// Processes that want one entry wait for each other by flock(2).
+/// Processes that want one entry wait for each other by flock(2). A file `format` holds the version
+/// of all this; a cache without one is of the first.
 class Cache {
 public:
     /// `directory` is made (0700) when the first entry is.
@@ -41,6 +54,23 @@ public:
     [[nodiscard]] std::optional<std::filesystem::path> get(std::string_view kind,
                                                            std::string_view key) const;
 
+    /// The digest and the size that get() would check, as one line, without reading the entry;
+    /// nothing where the entry is missing or has another size.
+    [[nodiscard]] std::optional<std::string> peek(std::string_view kind,
+                                                  std::string_view key) const;
+
+    /// Keeps a text beside an entry, for list(): who made it, from what.
+    void note(std::string_view kind, std::string_view key, std::string_view about) const;
+
+    /// All entries, by kind, the longest unused one first.
+    [[nodiscard]] std::vector<CacheEntry> list() const;
+
+    /// Whether an entry is as it was written, by its digest.
+    [[nodiscard]] static bool is_whole(const CacheEntry& entry);
+
+    /// Removes it; one that is locked stays, and gives false.
+    static bool remove(const CacheEntry& entry);
+
     /// Makes an entry: `write(path)` makes the file at a temporary name, which becomes the entry
     /// when it gave no error. The caller holds the lock. Gives the entry's path.
     [[nodiscard]] Result<std::filesystem::path>
@@ -64,7 +94,11 @@ public:
         return directory_;
     }
 
+    /// Makes the folder, and its file `format`: the cache of a later version is refused.
+    [[nodiscard]] Result<void> prepare() const;
+
 private:
+    [[nodiscard]] bool is_of_this_version() const;
     std::filesystem::path directory_;
 };
 

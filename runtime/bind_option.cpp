@@ -65,4 +65,73 @@ Result<std::vector<BindOption>> read_binds(std::string_view text,
     return binds;
 }
 
+namespace {
+
+tl::unexpected<Error> refuse_mount(std::string_view mount, const std::string& because) {
+    return fail(ErrorCode::kUsage,
+                "cannot read the mount '" + printable(mount) + "'",
+                because,
+                "write type=bind,source=SRC,destination=DST or the same with ,ro");
+}
+
+/// Fields of a CSV line: a field in double quotes may hold commas, and doubled quotes.
+std::vector<std::string> csv_fields(std::string_view line) {
+    std::vector<std::string> fields(1);
+    bool is_quoted = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const bool is_double = is_quoted && line.substr(i).starts_with("\"\"");
+        if (is_double) {
+            fields.back() += line[i++];
+        } else if (line[i] == '"') {
+            is_quoted = !is_quoted;
+        } else if (line[i] == ',' && !is_quoted) {
+            fields.emplace_back();
+        } else {
+            fields.back() += line[i];
+        }
+    }
+    return fields;
+}
+
+/// Sets what a field says; the reason where it cannot be read.
+std::string take_field(BindOption& bind, const std::string& field) {
+    const auto equals = field.find('=');
+    const std::string key = field.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : field.substr(equals + 1);
+    if (key == "type") {
+        return value == "bind" ? "" : "the type '" + printable(value) + "' is not bind";
+    }
+    if (key == "ro" || key == "readonly") {
+        bind.is_read_only = true;
+        return equals == std::string::npos ? "" : "'" + key + "' takes no value";
+    }
+    const bool is_source = key == "src" || key == "source";
+    if (!is_source && key != "dst" && key != "destination" && key != "target") {
+        return "'" + printable(key) + "' is not known here";
+    }
+    (is_source ? bind.source : bind.target) = value;
+    return "";
+}
+
+} // namespace
+
+Result<BindOption> read_mount(std::string_view text, const std::filesystem::path& directory) {
+    BindOption bind;
+    bool has_type = false;
+    for (const std::string& field : csv_fields(text)) {
+        if (const std::string because = take_field(bind, field); !because.empty()) {
+            return refuse_mount(text, because);
+        }
+        has_type = has_type || field.starts_with("type=");
+    }
+    if (!has_type || bind.source.empty() || bind.target.empty()) {
+        return refuse_mount(text, "it lacks a type, a source or a destination");
+    }
+    if (!bind.target.is_absolute()) {
+        return refuse_mount(text, "the destination is no absolute path");
+    }
+    bind.source = (directory / bind.source).lexically_normal();
+    return bind;
+}
+
 } // namespace cybele::runtime

@@ -23,4 +23,9 @@ struct BindOption {
 [[nodiscard]] Result<std::vector<BindOption>> read_binds(std::string_view text,
                                                          const std::filesystem::path& directory);
 
+/// Reads "type=bind,source=SRC,destination=DST[,ro]", as Apptainer's --mount: fields of a CSV line,
+/// which double quotes protect; src, dst, target and readonly mean the same. kUsage as above.
+[[nodiscard]] Result<BindOption> read_mount(std::string_view text,
+                                            const std::filesystem::path& directory);
+
 } // namespace cybele::runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/image_file.hpp"
 
-#include "images/sif.hpp"
+#include "images/sif/sif.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -29,14 +29,8 @@ Result<bool> is_squashfs(int fd, const std::filesystem::path& path) {
 
 Result<void> fill_from_sif(ImageFile& file, const std::string& host) {
     CYBELE_TRY(const images::Image image, images::Image::open(file.path));
-    CYBELE_TRY(const images::Descriptor partition, image.primary_partition());
+    CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());
     const std::string shown = printable(file.path.string());
-    if (partition.fs_type() != images::FsType::kSquashfs) {
-        return fail(ErrorCode::kInput,
-                    "the root file system of '" + shown + "' is no plain squashfs",
-                    "ext3, encrypted and archive partitions are not mounted",
-                    "build the image again from its definition file");
-    }
     if (partition.arch() != host) {
         return fail(ErrorCode::kInput,
                     "the image '" + shown + "' is for " + partition.arch() + ", this machine is " +
@@ -46,6 +40,20 @@ Result<void> fill_from_sif(ImageFile& file, const std::string& host) {
     }
     file.offset = partition.offset;
     file.size = partition.size;
+    for (const images::Descriptor& one : image.descriptors()) {
+        if (one.type != images::DataType::kPartition ||
+            one.part_type() != images::PartType::kOverlay || one.group != partition.group) {
+            continue;
+        }
+        if (one.fs_type() != images::FsType::kSquashfs) {
+            return fail(ErrorCode::kInput,
+                        "the overlay partition " + std::to_string(one.id) + " of '" + shown +
+                            "' cannot be mounted",
+                        "it is no squashfs, and its kernel driver would trust what it reads",
+                        "remove it with 'sif del', or run the image with apptainer");
+        }
+        file.overlays.push_back({one.offset, one.size});
+    }
     return {};
 }
 

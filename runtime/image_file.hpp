@@ -6,8 +6,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 namespace cybele::runtime {
+
+/// Where a squashfs lies in a file.
+struct SquashfsPlace {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+};
 
 /// Where the root file system of an image lies.
 struct ImageFile {
@@ -17,6 +24,9 @@ struct ImageFile {
     UniqueFd fd;                ///< of the file; of a directory O_PATH
     std::uint64_t offset = 0;   ///< of the squashfs in the file
     std::uint64_t size = 0;
+    /// Overlay partitions of the same SIF and group, the lowest first: they lie over it, as the
+    /// reference mounts them.
+    std::vector<SquashfsPlace> overlays;
 };
 
 /// Opens a SIF (its primary partition), a bare squashfs or a directory. kInput for anything else,

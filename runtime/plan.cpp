@@ -119,22 +119,27 @@ void add_user_folders(std::vector<Mount>& mounts,
     }
 }
 
+Result<void> add_bind(std::vector<Mount>& mounts, const BindOption& one) {
+    if (one.target.lexically_normal() == "/") {
+        return fail(ErrorCode::kUsage,
+                    "cannot bind '" + printable(one.source.string()) + "' to /",
+                    "the root of the container is the image",
+                    "choose a folder in it");
+    }
+    Mount mount = bind(one.source, one.target);
+    mount.is_optional = false;
+    mount.is_read_only = one.is_read_only;
+    mount.options = kUserFlags;
+    mounts.push_back(std::move(mount));
+    return {};
+}
+
 Result<void> add_binds(std::vector<Mount>& mounts,
                        std::string_view text,
                        const std::filesystem::path& directory) {
     CYBELE_TRY(const std::vector<BindOption> binds, read_binds(text, directory));
     for (const BindOption& one : binds) {
-        if (one.target.lexically_normal() == "/") {
-            return fail(ErrorCode::kUsage,
-                        "cannot bind '" + printable(one.source.string()) + "' to /",
-                        "the root of the container is the image",
-                        "choose a folder in it");
-        }
-        Mount mount = bind(one.source, one.target);
-        mount.is_optional = false;
-        mount.is_read_only = one.is_read_only;
-        mount.options = kUserFlags;
-        mounts.push_back(std::move(mount));
+        CYBELE_CHECK(add_bind(mounts, one));
     }
     return {};
 }
@@ -177,6 +182,10 @@ Result<std::vector<Mount>> plan_mounts(const Request& request,
     }
     for (const std::string& text : request.binds) {
         CYBELE_CHECK(add_binds(mounts, text, directory));
+    }
+    for (const std::string& text : request.mounts) {
+        CYBELE_TRY(const BindOption one, read_mount(text, directory));
+        CYBELE_CHECK(add_bind(mounts, one));
     }
     return mounts;
 }

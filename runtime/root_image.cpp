@@ -2,6 +2,7 @@
 #include "runtime/root_image.hpp"
 
 #include "namespaces/sandbox.hpp"
+#include "namespaces/squashfs_mount.hpp"
 #include "namespaces/system_calls.hpp"
 #include "runtime/mount_image.hpp"
 #include "runtime/runtime.hpp"
@@ -40,18 +41,27 @@ use_directory(const std::filesystem::path& path, const MountRequest& request, st
     return MountedImage{std::move(stage), std::move(root), std::move(way)};
 }
 
-using Mounting = Result<UniqueFd>(const Stage&);
+using Mounting = Result<void>(const namespaces::SquashfsPoint&);
+
+namespaces::SquashfsPart part_of(const ImageFile& image) {
+    return {image.fd.get(), image.offset, image.size, image.path};
+}
+
+std::optional<std::filesystem::path> find_fuse_server(const Environment& environment) {
+    return namespaces::find_squashfs_server(environment.get_or("PATH", ""));
+}
 
 /// One way on a stage of its own, which goes again when the way fails.
 Result<MountedImage>
 attempt(const char* way, const MountRequest& request, const std::function<Mounting>& mounting) {
     CYBELE_TRY(Stage stage, Stage::make(stage_size(request), request.sources));
-    auto root = mounting(stage);
-    if (!root) {
+    CYBELE_CHECK(stage.make_directory("image"));
+    if (auto mounted = mounting({stage.fd(), "image", true}); !mounted) {
         CYBELE_CHECK(stage.remove());
-        return fail(std::move(root).error());
+        return fail(std::move(mounted).error());
     }
-    return MountedImage{std::move(stage), std::move(*root), way};
+    CYBELE_TRY(UniqueFd root, stage.open("image"));
+    return MountedImage{std::move(stage), std::move(root), way};
 }
 
 } // namespace
@@ -71,8 +81,8 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
     }
     std::string reasons;
     if (request.is_root) {
-        auto mounted = attempt("kernel squashfs", request, [&](const Stage& stage) {
-            return mount_by_kernel(stage, image);
+        auto mounted = attempt("kernel squashfs", request, [&](const auto& point) {
+            return namespaces::mount_squashfs_by_loop(part_of(image), point);
         });
         if (mounted) {
             return mounted;
@@ -81,8 +91,8 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
         tell_if(request.is_verbose, "not by the kernel: " + reason(mounted.error()));
     }
     if (const auto server = find_fuse_server(environment)) {
-        auto mounted = attempt("squashfuse_ll", request, [&](const Stage& stage) {
-            return mount_by_fuse(stage, image, *server);
+        auto mounted = attempt("squashfuse_ll", request, [&](const auto& point) {
+            return namespaces::mount_squashfs_by_fuse(part_of(image), point, *server);
         });
         if (mounted) {
             return mounted;

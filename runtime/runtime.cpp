@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/runtime.hpp"
 
-#include "images/sif.hpp"
+#include "images/sif/sif.hpp"
+#include "namespaces/join.hpp"
 #include "namespaces/privileges.hpp"
 #include "namespaces/resolve.hpp"
 #include "namespaces/sandbox.hpp"
 #include "namespaces/system_calls.hpp"
 #include "runtime/action_script.hpp"
+#include "runtime/gpu.hpp"
+#include "runtime/holder.hpp"
 #include "runtime/host_files.hpp"
 #include "runtime/image_file.hpp"
+#include "runtime/join_key.hpp"
 #include "runtime/locale.hpp"
+#include "runtime/meeting.hpp"
 #include "runtime/mount_image.hpp"
+#include "runtime/overlay.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/rank.hpp"
 #include "runtime/root_image.hpp"
 #include "support/quote.hpp"
 
@@ -30,24 +37,20 @@ using namespaces::Sandbox;
 
 /// All that is known before a namespace is entered.
 struct Preparation {
-    ImageFile image;
     Home home;
     std::filesystem::path directory; ///< the caller's
     std::vector<Mount> mounts;
     PayloadEnvironment layers;
-    Caller caller;
     bool is_root = false;
 };
 
 Result<Preparation> prepare(const Request& request, const Environment& environment) {
     Preparation all;
-    CYBELE_TRY(all.image, open_image(request.image, images::host_architecture()));
     CYBELE_TRY(all.home, home_of(request, environment));
     std::error_code failed;
     all.directory = std::filesystem::current_path(failed);
     CYBELE_TRY(all.mounts, plan_mounts(request, environment, all.home, all.directory));
     CYBELE_TRY(all.layers, make_environment(request, environment, all.home.target));
-    all.caller = this_caller(all.home.target, environment.get_or("USER", ""));
     all.is_root = namespaces::is_privileged_root();
     return all;
 }
@@ -89,12 +92,18 @@ std::optional<std::string> read_in_image(int root, const char* path) {
     return text ? std::optional(*text) : std::nullopt;
 }
 
+/// What the container's own files are made from.
+struct HostView {
+    Caller caller;
+    std::optional<std::string> resolv_conf;
+};
+
 /// resolv.conf, passwd and group: files of this container only, bound last.
 Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
                                             const Stage& stage,
                                             int image,
                                             const Preparation& all,
-                                            const std::optional<std::string>& resolv_conf) {
+                                            const HostView& host) {
     std::vector<UniqueFd> opened;
     const auto add = [&](const char* name, const char* target, const std::string& text) {
         auto file = stage.make_file(name, text);
@@ -110,15 +119,15 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
         opened.push_back(std::move(*file));
         return Result<void>();
     };
-    if (resolv_conf) {
-        CYBELE_CHECK(add("resolv.conf", "/etc/resolv.conf", *resolv_conf));
+    if (host.resolv_conf) {
+        CYBELE_CHECK(add("resolv.conf", "/etc/resolv.conf", *host.resolv_conf));
     }
     if (const auto passwd = read_in_image(image, "/etc/passwd")) {
         CYBELE_CHECK(
-            add("passwd", "/etc/passwd", merge_passwd(*passwd, all.caller, all.home.target)));
+            add("passwd", "/etc/passwd", merge_passwd(*passwd, host.caller, all.home.target)));
     }
     if (const auto group = read_in_image(image, "/etc/group")) {
-        CYBELE_CHECK(add("group", "/etc/group", merge_group(*group, all.caller)));
+        CYBELE_CHECK(add("group", "/etc/group", merge_group(*group, host.caller)));
     }
     return opened;
 }
@@ -146,12 +155,9 @@ void link_small_dev() {
     (void)!symlink("pts/ptmx", "/dev/ptmx");
 }
 
-Sandbox make_sandbox(const Request& request, const Preparation& all, const PreparedRoot& root) {
+/// What every program of the container has, the first as the members that join.
+Sandbox make_sandbox(const Request& request, const Preparation& all) {
     Sandbox sandbox;
-    sandbox.root = all.image.path;
-    sandbox.root_fd = root.fd.get();
-    sandbox.is_root_read_only = !request.writable_tmpfs;
-    sandbox.mounts = all.mounts;
     sandbox.new_pid_namespace = request.pid || request.containall;
     if (!request.directory.empty()) {
         sandbox.directory = request.directory;
@@ -159,14 +165,8 @@ Sandbox make_sandbox(const Request& request, const Preparation& all, const Prepa
         sandbox.directory = all.directory.empty() ? "/" : all.directory;
         sandbox.other_directories = {all.home.target, "/"};
     }
-    if (!all.is_root) {
-        sandbox.drop_privileges = true;
-        sandbox.final_ids = Sandbox::Ids{all.caller.uid, all.caller.gid};
-    }
+    sandbox.drop_privileges = !all.is_root;
     sandbox.before_exec = [&request, layers = all.layers](Sandbox& inside) mutable -> Result<void> {
-        if (request.contain || request.containall) {
-            link_small_dev();
-        }
         fall_back_to_known_locale(layers.host, "/");
         CYBELE_TRY(Program program, make_program(request, layers, traits_of_this_root()));
         inside.argv = std::move(program.argv);
@@ -176,45 +176,162 @@ Sandbox make_sandbox(const Request& request, const Preparation& all, const Prepa
     return sandbox;
 }
 
-} // namespace
+/// The holder, where other ranks may join; without one they make containers of their own.
+Result<void> keep_for_others(int proc, const Founding& founding, bool is_root, bool is_verbose) {
+    Watched launcher = Watched::process(getppid());
+    CYBELE_TRY(const auto own, namespaces::own_namespaces(proc, !is_root));
+    const auto started = start_holder(founding, own, std::move(launcher));
+    tell_if(is_verbose,
+            started ? "other ranks of this launch may join this container"
+                    : started.error().message());
+    return {};
+}
 
-Result<int> start(const Request& request, const Environment& environment) {
-    CYBELE_TRY(Preparation all, prepare(request, environment));
-    const auto resolv_conf = read_file("/etc/resolv.conf");
+/// The host's GPU drivers; asked by the first start only, not by those that join.
+void add_gpus(std::vector<Mount>& mounts, const Request& request, const Environment& environment) {
+    const auto add = [&](bool is_wanted, GpuMaker maker, const char* option) {
+        if (!is_wanted) {
+            return;
+        }
+        const auto found = gpu_mounts(maker, request.contain || request.containall, environment);
+        tell_if(found.empty() || request.is_verbose,
+                std::string(option) +
+                    (found.empty() ? " finds no such driver on this host: no GPU in the container"
+                                   : " brings in " + std::to_string(found.size()) + " files"));
+        mounts.insert(mounts.end(), found.begin(), found.end());
+    };
+    add(request.nv, GpuMaker::kNvidia, "--nv");
+    add(request.rocm, GpuMaker::kAmd, "--rocm");
+}
+
+/// What no stage may cover.
+std::vector<std::filesystem::path> sources_of(const std::vector<Mount>& mounts,
+                                              const std::vector<Overlay>& overlays) {
+    std::vector<std::filesystem::path> sources;
+    for (const Mount& bind : mounts) {
+        if (bind.kind == Mount::Kind::kBind) {
+            sources.push_back(bind.source);
+        }
+    }
+    for (const Overlay& overlay : overlays) {
+        sources.push_back(overlay.file.path);
+    }
+    return sources;
+}
+
+/// Makes the container in this process.
+Result<namespaces::ExecFailure> make_container(const Request& request,
+                                               const Environment& environment,
+                                               Preparation& all,
+                                               const std::optional<Founding>& founding) {
+    CYBELE_TRY(const ImageFile file, open_image(request.image, images::host_architecture()));
+    add_gpus(all.mounts, request, environment);
+    HostView host{this_caller(all.home.target, environment.get_or("USER", "")), {}};
+    if (auto resolv_conf = read_file("/etc/resolv.conf")) {
+        host.resolv_conf = std::move(*resolv_conf);
+    }
     using namespaces::IdMap;
     CYBELE_CHECK(namespaces::enter_namespaces(all.is_root ? IdMap::kNone : IdMap::kOwnRoot));
     if (request.containall && unshare(CLONE_NEWIPC) != 0) {
         return fail(system_error("cannot make an ipc namespace", errno));
     }
     CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
-    MountRequest mount{all.is_root, request.writable_tmpfs, request.is_verbose, {}};
-    for (const Mount& bind : all.mounts) {
-        if (bind.kind == Mount::Kind::kBind) {
-            mount.sources.push_back(bind.source);
-        }
-    }
-    CYBELE_TRY(MountedImage image, mount_image(all.image, mount, environment));
+    // Like them: a folder of another mount namespace cannot be bound.
+    CYBELE_TRY(const std::vector<Overlay> overlays,
+               open_overlays(request.overlays, request.writable_tmpfs));
+    const Overlay* const kept = writable_overlay(overlays);
+    const bool is_writable = request.writable_tmpfs || kept != nullptr;
+    const MountRequest mount{
+        all.is_root, is_writable, request.is_verbose, sources_of(all.mounts, overlays)};
+    CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
+    CYBELE_TRY(
+        image.root,
+        lay_over(image.stage, std::move(image.root), file, overlays, image.way, environment));
     CYBELE_TRY(const std::vector<UniqueFd> files,
-               add_own_files(all.mounts,
-                             image.stage,
-                             image.root.get(),
-                             all,
-                             resolv_conf ? std::optional(*resolv_conf) : std::nullopt));
+               add_own_files(all.mounts, image.stage, image.root.get(), all, host));
     CYBELE_TRY(const PreparedRoot root,
                prepare_root(image.stage,
                             std::move(image.root),
                             needed_targets(all.mounts),
-                            request.writable_tmpfs));
+                            is_writable,
+                            kept == nullptr ? -1 : kept->file.fd.get()));
     tell_if(request.is_verbose,
             "the image is mounted by " + image.way + ", its mount points come by " + root.how);
-    const auto failure = namespaces::exec_in_sandbox(make_sandbox(request, all, root));
-    if (failure.code == 126 || failure.code == 127) {
-        // As a shell: a message, and a code of its own that the caller passes on.
-        const std::string line = "error: " + failure.error.message() + '\n';
-        (void)!write(STDERR_FILENO, line.data(), line.size());
-        return failure.code;
+    Sandbox sandbox = make_sandbox(request, all);
+    sandbox.root = file.path;
+    sandbox.root_fd = root.fd.get();
+    sandbox.is_root_read_only = !is_writable;
+    sandbox.mounts = all.mounts;
+    if (!all.is_root) {
+        sandbox.final_ids = Sandbox::Ids{host.caller.uid, host.caller.gid};
     }
-    return fail(failure.error);
+    if (request.contain || request.containall) {
+        sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
+            link_small_dev();
+            return next(inside);
+        };
+    }
+    if (founding) {
+        sandbox.when_entered = [&](int proc) {
+            return keep_for_others(proc, *founding, all.is_root, request.is_verbose);
+        };
+    }
+    return namespaces::exec_in_sandbox(sandbox);
+}
+
+/// Joins, or is the first of those that share a container, or neither.
+Result<Meeting>
+find_container(const Request& request, const Environment& environment, const Preparation& all) {
+    const Rank rank = read_rank(environment);
+    const bool is_own = request.pid || request.containall;
+    if (request.join == Join::kAlways && is_own) {
+        return fail(ErrorCode::kUsage,
+                    "a container with process ids of its own cannot be joined",
+                    "--pid and --containall make a new set of processes for each start",
+                    "leave out --join always");
+    }
+    const bool is_wanted = request.join == Join::kAlways ||
+                           (request.join == Join::kAuto && rank.is_rank && !rank.is_alone);
+    Meeting meeting;
+    if (is_wanted && !is_own) {
+        const ContainerPlan plan{
+            all.mounts, all.home.target, environment.get_or("USER", ""), rank.launch};
+        auto key = join_key(request, plan);
+        if (!key) {
+            return meeting; // open_image() tells it better
+        }
+        meeting = meet(environment, meeting_key(std::move(*key)));
+    }
+    return meeting;
+}
+
+} // namespace
+
+Result<int> start(const Request& request, const Environment& environment) {
+    CYBELE_TRY(Preparation all, prepare(request, environment));
+    CYBELE_TRY(const Meeting meeting, find_container(request, environment, all));
+    if (!meeting.because.empty()) {
+        tell_if(request.is_verbose, "in a container of its own, since " + meeting.because);
+    }
+    Result<namespaces::ExecFailure> failure =
+        namespaces::ExecFailure{Error(ErrorCode::kInternal, ""), 0};
+    if (meeting.container) {
+        tell_if(request.is_verbose, "joined the container of this launch");
+        failure = namespaces::exec_in_container(make_sandbox(request, all), *meeting.container);
+    } else {
+        if (!meeting.founding && !all.is_root && read_rank(environment).is_rank) {
+            forbid_single_copy(all.layers.host);
+        }
+        failure = make_container(request, environment, all, meeting.founding);
+    }
+    CYBELE_TRY(const namespaces::ExecFailure ended, std::move(failure));
+    if (ended.code == 126 || ended.code == 127) {
+        // As a shell: a message, and a code of its own that the caller passes on.
+        const std::string line = "error: " + ended.error.message() + '\n';
+        (void)!write(STDERR_FILENO, line.data(), line.size());
+        return ended.code;
+    }
+    return fail(ended.error);
 }
 
 } // namespace cybele::runtime

@@ -13,12 +13,20 @@ namespace cybele::runtime {
 
 enum class Action { kExec, kRun, kShell, kTest };
 
+/// Whether a start shares the container of the other ranks on its node.
+enum class Join {
+    kAuto,   ///< where it is a rank of a parallel program
+    kAlways, ///< with all starts of the same launch, else of the same parent process
+    kNever
+};
+
 /// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
 struct Request {
     Action action = Action::kExec;
     std::filesystem::path image; ///< SIF, squashfs or directory
     std::vector<std::string> arguments;
-    std::vector<std::string> binds; ///< SRC[:DST[:ro|rw]], several with commas, as -B
+    std::vector<std::string> binds;  ///< SRC[:DST[:ro|rw]], several with commas, as -B
+    std::vector<std::string> mounts; ///< --mount type=bind,src=…,dst=…[,ro]
     std::map<std::string, std::string> environment; ///< --env
     std::vector<std::filesystem::path> environment_files;
     std::string directory; ///< --cwd
@@ -29,7 +37,11 @@ struct Request {
     bool no_home = false;
     bool pid = false;
     bool writable_tmpfs = false;
-    std::string shell; ///< --shell
+    std::vector<std::string> overlays; ///< --overlay PATH[:ro]
+    bool nv = false;                   ///< the host's NVIDIA driver
+    bool rocm = false;                 ///< the host's ROCm
+    std::string shell;                 ///< --shell
+    Join join = Join::kAuto;
     bool is_verbose = false;
 };
 

@@ -126,23 +126,29 @@ Result<void> make_targets(int root, const std::vector<NeededTarget>& targets) {
     return {};
 }
 
-/// Directories of an overlay: `upper` and `work` on the stage, the image below.
-Result<UniqueFd> mount_overlay(const Stage& stage, int image) {
+/// Directories of an overlay: `upper` and `work` on the stage or in the folder `kept`, the image
+/// below.
+Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
     CYBELE_TRY(const UniqueFd lower, stage.make_directory("lower"));
     CYBELE_CHECK(namespaces::bind_mount({image, lower.get(), true, 0}, "the image"));
     for (const char* name : {"upper", "work", "overlay"}) {
         CYBELE_CHECK(stage.make_directory(name));
     }
+    if (kept >= 0) {
+        CYBELE_TRY(const UniqueFd folder, stage.make_directory("kept"));
+        CYBELE_CHECK(namespaces::bind_mount({kept, folder.get(), false, 0}, "the overlay"));
+    }
     // The root directory's mode and owner are those of the upper one.
     struct stat status = {};
-    if (fstat(image, &status) == 0) {
+    if (kept < 0 && fstat(image, &status) == 0) {
         (void)fchmodat(stage.fd(), "upper", status.st_mode & ALLPERMS, 0);
         (void)fchownat(stage.fd(), "upper", status.st_uid, status.st_gid, 0);
     }
     if (fchdir(stage.fd()) != 0) {
         return fail(system_error("cannot enter a new tmpfs", errno));
     }
-    const std::string plain = "lowerdir=lower,upperdir=upper,workdir=work";
+    const std::string plain = kept >= 0 ? "lowerdir=lower,upperdir=kept/upper,workdir=kept/work"
+                                        : "lowerdir=lower,upperdir=upper,workdir=work";
     const unsigned long flags = MS_NOSUID | MS_NODEV;
     // As an ordinary user overlayfs keeps its marks in user.*, since Linux 5.11.
     if (mount("overlay", "overlay", "overlay", flags, (plain + ",userxattr").c_str()) != 0 &&
@@ -157,11 +163,12 @@ Result<UniqueFd> mount_overlay(const Stage& stage, int image) {
 Result<PreparedRoot> prepare_root(const Stage& stage,
                                   UniqueFd image,
                                   const std::vector<NeededTarget>& targets,
-                                  bool is_writable) {
+                                  bool is_writable,
+                                  int kept) {
     if (!is_writable && has_all(image.get(), targets)) {
         return PreparedRoot{std::move(image), "image"};
     }
-    auto overlay = mount_overlay(stage, image.get());
+    auto overlay = mount_overlay(stage, image.get(), kept);
     auto made = overlay ? make_targets(overlay->get(), targets) : Result<void>();
     if (overlay && made) {
         return PreparedRoot{std::move(*overlay), "overlay"};

@@ -58,6 +58,7 @@ struct PreparedRoot {
 [[nodiscard]] Result<PreparedRoot> prepare_root(const Stage& stage,
                                                 UniqueFd image,
                                                 const std::vector<NeededTarget>& targets,
-                                                bool is_writable);
+                                                bool is_writable,
+                                                int kept = -1);
 
 } // namespace cybele::runtime

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/unpack_squashfs.hpp"
+#include "images/squashfs/unpack.hpp"
 #include "runtime/mount_image.hpp"
 #include "support/digest.hpp"
+#include "support/own_folder.hpp"
 
 #include <cerrno>
 #include <string>
@@ -52,6 +53,16 @@ Result<std::string> partition_digest(const ImageFile& image, const std::filesyst
     return text;
 }
 
+/// Another tree, another name.
+Result<std::string> digest_with_overlays(const ImageFile& image, std::string text) {
+    for (const SquashfsPlace& over : image.overlays) {
+        CYBELE_TRY(const Digest digest,
+                   sha256_range(image.fd.get(), over.offset, over.size, image.path));
+        text += ' ' + hex(digest);
+    }
+    return hex(sha256(text));
+}
+
 bool is_real_directory(const std::filesystem::path& path) {
     std::error_code ignored;
     return std::filesystem::is_directory(std::filesystem::symlink_status(path, ignored));
@@ -72,8 +83,13 @@ void sweep(const std::filesystem::path& folder, const std::string& prefix) {
 Result<std::filesystem::path> unpack_into_cache(const ImageFile& image,
                                                 const Environment& environment) {
     const std::filesystem::path folder = environment.cache_directory() / "unpacked";
+    CYBELE_CHECK(make_own_folder(
+        {environment.cache_directory(), "the cache of unpacked images", "CYBELE_CACHE_DIR"}));
     CYBELE_CHECK(make_directories(folder, 0700));
-    CYBELE_TRY(const std::string digest, partition_digest(image, folder / "index"));
+    CYBELE_TRY(std::string digest, partition_digest(image, folder / "index"));
+    if (!image.overlays.empty()) {
+        CYBELE_TRY(digest, digest_with_overlays(image, digest));
+    }
     const std::filesystem::path target = folder / digest;
     if (is_real_directory(target)) {
         return target;
@@ -95,6 +111,10 @@ Result<std::filesystem::path> unpack_into_cache(const ImageFile& image,
     const std::filesystem::path root = part.path() / "root";
     CYBELE_CHECK(make_directories(root, 0755));
     CYBELE_CHECK(images::unpack_squashfs({image.fd.get(), image.offset, image.size}, root));
+    for (const SquashfsPlace& over : image.overlays) {
+        CYBELE_CHECK(images::unpack_squashfs(
+            {image.fd.get(), over.offset, over.size}, root, images::Whiteouts::kApplied));
+    }
     // A tree under its final name is whole, also after a power cut.
     const UniqueFd written(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct stat status = {};

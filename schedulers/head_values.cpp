@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schedulers/needs.hpp"
 #include "schedulers/values.hpp"
 #include "support/quote.hpp"
 
@@ -59,24 +60,10 @@ struct WhenWord {
 constexpr std::array<WhenWord, 4> kWhen{
     {{"ok", "afterok"}, {"any", "afterany"}, {"failed", "afternotok"}, {"started", "after"}}};
 
-/// `afterok:12,afterany:13`, which Slurm and PBS write alike.
+/// `afterok:12,afterany:13`, which Slurm and PBS write alike; ids were checked.
 Value after_value(const Rendering& rendering) {
-    const Job& job = *rendering.input.job;
     std::string text;
-    for (std::size_t index = 0; index < job.after.size(); ++index) {
-        const auto& [id, when] = job.after[index];
-        const bool is_id =
-            !id.empty() && id.front() >= '0' && id.front() <= '9' &&
-            id.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-"
-                                 "[]") == std::string::npos;
-        if (!is_id) {
-            rendering.faults.add(
-                job.fault_at(fmt::format("after[{}].job", index),
-                             fmt::format("not yet: `after` the job named '{}'", printable(id)),
-                             "this version knows jobs by their id only",
-                             "write the id that the scheduler gave"));
-            continue;
-        }
+    for (const auto& [id, when] : rendering.input.job->after) {
         const auto* row = std::find_if(
             kWhen.begin(), kWhen.end(), [&](const WhenWord& known) { return known.when == when; });
         text += fmt::format("{}{}:{}", text.empty() ? "" : ",", row->word, id);
@@ -106,25 +93,6 @@ void add_mail(const Rendering& rendering, Values& values) {
     values["mail-to"] = job.mail ? optional_text(rendering, "mail.to", job.mail->to) : Value();
     values["mail-on-words"] = words.empty() ? "NONE" : words;
     values["mail-on-letters"] = letters.empty() ? "n" : letters;
-}
-
-/// Indexes as the dialect takes them: TORQUE knows no step, PBS no lists and no single index.
-Value array_value(const Rendering& rendering) {
-    const std::string& array = rendering.input.job->array;
-    const std::string& dialect = rendering.dialect.name;
-    const bool has_list = array.find(',') != std::string::npos;
-    const bool has_range = array.find('-') != std::string::npos;
-    const bool has_step = array.find(':') != std::string::npos;
-    const bool is_bad = (dialect == "torque" && has_step) ||
-                        (dialect == "pbspro" && (has_list || (!array.empty() && !has_range)));
-    if (is_bad) {
-        rendering.faults.add(rendering.input.job->fault_at(
-            "array",
-            fmt::format("the indexes '{}' cannot be expressed in {}", printable(array), dialect),
-            dialect == "torque" ? "TORQUE takes no step" : "PBS takes one range",
-            dialect == "torque" ? "list the indexes" : "write a range, such as `0-9`"));
-    }
-    return array.empty() ? Value() : Value(array);
 }
 
 Value workdir_value(const Rendering& rendering) {
@@ -186,7 +154,7 @@ Values head_values(const Rendering& rendering) {
     const auto& resources = job.resources;
     const auto& plan = rendering.plan;
     Values values;
-    values["name"] = directive_text(rendering, "name", job.name);
+    values["name"] = directive_text(rendering, "name", name_for(job, rendering.dialect));
     values["nodes"] = plan.nodes;
     values["tasks"] = plan.ranks;
     values["tasks-per-node"] = plan.ranks_per_node;
@@ -205,7 +173,7 @@ Values head_values(const Rendering& rendering) {
     values["queue"] = optional_text(rendering, "queue", plan.queue);
     values["account"] = optional_text(rendering, "account", job.account);
     values["qos"] = optional_text(rendering, "qos", job.qos);
-    values["array"] = array_value(rendering);
+    values["array"] = job.array.empty() ? Value() : Value(job.array);
     values["after"] = after_value(rendering);
     values["stdout"] = false;
     values["stderr"] = false;

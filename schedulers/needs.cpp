@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/needs.hpp"
 
+#include "schedulers/need_check.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -65,6 +67,35 @@ constexpr auto kNames = [] {
     return names;
 }();
 
+void check_services(const Check& check) {
+    std::set<std::pair<std::string_view, std::string_view>> told; // GPUs and their type are one
+    for (const Need& need : kNeeds) {
+        const NeedRule& rule = check.rules.needs.find(need.name)->second;
+        const std::pair<std::string_view, std::string_view> reason{need.field, rule.because};
+        if (!need.is_asked(check.job) || told.contains(reason)) {
+            continue;
+        }
+        if (rule.service == Service::kCannot || rule.service == Service::kLater) {
+            told.insert(reason);
+        }
+        if (rule.service == Service::kCannot) {
+            check.faults.add(check.job.fault_at(
+                need.field,
+                fmt::format("`{}` cannot be expressed in {}", need.name, check.who(rule.before)),
+                rule.because,
+                rule.help));
+        } else if (rule.service == Service::kLater) {
+            check.faults.add(check.job.fault_at(
+                need.field, "not yet: " + rule.because, "this version cannot do it", rule.help));
+        }
+    }
+}
+
+void check_rules(const Check& check) {
+    check_services(check);
+    check_forms(check);
+}
+
 } // namespace
 
 std::span<const std::string_view> need_names() {
@@ -76,25 +107,26 @@ bool is_need(std::string_view word) {
 }
 
 void check_needs(const Job& job, const Dialect& dialect, Faults& faults) {
-    std::set<std::pair<std::string_view, std::string_view>> told; // GPUs and their type are one
-    for (const Need& need : kNeeds) {
-        const NeedRule& rule = dialect.needs.find(need.name)->second;
-        const std::pair<std::string_view, std::string_view> reason{need.field, rule.because};
-        if (!need.is_asked(job) || told.contains(reason)) {
-            continue;
-        }
-        if (rule.service == Service::kCannot || rule.service == Service::kLater) {
-            told.insert(reason);
-        }
-        if (rule.service == Service::kCannot) {
-            faults.add(
-                job.fault_at(need.field,
-                             fmt::format("`{}` cannot be expressed in {}", need.name, dialect.name),
-                             rule.because,
-                             rule.help));
-        } else if (rule.service == Service::kLater) {
-            faults.add(job.fault_at(
-                need.field, "not yet: " + rule.because, "this version cannot do it", rule.help));
+    Faults refusals;
+    check_rules({job, dialect, dialect, refusals});
+    for (const Fault& fault : refusals.all()) {
+        faults.add(fault);
+    }
+    if (!dialect.oldest) {
+        return;
+    }
+    Faults older;
+    check_rules({job, dialect, *dialect.oldest, older});
+    for (Fault fault : older.all()) {
+        const auto same =
+            std::find_if(refusals.all().begin(), refusals.all().end(), [&](const Fault& known) {
+                return known.message == fault.message;
+            });
+        if (same == refusals.all().end()) {
+            fault.is_warning = true;
+            fault.because += "; no Site says which version this one is";
+            fault.help = "write the version into the Site (scheduler), and name it with --site";
+            faults.add(std::move(fault));
         }
     }
 }

@@ -4,6 +4,7 @@
 #include "launchers/plan.hpp"
 #include "schedulers/needs.hpp"
 #include "schedulers/values.hpp"
+#include "support/document_view.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -56,6 +57,19 @@ void check_program_text(const launchers::Job& job, Faults& faults) {
     }
 }
 
+/// The tables speak of some versions; of older ones nobody knows what they would do.
+void check_version(const RenderInput& input, const Dialect& dialect, Faults& faults) {
+    if (dialect.version.empty() || !is_older(dialect.version, dialect.oldest_known)) {
+        return;
+    }
+    faults.add(document::fault_at(
+        input.site->source,
+        document::mark_of(input.site->marks, "scheduler.version"),
+        fmt::format("{} {} is not known", dialect.name, printable(dialect.version)),
+        fmt::format("its rules are known from {} on", dialect.oldest_known),
+        "if its commands are newer than that, write their version"));
+}
+
 /// A1: what a batch system and bash need of the whole text.
 Result<void> check_text(const std::string& text) {
     if (!text.starts_with("#!/bin/bash\n") || !text.ends_with('\n') ||
@@ -91,11 +105,14 @@ Result<std::string> render_head(const Rendering& rendering) {
 } // namespace
 
 Result<RenderedScript> render_script(const RenderInput& input) {
-    CYBELE_TRY(const Dialect dialect, find_dialect(input.dialect));
+    const bool is_of_site = input.site != nullptr && input.site->dialect == input.dialect;
+    CYBELE_TRY(const Dialect dialect,
+               find_dialect(input.dialect, is_of_site ? input.site->scheduler_version : ""));
     const launchers::Job& job = *input.job;
     Faults faults;
     const launchers::LaunchPlan plan =
         launchers::make_plan({&job, input.site, input.facts, dialect.place()}, faults);
+    check_version(input, dialect, faults);
     check_needs(job, dialect, faults);
     check_program_text(job, faults);
     const Rendering rendering{input, dialect, plan, faults};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/container.hpp"
 #include "schedulers/values.hpp"
+#include "schedulers/verification.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
 
@@ -79,6 +80,7 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
 
 Value expressions(const std::vector<std::string>& items) {
     std::vector<Values> list;
+    list.reserve(items.size());
     for (const auto& item : items) {
         list.push_back({{"expression", Value(item)}});
     }
@@ -105,6 +107,7 @@ void add_signal(const Rendering& rendering, Values& values) {
     values["signal-timer"] = false;
     values["signal-name"] = "";
     values["signal-delay"] = "";
+    values["signals-all"] = rendering.dialect.has("signals-all");
     if (!job.signal) {
         return;
     }
@@ -131,8 +134,10 @@ void add_signal(const Rendering& rendering, Values& values) {
                                           "write `resources.time`"));
         return;
     }
+    // Where TERM is not passed on, HUP makes the script send it.
+    const bool is_hidden = rendering.dialect.has("signals-all") && name == "TERM";
     values["signal-timer"] = true;
-    values["signal-name"] = name;
+    values["signal-name"] = is_hidden ? "HUP" : name;
     values["signal-delay"] =
         static_cast<std::uint64_t>((*rendering.plan.time - job.signal->before).count());
 }
@@ -175,23 +180,6 @@ void add_image(const Rendering& rendering, Values& values) {
     }
 }
 
-/// `--nv`, `--rocm`, or none: by the image's label, since both are only warnings where they are
-/// wrong.
-Value gpu_option(const Rendering& rendering) {
-    const auto& input = rendering.input;
-    if (input.job->resources.gpus_per_node == 0 || !input.job->image) {
-        return {};
-    }
-    std::string vendor;
-    if (input.facts != nullptr && input.facts->labels.contains("cybelectl.gpu")) {
-        vendor = input.facts->labels.at("cybelectl.gpu");
-    }
-    if (vendor.starts_with("oneapi")) {
-        return {};
-    }
-    return vendor.starts_with("rocm") ? Value("--rocm") : Value("--nv");
-}
-
 void add_resources(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
     const Job& job = *rendering.input.job;
@@ -228,6 +216,7 @@ void add_environment(const Rendering& rendering, Values& values) {
         }
     }
     std::vector<Values> secrets;
+    secrets.reserve(plan.secrets.size());
     for (const auto& [name, path] : plan.secrets) {
         secrets.push_back({{"variable", Value(name)},
                            {"path", Value(path_expression(path))},
@@ -240,8 +229,9 @@ void add_environment(const Rendering& rendering, Values& values) {
     values["always"] = plan.single_copy == launchers::SingleCopy::kOff;
     values["single-copy"] = rendering.input.job->image.has_value() && !plan.launcher.empty() &&
                             plan.single_copy != launchers::SingleCopy::kOn;
-    values["gpu-option"] = gpu_option(rendering);
+    add_gpus(rendering, values);
     std::vector<std::string> binds;
+    binds.reserve(rendering.input.job->binds.size());
     for (const auto& bind : rendering.input.job->binds) {
         binds.push_back(path_expression(bind));
     }
@@ -249,9 +239,9 @@ void add_environment(const Rendering& rendering, Values& values) {
 }
 
 /// One process a node, by the same launcher: its program and the options that count.
-std::vector<std::string> once_a_node(const launchers::LaunchPlan& plan) {
+std::vector<std::string> once_a_node(const launchers::LaunchPlan& plan, MpiLauncher starter) {
     const std::string nodes = std::to_string(plan.nodes);
-    switch (*plan.starter) {
+    switch (starter) {
     case MpiLauncher::kMpirunOpenmpi:
         return {plan.launcher.front(), "-np", nodes, "--map-by", "ppr:1:node", "--bind-to", "none"};
     case MpiLauncher::kMpirunMpich:
@@ -282,7 +272,7 @@ void add_launch(const Rendering& rendering, Values& values) {
     values["is-srun"] = !is_openmpi && !is_hydra;
     values["allow-root"] = plan.allow_root;
     values["launcher"] = words_of(plan.launcher);
-    values["once-a-node"] = words_of(once_a_node(plan));
+    values["once-a-node"] = words_of(once_a_node(plan, *plan.starter));
     values["hosts-option"] = is_openmpi ? "--hostfile" : "-f";
     values["checks-nodes"] = plan.nodes > 1 && rendering.input.job->image.has_value();
     values["probe"] = plan.probe.empty() ? Value() : Value(plan.probe);
@@ -326,9 +316,11 @@ templates::Values script_values(const Rendering& rendering) {
     add_signal(rendering, values);
     add_runtime(rendering, values);
     add_image(rendering, values);
+    add_verification(*input.job, input.site, values, rendering.faults);
     add_resources(rendering, values);
     add_environment(rendering, values);
     add_launch(rendering, values);
+    add_kind_values(rendering, values);
     return values;
 }
 

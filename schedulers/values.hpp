@@ -31,6 +31,18 @@ struct Rendering {
 /// A path as one shell word, `~/` at its start as "$HOME"/. A leading `-` gets `./` before it.
 [[nodiscard]] std::string path_expression(std::string_view path);
 
+/// A Site's scratch folder as one shell word, `$USER` and `$CYBELE_JOB` in it expanded by the
+/// script.
+[[nodiscard]] std::string scratch_expression(std::string_view path);
+
+/// What the templates of the launch kinds use: torchrun and Spark on each node, the bind model, and
+/// how the program begins.
+void add_kind_values(const Rendering& rendering, templates::Values& values);
+
+/// What the templates use of a node's GPUs: the runtime's option, how they are counted before
+/// anything starts, and the variable that says which are the job's.
+void add_gpus(const Rendering& rendering, templates::Values& values);
+
 /// The program in the container (or the host's), word by word, and the runtime's action.
 struct ProgramWords {
     std::string action = "exec"; ///< exec, run

@@ -26,7 +26,7 @@ public:
 private:
     static bool is_open(Type type) {
         return type == Type::kText || type == Type::kValue || type == Type::kPath ||
-               type == Type::kImage || type == Type::kTextOrList;
+               type == Type::kImage || type == Type::kTextOrList || type == Type::kWord;
     }
 
     void any(const Shape& shape, yaml::Node& value) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -131,15 +132,42 @@ Result<void> write_file(const fs::path& path, std::string_view bytes, unsigned m
     return file.commit();
 }
 
+namespace {
+
+fs::path folder_of(const fs::path& path) {
+    return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+/// A file without a name, which the kernel forgets with its last descriptor; invalid where the file
+/// system has none, or where /proc, by which alone it gets a name, is not mounted.
+UniqueFd open_nameless(const fs::path& folder) {
+    UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    if (fd.valid()) {
+        struct stat opened {};
+        struct stat seen {};
+        const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
+        if (::fstat(fd.get(), &opened) != 0 || ::stat(link.c_str(), &seen) != 0 ||
+            seen.st_ino != opened.st_ino || seen.st_dev != opened.st_dev) {
+            fd.reset();
+        }
+    }
+    return fd;
+}
+
+} // namespace
+
 Result<PendingFile> PendingFile::create(const fs::path& path, unsigned mode) {
     PendingFile file;
     file.path_ = path;
-    std::string pattern = path.native() + ".new.XXXXXX";
-    file.fd_.reset(::mkostemp(pattern.data(), O_CLOEXEC));
+    file.fd_ = open_nameless(folder_of(path));
     if (!file.fd_.valid()) {
-        return fail(system_error("cannot write " + printable(path.native()), errno));
+        std::string pattern = path.native() + ".new.XXXXXX";
+        file.fd_.reset(::mkostemp(pattern.data(), O_CLOEXEC));
+        if (!file.fd_.valid()) {
+            return fail(system_error("cannot write " + printable(path.native()), errno));
+        }
+        file.temporary_ = pattern;
     }
-    file.temporary_ = pattern;
     const mode_t mask = ::umask(0);
     ::umask(mask);
     if (::fchmod(file.fd_.get(), mode & ~mask) != 0) {
@@ -158,17 +186,78 @@ PendingFile::~PendingFile() {
     }
 }
 
-Result<void> PendingFile::commit() {
-    if (::fsync(fd_.get()) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+fs::path PendingFile::place() const {
+    return temporary_.empty() ? fs::path("/proc/self/fd/" + std::to_string(fd_.get())) : temporary_;
+}
+
+Result<UniqueFd> PendingFile::reopen() const {
+    UniqueFd fd(::open(place().c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid()) {
+        return fail(system_error("cannot read " + printable(path_.native()), errno));
+    }
+    return fd;
+}
+
+Result<void> PendingFile::sync() const {
+    if (::fsync(fd_.get()) != 0) {
         return fail(system_error("cannot write " + printable(path_.native()), errno));
     }
-    temporary_.clear();
-    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
-    const UniqueFd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory.valid()) {
-        ::fsync(directory.get()); // best effort: some network file systems refuse it
+    return {};
+}
+
+void PendingFile::sync_folder() const {
+    const UniqueFd folder(::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.valid()) {
+        ::fsync(folder.get()); // best effort: some network file systems refuse it
+    }
+}
+
+/// A file without a name cannot take the place of another: it gets a private name first.
+Result<void> PendingFile::name_beside() {
+    constexpr int kAttempts = 100;
+    constexpr std::size_t kLetters = 6;
+    for (int attempt = 0; temporary_.empty(); ++attempt) {
+        const std::string random = random_bytes(kLetters);
+        const std::string name =
+            path_.native() + ".new." +
+            hex({reinterpret_cast<const std::uint8_t*>(random.data()), random.size()});
+        if (::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+            temporary_ = name;
+        } else if (errno != EEXIST || attempt == kAttempts) {
+            return fail(system_error("cannot write " + printable(path_.native()), errno));
+        }
     }
     return {};
+}
+
+Result<void> PendingFile::commit() {
+    CYBELE_CHECK(sync());
+    const bool is_named =
+        temporary_.empty() &&
+        ::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    if (!is_named) {
+        CYBELE_CHECK(name_beside());
+        if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+            return fail(system_error("cannot write " + printable(path_.native()), errno));
+        }
+        temporary_.clear();
+    }
+    sync_folder();
+    return {};
+}
+
+Result<bool> PendingFile::commit_new() {
+    CYBELE_CHECK(sync());
+    if (::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+        sync_folder();
+        return true;
+    }
+    struct stat status {};
+    if (errno == EEXIST || ::lstat(path_.c_str(), &status) == 0) {
+        return false;
+    }
+    CYBELE_CHECK(commit()); // a file system without hard links: a look and a rename
+    return true;
 }
 
 Result<TempDirectory> TempDirectory::make(const fs::path& parent, std::string_view prefix) {

@@ -65,13 +65,14 @@ read_at(int fd, std::uint64_t offset, std::span<std::byte> into, const std::file
 [[nodiscard]] Result<void>
 write_all(int fd, std::string_view bytes, const std::filesystem::path& path);
 
-/// Puts a file in place whole or not at all: a private temporary name in the same folder, fsync,
-/// rename, fsync of the folder; unlinked on any error. "-" is standard output.
+/// Puts a file in place whole or not at all, as PendingFile does. "-" is standard output.
 [[nodiscard]] Result<void>
 write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
 /// A file that appears under its final name only when commit() is called; what write_file() uses,
-/// for content that is written piece by piece. Destroyed before: nothing is left.
+/// for content that is written piece by piece. Until then it has no name at all (O_TMPFILE), so
+/// that nothing is left of it even by SIGKILL; file systems without such files (NFS, some FUSE)
+/// get a private name in the same folder, which the destructor removes.
 class PendingFile {
 public:
     [[nodiscard]] static Result<PendingFile> create(const std::filesystem::path& path,
@@ -85,14 +86,20 @@ public:
     [[nodiscard]] int fd() const {
         return fd_.get();
     }
-    /// The temporary name, e.g. for a tool that wants a path.
-    [[nodiscard]] const std::filesystem::path& temporary() const {
-        return temporary_;
-    }
+    /// Opens it once more, for reading.
+    [[nodiscard]] Result<UniqueFd> reopen() const;
+    /// Syncs it and gives it its name, in the place of what had it; syncs the folder.
     [[nodiscard]] Result<void> commit();
+    /// The same, but false, and nothing done, where the name is taken.
+    [[nodiscard]] Result<bool> commit_new();
 
 private:
     PendingFile() = default;
+    Result<void> name_beside();
+    Result<void> sync() const;
+    void sync_folder() const;
+    /// Where it can be found while it is open.
+    [[nodiscard]] std::filesystem::path place() const;
     UniqueFd fd_;
     std::filesystem::path path_;
     std::filesystem::path temporary_;

@@ -2,6 +2,7 @@
 #include "support/process.hpp"
 
 #include "support/quote.hpp"
+#include "support/signals.hpp"
 
 #include <algorithm>
 #include <array>
@@ -82,14 +83,18 @@ bool drain(int fd, std::string& into, const std::function<void(std::string_view)
     return count > 0;
 }
 
-/// TERM, INT, HUP and CHLD of this process, taken from a descriptor while a child runs.
+/// TERM, INT, HUP and CHLD of this process, taken from a descriptor while a child runs; CHLD alone
+/// where a SignalWatch reads the others.
 class SignalRelay {
 public:
     SignalRelay() {
         sigset_t relayed{};
         ::sigemptyset(&relayed);
-        for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
-            ::sigaddset(&relayed, number);
+        ::sigaddset(&relayed, SIGCHLD);
+        if (SignalWatch::current() == nullptr) {
+            for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+                ::sigaddset(&relayed, number);
+            }
         }
         ::pthread_sigmask(SIG_BLOCK, &relayed, &before_);
         fd_.reset(::signalfd(-1, &relayed, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -152,14 +157,18 @@ public:
     [[nodiscard]] bool has_passed() const {
         return timed_out_;
     }
-    /// For poll(): milliseconds to the deadline, -1 without one.
+    /// For poll(): milliseconds to the deadline, -1 without one. Beside other threads a child's end
+    /// may wake one of them alone, which takes the signal: then it is asked for now and then.
     [[nodiscard]] int timeout() const {
+        constexpr int kAmongThreads = 200;
+        const bool is_alone = ::gettid() == ::getpid();
         if (!deadline_) {
-            return -1;
+            return is_alone ? -1 : kAmongThreads;
         }
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
-        return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
+        return static_cast<int>(
+            std::clamp<std::int64_t>(left, 0, is_alone ? 1'000'000 : kAmongThreads));
     }
     void enforce(pid_t pid) {
         if (deadline_ && Clock::now() >= *deadline_) {
@@ -287,7 +296,8 @@ Result<Outcome> run_process(const Command& command) {
     CYBELE_TRY(Streams streams, open_streams(command, child, nowhere));
     CYBELE_TRY(Pipe report, make_pipe());
     const SignalRelay relay;
-    child.mask = relay.before();
+    const SignalWatch* const watch = SignalWatch::current();
+    child.mask = watch != nullptr ? watch->before() : relay.before();
     const pid_t pid = ::fork();
     if (pid < 0) {
         return fail(system_error("cannot start " + command.argv.front(), errno));

@@ -25,7 +25,15 @@ Source::Source(std::string file, std::string text)
     : file_(std::make_shared<const std::string>(std::move(file))),
       text_(std::make_shared<const std::string>(std::move(text))) {}
 
+std::size_t Source::add(const Source& other) {
+    more_.push_back(other);
+    return more_.size();
+}
+
 Place Source::place(Mark mark) const {
+    if (mark.file > 0 && mark.file <= more_.size()) {
+        return more_[mark.file - 1].place({mark.line, mark.column});
+    }
     Place place{*file_, mark.line, mark.column, {}};
     std::string_view rest = *text_;
     for (std::size_t line = 1; line < mark.line; ++line) {

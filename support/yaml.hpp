@@ -16,6 +16,7 @@ namespace cybele::yaml {
 struct Mark {
     std::size_t line = 0;
     std::size_t column = 0;
+    std::size_t file = 0; ///< of a Source with several files; 0 is the first
 };
 
 struct Entry;
@@ -52,10 +53,13 @@ public:
     }
     /// The position with the line's text, for a caret.
     [[nodiscard]] Place place(Mark mark) const;
+    /// Takes another file in (a document may be put together from several); gives its Mark::file.
+    std::size_t add(const Source& other);
 
 private:
     std::shared_ptr<const std::string> file_;
     std::shared_ptr<const std::string> text_;
+    std::vector<Source> more_;
 };
 
 struct Document {

@@ -326,6 +326,9 @@ render(const TemplateSet& set, const std::string& name, const Values& values, Es
     check_raw(values, raw, faults);
     for (const auto& part : names) {
         const std::string& part_text = *set.find(part);
+        if (!set.is_given(part)) {
+            continue; // reading all of them takes longer than rendering
+        }
         if (const kainjow::mustache::mustache parsed(part_text); !parsed.is_valid()) {
             faults.add(syntax_fault(part, part_text, parsed.error_message()));
         }

@@ -57,10 +57,11 @@ private:
 /// A name is a path without `.mustache`: `script/body`.
 class TemplateSet {
 public:
-    /// The templates of this room: script/ and kubernetes/.
+    /// The templates of this room: script/.
     TemplateSet();
     void add(std::span<const EmbeddedFile> files);
     void put(std::string name, std::string_view text) {
+        given_.insert(name);
         texts_[std::move(name)] = text;
     }
     /// Reads every NAME.mustache below `directory` that this set knows; one it does not know is
@@ -68,12 +69,17 @@ public:
     [[nodiscard]] Result<void> override_with(const std::filesystem::path& directory);
 
     [[nodiscard]] const std::string* find(const std::string& name) const;
+    /// Whether the text came from outside; the embedded ones are judged by a test.
+    [[nodiscard]] bool is_given(const std::string& name) const {
+        return given_.contains(name);
+    }
     /// `1-` and 12 hexadecimal digits of the SHA-256 of all names and texts: changes exactly when
     /// the bytes change.
     [[nodiscard]] std::string version() const;
 
 private:
     std::map<std::string, std::string> texts_;
+    std::set<std::string> given_;
 };
 
 /// How `{{name}}` writes a text.

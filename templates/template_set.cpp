@@ -53,6 +53,7 @@ Result<void> TemplateSet::override_with(const std::filesystem::path& directory) 
                         "rename it after the template that it replaces");
         }
         CYBELE_TRY(known->second, read_file(path, std::size_t{1} << 20U));
+        given_.insert(name);
     }
     if (error) {
         return fail(system_error("cannot read '" + directory.native() + "'", error.value()));
@@ -66,12 +67,11 @@ const std::string* TemplateSet::find(const std::string& name) const {
 }
 
 std::string TemplateSet::version() const {
-    Sha256 digest;
+    std::string all;
     for (const auto& [name, text] : texts_) {
-        digest.update(name + '\n' + std::to_string(text.size()) + '\n');
-        digest.update(std::string_view(text));
+        all.append(name).append("\n").append(std::to_string(text.size())).append("\n").append(text);
     }
-    const auto bytes = digest.finish();
+    const Digest bytes = sha256(all);
     return std::string(kSchema) + "-" + hex(std::span(bytes).first(6));
 }
 

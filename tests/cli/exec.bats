@@ -112,6 +112,37 @@ run_image() { run "$place/cybelectl" exec "$@"; }
     assert_output --partial unpack
 }
 
+@test "--mount binds as -B does; what it cannot read is refused" {
+    run_image --mount "type=bind,source=$place/data,destination=/mnt,ro" hello-mpi.sif sh -c 'cat /mnt/file; ! touch /mnt/new 2>/dev/null'
+    assert_success
+    assert_output content
+    refuses 255 "$CYBELECTL" exec --mount "type=tmpfs,destination=/mnt" hello-mpi.sif true
+}
+
+# A driver that this machine does not have: its programs and libraries by name, listed by an ldconfig of the test.
+make_driver() {
+    mkdir -p driver
+    printf '#!/bin/sh\necho "driver in the container"\n' >driver/nvidia-smi
+    echo library >driver/libcuda.so.1
+    printf '#!/bin/sh\nprintf "\\tlibcuda.so.1 (libc6,x86-64) => %%s\\n" "%s"\n' "$place/driver/libcuda.so.1" >driver/ldconfig
+    chmod +x driver/nvidia-smi driver/ldconfig
+}
+
+@test "--nv brings in the driver's libraries and programs, also with --contain; without one it says so" {
+    make_driver
+    for contain in --no-home --contain; do
+        PATH=$place/driver:$PATH run_image --nv "$contain" hello-mpi.sif sh -c 'nvidia-smi; cat /.singularity.d/libs/libcuda.so.1; echo "$LD_LIBRARY_PATH"'
+        assert_success
+        assert_line 'driver in the container'
+        assert_line library
+        assert_line --partial /.singularity.d/libs
+    done
+    run_image --rocm hello-mpi.sif echo fine
+    assert_success
+    assert_line fine
+    assert_output --partial '--rocm finds no such driver'
+}
+
 @test "nothing is left mounted" {
     run_image hello-mpi.sif true
     assert_equal "$(losetup -n -O BACK-FILE | grep -F "$place")" ""

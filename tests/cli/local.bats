@@ -47,3 +47,121 @@ host_job() {
     host_job 'command: [no-such-program-here]'
     run -127 "$CYBELECTL" submit demo.yaml --scheduler local --wait
 }
+
+@test "a job's life: submitted, listed, followed, its end told, its output shown" {
+    host_job 'script: |' '  echo out' '  echo bad >&2' '  exit 9'
+    run --separate-stderr "$CYBELECTL" submit demo.yaml --scheduler local
+    assert_success
+    assert_output --regexp '^[0-9a-f]{8}$'
+    id=$output
+    run "$CYBELECTL" job wait "$id"
+    assert_equal "$status" 9
+    run "$CYBELECTL" job status "$id"
+    assert_output "$id failed 9"
+    run "$CYBELECTL" job logs "$id"
+    assert_output out
+    run "$CYBELECTL" job logs "$id" --stderr
+    assert_output --partial bad
+    run "$CYBELECTL" job list
+    refute_output --partial "$id"
+    run "$CYBELECTL" job list --all --state failed --format json
+    assert_equal "$(jq -r '.jobs[0] | "\(.id) \(.code) \(.scheduler)"' <<<"$output")" "$id 9 local"
+    run "$CYBELECTL" job show "$id"
+    assert_line --regexp '^exit code +9$'
+}
+
+@test "submit --follow: the output is the job's, line by line, the id on standard error" {
+    host_job 'script: |' '  echo one' '  sleep 0.3' '  printf two'
+    run --separate-stderr "$CYBELECTL" submit demo.yaml --scheduler local --follow
+    assert_success
+    assert_output $'one\ntwo'
+    assert_regex "$stderr" '^[0-9a-f]{8}'
+}
+
+@test "the client killed, the job goes on and keeps its end" {
+    host_job 'script: |' '  while [ ! -e go ]; do sleep 0.1; done' '  exit 5'
+    "$CYBELECTL" submit demo.yaml --scheduler local --wait >id 2>said 3>&- &
+    wait_for 10 test -s id
+    kill -KILL $!
+    wait $! || true
+    touch go
+    run "$CYBELECTL" job wait "$(cat id)"
+    assert_equal "$status" 5
+}
+
+@test "a supervisor that was killed leaves a lost job, never a good one" {
+    host_job 'command: [sleep, "321"]'
+    id=$("$CYBELECTL" submit demo.yaml --scheduler local)
+    kill -KILL "$(cut -d' ' -f1 .cybelectl/*/supervisor)"
+    run "$CYBELECTL" job wait "$id"
+    assert_equal "$status" 125
+    assert_output --partial 'lost'
+    run pgrep -f '^sleep 321'
+    assert_failure
+}
+
+@test "job cancel ends it with everything that it started" {
+    host_job 'script: |' '  sleep 322 &' '  setsid sleep 323 &' '  touch there' '  wait'
+    id=$("$CYBELECTL" submit demo.yaml --scheduler local)
+    wait_for 10 test -e there
+    run "$CYBELECTL" job cancel "$id"
+    assert_success
+    run pgrep -f '^sleep 32[23]'
+    assert_failure
+    run "$CYBELECTL" job wait "$id"
+    assert_equal "$status" 143
+}
+
+@test "job collect copies what the patterns name, and what is enough to run it again" {
+    host_job 'script: |' '  mkdir -p tiles/deep' '  echo 1 >tiles/a.csv; echo 2 >tiles/b.csv; echo 3 >tiles/deep/c.csv; echo x >other.txt' \
+        'output: {results: ["tiles/*.csv", "tiles/deep"]}'
+    id=$("$CYBELECTL" submit demo.yaml --scheduler local)
+    "$CYBELECTL" job wait "$id" --quiet
+    run "$CYBELECTL" job collect "$id"
+    assert_success
+    assert_output $'tiles/a.csv\ntiles/b.csv\ntiles/deep/c.csv'
+    assert_equal "$(cat results/tiles/deep/c.csv)" 3
+    assert_equal "$(find results -name '*.part' -o -name other.txt)" ''
+    assert_equal "$(jq -r '.results[1].digest' "results/demo-$id.job.json")" "sha256:$(sha256sum <tiles/b.csv | cut -d' ' -f1)"
+    bash -n "results/demo-$id.job.sh"
+    refuses 3 "$CYBELECTL" job collect "$id" --results '*.none'
+    assert_output --partial "no result matches '*.none'"
+}
+
+@test "a journal of another version, a folder that cannot be one, an unknown job: a sentence each" {
+    host_job 'command: ["true"]'
+    "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    refuses 3 "$CYBELECTL" job status nothing
+    refuses 3 "$CYBELECTL" job status 99999999
+    refuses 255 "$CYBELECTL" job wait 99999999
+    python3 -c "import sqlite3; c = sqlite3.connect('$CYBELE_STATE_DIR/jobs.sqlite'); c.execute('PRAGMA user_version=9')"
+    refuses 5 "$CYBELECTL" job list
+    assert_output --partial 'is of version 9'
+    refuses 5 "$CYBELECTL" submit demo.yaml --scheduler local
+    touch file
+    CYBELE_STATE_DIR=$PWD/file/state refuses 5 "$CYBELECTL" submit demo.yaml --scheduler local
+    assert_equal "$(find .cybelectl -mindepth 1 -maxdepth 1 | wc -l)" 1
+}
+
+@test "a home behind a symbolic link, as centres have them, keeps the journal" {
+    mkdir real
+    ln -s real home
+    printf '%s\n' 'kind: Job' 'name: linked' 'command: ["true"]' >linked.yaml
+    run env -u CYBELE_STATE_DIR -u XDG_STATE_HOME HOME="$place/home" "$CYBELECTL" submit linked.yaml --wait
+    assert_success
+    assert [ -s real/.local/state/cybelectl/jobs.sqlite ]
+}
+
+@test "schedulers whose commands are not here: nothing is submitted" {
+    host_job 'command: ["true"]' 'queue: batch'
+    for scheduler in slurm torque pbspro; do
+        PATH=/nonexistent refuses 5 "$CYBELECTL" submit demo.yaml --scheduler "$scheduler"
+        assert_output --partial 'cannot be reached; nothing was submitted'
+    done
+    run "$CYBELECTL" job list
+    assert_equal "${#lines[@]}" 1
+}
+
+@test "--watch wants a terminal" {
+    refuses 2 "$CYBELECTL" job list --watch 1
+}

@@ -5,21 +5,26 @@ load ../parts/suite.bash
 setup() { work_place; }
 teardown() { leave_place; }
 
-verbs='init build sign verify inspect exec run shell submit doctor config completion recipe def key job kube'
-
 @test "each verb has help with an example, on standard output" {
-    for verb in $verbs; do
-        run --separate-stderr "$CYBELECTL" "$verb" --help
+    while read -r -a verb; do
+        run --separate-stderr "$CYBELECTL" "${verb[@]}" --help
         assert_success
-        assert_output --partial "cybelectl $verb"
+        assert_output --partial "cybelectl ${verb[*]}"
         assert_equal "$stderr" ""
-    done
+    done < <("$CYBELECTL" help --list)
 }
 
 @test "the version is one line" {
     run "$CYBELECTL" --version
     assert_success
     assert_equal "${#lines[@]}" 1
+}
+
+@test "the version as json says how it was built and what it can do" {
+    run --separate-stderr "$CYBELECTL" --version --format json
+    assert_success
+    jq -e '.format == 1 and (.version | test("^[0-9.]+$")) and .build.linking == "dynamic" and
+           (.features.schedulers | index("slurm")) and (.templates | startswith("1-"))' <<<"$output"
 }
 
 @test "completions name the verbs, and their shells can read them" {

@@ -1,31 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Rendered scripts run by a real Slurm on two nodes: ranks in containers see each other across nodes.
 load ../parts/suite.bash
+load nodes.bash
 
 setup_file() {
-    enter_place
-    export place
+    start_nodes
     copy_fixture
-    mkdir programs
-    cp "$CYBELECTL" programs/cybelectl # a copy: the nodes have a /tmp of their own
-    "$parts_dir/slurm" start "$place" >&2
 }
-# The program is installed on the nodes: its folder is in PATH there, as sbatch hands it on.
-setup() {
-    cd "$place" || return
-    PATH=$place/programs:$PATH
-}
-teardown_file() {
-    "$parts_dir/slurm" stop "$place"
-    leave_place
-}
-
-slurm() { "$parts_dir/slurm" exec "$place" "$@"; }
+setup() { enter_nodes; }
+teardown_file() { stop_nodes; }
 
 mpi_job() {
-    local name=$1 launch=$2
-    [[ $(id -u) != 0 ]] || launch+=', allow-root: true'
-    write_job "$name" 'command: [hello-mpi]' "launch: {kind: mpi$launch}" \
+    write_job "$1" 'command: [hello-mpi]' "launch: {kind: mpi$2$(root_too)}" \
         'resources: {nodes: 2, tasks-per-node: 2, memory-per-node: 500 MiB, time: 3 min}' 'queue: batch'
 }
 
@@ -90,14 +76,6 @@ EOF
     "$CYBELECTL" job render three.yaml --scheduler slurm -o three.sh
     run slurm sbatch --ignore-pbs --wait three.sh
     assert_equal "$status" 3
-}
-
-@test "submit to Slurm is refused with what does it instead" {
-    write_job five 'command: [sh, -c, exit 5]' 'resources: {time: 1 min}' 'queue: batch'
-    run slurm "$place/programs/cybelectl" submit five.yaml --scheduler slurm --wait
-    assert_equal "$status" 255
-    assert_output --partial "not yet: submitting to 'slurm'"
-    assert_output --partial 'cybelectl job render'
 }
 
 @test "qsub takes the TORQUE script and runs it" {

@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/definition.hpp"
+#include "definitions/format.hpp"
+#include "definitions/lint.hpp"
+#include "definitions/tree.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string_view>
+#include <string>
 
-/// Whatever the bytes: a definition or a refusal; a definition that was printed parses again.
+using namespace cybele::definitions;
+
+/// Whatever the bytes: a definition or a refusal; print is the identity; the formatter's second run
+/// changes nothing; the linter ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
-    (void)cybele::definitions::parse_definition(text, "fuzz.def", {{"mirror", "m"}});
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    LintOptions options;
+    options.parse.arguments = {{"mirror", "m"}};
+    (void)lint_definition(text, "fuzz.def", options);
+    if (print_tree(read_tree(text)) != text) {
+        std::abort();
+    }
+    const auto once = format_definition(text, "fuzz.def", options.parse);
+    if (once) {
+        const auto twice = format_definition(*once, "fuzz.def", options.parse);
+        if (!twice || *twice != *once) {
+            std::abort();
+        }
+    }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 /// Whatever the bytes: a Job, a Site, or faults with places.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);
     (void)cybele::launchers::read_job(text, "fuzz.yaml");

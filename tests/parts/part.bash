@@ -28,7 +28,9 @@ become_root() {
     local -a settings=("PART_UID=$(id -u)" "PART_GID=$(id -g)")
     [[ $(id -u) == 0 ]] && return
     command -v sudo >/dev/null || die "needs root or sudo"
-    for name in PATH HOME XDG_CACHE_HOME TMPDIR CYBELE_TMPDIR CYBELE_CACHE_DIR; do
+    local -a names=(PATH HOME XDG_CACHE_HOME TMPDIR PART_OWNER CYBELE_TMPDIR CYBELE_CACHE_DIR CYBELE_STATE_DIR)
+    [[ -z ${PART_ENVIRONMENT:-} ]] || mapfile -t names < <(compgen -e)
+    for name in "${names[@]}"; do
         [[ -z ${!name:-} ]] || settings+=("$name=${!name}")
     done
     cache_dir >/dev/null # so that it is the caller's

@@ -26,6 +26,7 @@ export CYBELE_CONFIG_DIR=/nonexistent
 enter_place() {
     place=$(mktemp -d /var/tmp/cybelectl-test.XXXXXX)
     chmod 755 "$place"
+    export CYBELE_STATE_DIR=$place/state # the journal of jobs
     cd "$place" || return
 }
 
@@ -35,13 +36,13 @@ leave_place() {
 }
 
 # fixture: prints a folder with demo.pem, demo.pub and hello-mpi.sif, signed with it. Made once for a
-# program and a recipe; those of other programs are removed.
+# program and a recipe; those of hours ago are removed, others may be in use by another checkout's tests.
 fixture() {
     local folder
     folder=$(cache_dir)/fixture-$(id -u)-$(key_of "$(cat "$CYBELECTL" "$catalogue"/hello-mpi.yaml | sha256sum)" \
         "$(find "$catalogue/hello-mpi" -type f -exec sha256sum {} + | sort)")
     if [[ ! -d $folder ]]; then
-        rm -rf "$(cache_dir)/fixture-$(id -u)-"*
+        find "$(cache_dir)" -maxdepth 1 -name "fixture-$(id -u)-*" -mmin +300 -exec rm -rf {} +
         mkdir "$folder.new"
         "$CYBELECTL" key new "$folder.new/demo.pem" >&2 &&
             "$CYBELECTL" build "$catalogue/hello-mpi.yaml" -o "$folder.new/hello-mpi.sif" --sign-key "$folder.new/demo.pem" >&2 &&
@@ -62,7 +63,7 @@ as_user() {
     local -a closed=()
     [[ $1 == -c ]] && closed=(-c) && shift
     [[ $(id -u) != 0 ]] || chown -R 1234 .
-    "$parts_dir/enter" -m user -w "${closed[@]}" -b "$PWD" / "$@"
+    CYBELE_STATE_DIR=$PWD/state "$parts_dir/enter" -m user -w "${closed[@]}" -b "$PWD" / "$@"
 }
 
 # work_place: a private working folder, and a folder for temporary files that nothing else uses.
@@ -75,7 +76,7 @@ work_place() {
 # nothing_left NAME…: the working folder holds these names and no more; no temporary file, no process, no
 # mount and no loop device of the test is left.
 nothing_left() {
-    assert_equal "$(find "$place" -mindepth 1 -maxdepth 1 ! -name scratch -printf '%f\n' | sort)" \
+    assert_equal "$(find "$place" -mindepth 1 -maxdepth 1 ! -name scratch ! -name state -printf '%f\n' | sort)" \
         "$(printf '%s\n' "$@" | sort)"
     assert_equal "$(find "$CYBELE_TMPDIR" -mindepth 1)" ""
     assert_equal "$(grep -ls "$place" /proc/[0-9]*/mountinfo)" ""

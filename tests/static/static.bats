@@ -13,11 +13,15 @@ teardown_file() { leave_place; }
 
 bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
-@test "it needs no library" {
-    run ldd "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}"
-    assert_output --partial 'not a dynamic executable'
-    run readelf -d "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}"
+@test "it needs no library and no loader" {
+    local program=${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}
+    run ldd "$program"
+    assert_output --partial 'statically linked'
+    run readelf -d "$program"
     refute_output --partial NEEDED
+    run readelf -l "$program"
+    refute_output --partial INTERP
+    "$program" --version --format=json | jq -e '.build.linking == "static"'
 }
 
 @test "it verifies and inspects an image" {

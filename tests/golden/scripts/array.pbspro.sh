@@ -8,7 +8,7 @@
 #PBS -M eve@example.org
 #PBS -m ea
 #PBS -j oe
-# Rendered by cybelectl for pbspro, template set 1-ed06265429f0.
+# Rendered by cybelectl for pbspro, template set VERSION.
 # Job sweep, sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42
 set -euo pipefail
 
@@ -18,8 +18,13 @@ time_limit=600 # seconds; 0: not known
 start=$(date +%s)
 payload=''
 private=''
-record=${CYBELE_JOB_DIR:-}
-interrupted=no
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
 ended=no
 
 refuse() { # WHAT BECAUSE HELP
@@ -29,9 +34,6 @@ refuse() { # WHAT BECAUSE HELP
 
 write_record() { # CODE
     local state=failed signal=0
-    case ${CYBELE_JOB:-} in
-        '' | *[!0-9a-f-]*) return 0 ;;
-    esac
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -45,7 +47,7 @@ write_record() { # CODE
     fi
     if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
         printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
             >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
     fi
 }
@@ -54,6 +56,9 @@ finish() {
     local code=$? process
     trap - EXIT
     trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
     for process in $(jobs -p); do
         kill "$process" 2>/dev/null || :
     done
@@ -66,7 +71,6 @@ finish() {
 trap finish EXIT
 
 forward() { # SIGNAL
-    interrupted=yes
     if [ -n "$payload" ]; then
         kill -s "$1" "$payload" 2>/dev/null || :
     elif [ "$1" = TERM ]; then
@@ -74,19 +78,26 @@ forward() { # SIGNAL
     fi
 }
 # A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' TERM INT HUP
+trap 'ended=yes; forward TERM' INT HUP
+# The batch system sends TERM to every process of the job; passed on, the program would have it twice.
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM
 trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    "$@" &
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
     payload=$!
-    while :; do
-        interrupted=no
-        code=0
-        wait "$payload" || code=$?
-        [ "$interrupted" = yes ] || break
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
     done
+    code=0
+    wait "$payload" || code=$?
     payload=''
 }
 
@@ -120,14 +131,28 @@ fi
 cd -- "$submit_directory" ||
     refuse "cannot enter '$submit_directory' on $(uname -n)" \
         'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
-    record=$PWD/.cybelectl/$CYBELE_JOB
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
 fi
 exec >sweep-"$job_number"-"$array_index".out 2>sweep-"$job_number".err
 if [ -z "$array_index" ]; then
     refuse 'this job is no element of an array' 'the scheduler gave no index' 'submit it, do not run it'
 fi
 export CYBELE_ARRAY_INDEX=$array_index
+if [ -n "$record" ]; then
+    record=$record/$array_index # each element has its own
+fi
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
+fi
 
 # --- The container runtime and the image
 runtime=''
@@ -183,8 +208,9 @@ options=(
 )
 
 # --- The launch; the words are the job's own, as it gave them
+contained=("$runtime" exec "${options[@]}" "$image")
 # shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=("$runtime" exec "${options[@]}" "$image" /bin/sh -eu -c 'set -x
+program=("${contained[@]}" /bin/sh -eu -c 'set -x
 test "$CYBELE_ARRAY_INDEX" -ge 0 && echo "it'\''s $CYBELE_ARRAY_INDEX"
 ' sweep)
 printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \

@@ -2,7 +2,7 @@
 #PBS -N infer
 #PBS -l nodes=1:ppn=1:gpus=2:nvme:ib
 #PBS -j oe
-# Rendered by cybelectl for torque, template set 1-0ee6692bd8be.
+# Rendered by cybelectl for torque, template set VERSION.
 # Job infer, sha256:70ac7ae5edd477ed3dc36968c803bd022c8fe8f1a8e2739418c3d42911e7c811
 set -euo pipefail
 
@@ -12,8 +12,13 @@ time_limit=0 # seconds; 0: not known
 start=$(date +%s)
 payload=''
 private=''
-record=${CYBELE_JOB_DIR:-}
-interrupted=no
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
 ended=no
 
 refuse() { # WHAT BECAUSE HELP
@@ -23,9 +28,6 @@ refuse() { # WHAT BECAUSE HELP
 
 write_record() { # CODE
     local state=failed signal=0
-    case ${CYBELE_JOB:-} in
-        '' | *[!0-9a-f-]*) return 0 ;;
-    esac
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -39,7 +41,7 @@ write_record() { # CODE
     fi
     if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
         printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
             >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
     fi
 }
@@ -48,6 +50,9 @@ finish() {
     local code=$? process
     trap - EXIT
     trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
     for process in $(jobs -p); do
         kill "$process" 2>/dev/null || :
     done
@@ -60,7 +65,6 @@ finish() {
 trap finish EXIT
 
 forward() { # SIGNAL
-    interrupted=yes
     if [ -n "$payload" ]; then
         kill -s "$1" "$payload" 2>/dev/null || :
     elif [ "$1" = TERM ]; then
@@ -68,19 +72,26 @@ forward() { # SIGNAL
     fi
 }
 # A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' TERM INT HUP
+trap 'ended=yes; forward TERM' INT HUP
+# The batch system sends TERM to every process of the job; passed on, the program would have it twice.
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM
 trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    "$@" &
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
     payload=$!
-    while :; do
-        interrupted=no
-        code=0
-        wait "$payload" || code=$?
-        [ "$interrupted" = yes ] || break
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
     done
+    code=0
+    wait "$payload" || code=$?
     payload=''
 }
 
@@ -109,15 +120,34 @@ hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
 if [ "$hosts_of_job" -ne 1 ]; then
     refuse '1 nodes were asked' "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
 fi
+# TORQUE lists the job's GPUs as HOST-gpuN and sets no variable. Where the nodes differ, all that a node has stay visible.
+if [ -r "${PBS_GPUFILE:-}" ]; then
+    of_hosts=$(awk '{gpu = $0; sub(/.*-gpu/, "", gpu); sub(/-gpu[0-9]+$/, ""); list[$0] = list[$0] "," gpu}
+        END {for (host in list) print substr(list[host], 2)}' "$PBS_GPUFILE" | sort -u)
+    if [ "$(wc -l <<<"$of_hosts")" -eq 1 ] && [ -n "$of_hosts" ]; then
+        export CUDA_VISIBLE_DEVICES="$of_hosts"
+    fi
+fi
 
 # --- Where it runs
 cd -- "$submit_directory" ||
     refuse "cannot enter '$submit_directory' on $(uname -n)" \
         'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
-    record=$PWD/.cybelectl/$CYBELE_JOB
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
 fi
 exec >infer-"$job_number".out 2>infer-"$job_number".err
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
+fi
 
 # --- The container runtime and the image
 runtime=''
@@ -133,11 +163,6 @@ if [ -z "$runtime" ]; then
         'looked for apptainer, singularity, cybelectl' \
         'install one, or name its path in the Site (runtime)'
 fi
-case ${runtime##*/} in
-    cybelectl)
-        refuse 'not yet: GPUs with the embedded runtime' 'it does not bring the driver in' \
-            'install Apptainer, or name it in the Site' ;;
-esac
 image=infer.sif
 case $image in
     /*) ;;
@@ -159,6 +184,11 @@ if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" 
         'more processes than CPUs slow every one of them down' \
         'ask for fewer threads'
 fi
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || :)
+if [ "${gpus:-0}" -lt 2 ]; then
+    refuse 'this job needs 2 GPUs on a node' "$(uname -n) has ${gpus:-0}, by nvidia-smi -L" \
+        'ask for nodes with GPUs and their driver; the image'\''s Recipe says whose (gpu)'
+fi
 
 # --- Environment of the program
 # Of the host's own settings these would mislead what runs in the container.
@@ -179,8 +209,9 @@ options=(
 )
 
 # --- The launch; the words are the job's own, as it gave them
+contained=("$runtime" exec "${options[@]}" "$image")
 # shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=("$runtime" exec "${options[@]}" "$image" infer)
+program=("${contained[@]}" infer)
 printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
     "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
 run "${program[@]}"

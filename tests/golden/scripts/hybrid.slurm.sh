@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
+# Rendered by cybelectl for slurm, template set VERSION.
 # Job soybean, sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8
 set -euo pipefail
 
@@ -19,8 +19,13 @@ time_limit=176400 # seconds; 0: not known
 start=$(date +%s)
 payload=''
 private=''
-record=${CYBELE_JOB_DIR:-}
-interrupted=no
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
 ended=no
 
 refuse() { # WHAT BECAUSE HELP
@@ -30,9 +35,6 @@ refuse() { # WHAT BECAUSE HELP
 
 write_record() { # CODE
     local state=failed signal=0
-    case ${CYBELE_JOB:-} in
-        '' | *[!0-9a-f-]*) return 0 ;;
-    esac
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -46,7 +48,7 @@ write_record() { # CODE
     fi
     if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
         printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
             >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
     fi
 }
@@ -55,6 +57,9 @@ finish() {
     local code=$? process
     trap - EXIT
     trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
     for process in $(jobs -p); do
         kill "$process" 2>/dev/null || :
     done
@@ -67,7 +72,6 @@ finish() {
 trap finish EXIT
 
 forward() { # SIGNAL
-    interrupted=yes
     if [ -n "$payload" ]; then
         kill -s "$1" "$payload" 2>/dev/null || :
     elif [ "$1" = TERM ]; then
@@ -79,15 +83,20 @@ trap 'ended=yes; forward TERM' TERM INT HUP
 trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    "$@" &
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
     payload=$!
-    while :; do
-        interrupted=no
-        code=0
-        wait "$payload" || code=$?
-        [ "$interrupted" = yes ] || break
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
     done
+    code=0
+    wait "$payload" || code=$?
     payload=''
 }
 
@@ -100,6 +109,7 @@ check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the 
 
 # --- Slurm
 submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
+job_number=${SLURM_JOB_ID:-}
 export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
 
 cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
@@ -117,8 +127,19 @@ cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
 cd -- "$submit_directory" ||
     refuse "cannot enter '$submit_directory' on $(uname -n)" \
         'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
-    record=$PWD/.cybelectl/$CYBELE_JOB
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
+fi
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
 fi
 
 # --- The container runtime and the image
@@ -160,6 +181,8 @@ fi
 # --- Environment of the program
 # Of the host's own settings these would mislead what runs in the container.
 unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+# These of a user's own would hide from the ranks what their launcher tells them.
+unset -v APPTAINER_PID APPTAINER_NET APPTAINER_CONTAIN APPTAINER_CLEANENV APPTAINER_CONTAINALL SINGULARITY_PID SINGULARITY_NET SINGULARITY_CONTAIN SINGULARITY_CLEANENV SINGULARITY_CONTAINALL
 unset -v http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
 export OMP_NUM_THREADS=2
 export MKL_NUM_THREADS=2
@@ -169,9 +192,11 @@ export NUMEXPR_NUM_THREADS=2
 export OMP_PLACES=cores
 export OMP_PROC_BIND=close
 # Ranks in user namespaces of their own may not copy from each other's memory; root's are in none.
-if [ "$(id -u)" -ne 0 ]; then
+# cybelectl joins a node's ranks in one, and sees to the rest itself.
+if [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ]; then
     export OMPI_MCA_btl_vader_single_copy_mechanism="${OMPI_MCA_btl_vader_single_copy_mechanism:-none}"
     export OMPI_MCA_smsc="${OMPI_MCA_smsc:-^cma}" UCX_TLS="${UCX_TLS:-^cma}"
+    export UCX_POSIX_USE_PROC_LINK="${UCX_POSIX_USE_PROC_LINK:-n}" MPIR_CVAR_CH4_CMA_ENABLE="${MPIR_CVAR_CH4_CMA_ENABLE:-0}"
 fi
 options=(
     --env OMP_NUM_THREADS=2
@@ -184,8 +209,9 @@ options=(
 )
 
 # --- The launch; the words are the job's own, as it gave them
+contained=("$runtime" exec "${options[@]}" "$image")
 # shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=("$runtime" exec "${options[@]}" "$image" preprocess --years 2017,2018,2019)
+program=("${contained[@]}" preprocess --years 2017,2018,2019)
 printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
     "$name" "$nodes" "$ranks" "$threads" unknown 'openmpi 4.1.4' 'as found' >&2
 if [ "$(id -u)" -eq 0 ]; then
@@ -205,9 +231,9 @@ if [ "$code" -ne 0 ]; then
 fi
 # The guard: MPI in the container must see all ranks, or N jobs of one rank would compute N times the
 # same and end with 0. No exit code shows that, so the image's own MPI is asked.
-private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
+[ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
 probe() {
-    exec timeout -k 5 60 "${launcher[@]}" "$runtime" exec "${options[@]}" "$image" /opt/cybelectl/bin/mpi-probe \
+    exec timeout -k 5 60 "${launcher[@]}" "${contained[@]}" /opt/cybelectl/bin/mpi-probe \
         >"$private/answers" 2>"$private/errors"
 }
 check probe

@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set 1-bba1d79a508f.
+# Rendered by cybelectl for slurm, template set VERSION.
 # Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
 set -euo pipefail
 
@@ -19,8 +19,13 @@ time_limit=5400 # seconds; 0: not known
 start=$(date +%s)
 payload=''
 private=''
-record=${CYBELE_JOB_DIR:-}
-interrupted=no
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
 ended=no
 
 refuse() { # WHAT BECAUSE HELP
@@ -30,9 +35,6 @@ refuse() { # WHAT BECAUSE HELP
 
 write_record() { # CODE
     local state=failed signal=0
-    case ${CYBELE_JOB:-} in
-        '' | *[!0-9a-f-]*) return 0 ;;
-    esac
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -46,7 +48,7 @@ write_record() { # CODE
     fi
     if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
         printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
             >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
     fi
 }
@@ -55,6 +57,9 @@ finish() {
     local code=$? process
     trap - EXIT
     trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
     for process in $(jobs -p); do
         kill "$process" 2>/dev/null || :
     done
@@ -67,7 +72,6 @@ finish() {
 trap finish EXIT
 
 forward() { # SIGNAL
-    interrupted=yes
     if [ -n "$payload" ]; then
         kill -s "$1" "$payload" 2>/dev/null || :
     elif [ "$1" = TERM ]; then
@@ -79,15 +83,20 @@ trap 'ended=yes; forward TERM' TERM INT HUP
 trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    "$@" &
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
     payload=$!
-    while :; do
-        interrupted=no
-        code=0
-        wait "$payload" || code=$?
-        [ "$interrupted" = yes ] || break
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
     done
+    code=0
+    wait "$payload" || code=$?
     payload=''
 }
 
@@ -100,6 +109,7 @@ check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the 
 
 # --- Slurm
 submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
+job_number=${SLURM_JOB_ID:-}
 export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
 
 cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
@@ -117,8 +127,19 @@ cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
 cd -- "$submit_directory" ||
     refuse "cannot enter '$submit_directory' on $(uname -n)" \
         'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
-    record=$PWD/.cybelectl/$CYBELE_JOB
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
+fi
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
 fi
 
 # --- The container runtime and the image
@@ -190,8 +211,9 @@ options=(
 )
 
 # --- The launch; the words are the job's own, as it gave them
+contained=("$runtime" exec "${options[@]}" "$image")
 # shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=("$runtime" exec "${options[@]}" "$image" env 'LABEL=a b,c' stencil --size 4096)
+program=("${contained[@]}" env 'LABEL=a b,c' stencil --size 4096)
 printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
     "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
 run "${program[@]}"

@@ -3,7 +3,7 @@
 #PBS -l select=1:ncpus=1:mpiprocs=1
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# Rendered by cybelectl for slurm-torque, template set 1-d8bda63e7047.
+# Rendered by cybelectl for slurm-torque, template set VERSION.
 # Job hello, sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298
 set -euo pipefail
 
@@ -13,8 +13,13 @@ time_limit=0 # seconds; 0: not known
 start=$(date +%s)
 payload=''
 private=''
-record=${CYBELE_JOB_DIR:-}
-interrupted=no
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
 ended=no
 
 refuse() { # WHAT BECAUSE HELP
@@ -24,9 +29,6 @@ refuse() { # WHAT BECAUSE HELP
 
 write_record() { # CODE
     local state=failed signal=0
-    case ${CYBELE_JOB:-} in
-        '' | *[!0-9a-f-]*) return 0 ;;
-    esac
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -40,7 +42,7 @@ write_record() { # CODE
     fi
     if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
         printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "$CYBELE_JOB" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
             >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
     fi
 }
@@ -49,6 +51,9 @@ finish() {
     local code=$? process
     trap - EXIT
     trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
     for process in $(jobs -p); do
         kill "$process" 2>/dev/null || :
     done
@@ -61,7 +66,6 @@ finish() {
 trap finish EXIT
 
 forward() { # SIGNAL
-    interrupted=yes
     if [ -n "$payload" ]; then
         kill -s "$1" "$payload" 2>/dev/null || :
     elif [ "$1" = TERM ]; then
@@ -73,15 +77,20 @@ trap 'ended=yes; forward TERM' TERM INT HUP
 trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    "$@" &
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
     payload=$!
-    while :; do
-        interrupted=no
-        code=0
-        wait "$payload" || code=$?
-        [ "$interrupted" = yes ] || break
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
     done
+    code=0
+    wait "$payload" || code=$?
     payload=''
 }
 
@@ -94,6 +103,7 @@ check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the 
 
 # --- Slurm, submitted by its qsub
 submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
+job_number=${SLURM_JOB_ID:-}
 export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
 
 cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
@@ -111,8 +121,19 @@ cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
 cd -- "$submit_directory" ||
     refuse "cannot enter '$submit_directory' on $(uname -n)" \
         'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-}" ]; then
-    record=$PWD/.cybelectl/$CYBELE_JOB
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
+fi
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
 fi
 
 # --- What was allotted

@@ -42,12 +42,17 @@ const std::vector<std::pair<std::string, std::string>> kKept = {
     {"<kainjow/", "templates"},
 };
 
+/// A room's own; what the catalogue's images compile is no part of this program.
 std::vector<fs::path> sources(const std::string& room) {
     std::vector<fs::path> found;
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(CYBELE_SOURCE_DIR) / room)) {
-        const std::string extension = entry.path().extension();
+    const fs::path root = fs::path(CYBELE_SOURCE_DIR) / room;
+    for (auto at = fs::recursive_directory_iterator(root); at != fs::end(at); ++at) {
+        if (at->is_directory() && at->path().filename() == "catalogue") {
+            at.disable_recursion_pending();
+        }
+        const std::string extension = at->path().extension();
         if (extension == ".cpp" || extension == ".hpp") {
-            found.push_back(entry.path());
+            found.push_back(at->path());
         }
     }
     return found;

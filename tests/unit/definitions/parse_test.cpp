@@ -73,7 +73,7 @@ TEST_CASE("faults name the line and column, and all are told at once") {
     CHECK(faults[1].where->line == 4);
     CHECK(faults[1].where->column == 3);
     CHECK(faults[1].where->text == "  %wheel ALL");
-    CHECK(faults[2].help == "write '%post'");
+    CHECK(faults[2].help == "did you mean '%post'?");
 }
 
 TEST_CASE("the scanner's limit on a section") {
@@ -116,11 +116,59 @@ TEST_CASE("stages: split anywhere, names, files from") {
     CHECK(d.stages[1].line == 6);
     CHECK(files_origin(d.stages[1].sections[0]).stage == "one");
     CHECK(first_fault(two + "%files from two\n /a\n").where->line == 7);
-    CHECK_FALSE(parse_definition(two + "Stage: me\n%files from me\n /a\n", "x"));
+    // The reference looks among all stages, this one and later ones too, whatever the first word.
+    CHECK(parse_definition(two + "Stage: me\n%files from me\n /a\n", "x"));
+    CHECK_FALSE(parse_definition(two + "%files frm two\n /a\n", "x"));
     CHECK(parsed(two + "%files from a b\n /a\n").stages.size() == 2);
     CHECK_FALSE(parse_definition("%post\n" + two, "x"));
     CHECK_FALSE(parse_definition("# nothing\n\n", "x"));
     CHECK_FALSE(parse_definition("\xEF\xBB\xBF" + kHead, "x"));
+}
+
+TEST_CASE("a stage without a trace is passed over, any other needs a header") {
+    for (const char* before :
+         {"# c\n", "\n%post\n", "%labels\n# c\n", " %labels\n \n#\n", "\n%test\n%post \n"}) {
+        CAPTURE(before);
+        const auto d = parse_definition(before + kHead, "x");
+        REQUIRE(d);
+        CHECK(d->stages.size() == 1);
+    }
+    for (const char* before :
+         {"%post\n", "%post\ntrue\n", "\n%files\n", "\n%post -u\n", "\n%apprun a\n"}) {
+        CAPTURE(before);
+        CHECK_FALSE(parse_definition(before + kHead, "x"));
+    }
+}
+
+TEST_CASE("letters that Unicode folds to ASCII's") {
+    CHECK(parse_definition(kHead + "%F\xC4\xB0LES\n/a /b\n", "x"));
+    CHECK_FALSE(parse_definition(kHead + "%post\nboot\xC5\xBFtrap: x\n", "x"));
+    CHECK(parse_definition("Bootstrap: yum\nOtherURL&n: x\nOtherURL12: y\n", "x"));
+    CHECK_FALSE(parse_definition("Bootstrap: yum\nOtherURL: x\n", "x"));
+}
+
+TEST_CASE("%files words: templates hold together, quotes are stripped last") {
+    const auto words = [](const char* line) { return split_file_line(line).value(); };
+    CHECK(words("/a{{ x }}/b /c").first == "/a{{ x }}/b");
+    CHECK(words("{{ x }}{{ y }}z w").first == "{{ x }}{{ y }}z");
+    CHECK(words("{{ x }}/{ w").second == "{");
+    CHECK(words("\" a \" b").first == " a ");
+    CHECK(words("'a b' c").second == "' c");
+    CHECK(words("/a\v/b c").first == "/a\v/b");
+    CHECK_FALSE(split_file_line("\""));
+    Section section;
+    section.name = "files";
+    for (const auto& [argument, kind] : std::vector<std::pair<std::string, FilesOrigin::Kind>>{
+             {"", FilesOrigin::Kind::kHost},
+             {"# c", FilesOrigin::Kind::kHost},
+             {" ", FilesOrigin::Kind::kSkipped},
+             {"from one # c", FilesOrigin::Kind::kStage},
+             {"frm one", FilesOrigin::Kind::kStage},
+             {"from one two", FilesOrigin::Kind::kSkipped}}) {
+        CAPTURE(argument);
+        section.arguments = argument;
+        CHECK(files_origin(section).kind == kind);
+    }
 }
 
 TEST_CASE("%files lines: words, quotes, comments") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/dsse.hpp"
+#include "images/signatures/dsse.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/policy.hpp"
+#include "images/signatures/policy.hpp"
 #include "tests/unit/support/document_fields.hpp"
 #include "tests/unit/support/document_golden.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/sif.hpp"
+#include "images/sif/sif.hpp"
 #include "support/file.hpp"
 
 #include <cstdint>
@@ -24,6 +24,14 @@ inline fs::path data(std::string_view name) {
 
 inline TempDirectory directory() {
     auto made = TempDirectory::make(fs::temp_directory_path(), "cybele-images");
+    REQUIRE(made.has_value());
+    return std::move(*made);
+}
+
+/// In memory where there is such a place: many changes, each of which waits for the disk.
+inline TempDirectory quick_directory() {
+    auto made = TempDirectory::make(
+        fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path(), "cybele-images");
     REQUIRE(made.has_value());
     return std::move(*made);
 }

@@ -3,6 +3,8 @@
 #include "support/digest.hpp"
 
 #include <functional>
+#include <sstream>
+#include <string>
 
 #include <rapidcheck.h>
 #include <sys/stat.h>
@@ -56,6 +58,34 @@ NewImage one_group() {
     raw.alignment = 4096;
     root.alignment = 4096;
     return reference({raw, root});
+}
+
+/// The reference's ext3 file, of which nearly all is zero: its length, then runs of bytes, each
+/// with its place and how often it is repeated; all in hexadecimal.
+std::string ext3() {
+    std::istringstream runs(content(data("root.ext3.runs")));
+    std::size_t place = 0;
+    std::size_t times = 0;
+    std::string digits;
+    runs >> std::hex >> place;
+    std::string bytes(place, '\0');
+    while (runs >> place >> times >> digits) {
+        for (std::size_t i = 0; i < times * digits.size(); i += 2) {
+            bytes.at(place++) =
+                static_cast<char>(std::stoi(digits.substr(i % digits.size(), 2), nullptr, 16));
+        }
+    }
+    return bytes;
+}
+
+NewImage two_groups() {
+    NewImage image = one_group();
+    NewObject other = object(
+        DataType::kPartition, ext3(), partition_extra(FsType::kExt3, PartType::kSystem, "amd64"));
+    other.alignment = 4096;
+    other.group = 2;
+    image.objects.push_back(std::move(other));
+    return image;
 }
 
 NewImage with_digest(DataType type, const char* file) {
@@ -121,6 +151,7 @@ TEST_CASE("images come out as the reference writes them, to the byte") {
         {"47b14c86c8c292e197e5222c0107df283db91faec288710536727282f6fca09c",
          [] { return with_digest(DataType::kOciBlob, "oci-config.json"); }},
         {"92d82d3d26e2de3227b54b8dafe05aee9e4bdb2840e59847b51d34e3682cd7cc", one_group},
+        {"e97e35b42f7d874b28f2a960850a5b451aaa81c4ec069c8c85d61bafeb4853dc", two_groups},
     };
     const auto place = directory();
     const fs::path path = place.path() / "a.sif";
@@ -169,6 +200,38 @@ TEST_CASE("an object may write itself, at its place in the file") {
     CHECK(opened->read_object(opened->descriptors()[1]).value() == std::string(7777, 'q'));
     CHECK(fs::file_size(path) == asked + 7777);
     CHECK((fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none);
+}
+
+TEST_CASE("a signer sees the image before it appears, and adds to it") {
+    const auto place = directory();
+    const fs::path path = place.path() / "a.sif";
+    NewImage wanted = image();
+    bool is_there = true;
+    wanted.finish = [&](const Image& seen) -> Result<std::vector<NewObject>> {
+        is_there = fs::exists(path);
+        CHECK(seen.path() == path);
+        CHECK(seen.descriptors().size() == 2);
+        CHECK(seen.read_object(seen.descriptors()[1]).value() == partition().bytes);
+        NewObject signature = definition();
+        signature.type = DataType::kSignature;
+        signature.group = 0;
+        signature.link = kGroupMask | 1U;
+        return std::vector<NewObject>{signature};
+    };
+    write(path, wanted);
+    CHECK_FALSE(is_there);
+    const std::string in_one = content(path);
+    CHECK(Image::open(path)->descriptors().size() == 3);
+    NewImage later = image();
+    write(path, later);
+    REQUIRE(add_objects(path, wanted.finish(*Image::open(path)).value(), *later.time).has_value());
+    CHECK(content(path) == in_one);
+    wanted.finish = [](const Image&) -> Result<std::vector<NewObject>> {
+        return fail(ErrorCode::kInput, "no key");
+    };
+    fs::remove(path);
+    CHECK_FALSE(write_image(path, wanted).has_value());
+    CHECK(fs::is_empty(place.path()));
 }
 
 TEST_CASE("a failing writer leaves nothing behind, and the old file as it was") {
@@ -269,7 +332,7 @@ TEST_CASE("a random id is a UUID of version 4") {
 }
 
 TEST_CASE("what is written is what is read") {
-    const auto place = directory();
+    const auto place = quick_directory();
     const fs::path path = place.path() / "a.sif";
     const bool holds = rc::check("write, add, open", [&] {
         NewImage wanted = image();

@@ -128,7 +128,7 @@ const Flip kFlips[] = {
     {"signature's link to an object",
      Verdict::kCovered,
      [](auto& b) { put(b, entry(3) + kLink, 2, 4); },
-     "linked to one object"},
+     "it is linked to object 2, not to a group"},
     {"signature's created", Verdict::kFree, [](auto& b) { flip(b, entry(3) + 41); }},
     {"signature's uid", Verdict::kFree, [](auto& b) { flip(b, entry(3) + 57); }},
     {"signature's name", Verdict::kFree, [](auto& b) { b[entry(3) + kName] = 'x'; }},

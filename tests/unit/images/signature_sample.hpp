@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/signature.hpp"
+#include "images/signatures/signature.hpp"
 #include "sif_sample.hpp"
 
 namespace sample {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/literal_block.hpp"
 #include "kubernetes/names.hpp"
+#include "kubernetes/operator_reader.hpp"
 #include "kubernetes/render.hpp"
 #include "support/environment.hpp"
 #include "support/file.hpp"
@@ -36,7 +37,7 @@ Result<schedulers::RenderedScript> rendered(const launchers::Job& job,
     input.job = &job;
     input.site = site;
     input.image = "wheat.sif";
-    return render_object(input, kind);
+    return render_object(input, {kind, {}, {}});
 }
 
 /// The text that a yaml reader gets out of a block.
@@ -159,13 +160,20 @@ TEST_CASE("a SlurmJob's directives are what WLM-Operator can read") {
         ++directives;
     }
     CHECK(directives == 10);
+    const OperatorReading reading =
+        read_as_operator(yaml::parse(object->text, "o")->root.find("spec")->find("batch")->scalar);
+    CHECK(reading.findings.empty());
+    CHECK(reading.nodes == 2);
+    CHECK(reading.seconds == 3600);
+    CHECK(reading.memory_mebibytes == 4096);
+    CHECK(reading.cpus == 1);
     CHECK_FALSE(rendered(job_of("resources: {exclusive: true}\n"), "SlurmJob").has_value());
 }
 
 TEST_CASE("what the cluster would not take is refused, all at once") {
-    launchers::Job job =
-        job_of("array: 0-9\nkubernetes: {node-selector: {a: '-x'}, results: {host-path: $HOME/r, "
-               "path: low.out}}\n");
+    launchers::Job job = job_of("workdir: /w\narray: 0-9\nkubernetes: {node-selector: {a: '-x'}, "
+                                "results: {host-path: $HOME/r, "
+                                "path: low.out}}\n");
     job.name = "Wheat_1";
     const auto object = rendered(job, "TorqueJob");
     REQUIRE_FALSE(object.has_value());
@@ -173,8 +181,6 @@ TEST_CASE("what the cluster would not take is refused, all at once") {
     CHECK(object.error().faults().size() == 5);
     const launchers::Job good = job_of("");
     CHECK(rendered(good, "torquejob").error().message() == "no kind is called 'torquejob'");
-    CHECK(rendered(good, "WlmJob").error().message() == "not yet: kind WlmJob");
-    CHECK(kind_names() == std::vector<std::string>{"TorqueJob", "SlurmJob"});
     launchers::Job big = job_of("");
     big.command = {"app", std::string(200U << 10U, 'x')};
     const auto noted = rendered(big, "TorqueJob");

@@ -78,7 +78,7 @@ constexpr const char* kTwoByTwo =
 
 TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Site") {
     const std::string pmix = "pmi: [pmix_v4, pmi2]\n";
-    const std::array<Row, 13> rows{{
+    const std::array<Row, 15> rows{{
         {"mpi",
          kSlurm,
          "openmpi 4.1.4",
@@ -105,6 +105,16 @@ TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Sit
          "mpich 4.0.2",
          "mpi: [{family: mpich, version: 4.0.2, prefix: /opt/m}]\n",
          "/opt/m/bin/mpirun -np 4 -ppn 2 -bind-to core:4"},
+        {"mpi",
+         kSlurm,
+         "intel 2021.19",
+         "mpi: [{family: intel, version: 2021.19}]\n",
+         "mpirun -np 4 -ppn 2 -genv I_MPI_PIN_DOMAIN 4:compact"},
+        {"mpi",
+         kTorque,
+         "intel 2021.19",
+         "mpi: [{family: intel, version: 2021.19}]\n",
+         "mpirun -np 4 -ppn 2 -genv I_MPI_PIN 0"},
         {"mpi",
          kSlurm,
          "openmpi 5.0.7",
@@ -246,11 +256,7 @@ TEST_CASE("what cannot be guarded is told, and `guard: false` is silent") {
     CHECK(notes("{kind: mpi, guard: false}", &bare) == 0);
 }
 
-TEST_CASE("kinds that come later, and tasks that would never start, are refused") {
-    for (const char* kind : {"mpi-bind", "horovod", "torch", "spark"}) {
-        CHECK(launcher_of("launch: " + std::string(kind) + "\n", kSlurm) ==
-              "refused: not yet: launch kind `" + std::string(kind) + "`\n");
-    }
+TEST_CASE("tasks that would never start are refused") {
     CHECK(launcher_of("resources: {tasks-per-node: 2}\n", kSlurm) ==
           "refused: launch `serial` starts one process, and 2 are asked\n");
     CHECK(launcher_of("launch: {kind: openmp, threads: 3}\nresources: {cpus-per-task: 2}\n",

@@ -77,9 +77,22 @@ TEST_CASE("recipe: every field, once right and once wrong") {
 
 TEST_CASE("recipe: the schema, the page, its example and the list of generic names") {
     test::compare_generated(recipe_kind(), "recipe");
-    std::string rows = "| name | Debian |\n|---|---|\n";
+    std::string rows = "| name |";
+    std::string line = "|---|";
+    for (const auto column : need_columns()) {
+        rows += " " + std::string(column) + " |";
+        line += "---|";
+    }
+    rows += "\n" + line + "\n";
     for (const auto& row : needs()) {
-        rows += "| `" + std::string(row.need) + "` | " + std::string(row.packages) + " |\n";
+        rows += "| `" + std::string(row.need) + "` |";
+        for (const auto& cell : row.cells) {
+            const std::string text = cell.mark == Mark::kUnknown ? "?"
+                                     : cell.is_absent()          ? "none"
+                                                                 : std::string(cell.packages);
+            rows += " " + text + " |";
+        }
+        rows += "\n";
     }
     test::compare_part(
         std::filesystem::path(CYBELE_SOURCE_DIR) / "docs/reference/recipe.md", "needs", rows);
@@ -105,13 +118,16 @@ TEST_CASE("recipe: the schema, the page, its example and the list of generic nam
     CHECK(recipe->not_yet.empty());
 }
 
-TEST_CASE("recipe: what specification writes under `when` is read too") {
-    const auto recipe = read("base: debian:12\nwhen:\n  - {on: {distribution: debian:13}, "
-                             "environment: {OMPI_MCA_btl_tcp_if_include: lo}}\n");
+TEST_CASE("recipe: what the specification writes under `when` is read, and applied where it fits") {
+    const std::string text = "when:\n  - {on: {distribution: debian:13}, "
+                             "environment: {OMPI_MCA_btl_tcp_if_include: lo}}\n";
+    auto recipe = read("base: debian:12\n" + text);
     REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
-    REQUIRE(recipe->not_yet.size() == 1);
-    CHECK(recipe->not_yet[0].message == "not yet: conditions");
-    CHECK(recipe->not_yet[0].where->line == 4);
+    CHECK(recipe->environment.empty());
+    recipe = read("base: debian:13\n" + text);
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    REQUIRE(recipe->environment.size() == 1);
+    CHECK(recipe->environment[0].second.value == "lo");
 }
 
 TEST_CASE("recipe: refusals with place and remedy") {
@@ -143,11 +159,6 @@ TEST_CASE("recipe: refusals with place and remedy") {
          4,
          6,
          "did you mean `openmpi`?"},
-        {"base: debian:12\nmpi: {family: mpich, host: {family: openmpi}}\n",
-         "the host's openmpi does not start ranks of mpich",
-         4,
-         37,
-         "use the same family in the image"},
         {"base: debian:12\npackages: {needs: [cmak]}\n",
          "no generic name 'cmak'",
          4,
@@ -173,6 +184,16 @@ TEST_CASE("recipe: refusals with place and remedy") {
          5,
          35,
          "did you mean `build`?"},
+        {"base: debian:12\nstages: [{name: a, files: [{from: /x, to: /x, stage: b}]}, {name: b}]\n",
+         "stage 'b' does not come before this one",
+         4,
+         54,
+         "move it up in `stages`"},
+        {"base: debian:12\nstages: [{name: a, files: [{from: /x, to: /x, stage: a}]}]\n",
+         "stage 'a' does not come before this one",
+         4,
+         54,
+         "move it up in `stages`"},
         {"base: debian:12\nfiles: [{from: a, to: /b, mode: rwx}]\n",
          "'files[0].mode' wants a mode as \"0755\", not 'rwx'",
          4,

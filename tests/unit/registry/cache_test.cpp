@@ -146,3 +146,41 @@ TEST_CASE("pruning removes what was not used for longest, but nothing that is lo
     CHECK(cache.prune("steps", 0) == 100);
     CHECK(cache.get("steps", "a"));
 }
+
+TEST_CASE("steps that version 0.1 kept as tars are listed, and are the first to go") {
+    const auto directory = temporary();
+    const registry::Cache cache(directory.path());
+    const auto made = cache.put("bases", "old", writer(std::string(100, 'o')));
+    REQUIRE(made);
+    const fs::path old = directory.path() / "steps" / made->filename();
+    fs::create_directories(old.parent_path());
+    fs::rename(*made, old);
+    fs::rename(made->native() + ".sha256", old.native() + ".sha256");
+    fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(1));
+    REQUIRE(cache.put("steps", "new", writer(std::string(100, 'n'))));
+    CHECK(cache.list().size() == 2);
+    CHECK(registry::Cache::is_whole(cache.list().front()));
+    CHECK(cache.prune("steps", 150) == 100);
+    CHECK_FALSE(fs::exists(old));
+    CHECK(cache.get("steps", "new"));
+}
+
+TEST_CASE("a cache without a version is read and gets it; one of a later version is refused") {
+    const auto directory = temporary();
+    const registry::Cache cache(directory.path());
+    REQUIRE(cache.put("bases", "a", writer("bytes")));
+    const fs::path format = directory.path() / "format";
+    CHECK(content(format) == "1\n");
+    fs::remove(format);
+    REQUIRE(cache.lock("bases", "a"));
+    CHECK(content(format) == "1\n");
+    CHECK(cache.get("bases", "a"));
+    std::ofstream(format) << "2\n";
+    for (const auto& refused : {cache.lock("bases", "a").map([](const auto&) {}),
+                                cache.put("bases", "b", writer("x")).map([](const auto&) {})}) {
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().code() == ErrorCode::kInput);
+        CHECK(refused.error().message().ends_with("is of version 2"));
+    }
+    CHECK_FALSE(fs::exists(cache.path("bases", "b")));
+}

@@ -80,3 +80,32 @@ TEST_CASE("mount points on earlier mounts are not the image's") {
     CHECK(needed[0].path == "/tmp");
     CHECK(needed[1].path == "/tmpfoo");
 }
+
+TEST_CASE("mounts as Apptainer writes them") {
+    const auto read = [](const char* text) { return read_mount(text, "/base"); };
+    const auto plain = read("type=bind,source=/a,destination=/b");
+    REQUIRE(plain);
+    CHECK(plain->source == "/a");
+    CHECK(plain->target == "/b");
+    CHECK(!plain->is_read_only);
+    const auto other = read("type=bind,src=x y,dst=/b,ro");
+    REQUIRE(other);
+    CHECK(other->source == "/base/x y");
+    CHECK(other->is_read_only);
+    const auto quoted = read("type=bind,\"src=/a,\"\"b\",target=/c:d,readonly");
+    REQUIRE(quoted);
+    CHECK(quoted->source == "/a,\"b");
+    CHECK(quoted->target == "/c:d");
+    for (const char* text : {"",
+                             "source=/a,destination=/b",
+                             "type=tmpfs,destination=/b",
+                             "type=bind,source=/a",
+                             "type=bind,source=/a,destination=b",
+                             "type=bind,source=/a,destination=/b,ro=1",
+                             "type=bind,source=/a,destination=/b,nosuch"}) {
+        CAPTURE(text);
+        const auto refused = read(text);
+        REQUIRE(!refused);
+        CHECK(refused.error().code() == ErrorCode::kUsage);
+    }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/sif.hpp"
+#include "images/sif/sif.hpp"
 #include "runtime/runtime.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 

@@ -75,6 +75,17 @@ std::vector<GoldenCase> golden_cases() {
 
 namespace {
 
+/// The version of the template set changes with every template, also those that a script has
+/// nothing of: golden files have a word in its place.
+std::string without_version(std::string text) {
+    constexpr std::string_view kBefore = "template set ";
+    if (const auto at = text.find(kBefore); at != std::string::npos) {
+        const auto begin = at + kBefore.size();
+        text.replace(begin, text.find('.', begin) - begin, "VERSION");
+    }
+    return text;
+}
+
 /// Compares with a golden file, or writes it under CYBELE_ACCEPT=1 (never in CI).
 void check_golden(const fs::path& path, const std::string& text) {
     const Environment environment = Environment::of_this_process();
@@ -101,7 +112,7 @@ TEST_CASE("each job renders for each dialect as its golden file says, or is refu
             const fs::path stem = golden_folder() / (golden.name + "." + dialect);
             if (script) {
                 CHECK(script->text == render_script(golden.input(dialect))->text);
-                check_golden(stem.string() + ".sh", script->text);
+                check_golden(stem.string() + ".sh", without_version(script->text));
                 CHECK_FALSE(fs::exists(stem.string() + ".refused"));
             } else {
                 check_golden(stem.string() + ".refused", format_text(script.error().faults()));

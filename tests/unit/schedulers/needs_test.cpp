@@ -50,9 +50,10 @@ constexpr std::array kNeedRows{
     NeedRow{"memory-per-cpu",
             "resources: {memory-per-cpu: 2 GiB}\n",
             {"--mem-per-cpu=2048M", nullptr, nullptr, nullptr, "if [ 2048 -gt"}},
-    NeedRow{"gpus-per-node",
-            "resources: {gpus-per-node: 2}\n",
-            {"--gpus-per-node=2", ":gpus=2", ":ngpus=2", nullptr, nullptr}},
+    NeedRow{
+        "gpus-per-node",
+        "resources: {gpus-per-node: 2}\n",
+        {"--gpus-per-node=2", ":gpus=2", ":ngpus=2", nullptr, "this job needs 2 GPUs on a node"}},
     NeedRow{"gpu-type",
             "resources: {gpus-per-node: {count: 2, type: a100}}\n",
             {"--gpus-per-node=a100:2", nullptr, nullptr, nullptr, nullptr}},

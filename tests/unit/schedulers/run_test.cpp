@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rendered scripts, run by bash: with the host's own mpirun where MPI is meant, with logging
 // launchers on PATH where only their arguments are.
-#include "golden_case.hpp"
-#include "support/environment.hpp"
-#include "support/file.hpp"
-#include "support/process.hpp"
+#include "bench.hpp"
 
 #include <array>
 #include <chrono>
@@ -12,73 +9,12 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <signal.h>
 
 namespace cybele::schedulers {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kUuid = "0b2f8a4e-5c3d-4e6f-8a9b-1c2d3e4f5a6b";
-
-/// A private directory with a blank in its name, in which scripts run as jobs.
-struct Bench {
-    TempDirectory folder;
-    fs::path work;
-    EnvironmentMap variables;
-    images::ImageFacts facts;
-    bool has_facts = false;
-
-    Bench() : folder(TempDirectory::make("/tmp", "cybele-run").value()) {
-        work = folder.path() / "a b";
-        REQUIRE(make_directories(work / "bin").has_value());
-        const auto own = Environment::of_this_process();
-        variables = {{"PATH", (work / "bin").native() + ":" + own.get_or("PATH", "/usr/bin:/bin")},
-                     {"HOME", work.native()},
-                     {"CYBELE_SUBMIT_DIR", work.native()},
-                     {"CYBELE_JOB", kUuid}};
-    }
-
-    void program(const std::string& name, const std::string& text) const {
-        REQUIRE(write_file(work / "bin" / name, "#!/bin/bash\n" + text, 0755).has_value());
-    }
-    void file(const std::string& name, const std::string& text) const {
-        REQUIRE(write_file(work / name, text).has_value());
-    }
-
-    [[nodiscard]] Command command(const std::string& fields, const std::string& dialect) const {
-        const launchers::Job job = job_of("kind: Job\nname: run\n" + fields);
-        RenderInput input;
-        input.job = &job;
-        input.dialect = dialect;
-        input.facts = has_facts ? &facts : nullptr;
-        input.image = job.image ? job.image->reference : "";
-        const auto script = render_script(input);
-        REQUIRE_MESSAGE(script.has_value(), script.error().message());
-        file("job.sh", script->text);
-        Command bash;
-        bash.argv = {"/bin/bash", (work / "job.sh").native()};
-        bash.environment = variables;
-        bash.directory = "/";
-        bash.limit = std::chrono::seconds(90);
-        return bash;
-    }
-    [[nodiscard]] Outcome run(const std::string& fields,
-                              const std::string& dialect = "local") const {
-        return run_process(command(fields, dialect)).value();
-    }
-    [[nodiscard]] nlohmann::json record() const {
-        const auto text = read_file(work / ".cybelectl" / kUuid / "exit.json");
-        REQUIRE(text.has_value());
-        return nlohmann::json::parse(*text, nullptr, false);
-    }
-};
-
-/// A stand-in for a runtime: the "container" is the host. `options` are dropped up to the image.
-constexpr const char* kHostRuntime = "printf '%s\\n' \"$@\" >>\"$HOME/runtime.log\"\n"
-                                     "until [[ $1 == *.sif ]]; do shift; done\n"
-                                     "shift\nexec \"$@\"\n";
 
 bool holds(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
@@ -149,6 +85,64 @@ TEST_CASE("into a container go options, plain variables and odd ones, and the ru
     CHECK(
         holds(none.errors, "error: cannot read the image '" + bench.work.native() + "/none.sif'"));
     CHECK(bench.record()["state"] == "failed");
+}
+
+// A machine with GPUs is told apart by a program of nvidia-smi's name; nothing here ran on a GPU.
+TEST_CASE("GPUs are counted before the program starts, and the runtime is asked to bring them in") {
+    Bench bench;
+    bench.program("cybelectl", kHostRuntime);
+    bench.program("nvidia-smi", "echo 'GPU 0: A (UUID: a)'; echo 'GPU 1: A (UUID: b)'\n");
+    bench.file("a.sif", "image");
+    const std::string fields =
+        "image: a.sif\ncommand: [echo, ran]\nresources: {gpus-per-node: 2}\n";
+    CHECK(bench.run(fields).output == "ran\n");
+    CHECK(holds(read_file(bench.work / "runtime.log").value(), "exec\n--nv\n"));
+    CHECK(bench.run("command: [echo, ran]\nresources: {gpus-per-node: 2}\n").output == "ran\n");
+
+    bench.program("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9\n");
+    const auto none = bench.run(fields);
+    CHECK(none.code == 1);
+    CHECK(none.output.empty());
+    CHECK(holds(none.errors, "error: this job needs 2 GPUs on a node\n"));
+    CHECK(holds(none.errors, " has 0, by nvidia-smi -L\n"));
+}
+
+TEST_CASE("the image's label says whose GPUs they are") {
+    Bench bench;
+    bench.has_facts = true;
+    const std::string fields = "image: a.sif\ncommand: [x]\nresources: {gpus-per-node: 1}\n";
+    const std::array<std::pair<const char*, const char*>, 3> rows{
+        {{"cuda 12.4", "    --nv\n"}, {"rocm 6.2", "    --rocm\n"}, {"oneapi 2024", "/dev/dri"}}};
+    for (const auto& [label, part] : rows) {
+        CAPTURE(label);
+        bench.facts.labels["cybelectl.gpu"] = label;
+        const std::string text = bench.script(fields, "local");
+        CHECK(holds(text, part));
+        CHECK(holds(text, "--nv") == holds(label, "cuda"));
+    }
+}
+
+TEST_CASE("TORQUE's list of GPUs becomes the variable that programs read") {
+    Bench bench;
+    bench.program("nvidia-smi", "echo 'GPU 0: A'; echo 'GPU 1: A'; echo 'GPU 3: A'\n");
+    bench.program("apptainer", kHostRuntime);
+    bench.file("a.sif", "image");
+    bench.file("nodes", "n1\n");
+    bench.variables["PBS_O_WORKDIR"] = bench.work.native();
+    bench.variables["PBS_NODEFILE"] = (bench.work / "nodes").native();
+    bench.variables["PBS_GPUFILE"] = (bench.work / "gpus").native();
+    const std::string fields =
+        "image: a.sif\ncommand: [sh, -c, 'echo "
+        "devices ${CUDA_VISIBLE_DEVICES-all}']\nresources: {gpus-per-node: 2}\n"
+        "output: {stdout: out, stderr: err}\n";
+    const auto devices = [&](const std::string& list) {
+        bench.file("gpus", list);
+        CHECK(bench.run(fields, "torque").ok());
+        return read_file(bench.work / "out").value();
+    };
+    CHECK(devices("n1-gpu1\nn1-gpu3\n") == "devices 1,3\n");
+    CHECK(devices("n1-gpu1\nn1-gpu3\nnode-gpu-2-gpu1\nnode-gpu-2-gpu3\n") == "devices 1,3\n");
+    CHECK(devices("n1-gpu1\nn1-gpu3\nn2-gpu0\nn2-gpu1\n") == "devices all\n");
 }
 
 TEST_CASE("without a runtime the job says so") {

@@ -2,11 +2,14 @@
 #include "support/digest.hpp"
 #include "support/file.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace cybele;
 namespace fs = std::filesystem;
@@ -24,6 +27,44 @@ TEST_CASE("a file appears whole or not at all") {
     }
     CHECK(read_file(path).value() == "one");
     CHECK(std::distance(fs::directory_iterator(directory->path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("a file that nobody ended has no name, not even after SIGKILL") {
+    const auto directory = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(directory.has_value());
+    const fs::path path = directory->path() / "a";
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        const auto pending = PendingFile::create(path);
+        (void)(pending && write_all(pending->fd(), "half", path));
+        ::raise(SIGKILL);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));
+    CHECK(fs::is_empty(directory->path()));
+}
+
+TEST_CASE("a new file never takes the place of another") {
+    const auto directory = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(directory.has_value());
+    const fs::path path = directory->path() / "a";
+    for (const bool is_new : {true, false}) {
+        auto pending = PendingFile::create(path, 0600);
+        REQUIRE(pending.has_value());
+        REQUIRE(write_all(pending->fd(), is_new ? "one" : "two", path).has_value());
+        const auto again = pending->reopen();
+        REQUIRE(again.has_value());
+        CHECK(file_size(again->get(), path).value() == 3);
+        CHECK(pending->commit_new().value() == is_new);
+    }
+    CHECK(read_file(path).value() == "one");
+    fs::remove(path);
+    fs::create_symlink("nowhere", path);
+    auto pending = PendingFile::create(path);
+    CHECK_FALSE(pending->commit_new().value());
+    CHECK(fs::is_symlink(path));
 }
 
 TEST_CASE("a temporary directory goes with all that is in it, and nothing else") {
@@ -49,6 +90,15 @@ TEST_CASE("a missing file is the user's input, with its name") {
     REQUIRE_FALSE(text.has_value());
     CHECK(text.error().code() == ErrorCode::kInput);
     CHECK(text.error().message() == "no such file: /nonexistent/recipe.yaml");
+}
+
+TEST_CASE("short and long texts have the same digest by both libraries") {
+    for (const unsigned size : {0U, 1U, 55U, 56U, 63U, 64U, 65U, 65535U, 65536U, 65537U}) {
+        const std::string text(size, 'x');
+        Sha256 pieces;
+        pieces.update(text);
+        CHECK(sha256(text) == pieces.finish());
+    }
 }
 
 TEST_CASE("digests and base64 agree with known values") {

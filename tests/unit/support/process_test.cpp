@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -72,4 +74,21 @@ TEST_CASE("a grandchild that keeps the pipe does not keep the caller") {
     REQUIRE(outcome.has_value());
     CHECK(outcome->output == "started\n");
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}
+
+TEST_CASE("several threads start processes, and each sees its own end") {
+    std::vector<int> codes(8, -1);
+    std::vector<std::thread> threads;
+    for (int number = 0; number < 8; ++number) {
+        threads.emplace_back([number, &codes] {
+            Command command;
+            command.argv = {"sh", "-c", "exit " + std::to_string(number)};
+            const auto outcome = run_process(command);
+            codes[static_cast<std::size_t>(number)] = outcome ? outcome->code : -2;
+        });
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+    CHECK(codes == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
 }

@@ -3,7 +3,10 @@
 #include "support/process.hpp"
 #include "templates/renderer.hpp"
 
+#include <filesystem>
+
 #include <doctest/doctest.h>
+#include <kainjow/mustache.hpp>
 #include <rapidcheck.h>
 
 namespace cybele::templates {
@@ -63,6 +66,22 @@ TEST_CASE("mistakes of syntax have a line") {
     CHECK(fault.message.find("Unclosed section") == 0);
     CHECK(fault.where->line == 3);
     CHECK(fault_of("a {{x\n", {{"x", "1"}}).message.find("Unclosed tag") == 0);
+}
+
+TEST_CASE(
+    "the embedded templates, which no rendering judges again, are without mistakes of syntax") {
+    const std::filesystem::path folder = std::string(CYBELE_SOURCE_DIR) + "/templates/script";
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        CAPTURE(entry.path().native());
+        const kainjow::mustache::mustache parsed(read_file(entry.path(), 1U << 20U).value());
+        CHECK_MESSAGE(parsed.is_valid(), parsed.error_message());
+        const std::string name = "script/" + entry.path().stem().native();
+        CHECK(TemplateSet().find(name) != nullptr);
+        CHECK(!TemplateSet().is_given(name));
+        ++count;
+    }
+    CHECK(count > 10);
 }
 
 TEST_CASE("what is written raw holds no control characters") {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/agents.hpp"
+
+#include "builder/archive.hpp"
+#include "builder/bootstrap.hpp"
+#include "builder/image_base.hpp"
+#include "builder/output.hpp"
+#include "definitions/scan.hpp"
+#include "images/squashfs/unpack.hpp"
+#include "registry/store/name.hpp"
+#include "support/digest.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+/// A squashfs is a third of its tree or more.
+constexpr std::uint64_t kUnpackedTimes = 3;
+
+Result<std::uint64_t> plan_nothing(StagePlan& /*plan*/, const BuildRequest& /*request*/) {
+    return std::uint64_t{0};
+}
+
+// debootstrap -------------------------------------------------------------------------------------
+
+Result<std::string> key_of_debian(const StagePlan& plan, const AgentContext& context) {
+    CYBELE_TRY(const DebianBase base, debian_base(*plan.stage, context.request));
+    const auto known = context.request.use_cache ? context.cache.peek("bases", base.key())
+                                                 : std::optional<std::string>();
+    return known ? "debootstrap " + *known : std::string();
+}
+
+Result<void> make_debian(StagePlan& plan, const AgentContext& context) {
+    CYBELE_TRY(const DebianBase base, debian_base(*plan.stage, context.request));
+    CYBELE_TRY(plan.source,
+               make_debian_base(base, context.request, context.environment, context.cache));
+    // The digest that the cache keeps beside the file: another base, other steps.
+    CYBELE_TRY(const std::string digest, read_file(plan.source.native() + ".sha256"));
+    plan.base_key = "debootstrap " + digest;
+    return {};
+}
+
+Result<void> fill_from_tar(const StagePlan& plan, const fs::path& root) {
+    return extract_tar(plan.source, root);
+}
+
+// localimage --------------------------------------------------------------------------------------
+
+Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& request) {
+    const std::string from = plan.stage->header_value("from");
+    if (registry::is_store_reference(from)) {
+        return std::uint64_t{0}; // image_base finds it
+    }
+    plan.source = from.empty() ? fs::path() : absolute_path(request.directory) / from;
+    std::error_code error;
+    if (from.empty() || !fs::exists(plan.source, error)) {
+        Fault fault = definitions::fault_at(
+            request.definition_file.native(), plan.stage->line, "From: " + from);
+        fault.code = ErrorCode::kInput;
+        fault.message = from.empty()
+                            ? "the header names no image"
+                            : "the image " + printable(plan.source.native()) + " does not exist";
+        fault.help = "give the path of a SIF file or of a folder as 'From: PATH'";
+        return fail(Error(std::move(fault)));
+    }
+    const auto size = fs::file_size(plan.source, error);
+    return error ? std::uint64_t{0} : kUnpackedTimes * size;
+}
+
+Result<std::string> key_of_local_image(const StagePlan& plan, const AgentContext& /*context*/) {
+    std::error_code error;
+    if (!fs::is_regular_file(plan.source, error)) {
+        return std::string(); // a folder changes unseen
+    }
+    CYBELE_TRY(const Digest digest, sha256_file(plan.source));
+    return "localimage " + hex(digest);
+}
+
+/// A SIF, a bare squashfs, or a folder.
+Result<void> fill_from_image(const StagePlan& plan, const fs::path& root) {
+    std::error_code error;
+    if (fs::is_directory(plan.source, error)) {
+        const fs::path copy = root.native() + ".tar";
+        CYBELE_CHECK(write_tar(plan.source, copy));
+        CYBELE_CHECK(extract_tar(copy, root));
+        return remove_tree(copy);
+    }
+    constexpr std::string_view kSquashfsMagic = "hsqs";
+    CYBELE_TRY(const UniqueFd fd, open_for_reading(plan.source));
+    CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), plan.source));
+    std::array<char, 4> magic{};
+    if (size >= magic.size()) {
+        CYBELE_CHECK(read_at(fd.get(), 0, std::as_writable_bytes(std::span(magic)), plan.source));
+    }
+    if (std::string_view(magic.data(), magic.size()) == kSquashfsMagic) {
+        return images::unpack_squashfs({fd.get(), 0, size}, root);
+    }
+    CYBELE_TRY(const images::Image image, images::Image::open(plan.source));
+    CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());
+    CYBELE_CHECK(images::unpack_squashfs({image.fd(), partition.offset, partition.size}, root));
+    for (const images::Descriptor& over : image.descriptors()) {
+        if (over.type == images::DataType::kPartition && over.group == partition.group &&
+            over.part_type() == images::PartType::kOverlay &&
+            over.fs_type() == images::FsType::kSquashfs) {
+            CYBELE_CHECK(images::unpack_squashfs(
+                {image.fd(), over.offset, over.size}, root, images::Whiteouts::kApplied));
+        }
+    }
+    return {};
+}
+
+// scratch -----------------------------------------------------------------------------------------
+
+Result<std::string> key_of_scratch(const StagePlan& /*plan*/, const AgentContext& /*context*/) {
+    return std::string("scratch");
+}
+
+Result<void> fill_nothing(const StagePlan& /*plan*/, const fs::path& /*root*/) {
+    return {};
+}
+
+} // namespace
+
+const std::vector<Agent>& agents() {
+    static const std::vector<Agent> table = {
+        {"debootstrap", 1024 * kMiB, plan_nothing, key_of_debian, make_debian, fill_from_tar},
+        {"docker", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
+        {"docker-archive", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
+        {"localimage", 64 * kMiB, plan_local_image, key_of_local_image, nullptr, fill_from_image},
+        {"oci", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
+        {"oci-archive", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
+        {"oras", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
+        {"scratch", 64 * kMiB, plan_nothing, key_of_scratch, nullptr, fill_nothing},
+    };
+    return table;
+}
+
+const Agent* find_agent(std::string_view name) {
+    const auto found = std::find_if(
+        agents().begin(), agents().end(), [&](const Agent& agent) { return agent.name == name; });
+    return found == agents().end() ? nullptr : &*found;
+}
+
+} // namespace cybele::builder

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/image_base.hpp"
+
+#include "builder/layer_tree.hpp"
+#include "builder/oci_config.hpp"
+#include "builder/output.hpp"
+#include "definitions/scan.hpp"
+#include "images/container_architecture.hpp"
+#include "registry/oci/attached.hpp"
+#include "registry/store/lease.hpp"
+#include "registry/trusted.hpp"
+#include "support/digest.hpp"
+#include "support/http.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A compressed layer becomes its tree and is packed again.
+constexpr std::uint64_t kUnpackedTimes = 4;
+
+class Bringing {
+public:
+    Bringing(BuildPlan& plan, const BuildRequest& request, const Environment& environment)
+        : plan_(plan), request_(request), environment_(environment),
+          client_(HttpClient::find(environment, request.bases.program)) {
+        transport_.client = &client_;
+        transport_.access = request.bases.access;
+        transport_.environment = environment;
+    }
+
+    Result<void> bring(StagePlan& stage) {
+        const std::string from = stage.stage->header_value("from");
+        const bool is_oci = registry::is_oci_transport(stage.agent);
+        if (is_oci) {
+            CYBELE_CHECK(bring_oci(stage, from));
+        } else if (stage.agent == "oras") {
+            CYBELE_CHECK(pull_sif(stage, from));
+        } else if (registry::is_store_reference(from)) {
+            CYBELE_CHECK(take_stored(stage, from));
+        }
+        if (!is_oci) {
+            CYBELE_CHECK(judge_sif(stage, from));
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<std::string> resolve(const std::string& agent,
+                                              const std::string& from) const {
+        if (registry::is_oci_transport(agent)) {
+            return registry::resolve_oci(transport_, oci_request(agent, from));
+        }
+        if (agent == "oras") {
+            CYBELE_TRY(const auto reference, registry::read_reference("oras://" + from));
+            registry::Registry asked(client_, transport_.access, environment_, reference, "pull");
+            CYBELE_TRY(const registry::Manifest manifest, asked.manifest(reference.version()));
+            return manifest.digest;
+        }
+        if (registry::is_store_reference(from)) {
+            CYBELE_TRY(const auto store, registry::Store::open_for_reading(store_root()));
+            CYBELE_TRY(const auto name, registry::read_store_argument(from));
+            CYBELE_TRY(const auto image, store.find(name));
+            return image.record.digest;
+        }
+        CYBELE_TRY(const Digest digest, sha256_file(absolute_path(request_.directory) / from));
+        return "sha256:" + hex(digest);
+    }
+
+private:
+    void tell(const std::string& line) const {
+        if (request_.on_step) {
+            request_.on_step(line);
+        }
+    }
+
+    [[nodiscard]] fs::path store_root() const {
+        return request_.bases.store.empty() ? registry::store_directory(environment_)
+                                            : request_.bases.store;
+    }
+    [[nodiscard]] Result<registry::Store> open_store() const {
+        return registry::Store::open(store_root());
+    }
+
+    [[nodiscard]] registry::OciRequest oci_request(const std::string& agent,
+                                                   const std::string& from) const {
+        registry::OciRequest asked;
+        asked.transport = agent;
+        asked.from = from;
+        asked.directory = absolute_path(request_.directory);
+        asked.architecture = images::host_architecture();
+        asked.digest = locked(from);
+        asked.now = request_.now;
+        asked.say = request_.on_step;
+        return asked;
+    }
+
+    [[nodiscard]] std::string locked(const std::string& from) const {
+        const auto found = request_.bases.digests.find(from);
+        return found == request_.bases.digests.end() ? std::string() : found->second;
+    }
+
+    [[nodiscard]] Result<std::optional<images::Trust>> trust_for(const std::string& from) const {
+        const auto found = request_.bases.keys.find(from);
+        if (found == request_.bases.keys.end()) {
+            return std::nullopt;
+        }
+        CYBELE_TRY(images::Trust trust,
+                   registry::trust_from(absolute_path(request_.directory) / found->second,
+                                        environment_,
+                                        request_.now));
+        return std::optional<images::Trust>(std::move(trust));
+    }
+
+    Result<void> bring_oci(StagePlan& stage, const std::string& from) {
+        const registry::OciRequest asked = oci_request(stage.agent, from);
+        CYBELE_TRY(const auto trust, trust_for(from));
+        CYBELE_TRY(const registry::Store store, open_store());
+        CYBELE_TRY(registry::OciImage image, registry::fetch_oci(transport_, asked, store));
+        tell(image.name + " is " + image.digest);
+        if (trust) {
+            CYBELE_CHECK(registry::verify_attached(transport_, asked, image.digest, *trust));
+        }
+        plan_.needed_bytes += kUnpackedTimes * image.packed_bytes();
+        stage.base_key = "oci " + image.image;
+        stage.base_digest = image.digest;
+        stage.oci = std::make_shared<const registry::OciImage>(std::move(image));
+        return {};
+    }
+
+    Result<void> pull_sif(StagePlan& stage, const std::string& from) {
+        registry::PullRequest asked;
+        std::string_view name = from;
+        name.remove_prefix(name.starts_with("//") ? 2 : 0);
+        CYBELE_TRY(asked.reference, registry::read_reference("oras://" + std::string(name)));
+        if (const std::string digest = locked(from); !digest.empty()) {
+            asked.reference.digest = digest;
+        }
+        asked.architecture = images::host_architecture();
+        asked.now = request_.now;
+        CYBELE_TRY(const registry::Store store, open_store());
+        CYBELE_TRY(const registry::PullResult done, registry::pull(transport_, asked, store));
+        if (!done.stored) {
+            return fail(ErrorCode::kInternal, "the image that was pulled is not in the store");
+        }
+        tell(asked.reference.text() + " is " + done.manifest +
+             (done.is_downloaded ? "" : ", in the store"));
+        return take(stage, store, *done.stored, done.manifest);
+    }
+
+    Result<void> take_stored(StagePlan& stage, const std::string& from) {
+        CYBELE_TRY(const auto store, registry::Store::open_for_reading(store_root()));
+        CYBELE_TRY(const auto name, registry::read_store_argument(from));
+        CYBELE_TRY(const auto image, store.find(name));
+        if (const std::string digest = locked(from);
+            !digest.empty() && digest != image.record.digest) {
+            return fail(ErrorCode::kVerification,
+                        from + " is not the image that the Lock names",
+                        "its digest is " + image.record.digest + ", not " + digest,
+                        "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
+        }
+        return take(stage, store, image, image.record.digest);
+    }
+
+    /// From now on it is a local image, which gc leaves alone while this process lives.
+    Result<void> take(StagePlan& stage,
+                      const registry::Store& store,
+                      const registry::StoredImage& image,
+                      const std::string& digest) {
+        CYBELE_CHECK(registry::lease_for_process(store.place(), image.record.digest));
+        CYBELE_TRY(stage.source, store.use(image, request_.now));
+        stage.agent = "localimage";
+        stage.base_digest = digest;
+        plan_.needed_bytes += kUnpackedTimes * image.record.size;
+        return {};
+    }
+
+    [[nodiscard]] Result<void> judge_sif(const StagePlan& stage, const std::string& from) const {
+        const std::string digest = locked(from);
+        std::error_code error;
+        if (!digest.empty() && stage.base_digest.empty() &&
+            fs::is_regular_file(stage.source, error)) {
+            CYBELE_TRY(const Digest found, sha256_file(stage.source));
+            if (digest != "sha256:" + hex(found)) {
+                return fail(
+                    ErrorCode::kVerification,
+                    printable(from) + " is not the image that the Lock names",
+                    "its digest is sha256:" + hex(found) + ", not " + digest,
+                    "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
+            }
+        }
+        CYBELE_TRY(const auto trust, trust_for(from));
+        if (!trust) {
+            return {};
+        }
+        return registry::verify_sif(stage.source,
+                                    *trust,
+                                    "the base " + printable(from) +
+                                        " is not verified, and nothing is built from it",
+                                    "ask who made it to sign it; is it the right key?");
+    }
+
+    BuildPlan& plan_;
+    const BuildRequest& request_;
+    const Environment& environment_;
+    HttpClient client_;
+    registry::Transport transport_;
+};
+
+/// With the place in the definition file.
+Error at_stage(const Error& error, const StagePlan& stage, const BuildRequest& request) {
+    Fault fault = error.faults().front();
+    if (!fault.where && stage.stage->line > 0) {
+        fault.where = definitions::fault_at(request.definition_file.native(),
+                                            stage.stage->line,
+                                            "Bootstrap: " + stage.stage->header_value("bootstrap"))
+                          .where;
+    }
+    return Error(std::move(fault));
+}
+
+} // namespace
+
+Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& request) {
+    if (!plan.stage->header_value("from").empty()) {
+        return std::uint64_t{0};
+    }
+    Fault fault = definitions::fault_at(
+        request.definition_file.native(), plan.stage->line, "Bootstrap: " + plan.agent);
+    fault.code = ErrorCode::kInput;
+    fault.message = "the header names no image";
+    fault.because = "the agent '" + plan.agent + "' needs one";
+    fault.help = plan.agent == "docker" || plan.agent == "oras"
+                     ? "give it as 'From: HOST/NAME:TAG'"
+                     : "give its path as 'From: PATH[:TAG]'";
+    return fail(Error(std::move(fault)));
+}
+
+Result<std::string> key_of_image_base(const StagePlan& plan, const AgentContext& /*context*/) {
+    return plan.base_key;
+}
+
+std::optional<Fault> refused_agent(std::string_view agent) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    if (agent == "docker-daemon") {
+        fault.message = "the bootstrap agent 'docker-daemon' asks a daemon that runs as root";
+        fault.because = "whoever may ask it is root on that machine; cybelectl needs no daemon";
+        fault.help = "save the image: docker save NAME -o image.tar, then 'Bootstrap: "
+                     "docker-archive' and 'From: image.tar'";
+        return fault;
+    }
+    if (agent == "shub") {
+        fault.message = "the bootstrap agent 'shub' cannot work any more";
+        fault.because = "Singularity Hub was closed in April 2021";
+        fault.help = "look for the image in another registry, or build it from its definition file";
+        return fault;
+    }
+    return std::nullopt;
+}
+
+bool is_image_agent(std::string_view agent) {
+    return registry::is_oci_transport(agent) || agent == "oras";
+}
+
+Result<std::string> resolve_base(const std::string& agent,
+                                 const std::string& from,
+                                 const BuildRequest& request,
+                                 const Environment& environment) {
+    BuildPlan plan;
+    return Bringing(plan, request, environment).resolve(agent, from);
+}
+
+Result<void>
+bring_images(BuildPlan& plan, const BuildRequest& request, const Environment& environment) {
+    Bringing bringing(plan, request, environment);
+    for (StagePlan& stage : plan.stages) {
+        if (!is_image_agent(stage.agent) && stage.agent != "localimage") {
+            continue;
+        }
+        if (auto brought = bringing.bring(stage); !brought) {
+            return fail(at_stage(std::move(brought).error(), stage, request));
+        }
+    }
+    return {};
+}
+
+std::vector<UsedBase> used_bases(const BuildPlan& plan) {
+    constexpr std::string_view kBootstrapped = "debootstrap ";
+    std::vector<UsedBase> bases;
+    for (const StagePlan& stage : plan.stages) {
+        const std::string agent = stage.stage->header_value("bootstrap");
+        const std::string from = stage.stage->header_value("from");
+        UsedBase base{from, stage.base_digest};
+        if (is_image_agent(agent)) {
+            const bool is_remote = agent == "docker" || agent == "oras";
+            base.uri = agent;
+            base.uri += is_remote ? "://" : ":";
+            base.uri += from;
+        } else if (stage.base_key.starts_with(kBootstrapped)) {
+            const std::string digest = stage.base_key.substr(kBootstrapped.size());
+            base = {"debian:" + stage.stage->header_value("osversion"),
+                    "sha256:" + digest.substr(0, digest.find_first_of(" \n"))};
+        } else if (base.digest.empty() && !stage.source.empty()) {
+            const auto digest = sha256_file(stage.source);
+            base.digest = digest ? "sha256:" + hex(*digest) : "";
+        }
+        const bool is_new = std::none_of(bases.begin(), bases.end(), [&](const UsedBase& other) {
+            return other.uri == base.uri && other.digest == base.digest;
+        });
+        if (!base.digest.empty() && is_new) {
+            bases.push_back(std::move(base));
+        }
+    }
+    return bases;
+}
+
+Result<void>
+unpack_oci(const registry::OciImage& image, const fs::path& root, const Report& report) {
+    CYBELE_TRY(const OciConfig config, read_oci_config(image.config));
+    CYBELE_TRY(LayerTree tree, LayerTree::open(root));
+    for (std::size_t i = 0; i < image.layers.size(); ++i) {
+        report(fmt::format("unpack layer {} of {}", i + 1, image.layers.size()));
+        if (auto applied = tree.apply(image.layers[i]); !applied) {
+            if (applied.error().code() == ErrorCode::kVerification && image.layers[i].file.is_own) {
+                (void)::unlink(image.layers[i].file.path.c_str()); // fetched anew next time
+            }
+            return applied;
+        }
+    }
+    for (const auto& lines : {tree.notes().lines(), config.notes}) {
+        for (const std::string& line : lines) {
+            report("note: " + line);
+        }
+    }
+    return write_oci_config(root, config);
+}
+
+} // namespace cybele::builder

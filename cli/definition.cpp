@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/definition.hpp"
+
+#include "definitions/format.hpp"
+#include "definitions/grammar.hpp"
+#include "definitions/lint.hpp"
+#include "definitions/report.hpp"
+#include "definitions/tree.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cybele::cli {
+namespace {
+
+struct Options {
+    std::vector<std::string> files;
+    std::vector<std::string> build_arguments;
+    std::string build_argument_file;
+    std::string dialect = "apptainer";
+    std::string form = "text";
+    std::string output = "-";
+    bool is_strict = false;
+    bool is_in_place = false;
+    bool only_checks = false;
+    bool no_shellcheck = false;
+};
+
+/// `NAME=VALUE`, both without blanks around them.
+Result<void> add_argument(const std::string& text, definitions::BuildArguments& arguments) {
+    const std::size_t equals = text.find('=');
+    const std::string name(definitions::trim(text.substr(0, equals)));
+    if (equals == std::string::npos || name.empty()) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("'{}' is no build argument", text),
+                    "a build argument is NAME=VALUE",
+                    "write for example --build-arg version=1.2");
+    }
+    arguments[name] = definitions::trim(std::string_view(text).substr(equals + 1));
+    return {};
+}
+
+Result<definitions::ParseOptions> parse_options(const Options& options) {
+    definitions::ParseOptions parse;
+    CYBELE_TRY(parse.dialect, definitions::parse_dialect(options.dialect));
+    if (!options.build_argument_file.empty()) {
+        CYBELE_TRY(const std::string text, read_file(options.build_argument_file));
+        for (std::size_t begin = 0; begin < text.size();) {
+            const std::size_t end = std::min(text.find('\n', begin), text.size());
+            // The reference passes over lines of the file that are no argument.
+            (void)add_argument(text.substr(begin, end - begin), parse.arguments);
+            begin = end + 1;
+        }
+    }
+    for (const std::string& argument : options.build_arguments) {
+        CYBELE_CHECK(add_argument(argument, parse.arguments));
+    }
+    return parse;
+}
+
+void say_text(const Session& session,
+              const definitions::FileReport& file,
+              const definitions::Dialect& dialect) {
+    const bool is_coloured =
+        session.is_terminal && !session.no_colour && !session.environment.get("NO_COLOR");
+    const std::string text = definitions::report_text(file.report, is_coloured);
+    (void)std::fwrite(text.data(), 1, text.size(), stderr);
+    if (session.is_quiet) {
+        return;
+    }
+    const auto errors = file.report.count(false);
+    const auto warnings = file.report.count(true);
+    const auto notes = file.report.findings.size() - errors - warnings;
+    Session::print(file.report.findings.empty()
+                       ? file.file + ": nothing wrong\n"
+                       : fmt::format("{}: {} by {}; {} errors, {} warnings, {} notes\n",
+                                     file.file,
+                                     file.report.is_accepted ? "accepted" : "refused",
+                                     dialect.name(),
+                                     errors,
+                                     warnings,
+                                     notes));
+}
+
+Result<int> check(Session& session, const Options& options) {
+    CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
+    definitions::LintOptions lint{parse, {}, {}};
+    lint.has_source = [](const std::string& path) {
+        std::error_code error;
+        return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+    };
+    if (!options.no_shellcheck) {
+        lint.shellcheck = find_program("shellcheck");
+    }
+    std::vector<definitions::FileReport> files;
+    bool is_good = true;
+    for (const std::string& file : options.files) {
+        CYBELE_TRY(const std::string text, read_file(file));
+        files.push_back({file, definitions::lint_definition(text, file, lint)});
+        const definitions::LintReport& report = files.back().report;
+        is_good = is_good && report.is_accepted && (!options.is_strict || report.is_clean());
+    }
+    if (options.form == "json") {
+        Session::print(definitions::report_json(files));
+    } else if (options.form == "sarif") {
+        Session::print(definitions::report_sarif(files));
+    } else {
+        for (const definitions::FileReport& file : files) {
+            say_text(session, file, parse.dialect);
+        }
+    }
+    return is_good ? 0 : static_cast<int>(ErrorCode::kInput);
+}
+
+Result<int> format(Session& session, const Options& options) {
+    CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
+    bool is_formatted = true;
+    for (const std::string& file : options.files) {
+        CYBELE_TRY(const std::string text, read_file(file));
+        CYBELE_TRY(const std::string result, definitions::format_definition(text, file, parse));
+        is_formatted = is_formatted && result == text;
+        if (options.only_checks) {
+            if (result != text && !session.is_quiet) {
+                Session::print(file + ": not in its normal form\n");
+            }
+        } else if (!options.is_in_place) {
+            CYBELE_CHECK(write_file(options.output, result));
+        } else if (result != text) {
+            CYBELE_CHECK(write_file(file, result));
+        }
+    }
+    return options.only_checks && !is_formatted ? static_cast<int>(ErrorCode::kInput) : 0;
+}
+
+Result<int> print(const Options& options) {
+    CYBELE_TRY(const std::string text, read_file(options.files.front()));
+    const definitions::Tree tree = definitions::read_tree(text);
+    CYBELE_CHECK(write_file(options.output,
+                            options.form == "json" ? definitions::tree_json(tree)
+                                                   : definitions::print_tree(tree)));
+    return 0;
+}
+
+void add_parser_options(CLI::App& verb, Options& options) {
+    verb.add_option("--build-arg", options.build_arguments, "value for {{ NAME }}; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    verb.add_option("--build-arg-file", options.build_argument_file, "file of NAME=VALUE lines")
+        ->type_name("FILE");
+    verb.add_option("--dialect",
+                    options.dialect,
+                    "whose parser judges: apptainer, ce or singularity3, with >=VERSION or without")
+        ->type_name("DIALECT")
+        ->capture_default_str();
+}
+
+void install_check(CLI::App& def, Session& session, const std::shared_ptr<Options>& options) {
+    CLI::App* verb =
+        add_verb(def,
+                 "check",
+                 "Read definition files as Apptainer would, and tell faults and traps.",
+                 {"cybelectl def check app.def",
+                  "cybelectl def check app.def --dialect 'apptainer>=1.2' --strict",
+                  "cybelectl def check app.def --build-arg version=1.2",
+                  "cybelectl def check app.def --format sarif > app.sarif"});
+    verb->add_option("file", options->files, "definition files; - is standard input")
+        ->required()
+        ->type_name("DEF");
+    add_parser_options(*verb, *options);
+    verb->add_flag(
+        "--strict", options->is_strict, "errors and warnings of the linter end with 3 too");
+    verb->add_flag(
+        "--no-shellcheck", options->no_shellcheck, "do not ask shellcheck where installed");
+    verb->add_option("--format", options->form, "form of the output")
+        ->check(CLI::IsMember({"text", "json", "sarif"}))
+        ->capture_default_str();
+    verb->callback([&session, options] {
+        session.format = options->form == "json" ? "json" : "text";
+        session.action = [&session, options] { return check(session, *options); };
+    });
+}
+
+void install_format(CLI::App& def, Session& session, const std::shared_ptr<Options>& options) {
+    CLI::App* verb = add_verb(def,
+                              "format",
+                              "Write definition files in their normal form.",
+                              {"cybelectl def format app.def",
+                               "cybelectl def format --in-place *.def",
+                               "cybelectl def format --check *.def"});
+    verb->add_option("file", options->files, "definition files; - is standard input")
+        ->required()
+        ->type_name("DEF");
+    add_parser_options(*verb, *options);
+    verb->add_option("-o,--output", options->output, "file; - is standard output")
+        ->type_name("FILE");
+    verb->add_flag("-i,--in-place", options->is_in_place, "write each file back");
+    verb->add_flag(
+        "--check", options->only_checks, "write nothing; 3 where a file is not formatted");
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return format(session, *options); };
+    });
+}
+
+void install_print(CLI::App& def, Session& session, const std::shared_ptr<Options>& options) {
+    CLI::App* verb =
+        add_verb(def,
+                 "print",
+                 "Write back what was read, byte for byte, or its tree as JSON.",
+                 {"cybelectl def print app.def", "cybelectl def print app.def --format json"});
+    verb->add_option("file", options->files, "the definition file; - is standard input")
+        ->required()
+        ->expected(1)
+        ->type_name("DEF");
+    verb->add_option("-o,--output", options->output, "file; - is standard output")
+        ->type_name("FILE");
+    verb->add_option("--format", options->form, "form of the output")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+    verb->callback([&session, options] { session.action = [options] { return print(*options); }; });
+}
+
+} // namespace
+
+void install_definition(CLI::App& app, Session& session) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* def = add_verb(app, "def", "Check, format and print definition files.", {});
+    def->require_subcommand(1);
+    install_check(*def, session, options);
+    install_format(*def, session, options);
+    install_print(*def, session, options);
+}
+
+} // namespace cybele::cli

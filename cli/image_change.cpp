@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// The local store of images: what changes it, and what looks whether it is whole.
+#include "cli/image_store.hpp"
+#include "cli/progress.hpp"
+#include "support/duration.hpp"
+#include "support/quote.hpp"
+#include "support/size.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+using registry::StoredImage;
+
+struct Options {
+    std::string file;
+    std::string name;
+    std::vector<std::string> images;
+    bool is_link = false;
+    bool is_forced = false;
+    bool is_dry = false;
+    std::string older_than;
+    std::string maximum_size;
+    std::string grace = "1 h";
+};
+
+/// `dir/app.sif` is called `app` where nothing else is said.
+Result<registry::StoreName> name_of(const Options& options) {
+    if (!options.name.empty()) {
+        return registry::read_new_name(options.name);
+    }
+    auto name = registry::read_new_name(std::filesystem::path(options.file).stem().native());
+    if (!name) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("no name for {} in the store", printable(options.file)),
+                    "the file's own name has characters that a name in the store does not have",
+                    "give one: cybelectl image add FILE NAME[:TAG]");
+    }
+    return name;
+}
+
+Result<int> add(const Session& session, const Options& options) {
+    registry::Arrival arrival;
+    CYBELE_TRY(arrival.name, name_of(options));
+    arrival.origin = options.file;
+    arrival.is_link = options.is_link;
+    arrival.now = Session::clock();
+    arrival.progress = progress(session, "adding");
+    CYBELE_TRY(const registry::Store store, open_store(session));
+    CYBELE_TRY(const StoredImage image, store.add(options.file, arrival));
+    if (session.is_json()) {
+        print_document({{"image", image_json(image)}});
+    } else if (!session.is_quiet) {
+        Session::print(fmt::format("{} {}\n", arrival.name->text(), image.record.digest));
+    }
+    return 0;
+}
+
+Result<int> tag(const Session& session, const Options& options) {
+    CYBELE_TRY(const registry::StoreName from, registry::read_store_argument(options.file));
+    CYBELE_TRY(const registry::StoreName name, registry::read_new_name(options.name));
+    CYBELE_TRY(const registry::Store store, open_store(session));
+    CYBELE_TRY(const StoredImage image, store.find(from));
+    CYBELE_CHECK(store.tag(image, name));
+    if (session.is_json()) {
+        print_document({{"name", name.text()}, {"digest", image.record.digest}});
+    }
+    return 0;
+}
+
+/// A name goes, and with its last name the image; by its digest, an image goes with all its names.
+Result<bool>
+remove_one(const registry::Store& store, const std::string& text, const Options& options) {
+    CYBELE_TRY(const registry::StoreName name, registry::read_store_argument(text));
+    CYBELE_TRY(const StoredImage image, store.find(name));
+    const bool is_last = image.record.names.size() < 2;
+    if (name.digest.empty() && !is_last) {
+        CYBELE_CHECK(store.untag(name));
+        return false;
+    }
+    CYBELE_CHECK(store.remove(image, options.is_forced, Session::clock()));
+    return true;
+}
+
+Result<int> remove(const Session& session, const Options& options) {
+    CYBELE_TRY(const registry::Store store, open_store(session));
+    nlohmann::json document{{"removed", nlohmann::json::array()},
+                            {"unnamed", nlohmann::json::array()}};
+    for (const std::string& text : options.images) {
+        CYBELE_TRY(const bool is_gone, remove_one(store, text, options));
+        document[is_gone ? "removed" : "unnamed"].push_back(text);
+    }
+    if (session.is_json()) {
+        print_document(std::move(document));
+    }
+    return 0;
+}
+
+Result<std::vector<StoredImage>> choose(const registry::Store& store,
+                                        const std::vector<std::string>& texts) {
+    if (texts.empty()) {
+        return store.list(Session::clock());
+    }
+    std::vector<StoredImage> images;
+    for (const std::string& text : texts) {
+        CYBELE_TRY(const registry::StoreName name, registry::read_store_argument(text));
+        CYBELE_TRY(StoredImage image, store.find(name));
+        images.push_back(std::move(image));
+    }
+    return images;
+}
+
+Result<int> verify(const Session& session, const Options& options) {
+    CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
+    CYBELE_TRY(const auto images, choose(store, options.images));
+    CYBELE_TRY(const auto damages, store.verify(images, progress(session, "hashing")));
+    if (session.is_json()) {
+        nlohmann::json document{{"verified", images.size() - damages.size()},
+                                {"damaged", nlohmann::json::array()}};
+        for (const registry::Damage& damage : damages) {
+            document["damaged"].push_back(
+                {{"digest", damage.digest}, {"names", damage.names}, {"because", damage.because}});
+        }
+        print_document(std::move(document));
+    } else if (!session.is_quiet) {
+        Session::print(fmt::format(
+            "{} of {} images are whole\n", images.size() - damages.size(), images.size()));
+    }
+    std::vector<Fault> faults;
+    for (const registry::Damage& damage : damages) {
+        Fault fault;
+        fault.code = ErrorCode::kVerification;
+        fault.message = fmt::format("the image {} in the store is damaged", damage.digest);
+        fault.because = damage.because;
+        fault.help = fmt::format("remove it, then add or pull it again: cybelectl image remove {}",
+                                 damage.digest);
+        faults.push_back(std::move(fault));
+    }
+    return faults.empty() ? Result<int>(0) : fail(Error(std::move(faults)));
+}
+
+Result<std::chrono::seconds> duration_of(const std::string& option, const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("{} takes a duration, not '{}'", option, printable(text)),
+                    {},
+                    fmt::format("write {} '{}'", option, suggest_duration(text)));
+    }
+    return *duration;
+}
+
+Result<registry::Collection> wishes_of(const Options& options) {
+    registry::Collection wishes;
+    wishes.is_dry = options.is_dry;
+    wishes.now = Session::clock();
+    CYBELE_TRY(wishes.grace, duration_of("--grace", options.grace));
+    if (!options.older_than.empty()) {
+        CYBELE_TRY(wishes.older_than, duration_of("--older-than", options.older_than));
+    }
+    if (!options.maximum_size.empty()) {
+        wishes.maximum_size = parse_size(options.maximum_size);
+        if (!wishes.maximum_size) {
+            return fail(
+                ErrorCode::kUsage,
+                fmt::format("--max-size takes a size, not '{}'", printable(options.maximum_size)),
+                {},
+                fmt::format("write --max-size '{}'", suggest_size(options.maximum_size)));
+        }
+    }
+    return wishes;
+}
+
+Result<int> collect(const Session& session, const Options& options) {
+    CYBELE_TRY(const registry::Collection wishes, wishes_of(options));
+    CYBELE_TRY(const auto root, store_root(session));
+    registry::Collected collected;
+    if (registry::Store::exists(root)) {
+        CYBELE_TRY(const registry::Store store, registry::Store::open(root));
+        CYBELE_TRY(collected, store.collect(wishes));
+    }
+    if (session.is_json()) {
+        nlohmann::json document{{"removed", nlohmann::json::array()},
+                                {"freed", collected.freed},
+                                {"left", collected.left},
+                                {"layers", collected.layers},
+                                {"temporary-files", collected.temporary},
+                                {"dry-run", options.is_dry}};
+        for (const StoredImage& image : collected.removed) {
+            document["removed"].push_back(image_json(image));
+        }
+        print_document(std::move(document));
+        return 0;
+    }
+    if (session.is_quiet) {
+        return 0;
+    }
+    for (const StoredImage& image : collected.removed) {
+        Session::print(
+            fmt::format("{} {} {}\n",
+                        options.is_dry ? "would remove" : "removed",
+                        image.record.digest,
+                        printable(fmt::format("{}", fmt::join(image.record.names, " ")))));
+    }
+    if (collected.layers > 0) {
+        Session::print(fmt::format("{} {} layers that images were built from\n",
+                                   options.is_dry ? "would remove" : "removed",
+                                   collected.layers));
+    }
+    Session::print(fmt::format("{} {}; {} stay\n",
+                               rough_size(collected.freed),
+                               options.is_dry ? "would be freed" : "freed",
+                               rough_size(collected.left)));
+    if (wishes.maximum_size && collected.left > *wishes.maximum_size) {
+        session.say("what is in use or younger than --grace stays, so it is more than --max-size");
+    }
+    return 0;
+}
+
+using Verb = Result<int> (*)(const Session&, const Options&);
+
+void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
+    add_format(verb, session);
+    verb.callback([&session, options, what] {
+        session.action = [&session, options, what] { return what(session, *options); };
+    });
+}
+
+void install_names(CLI::App& image, Session& session) {
+    auto options = std::make_shared<Options>();
+    CLI::App* verb = add_verb(image,
+                              "add",
+                              "Put a SIF file into the store, under a name.",
+                              {"cybelectl image add app.sif",
+                               "cybelectl image add app.sif group/app:1.0",
+                               "cybelectl image add big.sif --link"});
+    verb->add_option("file", options->file, "the SIF file")->required()->type_name("FILE");
+    verb->add_option("name", options->name, "NAME[:TAG]; the file's name without it")
+        ->type_name("NAME");
+    verb->add_flag("--link",
+                   options->is_link,
+                   "hard link instead of bytes of its own; do not write to the file again");
+    finish(*verb, session, options, add);
+
+    options = std::make_shared<Options>();
+    verb = add_verb(image,
+                    "tag",
+                    "Give an image of the store a further name; a taken name moves.",
+                    {"cybelectl image tag app:1.0 app:stable"});
+    verb->add_option("image", options->file, "the image")->required()->type_name("IMAGE");
+    verb->add_option("name", options->name, "NAME[:TAG]")->required()->type_name("NAME");
+    finish(*verb, session, options, tag);
+
+    options = std::make_shared<Options>();
+    verb = add_verb(image,
+                    "remove",
+                    "Take names away; an image goes with its last name, or by its digest.",
+                    {"cybelectl image remove app:1.0", "cybelectl image remove sha256:4f2a91"});
+    verb->add_option("images", options->images, "names or digests")->required()->type_name("IMAGE");
+    verb->add_flag("--force", options->is_forced, "images in use, too");
+    finish(*verb, session, options, remove);
+}
+
+} // namespace
+
+void install_image_changes(CLI::App& image, Session& session) {
+    install_names(image, session);
+    auto options = std::make_shared<Options>();
+    CLI::App* verb = add_verb(image,
+                              "verify",
+                              "Hash images of the store again: all, or those named.",
+                              {"cybelectl image verify", "cybelectl image verify app:1.0"});
+    verb->add_option("images", options->images, "names or digests")->type_name("IMAGE");
+    finish(*verb, session, options, verify);
+
+    options = std::make_shared<Options>();
+    verb = add_verb(image,
+                    "gc",
+                    "Remove images that have no name, nor run, and what killed processes left.",
+                    {"cybelectl image gc",
+                     "cybelectl image gc --older-than '30 d' --max-size '200 GiB' --dry-run"});
+    verb->add_option("--older-than", options->older_than, "images unused so long, named or not")
+        ->type_name("DURATION");
+    verb->add_option(
+            "--max-size", options->maximum_size, "then the longest unused, until so much is left")
+        ->type_name("SIZE");
+    verb->add_option("--grace", options->grace, "images added or used so shortly stay")
+        ->type_name("DURATION")
+        ->capture_default_str();
+    verb->add_flag("--dry-run", options->is_dry, "only say what would go");
+    finish(*verb, session, options, collect);
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// How registries are reached, and logging in.
+#include "cli/image_access.hpp"
+#include "cli/image_store.hpp"
+#include "cli/progress.hpp"
+#include "support/passphrase.hpp"
+#include "support/quote.hpp"
+
+#include <memory>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+constexpr const char* kVariable = "CYBELE_REGISTRY_PASSWORD";
+
+struct Options : AccessOptions {
+    std::string host;
+    std::string user;
+    bool from_stdin = false;
+};
+
+Result<registry::Login> read_login(const Session& session, const Options& options) {
+    if (options.user.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "no user to log in",
+                    {},
+                    "name one: cybelectl image login HOST --username USER");
+    }
+    PassphraseSource source;
+    source.file = options.from_stdin ? "-" : "";
+    source.variable = kVariable;
+    source.value = session.environment.get(kVariable);
+    source.may_ask = true;
+    CYBELE_TRY(const Secret password,
+               read_passphrase(source,
+                               fmt::format("{} at {}", options.user, options.host),
+                               PassphraseUse::kOpen));
+    return registry::Login{options.user, std::string(password.view()), {}, "this login"};
+}
+
+Result<int> login(const Session& session, const Options& options) {
+    CYBELE_TRY(const std::string host, registry::read_host(options.host));
+    CYBELE_TRY(const registry::Login login, read_login(session, options));
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(registry::Transport transport, make_transport(session, options, client, ""));
+    transport.access.login = login;
+    registry::Registry tried(client, transport.access, session.environment, {host, "", "", ""}, "");
+    CYBELE_CHECK(tried.ping());
+    const auto file = registry::login_file(options.authfile, session.environment);
+    CYBELE_CHECK(registry::write_login(file, host, login));
+    if (session.is_json()) {
+        print_document({{"host", host}, {"user", options.user}, {"file", file.native()}});
+    } else if (!session.is_quiet) {
+        Session::print(fmt::format("logged in to {} as {}; the login is in {}\n",
+                                   host,
+                                   printable(options.user),
+                                   printable(file.native())));
+    }
+    return 0;
+}
+
+Result<int> logout(const Session& session, const Options& options) {
+    CYBELE_TRY(const std::string host, registry::read_host(options.host));
+    const auto file = registry::login_file(options.authfile, session.environment);
+    CYBELE_TRY(const bool is_erased, registry::erase_login(file, host));
+    if (session.is_json()) {
+        print_document({{"host", host}, {"file", file.native()}, {"removed", is_erased}});
+    } else if (!session.is_quiet) {
+        Session::print(
+            is_erased ? fmt::format("logged out of {}\n", host)
+                      : fmt::format("no login for {} in {}\n", host, printable(file.native())));
+    }
+    return 0;
+}
+
+using Verb = Result<int> (*)(const Session&, const Options&);
+
+void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
+    verb.add_option("host", options->host, "the registry")->required()->type_name("HOST");
+    add_access(verb, *options);
+    add_format(verb, session);
+    verb.callback([&session, options, what] {
+        session.action = [&session, options, what] { return what(session, *options); };
+    });
+}
+
+} // namespace
+
+void add_access(CLI::App& verb, AccessOptions& options) {
+    verb.add_option("--ca-file", options.ca_file, "certificates that the registry is trusted by")
+        ->type_name("FILE");
+    verb.add_option("--authfile", options.authfile, "file of logins, looked into first")
+        ->type_name("FILE");
+    verb.add_flag("--plain-http,--no-https",
+                  options.is_plain,
+                  "http: nothing is encrypted, nobody proves who answers");
+}
+
+Result<registry::Transport> make_transport(const Session& session,
+                                           const AccessOptions& options,
+                                           const HttpClient& client,
+                                           const std::string& what) {
+    CYBELE_TRY(const project::Settings settings, session.settings());
+    registry::Transport transport;
+    transport.client = &client;
+    transport.environment = session.environment;
+    transport.progress = progress(session, what);
+    transport.access.ca_file = options.ca_file.empty() ? settings.get("ca-file") : options.ca_file;
+    transport.access.authfile = options.authfile;
+    transport.access.is_plain = options.is_plain;
+    transport.access.clock = [] { return Session::clock(); };
+    transport.access.wait = [](std::chrono::milliseconds pause) {
+        std::this_thread::sleep_for(pause);
+    };
+    transport.access.say = [&session](const std::string& line) { session.say(line); };
+    return transport;
+}
+
+void install_image_logins(CLI::App& image, Session& session) {
+    auto options = std::make_shared<Options>();
+    CLI::App* verb = add_verb(image,
+                              "login",
+                              "Log in to a registry; the password is asked for, or read.",
+                              {"cybelectl image login registry.example -u alice",
+                               "cybelectl image login registry.example -u alice --password-stdin "
+                               "<token.txt"});
+    verb->add_option("-u,--username", options->user, "who logs in")->type_name("USER");
+    verb->add_flag("--password-stdin", options->from_stdin, "read it from standard input");
+    finish(*verb, session, options, login);
+
+    options = std::make_shared<Options>();
+    verb = add_verb(image,
+                    "logout",
+                    "Forget the login to a registry.",
+                    {"cybelectl image logout registry.example"});
+    finish(*verb, session, options, logout);
+}
+
+} // namespace cybele::cli

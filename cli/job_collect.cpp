@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_desk.hpp"
+#include "jobs/collect.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+namespace cybele::cli {
+namespace {
+
+struct Options {
+    std::string name;
+    std::string to;
+    std::vector<std::string> patterns;
+};
+
+Result<int> collect(Session& session, const Options& options) {
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    CYBELE_TRY(jobs::Entry entry, desk.journal().find(options.name));
+    if (!entry.login.empty()) {
+        return fail(ErrorCode::kInput,
+                    "not yet: collecting from behind ssh",
+                    "the results of job " + entry.id + " lie on " + entry.login,
+                    "fetch them: scp -r " + entry.login + ":" + entry.workdir + " .");
+    }
+    std::vector<jobs::Entry> entries{entry};
+    CYBELE_TRY(const jobs::Round round, jobs::ask(desk, entries));
+    entry = entries.front();
+    if (entry.ended == 0) {
+        return fail(ErrorCode::kInput,
+                    "job " + entry.id + " has not ended: it is " +
+                        std::string(jobs::state_text(entry.state)),
+                    round.failure ? round.failure->faults().front().because
+                                  : "its results may still change",
+                    "wait for it: cybelectl job wait " + entry.id);
+    }
+    CYBELE_TRY(const jobs::Collected collected,
+               jobs::collect({entry, options.patterns, options.to}));
+    if (session.is_json()) {
+        Session::print(collected.record);
+        return 0;
+    }
+    for (const jobs::ResultFile& file : collected.files) {
+        Session::print(file.name + "\n");
+    }
+    return 0;
+}
+
+} // namespace
+
+void install_job_collect(CLI::App& job, Session& session) {
+    auto options = std::make_shared<Options>();
+    CLI::App* verb =
+        add_verb(job,
+                 "collect",
+                 "Copy a job's results, and a record that is enough to run it again.",
+                 {"cybelectl job collect 1234",
+                  "cybelectl job collect 1234 --to results-2 --results 'tiles/*.csv'"});
+    verb->add_option("id", options->name, "native id, or UUID")->required()->type_name("ID");
+    verb->add_option("--to", options->to, "folder; the Job's, beside its document")
+        ->type_name("DIR");
+    verb->add_option("--results", options->patterns, "patterns; the Job's")->type_name("PATTERN");
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return collect(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

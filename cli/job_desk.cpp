@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_desk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <ctime>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+void add_follow_options(CLI::App& verb, FollowChoice& choice) {
+    verb.add_option("--monitoring-period",
+                    choice.longest_seconds,
+                    "the longest pause between two questions to the scheduler")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 3600.0));
+}
+
+jobs::FollowOptions follow_options(const Session& session, const FollowChoice& choice) {
+    jobs::FollowOptions options;
+    constexpr double kThousand = 1000.0;
+    options.longest = std::chrono::milliseconds(std::llround(choice.longest_seconds * kThousand));
+    options.on_word = [&session](const std::string& word) { tell(session, "cybelectl: " + word); };
+    options.on_output = [](jobs::Stream stream, const std::string& text) {
+        if (stream == jobs::Stream::kOutput) {
+            Session::print(text);
+        } else {
+            fmt::print(stderr, "{}", text);
+        }
+    };
+    return options;
+}
+
+Result<jobs::Desk> open_desk(const Session& session) {
+    return jobs::Desk::open(session.environment, Session::clock);
+}
+
+void tell(const Session& session, const std::string& line) {
+    if (!session.is_quiet) {
+        fmt::print(stderr, "{}\n", line);
+    }
+}
+
+int code_of(const jobs::Followed& followed) {
+    constexpr int kSignals = 128;
+    if (followed.left_by != 0) {
+        return kSignals + followed.left_by;
+    }
+    for (const jobs::Entry& entry : followed.entries) {
+        if (entry.state == jobs::State::kCancelled && followed.asked_by != 0) {
+            return kSignals + followed.asked_by;
+        }
+        if (const int code = entry.shell_code(); code != 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+namespace {
+
+nlohmann::ordered_json time_or_null(std::int64_t seconds) {
+    return seconds == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(seconds);
+}
+
+nlohmann::ordered_json entry_json(const jobs::Entry& entry) {
+    nlohmann::ordered_json row{{"uuid", entry.uuid},
+                               {"id", entry.id},
+                               {"name", entry.name},
+                               {"scheduler", entry.scheduler},
+                               {"login", entry.login},
+                               {"state", jobs::state_text(entry.state)},
+                               {"native", entry.native},
+                               {"reason", entry.reason},
+                               {"code", nullptr},
+                               {"signal", entry.signal},
+                               {"submitted", time_or_null(entry.submitted)},
+                               {"started", time_or_null(entry.started)},
+                               {"ended", time_or_null(entry.ended)},
+                               {"time-limit", time_or_null(entry.time_limit)},
+                               {"nodes", entry.nodes},
+                               {"tasks", entry.tasks},
+                               {"cpus", entry.cpus},
+                               {"job", entry.job},
+                               {"script", entry.script},
+                               {"workdir", entry.workdir},
+                               {"record", entry.record},
+                               {"stdout", entry.standard_output},
+                               {"stderr", entry.standard_error}};
+    if (entry.ended != 0) {
+        row["code"] = entry.shell_code();
+    }
+    return row;
+}
+
+} // namespace
+
+std::string entries_json(const std::vector<jobs::Entry>& entries) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const jobs::Entry& entry : entries) {
+        rows.push_back(entry_json(entry));
+    }
+    const nlohmann::ordered_json document{{"format", 1}, {"jobs", rows}};
+    return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void tell_end(const Session& session, const jobs::Entry& entry) {
+    if (session.is_json() || session.is_quiet) {
+        return;
+    }
+    const std::string reason =
+        entry.reason.empty() || entry.state == jobs::State::kDone ? "" : " (" + entry.reason + ")";
+    fmt::print(stderr,
+               "job {} {}{}: exit code {}; output in {}\n",
+               entry.id.empty() ? entry.uuid : entry.id,
+               jobs::state_text(entry.state),
+               reason,
+               entry.shell_code(),
+               entry.standard_output);
+    if (entry.state != jobs::State::kDone) {
+        fmt::print(stderr, "its errors are in {}\n", entry.standard_error);
+    }
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/session.hpp"
+#include "jobs/follow/follow.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace cybele::cli {
+
+/// How jobs are followed; the options that `submit`, `job wait` and `job attach` share.
+struct FollowChoice {
+    double longest_seconds = 30;
+};
+void add_follow_options(CLI::App& verb, FollowChoice& choice);
+
+[[nodiscard]] jobs::FollowOptions follow_options(const Session& session,
+                                                 const FollowChoice& choice);
+
+[[nodiscard]] Result<jobs::Desk> open_desk(const Session& session);
+
+/// A line on standard error, unless --quiet.
+void tell(const Session& session, const std::string& line);
+
+/// What one job, or the first of several that did not end well, gives as exit code; with
+/// `asked_by`, a cancelled job gives 128 + that signal.
+[[nodiscard]] int code_of(const jobs::Followed& followed);
+
+/// The jobs as the published schema of `--format json` has them.
+[[nodiscard]] std::string entries_json(const std::vector<jobs::Entry>& entries);
+
+/// `job 12 failed: exit code 3; output in …` on standard error.
+void tell_end(const Session& session, const jobs::Entry& entry);
+
+/// Below `job`.
+void install_job_list(CLI::App& job, Session& session);
+void install_job_follow(CLI::App& job, Session& session);
+void install_job_logs(CLI::App& job, Session& session);
+void install_job_collect(CLI::App& job, Session& session);
+
+} // namespace cybele::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_desk.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+namespace cybele::cli {
+namespace {
+
+struct Options {
+    std::string name;
+    bool follow = false;
+    bool is_errors = false;
+    FollowChoice choice;
+};
+
+Result<int> print_logs(jobs::Desk& desk, const jobs::Entry& entry, bool is_errors) {
+    CYBELE_TRY(jobs::Backend * backend, desk.backend(entry));
+    const std::string& file = is_errors ? entry.standard_error : entry.standard_output;
+    constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
+    std::uint64_t offset = 0;
+    while (true) {
+        CYBELE_TRY(const auto pieces, backend->read({{file, offset, kPiece}}));
+        const jobs::ReadBack& back = pieces.front();
+        if (!back.exists && entry.ended != 0) {
+            return fail(ErrorCode::kInput,
+                        "the output of job " + entry.id + " is not there: " + printable(file),
+                        "it was removed, or the job never started",
+                        "see `cybelectl job show " + entry.id + "`");
+        }
+        if (back.bytes.empty()) {
+            return 0;
+        }
+        Session::print(back.bytes);
+        offset += back.bytes.size();
+    }
+}
+
+Result<int> logs(Session& session, const Options& options) {
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    CYBELE_TRY(jobs::Entry entry, desk.journal().find(options.name));
+    if (entry.id.empty()) {
+        return fail(ErrorCode::kInput,
+                    "job " + entry.uuid + " has written nothing: it has no id yet",
+                    "its submission was not acknowledged",
+                    "take it up with `cybelectl job attach " + entry.uuid + "`");
+    }
+    if (!options.follow || entry.ended != 0) {
+        return print_logs(desk, entry, options.is_errors);
+    }
+    const SignalWatch signals;
+    jobs::FollowOptions how = follow_options(session, options.choice);
+    how.has_logs = true;
+    CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, {entry}, how, signals));
+    constexpr int kSignals = 128;
+    return followed.left_by == 0 ? 0 : kSignals + followed.left_by;
+}
+
+} // namespace
+
+void install_job_logs(CLI::App& job, Session& session) {
+    auto options = std::make_shared<Options>();
+    CLI::App* verb = add_verb(job,
+                              "logs",
+                              "Show what a job has written.",
+                              {"cybelectl job logs 1234",
+                               "cybelectl job logs 1234 --stderr",
+                               "cybelectl job logs 1234 --follow"});
+    verb->add_option("id", options->name, "native id, or UUID")->required()->type_name("ID");
+    verb->add_flag("-f,--follow", options->follow, "go on until the job ends");
+    verb->add_flag("--stderr", options->is_errors, "its standard error");
+    add_follow_options(*verb, options->choice);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return logs(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

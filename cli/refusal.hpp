@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The pages of docs/refusals, one a reason for which people are often refused, and the messages
+/// that lead to them.
+namespace cybele::cli {
+
+/// The page that says more about a fault: `cybelectl explain PAGE`; "" where none does. Warnings
+/// have none.
+[[nodiscard]] std::string_view page_about(const Fault& fault);
+
+/// What standard error shows: each fault, and behind its help the page that says more.
+[[nodiscard]] std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured);
+/// The same as objects, with the field `more`.
+[[nodiscard]] std::string shown_faults_json(const std::vector<Fault>& faults);
+
+/// All pages, each once.
+[[nodiscard]] std::vector<std::string_view> refusal_pages();
+
+} // namespace cybele::cli

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# cybelectl as a program of its own (component "program"): beside bin/ and libexec/, what lies in share/.
+# The program's own manuals and completions are printed by itself, so they are made when it is installed.
+set(program_share ${CMAKE_INSTALL_DATADIR}/cybelectl)
+install(DIRECTORY recipes/catalogue DESTINATION ${program_share} COMPONENT program)
+install(DIRECTORY docs/schemas DESTINATION ${program_share} COMPONENT program FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY templates/ci DESTINATION ${program_share} COMPONENT program)
+install(FILES README.md CHANGELOG.md LICENSE docs/catalogue.md docs/invariants.md docs/glossary.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY docs/reference docs/tutorials docs/refusals DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+# All pages as one, where pandoc is installed; packaging/release and packaging/debian want it.
+find_program(CYBELE_PANDOC pandoc)
+mark_as_advanced(CYBELE_PANDOC)
+if(CYBELE_PANDOC)
+    install(CODE "execute_process(
+            COMMAND \"${PROJECT_SOURCE_DIR}/packaging/page\"
+                    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/manual.html\"
+            COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+endif()
+install(CODE "execute_process(
+        COMMAND \"${PROJECT_SOURCE_DIR}/packaging/manuals\" \"$<TARGET_FILE:cybelectl>\"
+                \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\"
+        COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/lint/context.hpp"
+#include "definitions/lint/secrets.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::definitions {
+namespace {
+
+/// What a package manager needs to run alone, and what it leaves behind.
+struct Manager {
+    std::string_view program;
+    std::string_view verb;
+    std::span<const std::string_view> yes; ///< any of them answers its questions
+    std::string_view cleanup;              ///< a text that a section that cleans up holds
+    std::string_view pin;                  ///< stands in a package's word that names a version
+};
+
+constexpr std::array<std::string_view, 6> kAptYes = {
+    "-y", "--yes", "-qq", "--assume-yes", "-yq", "-qy"};
+constexpr std::array<std::string_view, 3> kDnfYes = {"-y", "--assumeyes", "-yq"};
+constexpr std::array<std::string_view, 4> kZypperYes = {
+    "-n", "--non-interactive", "-y", "--no-confirm"};
+constexpr std::array<std::string_view, 3> kCondaYes = {"-y", "--yes", "-qy"};
+
+constexpr std::array kManagers = {
+    Manager{"apt-get", "install", kAptYes, "/var/lib/apt/lists", "="},
+    Manager{"apt", "install", kAptYes, "/var/lib/apt/lists", "="},
+    Manager{"dnf", "install", kDnfYes, "clean all", "-"},
+    Manager{"yum", "install", kDnfYes, "clean all", "-"},
+    Manager{"microdnf", "install", kDnfYes, "clean all", "-"},
+    Manager{"zypper", "install", kZypperYes, "clean", "="},
+    Manager{"apk", "add", {}, "--no-cache", "="},
+    Manager{"pip", "install", {}, "--no-cache-dir", "="},
+    Manager{"pip3", "install", {}, "--no-cache-dir", "="},
+    Manager{"conda", "install", kCondaYes, "clean", "="},
+    Manager{"mamba", "install", kCondaYes, "clean", "="},
+};
+
+constexpr std::array<std::string_view, 5> kRegistryAgents = {
+    "docker", "library", "oras", "shub", "docker-daemon"};
+constexpr std::array<std::string_view, 3> kDownloaders = {"curl", "wget", "aria2c"};
+constexpr std::array<std::string_view, 7> kShells = {
+    "sh", "bash", "dash", "zsh", "python", "python3", "perl"};
+constexpr std::array<std::string_view, 9> kUnchecked = {"-k",
+                                                        "--insecure",
+                                                        "--no-check-certificate",
+                                                        "--allow-unauthenticated",
+                                                        "--no-gpg-checks",
+                                                        "--nogpgcheck",
+                                                        "--allow-untrusted",
+                                                        "--trusted-host",
+                                                        "--force-yes"};
+constexpr std::array<std::string_view, 9> kVerifiers = {
+    "sha256sum", "sha512sum", "sha1sum", "md5sum", "b2sum", "shasum", "gpg", "gpgv", "minisign"};
+
+template <class List>
+bool holds(const List& list, std::string_view word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+void base(Lint& lint, const Stage& stage) {
+    std::string from = stage.header_value("from");
+    if (from.empty() || !holds(kRegistryAgents, stage.header_value("bootstrap"))) {
+        return;
+    }
+    std::size_t line = stage.line;
+    while (line <= lint.lines().size() && lint.line(line).find(from) == std::string_view::npos) {
+        ++line;
+    }
+    line = line > lint.lines().size() ? stage.line : line;
+    if (from.find('@') != std::string::npos) {
+        return;
+    }
+    const std::size_t colon =
+        from.find(':', from.rfind('/') == std::string::npos ? 0 : from.rfind('/'));
+    if (colon == std::string::npos) {
+        lint.tell("CD301", {line, 0}, fmt::format("the base '{}' has no tag", printable(from)));
+    } else if (from.substr(colon) == ":latest") {
+        lint.tell("CD302",
+                  {line, 0},
+                  fmt::format("the base '{}' changes without notice", printable(from)));
+    } else {
+        lint.tell("CD303", {line, 0}, fmt::format("the base '{}' has no digest", printable(from)));
+    }
+}
+
+const Manager* manager_of(const ScriptCommand& command) {
+    const std::string program = command.program();
+    for (const Manager& manager : kManagers) {
+        if (manager.program == program &&
+            (command.has_word(manager.verb) || (program == "zypper" && command.has_word("in")))) {
+            return &manager;
+        }
+    }
+    return nullptr;
+}
+
+bool has_package_without_version(const ScriptCommand& command, const Manager& manager) {
+    bool behind_verb = false;
+    for (const ScriptWord& word : command.words) {
+        if (word.text == manager.verb || word.text == "in") {
+            behind_verb = true;
+        } else if (word.text == "-r" || word.text == ">" || word.text == "<" || word.text == "2>") {
+            return false;
+        } else if (behind_verb && !word.text.starts_with('-') && !word.text.starts_with('$') &&
+                   !word.text.starts_with('.') && !word.text.starts_with('/') &&
+                   word.text.find(manager.pin) == std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void install(Lint& lint, const Script& script, const ScriptCommand& command, bool is_last_stage) {
+    const Manager* manager = manager_of(command);
+    if (manager == nullptr) {
+        return;
+    }
+    const Section& section = *script.section;
+    const ScriptWord& word = command.words[command.program_index()];
+    const bool answers = manager->yes.empty() ||
+                         std::any_of(manager->yes.begin(), manager->yes.end(), [&](auto yes) {
+                             return command.has_word(yes);
+                         });
+    if (!answers) {
+        lint.tell("CD304",
+                  section,
+                  word,
+                  fmt::format("'{} {}' asks before it installs", manager->program, manager->verb),
+                  fmt::format("add {}", manager->yes.front()));
+    }
+    if (has_package_without_version(command, *manager)) {
+        lint.tell(
+            "CD305", section, word, fmt::format("'{}' installs what is newest", manager->program));
+    }
+    const bool is_apt = manager->program.starts_with("apt") && manager->program != "apk";
+    if (is_apt && !command.has_word("--no-install-recommends") &&
+        section.text.find("Install-Recommends") == std::string::npos) {
+        lint.tell("CD306",
+                  section,
+                  word,
+                  fmt::format("'{}' installs recommended packages too", manager->program));
+    }
+    if (is_last_stage && script.stage->joined("post").find(manager->cleanup) == std::string::npos) {
+        lint.tell("CD307",
+                  section,
+                  word,
+                  fmt::format("'{}' leaves its lists or cache in the image", manager->program));
+    }
+}
+
+bool is_download(const ScriptCommand& command) {
+    return holds(kDownloaders, command.program()) &&
+           std::any_of(command.words.begin(), command.words.end(), [](const ScriptWord& word) {
+               return word.text.find("://") != std::string::npos ||
+                      (word.text.find('$') != std::string::npos && !word.text.starts_with("-"));
+           });
+}
+
+void download(Lint& lint, const Script& script, std::size_t which) {
+    const ScriptCommand& command = script.commands[which];
+    for (const ScriptWord& word : command.words) {
+        if (holds(kShells, command.program()) && word.text.find("$(curl") != std::string::npos) {
+            lint.tell("CD309", *script.section, word, "what curl fetches runs at once");
+        }
+    }
+    if (!is_download(command)) {
+        return;
+    }
+    const ScriptWord& word = command.words[command.program_index()];
+    if (command.join == Join::kPipe && which + 1 < script.commands.size() &&
+        holds(kShells, script.commands[which + 1].program())) {
+        lint.tell("CD309",
+                  *script.section,
+                  word,
+                  fmt::format("what '{}' fetches runs at once", command.program()));
+        return;
+    }
+    const bool is_verified =
+        std::any_of(script.commands.begin() + static_cast<std::ptrdiff_t>(which),
+                    script.commands.end(),
+                    [](const ScriptCommand& later) { return holds(kVerifiers, later.program()); });
+    if (!is_verified) {
+        lint.tell("CD308",
+                  *script.section,
+                  word,
+                  fmt::format("what '{}' fetches is verified by nothing", command.program()));
+    }
+}
+
+void command_rules(Lint& lint, const Script& script, const ScriptCommand& command) {
+    const Section& section = *script.section;
+    const std::string program = command.program();
+    const ScriptWord& first = command.words.front();
+    if (program == "apt-key") {
+        lint.tell("CD311", section, first, "'apt-key' trusts its keys for every source");
+    }
+    if (first.text == "sudo") {
+        lint.tell("CD314", section, first, "'sudo' has no use here");
+    }
+    const bool upgrades = command.has_word("dist-upgrade") || command.has_word("full-upgrade") ||
+                          command.has_word("upgrade") || command.has_word("update");
+    const bool is_apt_update = program.starts_with("apt") && command.has_word("update");
+    constexpr std::array<std::string_view, 5> kUpgraders = {
+        "apt-get", "apt", "dnf", "yum", "zypper"};
+    if (upgrades && !is_apt_update && holds(kUpgraders, program)) {
+        lint.tell("CD313", section, first, fmt::format("'{}' upgrades the base", program));
+    }
+    for (const ScriptWord& word : command.words) {
+        const bool is_loopback = word.text.find("://localhost") != std::string::npos ||
+                                 word.text.find("://127.") != std::string::npos;
+        const bool is_plain =
+            is_download(command) && word.text.find("http://") != std::string::npos;
+        const bool is_unchecked =
+            holds(kUnchecked, word.text) && (word.text != "-k" || program == "curl");
+        if ((is_plain && !is_loopback) || is_unchecked) {
+            lint.tell("CD310",
+                      section,
+                      word,
+                      fmt::format("'{}' takes what anyone on the way sends", printable(program)));
+        }
+    }
+}
+
+} // namespace
+
+void lint_supply(Lint& lint) {
+    const auto& stages = lint.stages();
+    for (const Stage& stage : stages) {
+        base(lint, stage);
+        for (const Script& script : scripts_of(stage, {"post", "appinstall", "setup", "pre"})) {
+            for (std::size_t i = 0; i < script.commands.size(); ++i) {
+                const ScriptCommand& command = script.commands[i];
+                install(lint, script, command, &stage == &stages.back());
+                download(lint, script, i);
+                command_rules(lint, script, command);
+            }
+        }
+    }
+    lint_secrets(lint);
+}
+
+} // namespace cybele::definitions

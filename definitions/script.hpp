@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The commands of a shell script, as far as a linter needs them: words as written, with places;
+/// quotes, substitutions and here-documents are known, so that their content is no command.
+namespace cybele::definitions {
+
+struct ScriptWord {
+    std::string text;       ///< with its quotes
+    std::size_t line = 0;   ///< in the script, from 0
+    std::size_t column = 0; ///< byte in the line, from 1
+};
+
+/// What joins a command to the next one.
+enum class Join { kEnd, kPipe, kAnd, kOr };
+
+struct ScriptCommand {
+    std::vector<ScriptWord> words; ///< without keywords such as `then` in front
+    Join join = Join::kEnd;
+    Join joined = Join::kEnd; ///< to the one before
+
+    /// The program's name without its folder, behind assignments and `sudo`, `env`, `exec` …; "".
+    [[nodiscard]] std::string program() const;
+    /// Index in `words` of that name.
+    [[nodiscard]] std::size_t program_index() const;
+    [[nodiscard]] bool has_word(std::string_view word) const;
+};
+
+[[nodiscard]] std::vector<ScriptCommand> script_commands(std::string_view script);
+
+/// `NAME=` at the beginning of a word: the name, or "".
+[[nodiscard]] std::string_view assigned_name(std::string_view word);
+/// The names of variables that a word uses as `$NAME` or `${NAME}`, without a default; single
+/// quotes protect them.
+[[nodiscard]] std::vector<std::string> used_names(std::string_view word);
+
+} // namespace cybele::definitions

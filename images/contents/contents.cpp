@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/contents/contents.hpp"
+
+#include "images/inspect_json.hpp"
+#include "images/squashfs/nodes.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <array>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cybele::images {
+namespace {
+
+constexpr std::string_view kSquashfsMagic = "hsqs";
+constexpr std::size_t kFirstBytes = 2048; // where a runtime looks for the magic
+
+struct Unreadable {
+    FsType type;
+    const char* name;
+};
+constexpr std::array kUnreadable = {
+    Unreadable{FsType::kExt3, "ext3"},
+    Unreadable{FsType::kArchive, "an archive"},
+    Unreadable{FsType::kRaw, "raw"},
+    Unreadable{FsType::kEncryptedSquashfs, "an encrypted squashfs"},
+    Unreadable{FsType::kGocryptfs, "an encrypted squashfs (gocryptfs)"},
+};
+
+// Where the squashfs begins, from the first bytes of a file that is no SIF.
+std::optional<std::uint64_t> squashfs_offset(std::string_view first) {
+    if (first.starts_with(kSquashfsMagic)) {
+        return 0;
+    }
+    const auto line = first.starts_with("#!") ? first.find('\n') : std::string_view::npos;
+    if (line != std::string_view::npos && first.substr(line + 1).starts_with(kSquashfsMagic)) {
+        return line + 1;
+    }
+    return std::nullopt;
+}
+
+Result<Contents> open_sif(const std::filesystem::path& path) {
+    CYBELE_TRY(auto image, Image::open(path));
+    Contents contents;
+    const auto partition = image.primary_partition();
+    if (!partition) {
+        contents.because = "it has no root file system";
+    } else if (partition->fs_type() == FsType::kSquashfs) {
+        CYBELE_TRY(contents.root, open_squashfs(image.fd(), partition->offset, partition->size));
+    } else {
+        contents.because = "its root file system is of an unknown kind";
+        for (const auto& kind : kUnreadable) {
+            if (kind.type == partition->fs_type()) {
+                contents.because = fmt::format("its root file system is {}", kind.name);
+            }
+        }
+    }
+    contents.image = std::move(image);
+    return contents;
+}
+
+} // namespace
+
+Result<Contents> open_contents(const std::filesystem::path& path) {
+    std::error_code error;
+    Contents contents;
+    if (std::filesystem::is_directory(path, error)) {
+        CYBELE_TRY(contents.root, open_directory(path.native()));
+        return contents;
+    }
+    CYBELE_TRY(const auto fd, open_for_reading(path));
+    std::array<char, kFirstBytes> first{};
+    const auto got = ::pread(fd.get(), first.data(), first.size(), 0);
+    const auto offset =
+        squashfs_offset({first.data(), got < 0 ? 0 : static_cast<std::size_t>(got)});
+    if (!offset) {
+        return open_sif(path);
+    }
+    CYBELE_TRY(const auto size, file_size(fd.get(), path));
+    CYBELE_TRY(contents.root, open_squashfs(fd.get(), *offset, size - *offset));
+    return contents;
+}
+
+Result<FilePointer> files_of(const Contents& contents, std::string_view what) {
+    if (!contents.root) {
+        return fail(ErrorCode::kInput,
+                    fmt::format("the files of the image cannot be read, which {} needs", what),
+                    contents.because,
+                    "name an image with a squashfs, or the directory it was made of");
+    }
+    return contents.root;
+}
+
+Result<Inspection> inspect_contents(const Contents& contents) {
+    if (contents.image) {
+        return inspect_image(*contents.image);
+    }
+    return inspect_files(contents.root);
+}
+
+} // namespace cybele::images

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "images/contents/file_node.hpp"
+#include "images/contents/survey.hpp"
+#include "support/error.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::images {
+
+struct Package {
+    std::string manager; ///< dpkg, rpm, apk, pip, conda
+    std::string name;
+    std::string version;      ///< as the manager writes it, with epoch and release
+    std::string architecture; ///< as the manager writes it; empty: not said
+
+    auto operator<=>(const Package&) const = default;
+};
+
+struct PackageList {
+    std::string distribution;       ///< os-release's ID: debian; empty: not said
+    std::string release;            ///< os-release's VERSION_ID: 12
+    std::string name;               ///< os-release's PRETTY_NAME
+    std::vector<Package> packages;  ///< ordered by manager, name, version; each once
+    std::vector<std::string> notes; ///< what could not be read, and why
+};
+
+/// The packages that their managers have recorded as installed. Nothing is run. A record that
+/// cannot be read (rpm's old kinds of database, a damaged file) is told in the notes.
+[[nodiscard]] Result<PackageList> read_packages(const FilePointer& root, const Survey& survey);
+
+// The managers' own files, each on its text; what cannot be read of it is left out.
+
+/// /var/lib/dpkg/status
+[[nodiscard]] std::vector<Package> parse_dpkg_status(std::string_view text);
+/// /lib/apk/db/installed
+[[nodiscard]] std::vector<Package> parse_apk_installed(std::string_view text);
+/// METADATA of a *.dist-info, or PKG-INFO
+[[nodiscard]] std::vector<Package> parse_python_metadata(std::string_view text);
+/// NAME.json of conda-meta
+[[nodiscard]] std::vector<Package> parse_conda_record(std::string_view text);
+/// The header of one package, as rpm's databases keep it.
+[[nodiscard]] std::vector<Package> parse_rpm_header(std::string_view bytes);
+/// rpmdb.sqlite, whole. kInput when it is no such database.
+[[nodiscard]] Result<std::vector<Package>> parse_rpm_sqlite(std::string database);
+
+} // namespace cybele::images

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/keys/pem.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace cybele::images {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+enum class Kind { kPrivate, kPublic, kForeign, kOther };
+
+/// What a file holds, by the label of its PEM block or by its first bytes.
+struct Content {
+    std::string_view mark;
+    Kind kind;
+    std::string_view is;
+    std::string_view help;
+    KeyForm form = KeyForm::kPlain;
+};
+
+constexpr std::string_view kExtract = "openssl pkey -in FILE -pubout -out NAME.pub";
+constexpr std::string_view kFromCosign = "give cosign.pub, which cosign wrote beside it";
+constexpr std::string_view kOwn = "make a key pair: cybelectl key new";
+
+constexpr Content kLabels[] = {
+    {"PRIVATE KEY", Kind::kPrivate, "a private key", {}},
+    {"RSA PRIVATE KEY", Kind::kPrivate, "a private RSA key", {}},
+    {"EC PRIVATE KEY", Kind::kPrivate, "a private EC key", {}},
+    {"PUBLIC KEY", Kind::kPublic, "a public key", {}},
+    {"RSA PUBLIC KEY", Kind::kPublic, "a public RSA key", {}},
+    {"ENCRYPTED PRIVATE KEY", Kind::kPrivate, "a private key", {}, KeyForm::kPkcs8},
+    {"ENCRYPTED COSIGN PRIVATE KEY",
+     Kind::kPrivate,
+     "a private key",
+     kFromCosign,
+     KeyForm::kCosign},
+    {"ENCRYPTED SIGSTORE PRIVATE KEY",
+     Kind::kPrivate,
+     "a private key",
+     kFromCosign,
+     KeyForm::kCosign},
+    {"OPENSSH PRIVATE KEY",
+     Kind::kForeign,
+     "a private key of OpenSSH",
+     "convert a copy of it: ssh-keygen -p -m PKCS8 -N '' -f COPY"},
+    {"CERTIFICATE",
+     Kind::kOther,
+     "a certificate",
+     "take its key: openssl x509 -in FILE -noout -pubkey > NAME.pub"},
+    {"CERTIFICATE REQUEST", Kind::kOther, "a request for a certificate", kOwn},
+    {"DSA PRIVATE KEY", Kind::kOther, "a DSA key, which SIF signatures do not use", kOwn},
+    {"SSH2 PUBLIC KEY", Kind::kOther, "a key of SSH", "convert it: ssh-keygen -i -f FILE"},
+    {"PGP PUBLIC KEY BLOCK", Kind::kOther, "an OpenPGP key", "give it by --pgp-keyring"},
+    {"PGP PRIVATE KEY BLOCK",
+     Kind::kOther,
+     "an OpenPGP key",
+     "sign with it by --pgp --pgp-keyring FILE"},
+};
+
+constexpr std::string_view kFromSsh =
+    "convert it: ssh-keygen -e -m PKCS8 -f FILE > NAME.pub (not for ed25519)";
+
+constexpr Content kStarts[] = {
+    {"\x30", Kind::kOther, "a DER file", "convert it to PEM: openssl pkey -inform DER -in FILE"},
+    {"ssh-", Kind::kOther, "a public key of OpenSSH", kFromSsh},
+    {"ecdsa-sha2-", Kind::kOther, "a public key of OpenSSH", kFromSsh},
+    {"{", Kind::kOther, "JSON", kOwn},
+};
+
+constexpr std::string_view kBegin = "-----BEGIN ";
+constexpr std::string_view kEnd = "-----END ";
+constexpr std::string_view kDashes = "-----";
+
+/// Parameters of a curve stand before the key in what `openssl ecparam -genkey` writes.
+constexpr std::string_view kSkipped = "EC PARAMETERS";
+
+/// A block inside of a text; an empty label: no complete one.
+struct Found {
+    std::string_view label;
+    std::string_view text;
+};
+
+Found first_block(std::string_view text) {
+    for (std::size_t at = 0; (at = text.find(kBegin, at)) != std::string_view::npos;) {
+        const std::size_t label_at = at + kBegin.size();
+        const std::size_t label_end = text.find(kDashes, label_at);
+        if (label_end == std::string_view::npos) {
+            break;
+        }
+        const std::string_view label = text.substr(label_at, label_end - label_at);
+        const std::string closing = fmt::format("{}{}{}", kEnd, label, kDashes);
+        const std::size_t end = text.find(closing, label_end);
+        if (end == std::string_view::npos || label.find('\n') != std::string_view::npos) {
+            break;
+        }
+        if (label != kSkipped) {
+            return {label, text.substr(at, end + closing.size() - at)};
+        }
+        at = end;
+    }
+    return {};
+}
+
+Content describe(const Found& block, std::string_view text) {
+    if (block.label.empty()) {
+        const auto* const start =
+            std::find_if(std::begin(kStarts), std::end(kStarts), [&](const Content& content) {
+                return text.starts_with(content.mark);
+            });
+        if (start != std::end(kStarts)) {
+            return *start;
+        }
+        return {
+            {}, Kind::kOther, text.empty() ? "empty" : "a file without a whole PEM block", kOwn};
+    }
+    const auto* const label =
+        std::find_if(std::begin(kLabels), std::end(kLabels), [&](const Content& content) {
+            return block.label == content.mark;
+        });
+    if (label == std::end(kLabels)) {
+        return {{}, Kind::kOther, "another kind of PEM file", kOwn};
+    }
+    if (label->kind == Kind::kPrivate &&
+        block.text.find("Proc-Type: 4,ENCRYPTED") != std::string::npos) {
+        Content encrypted = *label;
+        encrypted.form = KeyForm::kProcType;
+        return encrypted;
+    }
+    return *label;
+}
+
+} // namespace
+
+Result<PemBlock> read_pem(const fs::path& path, KeyUse use) {
+    constexpr std::size_t kLimit = std::size_t{64} << 10U;
+    CYBELE_TRY(const Secret text, read_secret(path, kLimit));
+    const Found block = first_block(text.view());
+    const Content content = describe(block, text.view());
+    const Kind wanted = use == KeyUse::kPrivate ? Kind::kPrivate : Kind::kPublic;
+    if (content.kind == wanted) {
+        PemBlock found;
+        found.label = block.label;
+        found.text.append(block.text);
+        found.text.append("\n");
+        found.form = content.form;
+        return found;
+    }
+    std::string_view help = content.help;
+    if (use == KeyUse::kPublic && help.empty() && content.kind == Kind::kPrivate) {
+        help = kExtract;
+    } else if (use == KeyUse::kPublic && content.kind == Kind::kForeign) {
+        help = kExtract;
+    } else if (use == KeyUse::kPrivate && content.kind == Kind::kPublic) {
+        help = "give the private half of the pair";
+    }
+    return fail(ErrorCode::kInput,
+                fmt::format("{} is no {} key to {} with",
+                            printable(path.native()),
+                            use == KeyUse::kPrivate ? "private" : "public",
+                            use == KeyUse::kPrivate ? "sign" : "verify"),
+                fmt::format("it is {}", content.is),
+                std::string(help));
+}
+
+} // namespace cybele::images

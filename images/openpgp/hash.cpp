@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/openpgp/material.hpp"
+#include "images/openpgp/numbers.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::images::openpgp {
+
+namespace {
+
+struct Row {
+    HashAlgorithm hash;
+    std::string_view name;
+    const EVP_MD* (*get)();
+    bool is_strong;
+};
+constexpr Row kRows[] = {
+    {HashAlgorithm::kSha256, "SHA256", EVP_sha256, true},
+    {HashAlgorithm::kSha384, "SHA384", EVP_sha384, true},
+    {HashAlgorithm::kSha512, "SHA512", EVP_sha512, true},
+    {HashAlgorithm::kSha224, "SHA224", EVP_sha224, true},
+    // In self-signatures of old keys and for passphrases alone.
+    {HashAlgorithm::kSha1, "SHA1", EVP_sha1, false},
+    {HashAlgorithm::kMd5, "MD5", nullptr, false},
+    {HashAlgorithm::kRipemd160, "RIPEMD160", nullptr, false},
+};
+
+const Row* find(HashAlgorithm hash) {
+    const auto* const row = std::find_if(
+        std::begin(kRows), std::end(kRows), [&](const Row& known) { return known.hash == hash; });
+    return row == std::end(kRows) ? nullptr : row;
+}
+
+} // namespace
+
+std::string hash_name(HashAlgorithm hash) {
+    const Row* const row = find(hash);
+    return row != nullptr ? std::string(row->name)
+                          : fmt::format("number {}", static_cast<unsigned>(hash));
+}
+
+const evp_md_st* hash_of(HashAlgorithm hash) {
+    const Row* const row = find(hash);
+    return row != nullptr && row->get != nullptr ? row->get() : nullptr;
+}
+
+bool is_strong(HashAlgorithm hash) {
+    const Row* const row = find(hash);
+    return row != nullptr && row->is_strong;
+}
+
+std::string digest_of(HashAlgorithm hash, std::string_view bytes) {
+    const EVP_MD* const type = hash_of(hash);
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned int size = 0;
+    if (type == nullptr ||
+        EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, type, nullptr) != 1) {
+        return {};
+    }
+    return {digest.begin(), digest.begin() + size};
+}
+
+} // namespace cybele::images::openpgp

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/openpgp/key_directory.hpp"
+
+#include "support/file.hpp"
+#include "support/quote.hpp"
+#include "support/secret.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace cybele::images::openpgp {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kPublic = "pgp-public";
+constexpr const char* kSecret = "pgp-secret";
+constexpr const char* kLock = ".cybelectl.lock";
+constexpr unsigned kFileMode = 0600;
+constexpr unsigned kFolderMode = 0700;
+
+Result<Keyring> read_ring(const fs::path& path) {
+    std::error_code error;
+    return fs::exists(path, error) ? Keyring::read(path) : Keyring();
+}
+
+/// Held until the descriptor closes. The file stays: removing it would let two in.
+Result<UniqueFd> lock(const fs::path& folder) {
+    const fs::path path = folder / kLock;
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+    int result = -1;
+    while (fd.valid() && (result = ::flock(fd.get(), LOCK_EX)) != 0 && errno == EINTR) {
+    }
+    if (result != 0) {
+        return fail(system_error("cannot lock the keyring " + printable(path.native()), errno));
+    }
+    return fd;
+}
+
+Result<void> write_ring(const fs::path& path, const Keyring& ring) {
+    std::string bytes = ring.packets();
+    auto written = write_file(path, bytes, kFileMode);
+    wipe(bytes);
+    return written;
+}
+
+} // namespace
+
+KeyDirectory KeyDirectory::of(const Environment& environment) {
+    for (const char* const variable : {"APPTAINER_KEYSDIR", "SINGULARITY_SYPGPDIR"}) {
+        if (const auto folder = environment.get(variable)) {
+            return KeyDirectory(*folder);
+        }
+    }
+    return KeyDirectory(environment.home() / ".apptainer" / "keys");
+}
+
+Result<Keyring> KeyDirectory::public_ring() const {
+    return read_ring(path_ / kPublic);
+}
+
+Result<Keyring> KeyDirectory::secret_ring() const {
+    return read_ring(path_ / kSecret);
+}
+
+Result<std::vector<KeyDirectory::Imported>> KeyDirectory::import(const Keyring& keyring) const {
+    CYBELE_CHECK(make_directories(path_, kFolderMode));
+    CYBELE_TRY(const UniqueFd held, lock(path_));
+    CYBELE_TRY(Keyring open, public_ring());
+    CYBELE_TRY(Keyring secret, secret_ring());
+    std::vector<Imported> all;
+    bool changes_open = false;
+    bool changes_secret = false;
+    for (const Certificate& certificate : keyring.certificates()) {
+        Imported one;
+        one.fingerprint = certificate.fingerprint();
+        one.added = open.add(certificate.public_half());
+        changes_open = changes_open || one.added != Keyring::Added::kKnown;
+        one.is_secret = certificate.has_secret();
+        if (one.is_secret) {
+            one.secret = secret.add(certificate);
+            changes_secret = changes_secret || one.secret != Keyring::Added::kKnown;
+        }
+        all.push_back(std::move(one));
+    }
+    // The private one first: a public key without it would look like somebody else's.
+    if (changes_secret) {
+        CYBELE_CHECK(write_ring(path_ / kSecret, secret));
+    }
+    if (changes_open) {
+        CYBELE_CHECK(write_ring(path_ / kPublic, open));
+    }
+    return all;
+}
+
+} // namespace cybele::images::openpgp

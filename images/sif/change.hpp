@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "images/sif/write.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+/// Changes of an image that exists, with the reference's bytes as the result. Where the file system
+/// can reflink, the change is made in a copy that replaces the image; elsewhere in the file itself,
+/// with a journal beside it (IMAGE.journal), so that a killed process or a power cut leaves the
+/// image as it was before or as it was to be, never between. One process at a time changes an
+/// image; another one waits. `now` (Unix seconds) becomes the modified time, unless the image is
+/// deterministic. kInput: the change is impossible, or the image is damaged; kEnvironment: no
+/// permission, no space.
+namespace cybele::images {
+
+/// Adds objects (signatures, SBOM, partitions), each in the first free entry of the table.
+[[nodiscard]] Result<void> add_objects(const std::filesystem::path& path,
+                                       const std::vector<NewObject>& objects,
+                                       std::int64_t now);
+
+struct DeleteOptions {
+    bool zero = false;    ///< overwrites the objects' bytes with zeros
+    bool compact = false; ///< cuts the file behind the last object that is left
+};
+
+/// Deletes objects, all or none. Without options only the table forgets them, as the reference
+/// does: their bytes stay in the file.
+[[nodiscard]] Result<void> delete_objects(const std::filesystem::path& path,
+                                          const std::vector<std::uint32_t>& ids,
+                                          const DeleteOptions& options,
+                                          std::int64_t now);
+
+/// Makes a system partition the primary one; the one that was becomes a system partition. Nothing
+/// is written where it is the primary one already. Signatures over either are broken by it.
+[[nodiscard]] Result<void>
+set_primary(const std::filesystem::path& path, std::uint32_t id, std::int64_t now);
+
+} // namespace cybele::images

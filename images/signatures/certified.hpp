@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "images/certificates/chain.hpp"
+#include "images/certificates/trust.hpp"
+#include "images/signatures/verify.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cybele::images {
+
+/// Judges signatures by the chains that lie beside them and by `given` ones (of signatures without
+/// a chain), as of `now` (Unix seconds).
+[[nodiscard]] CertificateJudge judge_by_certificates(std::shared_ptr<const TrustStore> store,
+                                                     std::vector<Chain> given,
+                                                     std::int64_t now);
+
+} // namespace cybele::images

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/signatures/message.hpp"
+#include "images/signatures/verify.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cybele::images {
+
+namespace {
+
+template <class T>
+bool holds(const std::vector<T>& list, const T& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// Somebody who counts, and how a state by him is known.
+struct Expected {
+    std::string shown;
+    std::function<bool(const SignatureState&)> made;
+};
+
+std::vector<Expected> expected_signers(const Trust& trust) {
+    std::vector<Expected> signers;
+    const auto by = [&](std::string shown, std::string identity) {
+        signers.push_back({std::move(shown), [identity = std::move(identity)](const auto& state) {
+                               return state.signer == identity;
+                           }});
+    };
+    std::set<std::string> seen;
+    for (const PublicKey& key : trust.keys) {
+        if (seen.insert(key.fingerprint()).second) {
+            by(key.path().native(), "key:" + key.fingerprint());
+        }
+    }
+    for (const std::string& fingerprint : trust.pgp) {
+        by(fingerprint, "pgp:" + fingerprint);
+    }
+    for (const std::string& leaf : trust.certificates) {
+        by("the certificate " + leaf, "certificate:" + leaf);
+    }
+    for (const std::string& root : trust.roots) {
+        signers.push_back({"somebody certified by " + root,
+                           [root](const auto& state) { return state.root == root; }});
+    }
+    return signers;
+}
+
+/// Whose valid signatures cover an object.
+std::vector<const SignatureState*> covering(const Verification& verification, std::uint32_t id) {
+    std::vector<const SignatureState*> found;
+    for (const SignatureState& state : verification.signatures) {
+        if (state.is_valid && holds(state.covers, id)) {
+            found.push_back(&state);
+        }
+    }
+    return found;
+}
+
+std::set<std::string> identities(const std::vector<const SignatureState*>& states) {
+    std::set<std::string> names;
+    for (const SignatureState* const state : states) {
+        names.insert(state->signer);
+    }
+    return names;
+}
+
+/// Why too few of those that count have signed an object; empty: enough have.
+std::string lacking(const std::vector<const SignatureState*>& states, const Trust& trust) {
+    if (trust.require == "all") {
+        std::vector<std::string> missing;
+        for (const Expected& signer : expected_signers(trust)) {
+            if (std::none_of(states.begin(), states.end(), [&](const SignatureState* state) {
+                    return signer.made(*state);
+                })) {
+                missing.push_back(signer.shown);
+            }
+        }
+        return missing.empty()
+                   ? ""
+                   : fmt::format("the signature of {} is missing", fmt::join(missing, " and of "));
+    }
+    std::size_t wanted = 1;
+    const std::string& text = trust.require;
+    if (text != "any") {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
+        if (error != std::errc{} || end != text.data() + text.size() || wanted == 0) {
+            return fmt::format("'{}' is no number of signers", text);
+        }
+    }
+    const std::size_t found = identities(states).size();
+    return found >= wanted ? "" : fmt::format("{} of {} required signers signed it", found, wanted);
+}
+
+/// The state that tells best why a group is not verified: of somebody known, else the first.
+const SignatureState* telling(const Verification& verification, std::uint32_t group) {
+    const SignatureState* first = nullptr;
+    for (const SignatureState& state : verification.signatures) {
+        if (state.group != group || state.is_valid) {
+            continue;
+        }
+        if (!state.signer.empty()) {
+            return &state;
+        }
+        first = first == nullptr ? &state : first;
+    }
+    return first;
+}
+
+bool has_valid(const Verification& verification, std::uint32_t group) {
+    return std::any_of(verification.signatures.begin(),
+                       verification.signatures.end(),
+                       [&](const SignatureState& state) {
+                           return state.group == group && state.is_valid && !state.covers.empty();
+                       });
+}
+
+std::string
+because_of(const Verification& verification, const GroupState& state, const std::string& lacks) {
+    if (!state.unsigned_objects.empty() && has_valid(verification, state.group)) {
+        const bool is_one = state.unsigned_objects.size() == 1;
+        return fmt::format("{} {} of group {} {} not signed",
+                           is_one ? "object" : "objects",
+                           fmt::join(state.unsigned_objects, ", "),
+                           state.group,
+                           is_one ? "is" : "are");
+    }
+    const SignatureState* const told = telling(verification, state.group);
+    const std::string detail =
+        told == nullptr ? "" : fmt::format("signature {}: {}", told->object, told->because);
+    if (!state.unsigned_objects.empty()) {
+        return told == nullptr ? fmt::format("group {} is not signed", state.group) : detail;
+    }
+    return fmt::format(
+        "group {}: {}{}", state.group, lacks, detail.empty() ? "" : fmt::format(" ({})", detail));
+}
+
+GroupState judge_group(const Verification& verification,
+                       const Trust& trust,
+                       std::uint32_t group,
+                       const std::vector<std::uint32_t>& objects) {
+    GroupState state;
+    state.group = group;
+    state.objects = objects;
+    std::string lacks;
+    bool is_first = true;
+    std::set<std::string> common;
+    for (const std::uint32_t id : objects) {
+        const auto states = covering(verification, id);
+        if (states.empty()) {
+            state.unsigned_objects.push_back(id);
+        }
+        if (std::string why = lacking(states, trust); !why.empty() && lacks.empty()) {
+            lacks = std::move(why);
+        }
+        const std::set<std::string> own = identities(states);
+        if (is_first) {
+            common = own;
+        } else {
+            std::erase_if(common, [&](const std::string& name) { return own.count(name) == 0; });
+        }
+        is_first = false;
+    }
+    state.signers.assign(common.begin(), common.end());
+    state.is_verified = lacks.empty() && state.unsigned_objects.empty();
+    if (!state.is_verified) {
+        state.because = because_of(verification, state, lacks);
+    }
+    return state;
+}
+
+tl::unexpected<Error> not_there(std::string message, std::string because) {
+    return fail(ErrorCode::kInput,
+                std::move(message),
+                std::move(because),
+                "`cybelectl sif list IMAGE` shows what is there");
+}
+
+} // namespace
+
+Result<void> Selection::check(const Image& image) const {
+    const std::vector<std::uint32_t> groups = signable_groups(image);
+    if (group && !std::binary_search(groups.begin(), groups.end(), *group)) {
+        return not_there(fmt::format("there is no group {}", *group),
+                         groups.empty() ? "the image has none"
+                                        : fmt::format("the image has {}", fmt::join(groups, ", ")));
+    }
+    for (const std::uint32_t id : objects) {
+        const auto& all = image.descriptors();
+        const auto found = std::find_if(
+            all.begin(), all.end(), [&](const Descriptor& object) { return object.id == id; });
+        if (found == all.end()) {
+            return not_there(fmt::format("there is no object {}", id), "the image has no such id");
+        }
+        if (found->type == DataType::kSignature || found->group == 0) {
+            return not_there(fmt::format("object {} has no signature of its own", id),
+                             found->group == 0 ? "it belongs to no group, so none can cover it"
+                                               : "it is a signature");
+        }
+    }
+    return {};
+}
+
+bool Selection::has(const Descriptor& descriptor) const {
+    if (descriptor.type == DataType::kSignature || descriptor.group == 0) {
+        return false;
+    }
+    return (!group || *group == descriptor.group) &&
+           (objects.empty() || holds(objects, descriptor.id));
+}
+
+void decide(const Image& image,
+            const Trust& trust,
+            const Selection& selection,
+            Verification& verification) {
+    std::vector<std::string> reasons;
+    const std::vector<std::uint32_t> groups = signable_groups(image);
+    for (const Descriptor& descriptor : image.descriptors()) {
+        if (descriptor.group == 0 && descriptor.type != DataType::kSignature) {
+            verification.without_group.push_back(descriptor.id);
+            reasons.push_back(fmt::format(
+                "object {} belongs to no group, so no signature covers it", descriptor.id));
+        }
+    }
+    for (const SignatureState& state : verification.signatures) {
+        if (!std::binary_search(groups.begin(), groups.end(), state.group)) {
+            verification.orphans.push_back(state.object);
+            reasons.push_back(fmt::format("signature {}: {}", state.object, state.because));
+        }
+    }
+    if (!selection.is_whole()) {
+        reasons.clear();
+    }
+    std::vector<std::string> of_groups;
+    for (const std::uint32_t group : groups) {
+        std::vector<std::uint32_t> objects;
+        for (const Descriptor& descriptor : image.descriptors()) {
+            if (descriptor.group == group && selection.has(descriptor)) {
+                objects.push_back(descriptor.id);
+            }
+        }
+        if (!objects.empty()) {
+            verification.groups.push_back(judge_group(verification, trust, group, objects));
+            if (!verification.groups.back().is_verified) {
+                of_groups.push_back(verification.groups.back().because);
+            }
+        }
+    }
+    if (verification.signatures.empty()) {
+        of_groups = {"the image is not signed"};
+    }
+    reasons.insert(verification.signatures.empty() ? reasons.begin() : reasons.end(),
+                   of_groups.begin(),
+                   of_groups.end());
+    verification.is_verified = reasons.empty();
+    verification.because = fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+} // namespace cybele::images

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/signatures/sign.hpp"
+
+#include "images/openpgp/clear_sign.hpp"
+#include "images/sif/change.hpp"
+#include "images/signatures/dsse.hpp"
+#include "images/signatures/message.hpp"
+#include "images/signatures/signature.hpp"
+#include "support/digest.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cybele::images {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Hash type SHA-256, then the binary fingerprint of an OpenPGP primary key, or nothing (DSSE).
+std::vector<std::uint8_t> signature_extra(std::string_view fingerprint) {
+    constexpr std::size_t kEntity = 256;
+    std::vector<std::uint8_t> extra(4 + kEntity);
+    extra[0] = 1;
+    for (std::size_t i = 0; i + 1 < fingerprint.size() && i / 2 < kEntity; i += 2) {
+        const char* const digits = fingerprint.data() + i;
+        std::from_chars(digits, digits + 2, extra[4 + i / 2], 16);
+    }
+    return extra;
+}
+
+NewObject signature_object(std::uint32_t group, std::string bytes, std::string_view fingerprint) {
+    NewObject object;
+    object.type = DataType::kSignature;
+    object.group = 0;
+    object.link = kGroupMask | group;
+    object.extra = signature_extra(fingerprint);
+    object.bytes = std::move(bytes);
+    return object;
+}
+
+/// The signatures of one group that are there, by kind.
+struct Present {
+    bool has_pgp = false;
+    std::vector<Envelope> envelopes;
+};
+
+Result<std::map<std::uint32_t, Present>> present_signatures(const Image& image) {
+    std::map<std::uint32_t, Present> found;
+    for (const Descriptor& descriptor : image.descriptors()) {
+        if (descriptor.type != DataType::kSignature || !descriptor.is_group_link()) {
+            continue;
+        }
+        CYBELE_TRY(const std::string text, image.read_object(descriptor, kMaximumSignatureSize));
+        Present& present = found[descriptor.link & ~kGroupMask];
+        if (text.starts_with("-----BEGIN PGP") && text.find("SIFHASH:") == std::string::npos) {
+            present.has_pgp = true;
+        } else if (auto envelope = parse_envelope(text)) {
+            present.envelopes.push_back(std::move(*envelope));
+        }
+    }
+    return found;
+}
+
+/// Makes the signatures of one image.
+class Signing {
+public:
+    Signing(const Image& image, const Signers& signers, const SignOptions& options)
+        : image_(image), signers_(signers), options_(options), digests_(image, options.progress) {}
+
+    Result<std::vector<NewObject>> run(SignReport& done) {
+        CYBELE_CHECK(check());
+        CYBELE_TRY(present_, present_signatures(image_));
+        const std::vector<std::uint32_t> groups = chosen_groups();
+        for (const std::uint32_t group : groups) {
+            CYBELE_CHECK(check_kinds(group));
+        }
+        expect(groups);
+        std::vector<NewObject> objects;
+        for (const std::uint32_t group : groups) {
+            const std::size_t before = objects.size();
+            CYBELE_CHECK(sign_group(group, objects));
+            (objects.size() == before ? done.already_signed : done.groups).push_back(group);
+        }
+        return objects;
+    }
+
+private:
+    [[nodiscard]] tl::unexpected<Error> refused(std::string because, std::string help) const {
+        return fail(ErrorCode::kInput,
+                    fmt::format("cannot sign {}", printable(image_.path().native())),
+                    std::move(because),
+                    std::move(help));
+    }
+
+    [[nodiscard]] Result<void> check() const {
+        if (signers_.keys.empty() && !signers_.pgp) {
+            return fail(ErrorCode::kUsage,
+                        "no key to sign with",
+                        {},
+                        "give --key FILE.pem; `cybelectl key new FILE.pem` makes one");
+        }
+        CYBELE_CHECK(options_.selection.check(image_));
+        for (const Descriptor& descriptor : image_.descriptors()) {
+            if (options_.selection.is_whole() && descriptor.group == 0 &&
+                descriptor.type != DataType::kSignature) {
+                return refused(
+                    fmt::format("object {} belongs to no group, so no signature can cover it",
+                                descriptor.id),
+                    "delete it, and add it again with a group");
+            }
+        }
+        if (chosen_groups().empty()) {
+            return refused("it has no objects that could be signed", "build the image again");
+        }
+        if (signers_.pgp && !signers_.keys.empty() && !options_.force) {
+            return refused(
+                "PEM and OpenPGP signatures on one group cannot be verified by Apptainer",
+                "choose one kind, or give --force if only cybelectl will verify");
+        }
+        return {};
+    }
+
+    [[nodiscard]] std::vector<std::uint32_t> chosen_groups() const {
+        std::vector<std::uint32_t> groups;
+        for (const std::uint32_t group : signable_groups(image_)) {
+            const auto& all = image_.descriptors();
+            if (std::any_of(all.begin(), all.end(), [&](const Descriptor& object) {
+                    return object.group == group && options_.selection.has(object);
+                })) {
+                groups.push_back(group);
+            }
+        }
+        return groups;
+    }
+
+    Result<void> check_kinds(std::uint32_t group) {
+        const Present& present = present_[group];
+        const bool is_mixed = (present.has_pgp && !signers_.keys.empty()) ||
+                              (!present.envelopes.empty() && signers_.pgp);
+        if (is_mixed && !options_.force) {
+            return refused(
+                fmt::format("group {} has {} signature, and Apptainer cannot verify a group with "
+                            "signatures of both kinds",
+                            group,
+                            present.has_pgp ? "an OpenPGP" : "a PEM"),
+                "sign with the same kind, or give --force if only cybelectl will verify");
+        }
+        return {};
+    }
+
+    void expect(const std::vector<std::uint32_t>& groups) {
+        for (const std::uint32_t group : groups) {
+            for (const Descriptor* const object : group_objects(image_, group)) {
+                if (options_.selection.objects.empty() || options_.selection.has(*object)) {
+                    digests_.expect(*object, kWrittenAlgorithm);
+                }
+            }
+        }
+    }
+
+    Result<void> sign_group(std::uint32_t group, std::vector<NewObject>& objects) {
+        CYBELE_TRY(const SignedMessage message,
+                   make_message(image_, group, digests_, options_.selection.objects));
+        const std::string payload = write_message(message);
+        if (!signers_.keys.empty()) {
+            CYBELE_TRY(const std::string envelope, make_envelope(group, payload));
+            if (!envelope.empty()) {
+                objects.push_back(signature_object(group, envelope, {}));
+            }
+        }
+        if (signers_.pgp) {
+            CYBELE_TRY(std::string text,
+                       openpgp::clear_sign(
+                           payload, *signers_.pgp, options_.now, random_bytes(openpgp::kSaltSize)));
+            objects.push_back(
+                signature_object(group, std::move(text), signers_.pgp->primary_fingerprint()));
+        }
+        return {};
+    }
+
+    /// Whether an envelope says the same already, by this key.
+    static bool is_signed(const Envelope& envelope,
+                          const std::string& payload,
+                          const std::string& bytes,
+                          const PublicKey& key) {
+        return envelope.payload_type == kSifMetadataType && envelope.payload == payload &&
+               std::any_of(envelope.signatures.begin(),
+                           envelope.signatures.end(),
+                           [&](const EnvelopeSignature& signature) {
+                               return key.verifies(bytes, signature.bytes);
+                           });
+    }
+
+    /// Empty: every signer has signed this already.
+    Result<std::string> make_envelope(std::uint32_t group, const std::string& payload) {
+        Envelope envelope;
+        envelope.payload_type = kSifMetadataType;
+        envelope.payload = payload;
+        const std::string bytes =
+            pre_authentication_encoding(envelope.payload_type, envelope.payload);
+        const std::vector<Envelope>& present = present_[group].envelopes;
+        std::vector<std::string> known;
+        for (const EnvelopeSigner& signer : signers_.keys) {
+            const PublicKey& key = signer.key.public_key();
+            const bool is_done =
+                std::any_of(present.begin(), present.end(), [&](const Envelope& other) {
+                    return is_signed(other, payload, bytes, key);
+                });
+            const bool is_twice =
+                std::find(known.begin(), known.end(), key.fingerprint()) != known.end();
+            known.push_back(key.fingerprint());
+            if ((is_done && !options_.force) || is_twice) {
+                continue;
+            }
+            CYBELE_TRY(EnvelopeSignature signature, sign_with(signer, bytes));
+            envelope.signatures.push_back(std::move(signature));
+        }
+        if (envelope.signatures.empty()) {
+            return std::string();
+        }
+        if (!present.empty() && !options_.force && options_.on_warning) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = fmt::format("group {} has signatures of other keys already", group);
+            fault.because = "Apptainer wants every signature of a group to be by the one key that "
+                            "it is given, unless all of them are made together";
+            fault.help = "delete the old one, then sign with all keys at once: --key A --key B";
+            fault.is_warning = true;
+            options_.on_warning(std::move(fault));
+        }
+        return write_envelope(envelope);
+    }
+
+    [[nodiscard]] Result<EnvelopeSignature> sign_with(const EnvelopeSigner& signer,
+                                                      const std::string& bytes) const {
+        EnvelopeSignature signature;
+        signature.key_id = signer.key.public_key().envelope_id();
+        CYBELE_TRY(signature.bytes, signer.key.sign(bytes));
+        signature.chain = signer.chain;
+        if (signers_.stamp && !signer.chain.empty()) {
+            CYBELE_TRY(signature.timestamp, signers_.stamp(signature.bytes));
+        }
+        return signature;
+    }
+
+    const Image& image_;
+    const Signers& signers_;
+    const SignOptions& options_;
+    ObjectDigests digests_;
+    std::map<std::uint32_t, Present> present_;
+};
+
+} // namespace
+
+Result<std::vector<NewObject>> make_signatures(const Image& image,
+                                               const Signers& signers,
+                                               const SignOptions& options,
+                                               SignReport& done) {
+    return Signing(image, signers, options).run(done);
+}
+
+Result<SignReport>
+sign_image(const fs::path& path, const Signers& signers, const SignOptions& options) {
+    CYBELE_TRY(const Image image, Image::open(path));
+    SignReport done;
+    CYBELE_TRY(const std::vector<NewObject> objects,
+               make_signatures(image, signers, options, done));
+    if (!objects.empty()) {
+        CYBELE_CHECK(add_objects(path, objects, options.now));
+    }
+    return done;
+}
+
+Result<void> sign_image(const fs::path& path, const fs::path& key, std::int64_t now) {
+    CYBELE_TRY(PrivateKey loaded, PrivateKey::read(key));
+    Signers signers;
+    signers.keys.push_back({std::move(loaded), {}});
+    SignOptions options;
+    options.now = now;
+    CYBELE_CHECK(sign_image(path, signers, options));
+    return {};
+}
+
+} // namespace cybele::images

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/signatures/trust.hpp"
+
+#include "images/openpgp/key_directory.hpp"
+#include "images/signatures/certified.hpp"
+#include "images/signatures/legacy.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace cybele::images {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Result<openpgp::Keyring> load_keyrings(const TrustRequest& request,
+                                       const Environment& environment) {
+    openpgp::Keyring all;
+    const auto take = [&](const openpgp::Keyring& ring) {
+        for (const openpgp::Certificate& certificate : ring.certificates()) {
+            all.add(certificate);
+        }
+    };
+    std::error_code error;
+    if (request.use_default_keyrings) {
+        if (fs::exists(openpgp::kGlobalKeyring, error)) {
+            CYBELE_TRY(const openpgp::Keyring global,
+                       openpgp::Keyring::read(openpgp::kGlobalKeyring));
+            take(global);
+        }
+        CYBELE_TRY(const openpgp::Keyring own,
+                   openpgp::KeyDirectory::of(environment).public_ring());
+        take(own);
+    }
+    for (const fs::path& path : request.keyrings) {
+        CYBELE_TRY(const openpgp::Keyring ring, openpgp::Keyring::read(path));
+        take(ring);
+    }
+    return all;
+}
+
+Result<void> load_certificates(const TrustRequest& request, Trust& trust) {
+    CYBELE_TRY(TrustStore loaded, TrustStore::load(request.authorities));
+    const auto store = std::make_shared<const TrustStore>(std::move(loaded));
+    std::vector<Chain> chains;
+    for (const fs::path& path : request.certificates) {
+        CYBELE_TRY(Chain chain, Chain::read(path));
+        trust.certificates.push_back(fingerprint_of(chain.leaf()));
+        chains.push_back(std::move(chain));
+    }
+    if (request.counts_roots) {
+        for (const CertificateHandle& root : store->roots()) {
+            trust.roots.push_back(subject_of(root));
+        }
+    }
+    trust.certificate_judge = judge_by_certificates(store, std::move(chains), request.now);
+    return {};
+}
+
+/// Old signatures are OpenPGP's, by the same keyring.
+LegacyJudge judge_old(const openpgp::Keyring& keyring, std::int64_t now) {
+    return
+        [ring = std::make_shared<const openpgp::Keyring>(keyring), now](const Image& image,
+                                                                        const Descriptor& signature,
+                                                                        std::string_view text,
+                                                                        SignatureState& state) {
+            return judge_legacy(image, signature, text, LegacyTrust{*ring, now}, state);
+        };
+}
+
+/// More than there are could never sign.
+Result<void> check_count(const Trust& trust) {
+    std::size_t wanted = 0;
+    const std::string& text = trust.require;
+    if (text == "any" || text == "all") {
+        return {};
+    }
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
+    if (error != std::errc{} || end != text.data() + text.size() || wanted == 0) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("'{}' is no number of signers", text),
+                    {},
+                    "write any, all, or 1 and more");
+    }
+    const bool is_open =
+        (trust.keyring && trust.pgp.empty()) || (trust.certificate_judge && !trust.roots.empty());
+    const std::size_t signers = trust.keys.size() + trust.pgp.size() + trust.certificates.size();
+    if (!is_open && wanted > signers) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("{} signers are required, but {} are named", wanted, signers),
+                    "no image could be verified",
+                    "lower the number, or name more signers");
+    }
+    return {};
+}
+
+} // namespace
+
+Result<void> add_policy(const Policy& policy, TrustRequest& request) {
+    const auto add = [&](const std::vector<std::string>& from, std::vector<fs::path>& to) {
+        for (const std::string& path : from) {
+            to.push_back((policy.folder / path).lexically_normal());
+        }
+    };
+    request.require = policy.require;
+    add(policy.keys, request.keys);
+    for (std::string fingerprint : policy.pgp) {
+        std::transform(fingerprint.begin(), fingerprint.end(), fingerprint.begin(), [](char c) {
+            return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
+        });
+        request.pgp.push_back(std::move(fingerprint));
+        request.use_default_keyrings = true;
+    }
+    if (policy.certificates) {
+        request.use_certificates = true;
+        request.counts_roots = true;
+        add(policy.certificates->roots, request.authorities.roots);
+        add(policy.certificates->intermediates, request.authorities.intermediates);
+        CYBELE_TRY(request.authorities.revocation, revocation_of(policy.certificates->revocation));
+    }
+    return {};
+}
+
+Result<Trust> load_trust(const TrustRequest& request, const Environment& environment) {
+    Trust trust;
+    trust.require = request.require;
+    trust.now = request.now;
+    trust.pgp = request.pgp;
+    for (const fs::path& path : request.keys) {
+        CYBELE_TRY(PublicKey key, PublicKey::read(path));
+        trust.keys.push_back(std::move(key));
+    }
+    if (request.use_default_keyrings || !request.keyrings.empty()) {
+        CYBELE_TRY(trust.keyring, load_keyrings(request, environment));
+        if (request.accepts_legacy) {
+            trust.legacy_judge = judge_old(*trust.keyring, request.now);
+        }
+    }
+    if (request.use_certificates || !request.certificates.empty()) {
+        CYBELE_CHECK(load_certificates(request, trust));
+    }
+    CYBELE_CHECK(check_count(trust));
+    return trust;
+}
+
+} // namespace cybele::images

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/signatures/verify.hpp"
+
+#include "images/openpgp/clear_sign.hpp"
+#include "images/signatures/message.hpp"
+#include "images/signatures/signature.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::images {
+
+namespace {
+
+constexpr std::string_view kClearSigned = "-----BEGIN PGP SIGNED MESSAGE-----";
+constexpr std::size_t kFingerprintAt = 4; ///< in a signature's `extra`
+constexpr std::size_t kFingerprintSize = 20;
+
+std::string reason_of(const Error& error) {
+    const Fault& fault = error.faults().front();
+    return fault.because.empty() ? fault.message : fault.message + ": " + fault.because;
+}
+
+/// Upper-case hexadecimal of the fingerprint in a signature's descriptor.
+std::string named_fingerprint(const Descriptor& signature) {
+    std::string text;
+    for (std::size_t i = 0; i < kFingerprintSize; ++i) {
+        text += fmt::format("{:02X}", signature.extra[kFingerprintAt + i]);
+    }
+    return text;
+}
+
+bool is_sha256(const Descriptor& signature) {
+    return signature.extra[0] == 1 && signature.extra[1] == 0 && signature.extra[2] == 0 &&
+           signature.extra[3] == 0;
+}
+
+/// A signature by somebody known, whose message is still to be compared with the image.
+struct Claim {
+    std::size_t state = 0; ///< index of its state
+    SignedMessage message;
+};
+
+/// Judges the signature objects of one image; what they cover is read once, at the end.
+class Verifier {
+public:
+    Verifier(const Image& image, const Trust& trust, ObjectDigests::Progress progress)
+        : image_(image), trust_(trust), groups_(signable_groups(image)),
+          digests_(image, std::move(progress)) {}
+
+    Result<void> judge(const Descriptor& signature) {
+        SignatureState state;
+        state.object = signature.id;
+        CYBELE_TRY(const std::string text, image_.read_object(signature, kMaximumSignatureSize));
+        const bool is_clear_signed = text.starts_with(kClearSigned);
+        state.kind = is_clear_signed ? SignatureKind::kPgp : SignatureKind::kUnknown;
+        if (is_clear_signed &&
+            (!signature.is_group_link() || text.find("\nSIFHASH:") != std::string::npos)) {
+            return judge_legacy(signature, text, std::move(state));
+        }
+        if (!signature.is_group_link()) {
+            return refuse(std::move(state),
+                          fmt::format("it is linked to object {}, not to a group", signature.link));
+        }
+        state.group = signature.link & ~kGroupMask;
+        if (!std::binary_search(groups_.begin(), groups_.end(), state.group)) {
+            return refuse(std::move(state),
+                          fmt::format("group {} has no objects (any more)", state.group));
+        }
+        if (!is_clear_signed && text.find_first_not_of(" \t\r\n") == text.find('{')) {
+            state.kind = SignatureKind::kDsse;
+        }
+        if (!is_sha256(signature)) {
+            return refuse(std::move(state), "its descriptor names another hash than SHA-256");
+        }
+        return is_clear_signed ? judge_pgp(signature, text, std::move(state))
+                               : judge_envelope(text, std::move(state));
+    }
+
+    /// Reads what the signatures of known signers cover, and compares.
+    Result<std::vector<SignatureState>> finish() {
+        for (const Claim& claim : claims_) {
+            expect_digests(claim.message, image_, states_[claim.state].group, digests_);
+        }
+        for (const Claim& claim : claims_) {
+            SignatureState& state = states_[claim.state];
+            CYBELE_TRY(const std::string because,
+                       compare_message(claim.message, image_, state.group, digests_, state.covers));
+            if (!because.empty() || state.because.empty()) { // a certificate may be refused already
+                state.because = because;
+            }
+            state.is_valid = state.because.empty();
+        }
+        return std::move(states_);
+    }
+
+private:
+    Result<void> refuse(SignatureState state, std::string because) {
+        state.because = std::move(because);
+        states_.push_back(std::move(state));
+        return {};
+    }
+
+    Result<void>
+    judge_legacy(const Descriptor& signature, const std::string& text, SignatureState state) {
+        state.kind = SignatureKind::kLegacy;
+        if (signature.is_group_link()) {
+            state.group = signature.link & ~kGroupMask;
+        } else {
+            for (const Descriptor& descriptor : image_.descriptors()) {
+                state.group = descriptor.id == signature.link ? descriptor.group : state.group;
+            }
+        }
+        if (!trust_.legacy_judge) {
+            return refuse(std::move(state),
+                          "it is of the kind that Singularity 3.0 to 3.5 made, which leaves the "
+                          "image's metadata unprotected");
+        }
+        CYBELE_CHECK(trust_.legacy_judge(image_, signature, text, state));
+        states_.push_back(std::move(state));
+        return {};
+    }
+
+    Result<void>
+    judge_pgp(const Descriptor& signature, const std::string& text, SignatureState state) {
+        state.claimed_key = named_fingerprint(signature);
+        if (!trust_.keyring) {
+            return refuse(std::move(state),
+                          "it is an OpenPGP signature, and no keyring to verify it with was given");
+        }
+        const auto found = openpgp::verify_clear_signed(text, *trust_.keyring, trust_.now);
+        if (!found) {
+            return refuse(std::move(state), reason_of(found.error()));
+        }
+        if (!found->is_valid) {
+            return refuse(std::move(state), found->because);
+        }
+        state.key = found->primary_fingerprint;
+        state.user_id = found->user_id;
+        if (found->primary_fingerprint != state.claimed_key) {
+            return refuse(std::move(state),
+                          fmt::format("its descriptor names another key ({})", state.claimed_key));
+        }
+        const bool is_named =
+            trust_.pgp.empty() ||
+            std::find(trust_.pgp.begin(), trust_.pgp.end(), state.key) != trust_.pgp.end();
+        if (!is_named) {
+            return refuse(
+                std::move(state),
+                fmt::format("the key of {} is none of those that count", printable(state.user_id)));
+        }
+        state.signer = "pgp:" + state.key;
+        return claim(found->text, std::move(state));
+    }
+
+    Result<void> judge_envelope(const std::string& text, SignatureState state) {
+        const Result<Envelope> envelope = parse_envelope(text);
+        if (!envelope) {
+            return refuse(std::move(state), reason_of(envelope.error()));
+        }
+        if (envelope->payload_type != kSifMetadataType) {
+            return refuse(std::move(state), "it signs something else than the metadata of a SIF");
+        }
+        if (envelope->signatures.empty()) {
+            return refuse(std::move(state), "its envelope holds no signature");
+        }
+        const std::string bytes =
+            pre_authentication_encoding(envelope->payload_type, envelope->payload);
+        for (const EnvelopeSignature& signature : envelope->signatures) {
+            SignatureState own = state;
+            own.claimed_key = printable(signature.key_id);
+            CYBELE_CHECK(find_signer(bytes, signature, own));
+            if (own.signer.empty()) {
+                states_.push_back(std::move(own));
+                continue;
+            }
+            CYBELE_CHECK(claim(envelope->payload, std::move(own)));
+        }
+        return {};
+    }
+
+    /// By a given key, else by a certificate; without either, `because` says why.
+    Result<void> find_signer(const std::string& bytes,
+                             const EnvelopeSignature& signature,
+                             SignatureState& state) const {
+        bool is_tried = false;
+        for (const PublicKey& key : trust_.keys) {
+            if (!signature.key_id.empty() && !key.envelope_id().empty() &&
+                signature.key_id != key.envelope_id()) {
+                continue;
+            }
+            is_tried = true;
+            if (key.verifies(bytes, signature.bytes)) {
+                state.signer = "key:" + key.fingerprint();
+                state.key = key.fingerprint();
+                state.key_file = key.path().native();
+                return {};
+            }
+        }
+        if (trust_.certificate_judge) {
+            CYBELE_TRY(const auto found, trust_.certificate_judge(bytes, signature));
+            if (found) {
+                take(*found, state);
+                return {};
+            }
+        }
+        if (trust_.keys.empty() && !trust_.certificate_judge) {
+            state.because = "it was made with a PEM key, and none to verify it with was given";
+        } else if (is_tried) {
+            state.because = "it does not match the given key";
+        } else {
+            state.because =
+                fmt::format("it was made with another key ({})",
+                            state.claimed_key.empty() ? "none is named" : state.claimed_key);
+        }
+        return {};
+    }
+
+    static void take(const CertificateFinding& found, SignatureState& state) {
+        state.signer = "certificate:" + found.fingerprint;
+        state.key = found.key;
+        state.key_file = found.file;
+        state.subject = found.subject;
+        state.root = found.root;
+        state.stamped = found.stamped;
+        state.warnings = found.warnings;
+        state.because = found.is_valid ? "" : found.because;
+    }
+
+    /// Only now: what a stranger wrote is not looked into.
+    Result<void> claim(std::string_view payload, SignatureState state) {
+        Result<SignedMessage> message = parse_message(payload);
+        if (!message) {
+            return refuse(std::move(state), reason_of(message.error()));
+        }
+        claims_.push_back({states_.size(), std::move(*message)});
+        states_.push_back(std::move(state));
+        return {};
+    }
+
+    const Image& image_;
+    const Trust& trust_;
+    std::vector<std::uint32_t> groups_;
+    ObjectDigests digests_;
+    std::vector<SignatureState> states_;
+    std::vector<Claim> claims_;
+};
+
+} // namespace
+
+std::string_view name_of(SignatureKind kind) {
+    switch (kind) {
+    case SignatureKind::kDsse:
+        return "dsse";
+    case SignatureKind::kPgp:
+        return "pgp";
+    case SignatureKind::kLegacy:
+        return "legacy";
+    default:
+        return "unknown";
+    }
+}
+
+Result<Verification> verify_signatures(const Image& image,
+                                       const Trust& trust,
+                                       const Selection& selection,
+                                       ObjectDigests::Progress progress) {
+    CYBELE_CHECK(selection.check(image));
+    Verifier verifier(image, trust, std::move(progress));
+    for (const Descriptor& descriptor : image.descriptors()) {
+        if (descriptor.type == DataType::kSignature) {
+            CYBELE_CHECK(verifier.judge(descriptor));
+        }
+    }
+    Verification verification;
+    CYBELE_TRY(verification.signatures, verifier.finish());
+    decide(image, trust, selection, verification);
+    return verification;
+}
+
+Result<Verification> verify_image(const std::filesystem::path& path,
+                                  const std::vector<std::filesystem::path>& keys) {
+    if (keys.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "no key to verify with",
+                    "a signature says nothing without the key of somebody who is trusted",
+                    "give the public key of the one who signed the image: --key FILE");
+    }
+    Trust trust;
+    for (const std::filesystem::path& key : keys) {
+        CYBELE_TRY(PublicKey public_key, PublicKey::read(key));
+        trust.keys.push_back(std::move(public_key));
+    }
+    CYBELE_TRY(const Image image, Image::open(path));
+    return verify_signatures(image, trust, {});
+}
+
+} // namespace cybele::images

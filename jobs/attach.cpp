@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/attach.hpp"
+
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
+    const fs::path file = record / "job.json";
+    CYBELE_TRY(const std::string text, read_file(file, std::size_t{1} << 20U));
+    const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+    Entry entry;
+    const std::pair<const char*, std::string Entry::*> fields[] = {
+        {"uuid", &Entry::uuid},
+        {"name", &Entry::name},
+        {"scheduler", &Entry::scheduler},
+        {"folder", &Entry::folder},
+        {"workdir", &Entry::workdir},
+        {"script", &Entry::script},
+        {"stdout", &Entry::standard_output},
+        {"stderr", &Entry::standard_error}};
+    for (const auto& [name, member] : fields) {
+        if (!document.is_object() || !document.contains(name) || !document[name].is_string()) {
+            return fail(ErrorCode::kInput,
+                        printable(file.native()) + " is damaged",
+                        std::string("it has no text '") + name + "'",
+                        "name the job by its id or UUID");
+        }
+        entry.*member = document[name].get<std::string>();
+    }
+    entry.job = document.value("document", "");
+    entry.array = document.value("array", "");
+    entry.record = record;
+    for (std::string* output : {&entry.standard_output, &entry.standard_error}) {
+        *output = (fs::path(entry.workdir) / *output).native();
+    }
+    entry.asked = now - kSearchSeconds; // it is old: what the scheduler does not show, it has not
+    return entry;
+}
+
+} // namespace
+
+Result<std::string> take_up(Desk& desk, const std::string& name) {
+    std::error_code error;
+    const bool is_record = fs::exists(fs::path(name) / "job.json", error);
+    const fs::path record = fs::absolute(name, error).lexically_normal();
+    const std::string uuid =
+        is_record ? (record.has_filename() ? record : record.parent_path()).filename().native()
+                  : name;
+    auto known = desk.journal().find(uuid);
+    if (known) {
+        return known->uuid;
+    }
+    if (!is_record) {
+        return fail(std::move(known).error());
+    }
+    CYBELE_TRY(const Entry entry,
+               entry_of_record(record.has_filename() ? record : record.parent_path(), desk.now()));
+    CYBELE_CHECK(desk.journal().put(entry));
+    return entry.uuid;
+}
+
+Result<void> ask_to_end(Desk& desk, std::vector<Entry>& entries) {
+    for (Entry& entry : entries) {
+        entry.cancel_asked = desk.now();
+        CYBELE_CHECK(desk.journal().put(entry));
+        CYBELE_TRY(Backend * backend, desk.backend(entry));
+        CYBELE_CHECK(backend->cancel({ref_of(entry)}));
+    }
+    return {};
+}
+
+} // namespace cybele::jobs

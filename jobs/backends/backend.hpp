@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jobs/backends/host.hpp"
+#include "jobs/backends/state.hpp"
+#include "launchers/job.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::jobs {
+
+/// A job that is handed to a scheduler; its record folder and script are there.
+struct Submission {
+    std::string uuid;
+    std::string name;
+    std::filesystem::path script;
+    std::filesystem::path folder; ///< where the command is called: the directory of submission
+    std::filesystem::path workdir;
+    std::filesystem::path record;
+    std::filesystem::path standard_output;
+    std::filesystem::path standard_error;
+    std::optional<std::chrono::seconds> time;
+    std::string search_path; ///< PATH of the job
+    std::vector<std::string> unset;
+    std::vector<NewFile> files; ///< of the record, where that is on another machine
+};
+
+/// What came back from a submission.
+struct Receipt {
+    enum class Kind {
+        kAccepted,
+        kRefused,     ///< clearly: nothing was submitted
+        kUnreachable, ///< the scheduler did not answer at all: nothing was submitted
+        kUnclear,     ///< it may have been submitted
+    };
+    Kind kind = Kind::kUnclear;
+    std::string id;    ///< native
+    std::string words; ///< the scheduler's own
+};
+
+/// A job as the follower knows it.
+struct JobRef {
+    std::string id;
+    std::string uuid;
+    std::filesystem::path record;
+};
+
+/// What a scheduler says of a job.
+struct Sighting {
+    std::string id; ///< of an array's element: `12_3`, `12[3].server`
+    State state = State::kRunning;
+    std::string native; ///< its own word
+    std::string reason; ///< why it waits, or how it ended
+    std::optional<int> code;
+    int signal = 0;
+    std::string uuid;  ///< where the scheduler shows it
+    std::string start; ///< estimated, Unix seconds; empty: not known
+};
+
+struct Survey {
+    std::vector<Sighting> seen;   ///< jobs that are listed; one that is not is not here
+    std::vector<ReadBack> files;  ///< as asked
+    std::optional<Error> failure; ///< the query failed: `seen` is no answer
+};
+
+/// A scheduler. Jobs in `look` and `inquire` are asked for with one query, however many.
+class Backend {
+public:
+    Backend() = default;
+    Backend(const Backend&) = delete;
+    Backend& operator=(const Backend&) = delete;
+    virtual ~Backend() = default;
+
+    /// Hands the job over, once.
+    [[nodiscard]] virtual Receipt submit(const Submission& submission) = 0;
+    /// The queue's word on the jobs, and pieces of files of that machine, in one round trip.
+    [[nodiscard]] virtual Survey look(const std::vector<JobRef>& jobs,
+                                      const std::vector<Reading>& files) = 0;
+    /// The second witness, for jobs that ended or left the queue without an exit record.
+    [[nodiscard]] virtual Survey inquire(const std::vector<JobRef>& jobs) = 0;
+    /// The native id of the job with this UUID; unset: the scheduler knows none.
+    [[nodiscard]] virtual Result<std::optional<std::string>> find(const JobRef& job) = 0;
+    /// Asks for the end of jobs; what becomes of it, look() says.
+    [[nodiscard]] virtual Result<void> cancel(const std::vector<JobRef>& jobs) = 0;
+    /// Pieces of files of the scheduler's machine.
+    [[nodiscard]] virtual Result<std::vector<ReadBack>> read(const std::vector<Reading>& files);
+    /// A descriptor that becomes readable when the job ends, where there is such a thing.
+    [[nodiscard]] virtual UniqueFd end_of(const JobRef& job);
+};
+
+struct BackendRequest {
+    std::string scheduler;         ///< a dialect's name
+    std::string login;             ///< the host behind ssh; empty: this machine
+    std::filesystem::path sockets; ///< folder of kept ssh connections
+    Environment environment;
+};
+
+/// The back end for a dialect.
+[[nodiscard]] Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request);
+
+/// The commands of a batch system: what is called, and what its answers mean.
+class Commands {
+public:
+    Commands() = default;
+    Commands(const Commands&) = delete;
+    Commands& operator=(const Commands&) = delete;
+    virtual ~Commands() = default;
+
+    [[nodiscard]] virtual Call submission(const Submission& submission) const = 0;
+    [[nodiscard]] virtual Receipt receipt(const Outcome& outcome) const = 0;
+    [[nodiscard]] virtual std::vector<Call> query(const std::vector<std::string>& ids) const = 0;
+    [[nodiscard]] virtual Result<std::vector<Sighting>>
+    sightings(const std::vector<Outcome>& outcomes) const = 0;
+    [[nodiscard]] virtual std::vector<Call> inquiry(const std::vector<std::string>& ids) const = 0;
+    [[nodiscard]] virtual std::vector<Sighting>
+    findings(const std::vector<Outcome>& outcomes) const = 0;
+    /// Lists every job of this user, each with its UUID.
+    [[nodiscard]] virtual Call search() const = 0;
+    [[nodiscard]] virtual std::vector<Call>
+    cancellation(const std::vector<std::string>& ids) const = 0;
+    /// Whether a refusal to cancel means that the job has ended.
+    [[nodiscard]] virtual bool is_over_already(const Outcome& outcome) const = 0;
+};
+
+/// One back end a file; the table of backends/table.cpp names them.
+[[nodiscard]] std::unique_ptr<Commands> slurm_commands();
+[[nodiscard]] std::unique_ptr<Commands> torque_commands();
+[[nodiscard]] std::unique_ptr<Commands> slurm_torque_commands();
+[[nodiscard]] std::unique_ptr<Commands> pbspro_commands();
+[[nodiscard]] std::unique_ptr<Backend> local_backend(const Environment& environment);
+
+} // namespace cybele::jobs

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/backends/command_backend.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace cybele::jobs {
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
+        return text.find(word) != std::string_view::npos;
+    });
+}
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kBlank = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(kBlank);
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> pieces;
+    while (true) {
+        const std::size_t end = text.find(separator);
+        pieces.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) {
+            return pieces;
+        }
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string words_of(const Outcome& outcome) {
+    if (outcome.timed_out) {
+        return "no answer within the time limit";
+    }
+    const std::string_view said = trimmed(outcome.errors);
+    std::string words(said.empty() ? trimmed(outcome.output) : said);
+    if (words.empty()) {
+        words = "it ended with " + std::to_string(outcome.shell_code()) + " and said nothing";
+    }
+    return words;
+}
+
+std::optional<int> number_of(std::string_view text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+namespace {
+
+std::vector<std::string> ids_of(const std::vector<JobRef>& jobs) {
+    std::vector<std::string> ids;
+    ids.reserve(jobs.size());
+    for (const JobRef& job : jobs) {
+        ids.push_back(job.id);
+    }
+    return ids;
+}
+
+class CommandBackend : public Backend {
+public:
+    CommandBackend(std::unique_ptr<Commands> commands, std::unique_ptr<Host> host)
+        : commands_(std::move(commands)), host_(std::move(host)) {}
+
+    Receipt submit(const Submission& submission) override {
+        Call call = commands_->submission(submission);
+        call.directory = submission.folder;
+        call.set["CYBELE_JOB"] = submission.uuid;
+        call.set["CYBELE_JOB_DIR"] = submission.record.native();
+        if (!submission.search_path.empty()) {
+            call.set["PATH"] = submission.search_path;
+        }
+        call.unset.insert(call.unset.end(), submission.unset.begin(), submission.unset.end());
+        call.files = submission.files;
+        const auto answers = host_->exchange({call}, {});
+        if (!answers) {
+            // Here the program did not start, so nothing was submitted; what a broken connection
+            // did not tell is not known.
+            const Fault& fault = answers.error().faults().front();
+            return {submission.files.empty() ? Receipt::Kind::kUnreachable
+                                             : Receipt::Kind::kUnclear,
+                    {},
+                    fault.message + ": " + fault.because};
+        }
+        const Outcome& outcome = answers->outcomes.front();
+        if (outcome.timed_out || outcome.signal != 0) {
+            return {Receipt::Kind::kUnclear, {}, words_of(outcome)};
+        }
+        return commands_->receipt(outcome);
+    }
+
+    Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
+        return survey(commands_->query(ids_of(jobs)), files);
+    }
+
+    Survey inquire(const std::vector<JobRef>& jobs) override {
+        Survey survey;
+        auto answers = host_->exchange(commands_->inquiry(ids_of(jobs)), {});
+        if (answers) {
+            survey.seen = commands_->findings(answers->outcomes);
+        } else {
+            survey.failure = std::move(answers).error();
+        }
+        return survey;
+    }
+
+    Result<std::optional<std::string>> find(const JobRef& job) override {
+        // The script writes the id that it runs under: so is found what the queue does not show.
+        const Survey all = survey({commands_->search()}, {{job.record / "started" / "id", 0, 256}});
+        if (all.failure) {
+            return fail(*all.failure);
+        }
+        for (const Sighting& seen : all.seen) {
+            if (seen.uuid == job.uuid) {
+                return std::optional(seen.id.substr(0, seen.id.find('_')));
+            }
+        }
+        const std::string id(trimmed(all.files.front().bytes));
+        return id.empty() ? std::nullopt : std::optional(id);
+    }
+
+    Result<void> cancel(const std::vector<JobRef>& jobs) override {
+        CYBELE_TRY(const Answers answers,
+                   host_->exchange(commands_->cancellation(ids_of(jobs)), {}));
+        for (const Outcome& outcome : answers.outcomes) {
+            if (!outcome.ok() && !commands_->is_over_already(outcome)) {
+                return fail(ErrorCode::kExecution,
+                            "the scheduler did not take the request to cancel",
+                            printable(words_of(outcome)),
+                            "try again: `cybelectl job cancel ID`");
+            }
+        }
+        return {};
+    }
+
+    Result<std::vector<ReadBack>> read(const std::vector<Reading>& files) override {
+        CYBELE_TRY(Answers answers, host_->exchange({}, files));
+        return std::move(answers.files);
+    }
+
+private:
+    Survey survey(const std::vector<Call>& calls, const std::vector<Reading>& files) {
+        Survey survey;
+        auto answers = host_->exchange(calls, files);
+        if (!answers) {
+            survey.failure = std::move(answers).error();
+            survey.files.resize(files.size());
+            return survey;
+        }
+        survey.files = std::move(answers->files);
+        auto seen = commands_->sightings(answers->outcomes);
+        if (seen) {
+            survey.seen = std::move(*seen);
+        } else {
+            survey.failure = std::move(seen).error();
+        }
+        return survey;
+    }
+
+    std::unique_ptr<Commands> commands_;
+    std::unique_ptr<Host> host_;
+};
+
+} // namespace
+
+std::unique_ptr<Backend> command_backend(std::unique_ptr<Commands> commands,
+                                         std::unique_ptr<Host> host) {
+    return std::make_unique<CommandBackend>(std::move(commands), std::move(host));
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/backends/pbs.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::jobs {
+namespace {
+
+constexpr int kUnknownJob = 153; ///< of both products: error number 15001, modulo 256
+constexpr int kFinished = 35;    ///< OpenPBS: the job is in the history only
+
+Call question(std::vector<std::string> argv) {
+    Call call;
+    call.argv = std::move(argv);
+    call.set = {{"LC_ALL", "C"}};
+    return call;
+}
+
+/// `12`, `12.server`, `12[].server`, `12[4].server`.
+bool is_id(std::string_view text) {
+    const std::size_t digits = text.find_first_not_of("0123456789");
+    if (text.empty() || digits == 0) {
+        return false;
+    }
+    const std::string_view rest = digits == std::string_view::npos ? "" : text.substr(digits);
+    return rest.empty() || rest.front() == '.' || rest.front() == '[';
+}
+
+} // namespace
+
+Call Pbs::submission(const Submission& submission) const {
+    Call call;
+    call.argv = qsub();
+    // By value: OpenPBS refuses a name that is not set. A UUID and a plain path need no quoting.
+    call.argv.insert(call.argv.end(),
+                     {"-v", "CYBELE_JOB=" + submission.uuid, submission.script.native()});
+    return call;
+}
+
+Receipt Pbs::receipt(const Outcome& outcome) const {
+    const std::string_view said = trimmed(outcome.output);
+    const std::size_t line = said.rfind('\n');
+    const std::string_view id =
+        line == std::string_view::npos ? said : said.substr(line + 1); // below a site's greeting
+    if (outcome.ok() && is_id(id)) {
+        return {Receipt::Kind::kAccepted, std::string(id), std::string(trimmed(outcome.errors))};
+    }
+    const std::string words = words_of(outcome);
+    if (has_any(words,
+                {"annot connect to server",
+                 "onnection refused",
+                 "(connect failure)",
+                 "Could not establish a configuration source"})) {
+        return {Receipt::Kind::kUnreachable, {}, words};
+    }
+    if (outcome.ok() || trimmed(outcome.errors).empty() ||
+        has_any(words,
+                {"timed out",
+                 "End of File",
+                 "Communication failure",
+                 "Protocol",
+                 "Connection reset",
+                 "errno=111",
+                 "15012"})) {
+        return {Receipt::Kind::kUnclear, {}, words};
+    }
+    return {Receipt::Kind::kRefused, {}, words};
+}
+
+std::vector<Call> Pbs::query(const std::vector<std::string>& ids) const {
+    std::vector<std::string> argv = qstat();
+    const bool has_array = std::any_of(ids.begin(), ids.end(), [](const std::string& id) {
+        return id.find("[]") != std::string::npos;
+    });
+    if (has_array) {
+        argv.emplace_back("-t"); // its elements
+    }
+    argv.insert(argv.end(), ids.begin(), ids.end());
+    return {question(std::move(argv))};
+}
+
+Result<std::vector<Sighting>> Pbs::sightings(const std::vector<Outcome>& outcomes) const {
+    const Outcome& outcome = outcomes.front();
+    // Jobs that it does not know are told by these codes; those that it knows are listed all the
+    // same.
+    const bool is_answer =
+        outcome.signal == 0 && !outcome.timed_out &&
+        (outcome.code == 0 || outcome.code == kUnknownJob || outcome.code == kFinished);
+    if (!is_answer) {
+        return fail(ErrorCode::kEnvironment,
+                    "the batch server does not answer",
+                    printable(words_of(outcome)),
+                    "the job goes on; ask again with `cybelectl job status`");
+    }
+    const std::vector<PbsJob> listed = read_qstat_text(outcome.output);
+    std::vector<Sighting> found;
+    found.reserve(listed.size());
+    for (const PbsJob& job : listed) {
+        found.push_back(sighting_of(job));
+    }
+    return found;
+}
+
+std::vector<Call> Pbs::inquiry(const std::vector<std::string>& ids) const {
+    return query(ids);
+}
+
+std::vector<Sighting> Pbs::findings(const std::vector<Outcome>& outcomes) const {
+    return sightings(outcomes).value_or(std::vector<Sighting>{});
+}
+
+Call Pbs::search() const {
+    return query({}).front();
+}
+
+std::vector<Call> Pbs::cancellation(const std::vector<std::string>& ids) const {
+    std::vector<Call> calls;
+    calls.reserve(ids.size());
+    for (const std::string& id : ids) { // one by one: each tells by its code what became of it
+        calls.push_back(question({"qdel", id}));
+    }
+    return calls;
+}
+
+bool Pbs::is_over_already(const Outcome& outcome) const {
+    return outcome.code == kUnknownJob || outcome.code == kFinished ||
+           has_any(
+               outcome.errors,
+               {"COMPLETE", "Job has finished", "Unknown Job", "nonexistent", "Invalid job id"});
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jobs/backends/command_backend.hpp"
+
+#include <map>
+
+namespace cybele::jobs {
+
+/// A job of `qstat -f` or of its machine forms: names as the product writes them, nested ones
+/// joined by a dot (`Resource_List.walltime`).
+struct PbsJob {
+    std::string id;
+    std::map<std::string, std::string> attributes;
+
+    [[nodiscard]] std::string get(const std::string& name) const;
+};
+
+/// `qstat -f` of TORQUE, OpenPBS and of Slurm's wrapper; folded lines are joined.
+[[nodiscard]] std::vector<PbsJob> read_qstat_text(std::string_view text);
+/// `qstat -x` of TORQUE: XML in one line.
+[[nodiscard]] std::vector<PbsJob> read_qstat_xml(std::string_view text);
+/// `qstat -f -F json` of OpenPBS; nothing where it is no JSON. Its Variable_List is not read: the
+/// product guesses the types of its values.
+[[nodiscard]] std::vector<PbsJob> read_qstat_json(std::string_view text);
+
+[[nodiscard]] Sighting sighting_of(const PbsJob& job);
+
+/// What TORQUE and OpenPBS share; a product says how its history is asked for.
+class Pbs : public Commands {
+public:
+    [[nodiscard]] Call submission(const Submission& submission) const override;
+    [[nodiscard]] Receipt receipt(const Outcome& outcome) const override;
+    [[nodiscard]] std::vector<Call> query(const std::vector<std::string>& ids) const override;
+    [[nodiscard]] Result<std::vector<Sighting>>
+    sightings(const std::vector<Outcome>& outcomes) const override;
+    [[nodiscard]] std::vector<Call> inquiry(const std::vector<std::string>& ids) const override;
+    [[nodiscard]] std::vector<Sighting>
+    findings(const std::vector<Outcome>& outcomes) const override;
+    [[nodiscard]] Call search() const override;
+    [[nodiscard]] std::vector<Call>
+    cancellation(const std::vector<std::string>& ids) const override;
+    [[nodiscard]] bool is_over_already(const Outcome& outcome) const override;
+
+protected:
+    /// `qstat` with the options of this product.
+    [[nodiscard]] virtual std::vector<std::string> qstat() const = 0;
+    /// `qsub` with the options of this product.
+    [[nodiscard]] virtual std::vector<std::string> qsub() const = 0;
+};
+
+} // namespace cybele::jobs

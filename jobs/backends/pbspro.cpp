@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/backends/pbs.hpp"
+
+namespace cybele::jobs {
+namespace {
+
+/// OpenPBS and PBS Pro show finished jobs, from their history, with `-x` alone.
+class Pbspro : public Pbs {
+protected:
+    [[nodiscard]] std::vector<std::string> qstat() const override {
+        return {"qstat", "-x", "-f"};
+    }
+    [[nodiscard]] std::vector<std::string> qsub() const override {
+        return {"qsub", "-r", "n"};
+    }
+};
+
+} // namespace
+
+std::unique_ptr<Commands> pbspro_commands() {
+    return std::make_unique<Pbspro>();
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/backends/command_backend.hpp"
+#include "jobs/backends/framed.hpp"
+#include "jobs/backends/host.hpp"
+#include "support/digest.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kOfSsh = 255; ///< its own faults; also a remote shell that was killed
+constexpr std::chrono::seconds kConnect{30};
+constexpr std::size_t kLongestSocket = 60; ///< characters before the 40 of %C; the kernel takes 108
+
+/// A login node behind the OpenSSH program, with the user's own configuration, agent and keys. One
+/// connection is kept for a minute; everything of an exchange is one script on its standard input.
+class Ssh : public Host {
+public:
+    Ssh(std::string login, fs::path sockets, const Environment& environment)
+        : login_(std::move(login)), sockets_(std::move(sockets)), environment_(environment) {}
+
+    Result<Answers> exchange(const std::vector<Call>& calls,
+                             const std::vector<Reading>& readings) override {
+        const auto random = random_bytes(12);
+        std::vector<std::uint8_t> bytes(random.begin(), random.end());
+        const std::string nonce = "cybelectl-" + hex(bytes);
+        Command command;
+        command.argv = argv();
+        command.environment = environment_.all();
+        command.input = framed_script(calls, readings, nonce);
+        std::chrono::seconds limit = kConnect;
+        for (const Call& call : calls) {
+            limit += call.limit;
+        }
+        command.limit = limit;
+        CYBELE_TRY(const Outcome outcome, run_process(command));
+        auto answers = read_frames(outcome.output, calls.size(), readings.size(), nonce);
+        if (!answers) {
+            return fail(broken(outcome));
+        }
+        return std::move(*answers);
+    }
+
+private:
+    [[nodiscard]] std::vector<std::string> argv() const {
+        std::vector<std::string> words{"ssh",
+                                       "-T",
+                                       "-o",
+                                       "BatchMode=yes",
+                                       "-o",
+                                       "ConnectTimeout=20",
+                                       "-o",
+                                       "ServerAliveInterval=15",
+                                       "-o",
+                                       "ServerAliveCountMax=3"};
+        if (sockets_.native().size() <= kLongestSocket && make_directories(sockets_, 0700)) {
+            words.insert(words.end(),
+                         {"-o",
+                          "ControlMaster=auto",
+                          "-o",
+                          "ControlPersist=60",
+                          "-o",
+                          "ControlPath=" + sockets_.native() + "/%C"});
+        }
+        words.insert(words.end(), {"--", login_, "exec sh -s"}); // for every login shell, csh too
+        return words;
+    }
+
+    /// The connection ended before the last frame: what was done there is not known.
+    [[nodiscard]] Error broken(const Outcome& outcome) const {
+        std::string because = "the connection ended before the answer was whole";
+        if (outcome.timed_out) {
+            because = "no answer came within the time limit";
+        } else if (outcome.code == kOfSsh && !trimmed(outcome.errors).empty()) {
+            because = trimmed(outcome.errors);
+        }
+        std::string help = "see whether `ssh " + login_ + "` works without a password";
+        if (has_any(because, {"HOST IDENTIFICATION HAS CHANGED"})) {
+            because = "the host's key is another than the one that is known";
+            help = "ask the centre whether it changed its key; `ssh-keygen -R " + login_ +
+                   "` forgets the old one";
+        }
+        std::replace(because.begin(), because.end(), '\n', ' ');
+        return {ErrorCode::kEnvironment,
+                "the login " + printable(login_) + " cannot be reached by ssh",
+                printable(because),
+                help};
+    }
+
+    std::string login_;
+    fs::path sockets_;
+    Environment environment_;
+};
+
+} // namespace
+
+std::unique_ptr<Host>
+behind_ssh(const std::string& login, const fs::path& sockets, const Environment& environment) {
+    return std::make_unique<Ssh>(login, sockets, environment);
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/backends/backend.hpp"
+#include "jobs/backends/command_backend.hpp"
+#include "support/quote.hpp"
+
+namespace cybele::jobs {
+namespace {
+
+/// A new batch system is one row here and one file beside this one.
+struct Row {
+    std::string_view scheduler;
+    std::unique_ptr<Commands> (*commands)();
+};
+constexpr Row kRows[] = {
+    {"slurm", slurm_commands},
+    {"torque", torque_commands},
+    {"slurm-torque", slurm_torque_commands},
+    {"pbspro", pbspro_commands},
+};
+
+} // namespace
+
+UniqueFd Backend::end_of(const JobRef& /*job*/) {
+    return {};
+}
+
+Result<std::vector<ReadBack>> Backend::read(const std::vector<Reading>& files) {
+    std::vector<ReadBack> back;
+    back.reserve(files.size());
+    for (const Reading& reading : files) {
+        back.push_back(read_piece(reading));
+    }
+    return back;
+}
+
+Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
+    if (request.scheduler == "local") {
+        if (!request.login.empty()) {
+            return fail(ErrorCode::kInput,
+                        "the local scheduler runs jobs on this machine, not on " +
+                            printable(request.login),
+                        {},
+                        "name the scheduler of that host, or drop --host");
+        }
+        return local_backend(request.environment);
+    }
+    for (const Row& row : kRows) {
+        if (row.scheduler == request.scheduler) {
+            return command_backend(
+                row.commands(),
+                request.login.empty()
+                    ? this_machine(request.environment)
+                    : behind_ssh(request.login, request.sockets, request.environment));
+        }
+    }
+    return fail(ErrorCode::kInput,
+                "there is no back end for '" + printable(request.scheduler) + "'",
+                "jobs are submitted to slurm, torque, slurm-torque, pbspro and local",
+                "choose one with --scheduler");
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/follow/array.hpp"
+
+#include "jobs/backends/command_backend.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cybele::jobs {
+namespace {
+
+std::uint32_t count_of(std::string_view text) {
+    return static_cast<std::uint32_t>(number_of(text).value_or(0));
+}
+
+/// `3`, `0-9` or `0-9:3`.
+void add_range(std::string_view range, std::vector<std::uint32_t>& into) {
+    const std::size_t dash = range.find('-');
+    const std::size_t colon = range.find(':');
+    const std::uint32_t first = count_of(range.substr(0, std::min(dash, colon)));
+    const std::uint32_t last =
+        dash == std::string_view::npos ? first : count_of(range.substr(dash + 1, colon - dash - 1));
+    const std::uint32_t step =
+        colon == std::string_view::npos ? 1 : std::max(count_of(range.substr(colon + 1)), 1U);
+    for (std::uint64_t index = first; index <= last; index += step) {
+        into.push_back(static_cast<std::uint32_t>(index));
+    }
+}
+
+/// How far a state is from the end: what the job shows is what its liveliest element does.
+int liveliness(State state) {
+    switch (state) {
+    case State::kRunning:
+        return 4;
+    case State::kSuspended:
+    case State::kStarting:
+        return 3;
+    case State::kPending:
+    case State::kSubmitting:
+        return 2;
+    case State::kHeld:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+} // namespace
+
+std::vector<std::uint32_t> array_indices(std::string_view array) {
+    std::vector<std::uint32_t> indices;
+    for (const std::string_view range : split(array.substr(0, array.find('%')), ',')) {
+        add_range(range, indices);
+    }
+    return indices;
+}
+
+std::string element_id(const std::string& id, std::uint32_t index) {
+    const std::size_t bracket = id.find("[]");
+    if (bracket == std::string::npos) {
+        return id + "_" + std::to_string(index);
+    }
+    return id.substr(0, bracket + 1) + std::to_string(index) + id.substr(bracket + 1);
+}
+
+void add_elements(const Entry& entry, std::size_t owner, std::vector<Element>& into) {
+    if (entry.array.empty()) {
+        into.push_back({owner, entry, {}});
+        return;
+    }
+    for (const std::uint32_t index : array_indices(entry.array)) {
+        Element element{owner, entry, {}};
+        element.entry.id = element_id(entry.id, index);
+        element.entry.record =
+            (std::filesystem::path(entry.record) / std::to_string(index)).native();
+        into.push_back(std::move(element));
+    }
+}
+
+void fold_elements(const std::vector<Element>& elements, std::size_t owner, Entry& entry) {
+    const Element* liveliest = nullptr;
+    const Element* worst = nullptr;
+    std::int64_t started = 0;
+    std::int64_t ended = 0;
+    std::int64_t missing_since = 0;
+    bool is_ended = true;
+    for (const Element& element : elements) {
+        if (element.owner != owner) {
+            continue;
+        }
+        const Entry& one = element.entry;
+        if (liveliest == nullptr || liveliness(one.state) > liveliness(liveliest->entry.state)) {
+            liveliest = &element;
+        }
+        if (worst == nullptr || (worst->entry.state == State::kDone && one.state != State::kDone)) {
+            worst = &element;
+        }
+        if (one.started != 0 && (started == 0 || one.started < started)) {
+            started = one.started;
+        }
+        ended = std::max(ended, one.ended);
+        missing_since = std::max(missing_since, one.missing_since);
+        is_ended = is_ended && one.ended != 0;
+    }
+    if (liveliest == nullptr) {
+        return;
+    }
+    const Entry& shown = (is_ended ? worst : liveliest)->entry;
+    entry.state = shown.state;
+    entry.native = shown.native;
+    entry.reason = shown.reason;
+    entry.code = shown.code;
+    entry.signal = shown.signal;
+    entry.started = started;
+    entry.ended = is_ended ? ended : 0;
+    entry.missing_since = missing_since;
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/follow/follow.hpp"
+
+#include "jobs/follow/log_reader.hpp"
+#include "jobs/follow/pacing.hpp"
+#include "support/digest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include <poll.h>
+
+namespace cybele::jobs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr Milliseconds kFirstLook{20};
+constexpr Milliseconds kLongestLook{1000};
+constexpr std::chrono::seconds kCancelAgain{10};
+
+double chance() {
+    constexpr double kMost = 255.0;
+    return static_cast<double>(static_cast<unsigned char>(random_bytes(1).front())) / kMost;
+}
+
+/// One client's view of its jobs until they end.
+class Follower {
+public:
+    Follower(Desk& desk,
+             std::vector<Entry> entries,
+             const FollowOptions& options,
+             const SignalWatch& signals)
+        : desk_(desk), options_(options), signals_(signals), pacing_(longest(entries, options)) {
+        followed_.entries = std::move(entries);
+        if (options.has_logs && !followed_.entries.empty()) {
+            const Entry& first = followed_.entries.front();
+            logs_.emplace_back(Stream::kOutput, LogReader(first.standard_output));
+            if (first.standard_error != first.standard_output) {
+                logs_.emplace_back(Stream::kErrors, LogReader(first.standard_error));
+            }
+        }
+    }
+
+    Result<Followed> run() {
+        for (const Entry& entry : followed_.entries) {
+            ends_.push_back(end_of(entry));
+        }
+        next_question_ = next_look_ = Clock::now();
+        if (options_.is_cancelling) {
+            CYBELE_CHECK(cancel());
+        }
+        while (!is_finished()) {
+            CYBELE_CHECK(take_signals());
+            if (followed_.left_by != 0) {
+                return followed_;
+            }
+            CYBELE_CHECK(step());
+            if (!is_finished()) {
+                wait();
+            }
+        }
+        drain_logs();
+        return followed_;
+    }
+
+private:
+    /// Behind ssh logs come with the answers, so these come more often.
+    static Milliseconds longest(const std::vector<Entry>& entries, const FollowOptions& options) {
+        constexpr Milliseconds kOfLogs{5000};
+        const bool is_remote = !entries.empty() && !entries.front().login.empty();
+        return options.has_logs && is_remote ? std::min(options.longest, kOfLogs) : options.longest;
+    }
+
+    [[nodiscard]] bool is_finished() const {
+        return std::all_of(followed_.entries.begin(),
+                           followed_.entries.end(),
+                           [](const Entry& entry) { return entry.ended != 0; });
+    }
+
+    UniqueFd end_of(const Entry& entry) {
+        const auto backend = desk_.backend(entry);
+        return backend && entry.ended == 0 ? (*backend)->end_of(ref_of(entry)) : UniqueFd();
+    }
+
+    /// Asks the scheduler when its time has come, else looks at what lies on the disk.
+    Result<void> step() {
+        const std::vector<Entry> before = followed_.entries;
+        if (Clock::now() >= next_question_) {
+            CYBELE_CHECK(question());
+        } else if (Clock::now() >= next_look_) {
+            CYBELE_CHECK(look_at_records(desk_, followed_.entries));
+            look_at_logs();
+        }
+        next_look_ = Clock::now() + look_;
+        look_ = std::min(look_ * 3 / 2, kLongestLook);
+        for (std::size_t at = 0; at < before.size(); ++at) {
+            const Entry& now = followed_.entries[at];
+            if (options_.on_change &&
+                (before[at].state != now.state || before[at].reason != now.reason)) {
+                options_.on_change(now);
+            }
+        }
+        return {};
+    }
+
+    Result<void> question() {
+        std::vector<Reading> readings;
+        readings.reserve(logs_.size());
+        for (auto& [stream, log] : logs_) {
+            readings.push_back(log.next());
+        }
+        std::vector<ReadBack> pieces;
+        CYBELE_TRY(const Round round, ask(desk_, followed_.entries, readings, &pieces));
+        pieces.resize(logs_.size());
+        for (std::size_t at = 0; at < logs_.size(); ++at) {
+            give(logs_[at].first, logs_[at].second, pieces[at], false);
+        }
+        if (round.failure) {
+            pacing_.saw_failure();
+            tell_once(round.failure->message() + ": " + round.failure->faults().front().because +
+                      "; asking again");
+        } else if (round.has_changed) {
+            pacing_.saw_change();
+            told_.clear();
+        } else {
+            pacing_.saw_nothing();
+            told_.clear();
+        }
+        next_question_ = Clock::now() + pacing_.pause(chance());
+        if (followed_.asked_by != 0 || options_.is_cancelling) {
+            CYBELE_CHECK(cancel_again());
+        }
+        return {};
+    }
+
+    void tell_once(const std::string& words) {
+        if (told_ != words && options_.on_word) {
+            options_.on_word(words);
+        }
+        told_ = words;
+    }
+
+    void give(Stream stream, LogReader& log, const ReadBack& piece, bool is_last) {
+        const std::string lines = log.take(piece, Clock::now(), is_last);
+        if (log.was_cut() && options_.on_word) {
+            options_.on_word(log.file().native() + " was cut: it is shown from its start");
+        }
+        if (!lines.empty() && options_.on_output) {
+            options_.on_output(stream, lines);
+        }
+    }
+
+    /// What lies on this machine is read at any time; behind ssh it comes with the answers.
+    void look_at_logs() {
+        if (!followed_.entries.empty() && followed_.entries.front().login.empty()) {
+            read_logs(false);
+        }
+    }
+
+    void drain_logs() {
+        read_logs(true);
+    }
+
+    void read_logs(bool is_last) {
+        for (auto& [stream, log] : logs_) {
+            do {
+                const auto backend = desk_.backend(followed_.entries.front());
+                const auto pieces =
+                    backend ? (*backend)->read({log.next()}) : Result<std::vector<ReadBack>>();
+                if (!pieces || pieces->empty()) {
+                    return;
+                }
+                give(stream, log, pieces->front(), is_last);
+            } while (log.has_more());
+        }
+    }
+
+    Result<void> take_signals() {
+        for (int number = signals_.take().value_or(0); number != 0;
+             number = signals_.take().value_or(0)) {
+            if (number == SIGHUP || !options_.cancels_on_signal || followed_.asked_by != 0) {
+                followed_.left_by = number;
+                return {};
+            }
+            followed_.asked_by = number;
+            if (options_.on_word) {
+                options_.on_word("cancelling; once more leaves at once");
+            }
+            CYBELE_CHECK(cancel());
+        }
+        return {};
+    }
+
+    /// Writes down that it is wanted, then asks; a scheduler that does not answer is asked again.
+    Result<void> cancel() {
+        std::vector<Entry> wanted;
+        for (Entry& entry : followed_.entries) {
+            if (entry.ended == 0 && !entry.id.empty()) {
+                entry.cancel_asked = desk_.now();
+                wanted.push_back(entry);
+            }
+        }
+        CYBELE_CHECK(desk_.journal().put(wanted));
+        for (const Entry& entry : wanted) {
+            CYBELE_TRY(Backend * backend, desk_.backend(entry));
+            if (const auto taken = backend->cancel({ref_of(entry)}); !taken) {
+                tell_once(taken.error().message() + ": " + taken.error().faults().front().because);
+            }
+        }
+        cancelled_at_ = Clock::now();
+        pacing_.saw_change();
+        look_ = kFirstLook;
+        next_question_ = Clock::now() + kFirstLook * 5;
+        return {};
+    }
+
+    Result<void> cancel_again() {
+        if (Clock::now() < cancelled_at_ + kCancelAgain || is_finished()) {
+            return {};
+        }
+        return cancel();
+    }
+
+    /// Until something may have happened: a signal, the end of a local job, or time.
+    void wait() {
+        std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}};
+        for (const UniqueFd& end : ends_) {
+            waits.push_back({end.get(), POLLIN, 0}); // negative ones are passed over
+        }
+        const auto until = std::min(next_question_, next_look_);
+        const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now()).count();
+        ::poll(waits.data(), waits.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+        for (std::size_t at = 0; at < ends_.size(); ++at) {
+            if (waits[at + 1].revents != 0) {
+                ends_[at].reset();
+                next_question_ = Clock::now();
+            }
+        }
+    }
+
+    Desk& desk_;
+    const FollowOptions& options_;
+    const SignalWatch& signals_;
+    Pacing pacing_;
+    Followed followed_;
+    std::vector<std::pair<Stream, LogReader>> logs_;
+    std::vector<UniqueFd> ends_;
+    Clock::time_point next_question_;
+    Clock::time_point next_look_;
+    Clock::time_point cancelled_at_;
+    Milliseconds look_ = kFirstLook;
+    std::string told_;
+};
+
+} // namespace
+
+Result<Followed> follow(Desk& desk,
+                        std::vector<Entry> entries,
+                        const FollowOptions& options,
+                        const SignalWatch& signals) {
+    return Follower(desk, std::move(entries), options, signals).run();
+}
+
+Result<bool> await_resolution(Desk& desk, Entry& entry, const SignalWatch& signals) {
+    Pacing pacing(std::chrono::seconds(10));
+    while (true) {
+        const auto known = resolve(desk, entry);
+        if (known && *known) {
+            return true;
+        }
+        if (known) {
+            pacing.saw_nothing();
+        } else {
+            pacing.saw_failure();
+            if (desk.now() >= entry.asked + kSearchSeconds) {
+                return fail(known.error());
+            }
+        }
+        pollfd waits{signals.fd(), POLLIN, 0};
+        if (::poll(&waits, 1, static_cast<int>(pacing.pause(chance()).count())) > 0) {
+            return false;
+        }
+    }
+}
+
+} // namespace cybele::jobs

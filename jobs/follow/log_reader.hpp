@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jobs/backends/host.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace cybele::jobs {
+
+/// Follows a file that grows: gives whole lines as they come, an unfinished one after a second,
+/// and starts again where the file was cut.
+class LogReader {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit LogReader(std::filesystem::path file) : file_(std::move(file)) {}
+
+    /// What is to be read next.
+    [[nodiscard]] Reading next() const {
+        return {file_, offset_, kMost};
+    }
+    /// What is to be printed. `is_last`: the job has ended, so an unfinished line is given too.
+    [[nodiscard]] std::string take(const ReadBack& back, Clock::time_point now, bool is_last);
+    /// Whether the last piece was as long as a piece may be: there is more.
+    [[nodiscard]] bool has_more() const {
+        return has_more_;
+    }
+    /// Whether the file was cut since the last call; told once.
+    [[nodiscard]] bool was_cut();
+    [[nodiscard]] const std::filesystem::path& file() const {
+        return file_;
+    }
+
+private:
+    static constexpr std::uint64_t kMost = 65536;
+    std::filesystem::path file_;
+    std::uint64_t offset_ = 0;
+    std::string held_; ///< the unfinished line
+    Clock::time_point held_since_;
+    bool has_more_ = false;
+    bool was_cut_ = false;
+};
+
+} // namespace cybele::jobs

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/follow/poll.hpp"
+
+#include "jobs/follow/array.hpp"
+#include "jobs/local.hpp"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace cybele::jobs {
+
+Result<Desk> Desk::open(const Environment& environment, Clock clock) {
+    CYBELE_TRY(Journal journal, Journal::open(environment));
+    return Desk(std::move(journal), environment, std::move(clock));
+}
+
+Result<Backend*> Desk::backend(const Entry& entry) {
+    auto& kept = backends_[{entry.scheduler, entry.login}];
+    if (!kept) {
+        CYBELE_TRY(kept,
+                   make_backend({entry.scheduler,
+                                 entry.login,
+                                 Journal::folder(environment_) / "ssh",
+                                 environment_}));
+    }
+    return kept.get();
+}
+
+JobRef ref_of(const Entry& entry) {
+    return {entry.id, entry.uuid, entry.record};
+}
+
+void acknowledge(Entry& entry, const std::string& id, std::int64_t now) {
+    entry.id = id;
+    entry.state = State::kPending;
+    entry.submitted = now;
+    const std::string number = id.substr(0, id.find_first_of(".["));
+    entry.standard_output = expand_pattern(entry.standard_output, entry.name, number);
+    entry.standard_error = expand_pattern(entry.standard_error, entry.name, number);
+}
+
+namespace {
+
+constexpr std::uint64_t kMostOfRecord = 65536;
+
+bool is_same(const Entry& a, const Entry& b) {
+    return a.state == b.state && a.native == b.native && a.reason == b.reason &&
+           a.ended == b.ended && a.started == b.started && a.missing_since == b.missing_since;
+}
+
+/// A record of another job, or one that is damaged, says nothing.
+std::optional<ExitRecord> record_of(const ReadBack& back, const Entry& entry) {
+    if (!back.exists) {
+        return std::nullopt;
+    }
+    auto record = parse_exit_record(back.bytes, entry.record);
+    if (!record || record->uuid != entry.uuid) {
+        return std::nullopt;
+    }
+    return std::move(*record);
+}
+
+std::optional<Sighting> sighting_of(const std::vector<Sighting>& seen, const Entry& entry) {
+    const auto found = std::find_if(seen.begin(), seen.end(), [&entry](const Sighting& one) {
+        // A scheduler's numbers come again: with another UUID it is another job.
+        return one.uuid.empty()
+                   ? one.id == entry.id
+                   : one.uuid == entry.uuid && (entry.array.empty() || one.id == entry.id);
+    });
+    return found == seen.end() ? std::nullopt : std::optional(*found);
+}
+
+/// The jobs of one scheduler and login: each as its elements, which is one where it is no array.
+struct Group {
+    std::vector<Entry*> entries;
+    std::vector<Element> elements;
+};
+
+/// Asks the second witness where the first two are silent.
+void inquire(Backend& backend, Group& group) {
+    std::vector<JobRef> silent;
+    for (const Element& element : group.elements) {
+        if (needs_inquiry(element.evidence, element.entry)) {
+            silent.push_back(ref_of(element.entry));
+        }
+    }
+    if (silent.empty()) {
+        return;
+    }
+    const Survey survey = backend.inquire(silent);
+    for (Element& element : group.elements) {
+        element.evidence.accounted = sighting_of(survey.seen, element.entry);
+    }
+}
+
+/// One round trip for the group; `files` beside the records of its jobs.
+std::optional<Error> ask_group(Desk& desk,
+                               Backend& backend,
+                               Group& group,
+                               const std::vector<Reading>& files,
+                               std::vector<ReadBack>* read) {
+    std::vector<JobRef> refs;
+    refs.reserve(group.entries.size());
+    for (std::size_t at = 0; at < group.entries.size(); ++at) {
+        refs.push_back(ref_of(*group.entries[at]));
+        add_elements(*group.entries[at], at, group.elements);
+    }
+    std::vector<Reading> readings;
+    readings.reserve(group.elements.size() + files.size());
+    for (const Element& element : group.elements) {
+        readings.push_back(
+            {std::filesystem::path(element.entry.record) / "exit.json", 0, kMostOfRecord});
+    }
+    readings.insert(readings.end(), files.begin(), files.end());
+    Survey survey = backend.look(refs, readings);
+    survey.files.resize(readings.size());
+    for (std::size_t at = 0; at < group.elements.size(); ++at) {
+        Element& element = group.elements[at];
+        element.evidence.now = desk.now();
+        element.evidence.patience = element.entry.scheduler == "local" ? 0 : desk.patience;
+        element.evidence.was_asked = !survey.failure;
+        element.evidence.record = record_of(survey.files[at], element.entry);
+        element.evidence.seen = sighting_of(survey.seen, element.entry);
+    }
+    if (read != nullptr) {
+        read->assign(survey.files.end() - static_cast<std::ptrdiff_t>(files.size()),
+                     survey.files.end());
+    }
+    inquire(backend, group);
+    return survey.failure;
+}
+
+/// Lays the evidence over the entries; what changed goes into the journal.
+Result<bool> conclude_all(Desk& desk, Group& group) {
+    for (Element& element : group.elements) {
+        conclude(element.evidence, element.entry);
+    }
+    std::vector<Entry> changed;
+    for (std::size_t at = 0; at < group.entries.size(); ++at) {
+        const Entry before = *group.entries[at];
+        fold_elements(group.elements, at, *group.entries[at]);
+        if (!is_same(before, *group.entries[at])) {
+            changed.push_back(*group.entries[at]);
+        }
+    }
+    if (!changed.empty()) {
+        CYBELE_CHECK(desk.journal().put(changed));
+    }
+    return !changed.empty();
+}
+
+} // namespace
+
+Result<Round> ask(Desk& desk,
+                  std::vector<Entry>& entries,
+                  const std::vector<Reading>& files,
+                  std::vector<ReadBack>* read) {
+    std::map<std::pair<std::string, std::string>, Group> groups;
+    for (Entry& entry : entries) {
+        if (entry.ended == 0 && !entry.id.empty()) {
+            groups[{entry.scheduler, entry.login}].entries.push_back(&entry);
+        }
+    }
+    Round round;
+    for (auto& [key, group] : groups) {
+        const bool has_files = key == std::pair(entries.front().scheduler, entries.front().login);
+        CYBELE_TRY(Backend * backend, desk.backend(*group.entries.front()));
+        auto failure = ask_group(desk,
+                                 *backend,
+                                 group,
+                                 has_files ? files : std::vector<Reading>{},
+                                 has_files ? read : nullptr);
+        if (failure) {
+            round.failure = std::move(failure);
+        }
+        CYBELE_TRY(const bool has_changed, conclude_all(desk, group));
+        round.has_changed = round.has_changed || has_changed;
+    }
+    return round;
+}
+
+Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {
+    Group group;
+    for (Entry& entry : entries) {
+        if (entry.ended == 0 && !entry.id.empty() && entry.login.empty() && entry.array.empty()) {
+            Element element{0, entry, {}};
+            element.evidence.now = desk.now();
+            element.evidence.record = record_of(
+                read_piece({std::filesystem::path(entry.record) / "exit.json", 0, kMostOfRecord}),
+                entry);
+            if (element.evidence.record) {
+                element.owner = group.entries.size();
+                group.entries.push_back(&entry);
+                group.elements.push_back(std::move(element));
+            }
+        }
+    }
+    Round round;
+    CYBELE_TRY(round.has_changed, conclude_all(desk, group));
+    return round;
+}
+
+Result<bool> resolve(Desk& desk, Entry& entry) {
+    if (entry.state != State::kSubmitting) {
+        return true;
+    }
+    const auto client = read_process_id(entry.client);
+    if (client && client->pid != ::getpid() && client->is_alive()) {
+        return false; // it is being submitted by another process
+    }
+    CYBELE_TRY(Backend * backend, desk.backend(entry));
+    CYBELE_TRY(const auto id, backend->find(ref_of(entry)));
+    if (id) {
+        acknowledge(entry, *id, desk.now());
+    } else if (desk.now() >= entry.asked + kSearchSeconds) {
+        entry.state = State::kNotSubmitted;
+        entry.reason = "the scheduler never took it";
+        entry.ended = desk.now();
+    } else {
+        return false;
+    }
+    CYBELE_CHECK(desk.journal().put(entry));
+    return true;
+}
+
+} // namespace cybele::jobs

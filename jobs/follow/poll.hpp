@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jobs/backends/backend.hpp"
+#include "jobs/follow/conclude.hpp"
+#include "jobs/journal/journal.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cybele::jobs {
+
+/// What following and finding jobs needs: the journal, the schedulers, the clock.
+class Desk {
+public:
+    using Clock = std::function<std::int64_t()>; ///< Unix seconds
+
+    Desk(Journal journal, Environment environment, Clock clock)
+        : journal_(std::move(journal)), environment_(std::move(environment)),
+          clock_(std::move(clock)) {}
+    /// With the journal of this user.
+    [[nodiscard]] static Result<Desk> open(const Environment& environment, Clock clock);
+
+    [[nodiscard]] const Journal& journal() const {
+        return journal_;
+    }
+    [[nodiscard]] std::int64_t now() const {
+        return clock_();
+    }
+    /// One back end for each scheduler and login, kept.
+    [[nodiscard]] Result<Backend*> backend(const Entry& entry);
+
+    /// How long a job without any trace is waited for; kPatienceSeconds unless set.
+    std::int64_t patience = kPatienceSeconds;
+
+private:
+    Journal journal_;
+    Environment environment_;
+    Clock clock_;
+    std::map<std::pair<std::string, std::string>, std::unique_ptr<Backend>> backends_;
+};
+
+/// What became of a round of questions.
+struct Round {
+    bool has_changed = false;
+    std::optional<Error> failure; ///< of a scheduler that did not answer
+};
+
+/// Asks how the jobs are: one question for each scheduler and login, the second witness for those
+/// that ended without a word; what changed is in the journal when it returns. Entries that have
+/// ended, or whose id is not known, stay as they are. `files` are read in the same round trip, for
+/// the scheduler and login of the first entry.
+[[nodiscard]] Result<Round> ask(Desk& desk,
+                                std::vector<Entry>& entries,
+                                const std::vector<Reading>& files = {},
+                                std::vector<ReadBack>* read = nullptr);
+
+/// The same by the records alone, where they can be seen from here; no scheduler is asked.
+[[nodiscard]] Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries);
+
+/// Takes up a submission that was never acknowledged: asks the scheduler for its UUID. True: it is
+/// known now what became of it (submitted, or not). Nothing is ever submitted a second time by it.
+[[nodiscard]] Result<bool> resolve(Desk& desk, Entry& entry);
+
+/// How long the scheduler may take to show a job that it took, before a submission that was not
+/// acknowledged is called not submitted.
+constexpr std::int64_t kSearchSeconds = 60;
+
+[[nodiscard]] JobRef ref_of(const Entry& entry);
+
+/// Enters the native id of a job that was submitted.
+void acknowledge(Entry& entry, const std::string& id, std::int64_t now);
+
+} // namespace cybele::jobs

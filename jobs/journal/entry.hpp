@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jobs/backends/state.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace cybele::jobs {
+
+/// A job as the journal keeps it, from the intent to submit it to its end. Times are Unix seconds,
+/// 0: not known.
+struct Entry {
+    std::string uuid;
+    std::string scheduler; ///< a dialect's name
+    std::string login;     ///< the host behind ssh; empty: this machine
+    std::string id;        ///< native; empty while it is not known
+    std::string name;
+    State state = State::kSubmitting;
+    std::string native; ///< the scheduler's own word
+    std::string reason;
+    std::int64_t code = -1; ///< of the program; -1: none or not known
+    std::int64_t signal = 0;
+    std::int64_t asked = 0;     ///< when the intent was written
+    std::int64_t submitted = 0; ///< when the id came
+    std::int64_t started = 0;
+    std::int64_t ended = 0;
+    std::int64_t missing_since = 0; ///< when the scheduler first did not list it
+    std::int64_t cancel_asked = 0;
+    std::string folder; ///< where it was submitted
+    std::string workdir;
+    std::string record;
+    std::string standard_output;
+    std::string standard_error;
+    std::string script; ///< sha256:…
+    std::string job;    ///< the document's path
+    std::string array;
+    std::int64_t nodes = 1;
+    std::int64_t tasks = 1;
+    std::int64_t cpus = 1;
+    std::int64_t time_limit = 0; ///< seconds; 0: the queue's
+    std::string client;          ///< the process that submits: pid, start and boot
+
+    /// What `--wait` exits with (docs/reference/submit.md). 125: lost, or the code is not known.
+    [[nodiscard]] int shell_code() const;
+};
+
+} // namespace cybele::jobs

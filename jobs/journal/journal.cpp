@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/journal/journal.hpp"
+
+#include "jobs/journal/rows.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::jobs {
+
+namespace fs = std::filesystem;
+
+namespace {
+constexpr int kVersion = 1;
+constexpr DatabaseUse kUse{
+    "the journal of jobs",
+    "make room on the disk (df), then `cybelectl job attach`",
+    "name a folder that you can write: CYBELE_STATE_DIR=DIR",
+    "keep another journal: CYBELE_STATE_DIR=DIR",
+    15'000,
+};
+constexpr std::size_t kShortest = 8; ///< characters of a UUID that stand for it
+} // namespace
+
+int Entry::shell_code() const {
+    constexpr int kTimeLimit = 124;
+    constexpr int kLost = 125;
+    constexpr int kSignals = 128;
+    constexpr int kTermination = 15;
+    if (state == State::kTimeout) {
+        return kTimeLimit;
+    }
+    if (signal > 0) {
+        return kSignals + static_cast<int>(signal);
+    }
+    if (code >= 0 && state != State::kLost) {
+        return static_cast<int>(code);
+    }
+    return state == State::kCancelled ? kSignals + kTermination : kLost;
+}
+
+fs::path Journal::folder(const Environment& environment) {
+    if (const auto own = environment.get("CYBELE_STATE_DIR")) {
+        return *own;
+    }
+    if (const auto state = environment.get("XDG_STATE_HOME")) {
+        return fs::path(*state) / "cybelectl";
+    }
+    return environment.home() / ".local" / "state" / "cybelectl";
+}
+
+Result<Journal> Journal::open(const Environment& environment) {
+    const fs::path where = folder(environment);
+    if (auto made = make_directories(where, 0700); !made) {
+        return fail(ErrorCode::kEnvironment,
+                    "the journal of jobs cannot be kept in " + printable(where.native()),
+                    made.error().faults().front().because,
+                    "name a folder that you can write: CYBELE_STATE_DIR=DIR");
+    }
+    fs::path path = where / "jobs.sqlite";
+    CYBELE_TRY(Database database, Database::open(path, Database::Mode::kWrite, kUse));
+    Journal journal(std::move(database), std::move(path));
+    CYBELE_CHECK(journal.prepare());
+    return journal;
+}
+
+Result<void> Journal::prepare() const {
+    CYBELE_TRY(const std::int64_t version, database_.version());
+    if (version == kVersion) {
+        return database_.run("PRAGMA synchronous=FULL");
+    }
+    if (version != 0) {
+        return fail(ErrorCode::kEnvironment,
+                    "the journal of jobs is of version " + std::to_string(version) +
+                        ", this cybelectl reads version " + std::to_string(kVersion),
+                    printable(path_.native()) + " was written by another cybelectl",
+                    "call that one, or keep another journal: CYBELE_STATE_DIR=DIR");
+    }
+    CYBELE_CHECK(database_.run("PRAGMA journal_mode=DELETE"));
+    CYBELE_CHECK(database_.run("PRAGMA synchronous=FULL"));
+    CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+    CYBELE_CHECK(database_.run(Rows::table().c_str()));
+    CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_id ON jobs(id)"));
+    CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_state ON jobs(state)"));
+    CYBELE_CHECK(database_.run(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
+    return transaction.commit();
+}
+
+Result<void> Journal::put(const Entry& entry) const {
+    return Rows(database_).put(entry);
+}
+
+Result<void> Journal::put(const std::vector<Entry>& entries) const {
+    const Rows rows(database_);
+    CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+    for (const Entry& entry : entries) {
+        CYBELE_CHECK(rows.put(entry));
+    }
+    return transaction.commit();
+}
+
+namespace {
+
+/// Of jobs with one name: the only one, the only one that lives, or the newest of one scheduler,
+/// whose numbers come again.
+const Entry* meant_of(const std::vector<Entry>& found) {
+    const auto is_living = [](const Entry& entry) { return entry.ended == 0; };
+    if (std::count_if(found.begin(), found.end(), is_living) == 1) {
+        return &*std::find_if(found.begin(), found.end(), is_living);
+    }
+    const bool is_one_scheduler =
+        std::all_of(found.begin(), found.end(), [&found](const Entry& entry) {
+            return entry.scheduler == found.front().scheduler &&
+                   entry.login == found.front().login && entry.id == found.front().id &&
+                   entry.ended != 0;
+        });
+    if (found.size() == 1 || (is_one_scheduler && !found.empty())) {
+        return &found.back();
+    }
+    return nullptr;
+}
+
+} // namespace
+
+Result<Entry> Journal::find(const std::string& name) const {
+    const Rows rows(database_);
+    const bool is_prefix = name.size() >= kShortest &&
+                           name.find_first_not_of("0123456789abcdef-") == std::string::npos;
+    CYBELE_TRY(std::vector<Entry> found,
+               rows.select("WHERE id = ?1 OR (?2 = '1' AND substr(uuid, 1, length(?1)) = ?1) OR "
+                           "(instr(id, '.') > 0 AND substr(id, 1, instr(id, '.') - 1) = ?1) "
+                           "ORDER BY asked, rowid",
+                           {name, is_prefix ? "1" : "0"}));
+    if (const Entry* const meant = meant_of(found)) {
+        return *meant;
+    }
+    if (found.empty()) {
+        return fail(ErrorCode::kInput,
+                    "there is no job '" + printable(name) + "'",
+                    "the journal " + printable(path_.native()) + " knows none by that id or UUID",
+                    "`cybelectl job list --all` shows them; a record is taken up with `cybelectl "
+                    "job attach .cybelectl/UUID`");
+    }
+    std::string uuids;
+    for (const Entry& entry : found) {
+        uuids += (uuids.empty() ? "" : ", ") + entry.uuid + " (" + entry.scheduler + ")";
+    }
+    return fail(ErrorCode::kInput,
+                "'" + printable(name) + "' names " + std::to_string(found.size()) + " jobs",
+                "they are " + uuids,
+                "name one by its UUID");
+}
+
+Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {
+    const Rows rows(database_);
+    if (is_with_ended) {
+        return rows.select("ORDER BY asked, rowid", {});
+    }
+    return rows.select("WHERE ended = 0 ORDER BY asked, rowid", {});
+}
+
+Result<std::vector<Entry>> Journal::unacknowledged(const Entry& like) const {
+    return Rows(database_).select(
+        "WHERE state = 'submitting' AND script = ?1 AND folder = ?2 AND scheduler = ?3 AND "
+        "login = ?4 ORDER BY asked",
+        {like.script, like.folder, like.scheduler, like.login});
+}
+
+} // namespace cybele::jobs

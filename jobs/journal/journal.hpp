@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jobs/journal/entry.hpp"
+#include "support/database.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cybele::jobs {
+
+/// Every job that this user submitted, in one SQLite file with `journal_mode=DELETE`, since homes
+/// lie on NFS. What was acknowledged survives the end of any process at any instant; two clients
+/// take turns.
+class Journal {
+public:
+    /// $CYBELE_STATE_DIR, else $XDG_STATE_HOME/cybelectl, else ~/.local/state/cybelectl.
+    [[nodiscard]] static std::filesystem::path folder(const Environment& environment);
+    /// Opens or makes it. A journal of another version, a file that is none and a folder that
+    /// cannot be written are kEnvironment.
+    [[nodiscard]] static Result<Journal> open(const Environment& environment);
+
+    Journal(Journal&&) noexcept = default;
+    Journal& operator=(Journal&&) noexcept = default;
+    Journal(const Journal&) = delete;
+    Journal& operator=(const Journal&) = delete;
+    ~Journal() = default;
+
+    /// Writes the entry, over what it was; returns when it is on the disk.
+    [[nodiscard]] Result<void> put(const Entry& entry) const;
+    /// Several at once.
+    [[nodiscard]] Result<void> put(const std::vector<Entry>& entries) const;
+    /// By UUID, by the first eight characters or more of one, or by native id (`12`, `12.server`).
+    /// Nothing or several: kInput.
+    [[nodiscard]] Result<Entry> find(const std::string& name) const;
+    /// In the order of submission; those that have ended too where asked.
+    [[nodiscard]] Result<std::vector<Entry>> list(bool is_with_ended) const;
+    /// Jobs with the same script in the same folder whose submission was never acknowledged.
+    [[nodiscard]] Result<std::vector<Entry>> unacknowledged(const Entry& like) const;
+
+    [[nodiscard]] const std::filesystem::path& path() const {
+        return path_;
+    }
+
+private:
+    Journal(Database database, std::filesystem::path path)
+        : database_(std::move(database)), path_(std::move(path)) {}
+    [[nodiscard]] Result<void> prepare() const;
+    Database database_;
+    std::filesystem::path path_;
+};
+
+} // namespace cybele::jobs

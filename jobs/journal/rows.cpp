@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/journal/rows.hpp"
+
+namespace cybele::jobs {
+namespace {
+
+struct TextColumn {
+    const char* name;
+    std::string Entry::*member;
+};
+constexpr TextColumn kTexts[] = {
+    {"uuid", &Entry::uuid},
+    {"scheduler", &Entry::scheduler},
+    {"login", &Entry::login},
+    {"id", &Entry::id},
+    {"name", &Entry::name},
+    {"native", &Entry::native},
+    {"reason", &Entry::reason},
+    {"folder", &Entry::folder},
+    {"workdir", &Entry::workdir},
+    {"record", &Entry::record},
+    {"stdout", &Entry::standard_output},
+    {"stderr", &Entry::standard_error},
+    {"script", &Entry::script},
+    {"job", &Entry::job},
+    {"array", &Entry::array},
+    {"client", &Entry::client},
+};
+
+struct NumberColumn {
+    const char* name;
+    std::int64_t Entry::*member;
+};
+constexpr NumberColumn kNumbers[] = {
+    {"code", &Entry::code},
+    {"signal", &Entry::signal},
+    {"asked", &Entry::asked},
+    {"submitted", &Entry::submitted},
+    {"started", &Entry::started},
+    {"ended", &Entry::ended},
+    {"missing_since", &Entry::missing_since},
+    {"cancel_asked", &Entry::cancel_asked},
+    {"nodes", &Entry::nodes},
+    {"tasks", &Entry::tasks},
+    {"cpus", &Entry::cpus},
+    {"time_limit", &Entry::time_limit},
+};
+constexpr const char* kState = "state"; ///< the last column
+
+std::string column_names() {
+    std::string names;
+    for (const TextColumn& column : kTexts) {
+        names += std::string(column.name) + ", ";
+    }
+    for (const NumberColumn& column : kNumbers) {
+        names += std::string(column.name) + ", ";
+    }
+    return names + kState;
+}
+
+std::string updates() {
+    std::string text;
+    const auto add = [&text](const std::string& name) {
+        text += (text.empty() ? "" : ", ") + name + "=excluded." + name;
+    };
+    for (const TextColumn& column : kTexts) {
+        add(column.name);
+    }
+    for (const NumberColumn& column : kNumbers) {
+        add(column.name);
+    }
+    add(kState);
+    return text;
+}
+
+Entry entry_of(const Statement& statement) {
+    Entry entry;
+    int at = 0;
+    for (const TextColumn& column : kTexts) {
+        entry.*column.member = statement.text(at++);
+    }
+    for (const NumberColumn& column : kNumbers) {
+        entry.*column.member = statement.number(at++);
+    }
+    entry.state = state_of_text(statement.text(at)).value_or(State::kLost);
+    return entry;
+}
+
+} // namespace
+
+std::string Rows::table() {
+    std::string columns;
+    for (const TextColumn& column : kTexts) {
+        columns += std::string(column.name) + " TEXT NOT NULL" +
+                   (column.member == &Entry::uuid ? " UNIQUE, " : ", ");
+    }
+    for (const NumberColumn& column : kNumbers) {
+        columns += std::string(column.name) + " INTEGER NOT NULL, ";
+    }
+    return "CREATE TABLE IF NOT EXISTS jobs(" + columns + kState + " TEXT NOT NULL)";
+}
+
+Result<void> Rows::put(const Entry& entry) const {
+    std::string places;
+    for (std::size_t at = 0; at < std::size(kTexts) + std::size(kNumbers); ++at) {
+        places += "?, ";
+    }
+    CYBELE_TRY(Statement statement,
+               database_.prepare("INSERT INTO jobs(" + column_names() + ") VALUES(" + places +
+                                 "?) ON CONFLICT(uuid) DO UPDATE SET " + updates()));
+    for (const TextColumn& column : kTexts) {
+        statement.bind(entry.*column.member);
+    }
+    for (const NumberColumn& column : kNumbers) {
+        statement.bind(entry.*column.member);
+    }
+    statement.bind(state_text(entry.state));
+    return statement.run();
+}
+
+Result<std::vector<Entry>> Rows::select(const std::string& condition,
+                                        const std::vector<std::string>& values) const {
+    CYBELE_TRY(Statement statement,
+               database_.prepare("SELECT " + column_names() + " FROM jobs " + condition));
+    for (const std::string& value : values) {
+        statement.bind(value);
+    }
+    std::vector<Entry> found;
+    for (;;) {
+        CYBELE_TRY(const bool has_row, statement.step());
+        if (!has_row) {
+            return found;
+        }
+        found.push_back(entry_of(statement));
+    }
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "jobs/journal/entry.hpp"
+#include "support/database.hpp"
+#include "support/error.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cybele::jobs {
+
+/// Entries as rows of the table `jobs`; a column is a row of a table in rows.cpp.
+class Rows {
+public:
+    explicit Rows(const Database& database) : database_(database) {}
+
+    /// The statement that makes the table.
+    [[nodiscard]] static std::string table();
+    [[nodiscard]] Result<void> put(const Entry& entry) const;
+    /// `condition` comes behind `SELECT … FROM jobs`; its ?1, ?2 … are `values`.
+    [[nodiscard]] Result<std::vector<Entry>> select(const std::string& condition,
+                                                    const std::vector<std::string>& values) const;
+
+private:
+    const Database& database_;
+};
+
+} // namespace cybele::jobs

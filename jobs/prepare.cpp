@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/prepare.hpp"
+
+#include "jobs/local.hpp"
+#include "support/digest.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::jobs {
+
+namespace fs = std::filesystem;
+
+fs::path place_of(const fs::path& folder) {
+    std::error_code error;
+    const fs::path whole = fs::absolute(folder, error).lexically_normal();
+    return whole.has_filename() ? whole : whole.parent_path();
+}
+
+namespace {
+
+std::string describe(const PrepareRequest& request, const Submission& prepared) {
+    const launchers::Job& job = *request.job;
+    const nlohmann::ordered_json document{
+        {"format", 1},
+        {"uuid", prepared.uuid},
+        {"name", job.name},
+        {"scheduler", request.scheduler},
+        {"folder", prepared.folder.native()},
+        {"workdir", prepared.workdir.native()},
+        {"stdout", job.output.standard_output},
+        {"stderr", job.output.standard_error},
+        {"document", place_of(job.source.file()).native()},
+        {"image", job.image ? job.image->reference + job.image->recipe : std::string()},
+        {"array", job.array},
+        {"results", job.output.results},
+        {"to", job.output.to},
+        {"job", "sha256:" + job.digest},
+        {"script", "sha256:" + hex(sha256(request.script))},
+        {"resources",
+         {{"nodes", job.resources.nodes},
+          {"tasks", job.resources.tasks},
+          {"cpus-per-task", job.resources.cpus_per_task}}}};
+    return document.dump(2) + "\n";
+}
+
+Result<void> check_workdir(const PrepareRequest& request, const fs::path& workdir) {
+    std::error_code error;
+    if (request.login.empty() && !fs::is_directory(workdir, error)) {
+        return fail(Error(request.job->fault_at("workdir",
+                                                "the working directory does not exist",
+                                                printable(workdir.native()) + " is no directory",
+                                                "make it with mkdir -p")));
+    }
+    return {};
+}
+
+} // namespace
+
+Result<Submission> prepare_job(const PrepareRequest& request) {
+    const launchers::Job& job = *request.job;
+    Submission prepared;
+    prepared.uuid = random_uuid();
+    prepared.name = job.name;
+    prepared.time = job.resources.time;
+    prepared.folder = place_of(job.folder);
+    prepared.workdir = place_of(prepared.folder / job.workdir);
+    CYBELE_CHECK(check_workdir(request, prepared.workdir));
+    prepared.record = prepared.workdir / ".cybelectl" / prepared.uuid;
+    prepared.script = prepared.record / "job.sh";
+    const std::string description = describe(request, prepared);
+    if (!request.login.empty()) {
+        prepared.folder = prepared.workdir;
+        prepared.files = {{prepared.script, request.script},
+                          {prepared.record / "job.json", description}};
+        return prepared;
+    }
+    CYBELE_CHECK(make_directories(prepared.record.parent_path(), 0700));
+    CYBELE_CHECK(make_directories(prepared.record, 0700));
+    CYBELE_CHECK(write_file(prepared.script, request.script, 0700));
+    CYBELE_CHECK(write_file(prepared.record / "job.json", description, 0600));
+    return prepared;
+}
+
+void place_outputs(const launchers::Job& job, const std::string& id, Submission& into) {
+    // PBS: the script names its files by the number alone.
+    const std::string number = id.substr(0, id.find_first_of(".["));
+    const auto file = [&](const std::string& pattern) {
+        return into.workdir / expand_pattern(pattern, job.name, number);
+    };
+    into.standard_output = file(job.output.standard_output);
+    into.standard_error = file(job.output.standard_error);
+}
+
+} // namespace cybele::jobs

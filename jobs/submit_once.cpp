@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/follow/follow.hpp"
+#include "jobs/local.hpp"
+#include "jobs/prepare.hpp"
+#include "jobs/submit.hpp"
+#include "support/digest.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <csignal>
+
+#include <unistd.h>
+
+namespace cybele::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Variables by which sbatch would overrule the script; those of them that the Job leaves open
+/// stay.
+std::vector<std::string> overruling_variables(const launchers::Job& job) {
+    std::vector<std::string> names{"SBATCH_ARRAY_INX",
+                                   "SBATCH_JOB_NAME",
+                                   "SBATCH_OUTPUT",
+                                   "SBATCH_ERROR",
+                                   "SBATCH_INPUT",
+                                   "SBATCH_REQUEUE",
+                                   "SBATCH_WAIT",
+                                   "SBATCH_EXPORT",
+                                   "SBATCH_EXCLUSIVE",
+                                   "SBATCH_GPUS_PER_NODE",
+                                   "SBATCH_MEM_PER_CPU",
+                                   "SBATCH_MEM_PER_NODE",
+                                   "SBATCH_SIGNAL",
+                                   "SBATCH_TEST_ONLY",
+                                   "SBATCH_CONSTRAINT"};
+    if (!job.queue.empty()) {
+        names.emplace_back("SBATCH_PARTITION");
+    }
+    if (!job.account.empty()) {
+        names.emplace_back("SBATCH_ACCOUNT");
+    }
+    if (!job.qos.empty()) {
+        names.emplace_back("SBATCH_QOS");
+    }
+    if (job.resources.time) {
+        names.emplace_back("SBATCH_TIMELIMIT");
+    }
+    return names;
+}
+
+std::string without_percents(const fs::path& folder) {
+    std::string text;
+    for (const char letter : folder.native()) {
+        text += letter == '%' ? std::string("%%") : std::string(1, letter);
+    }
+    return text;
+}
+
+/// The entry before anything was asked; its outputs are patterns until the id is known.
+Entry entry_of(const ReadyJob& ready, const Submission& submission, std::int64_t now) {
+    const launchers::Job& job = ready.input.job;
+    Entry entry;
+    entry.uuid = submission.uuid;
+    entry.scheduler = ready.input.dialect;
+    entry.name = job.name;
+    entry.asked = now;
+    entry.folder = submission.folder;
+    entry.workdir = submission.workdir;
+    entry.record = submission.record;
+    const std::string workdir = without_percents(submission.workdir) + "/";
+    const auto place = [&workdir](const std::string& pattern) {
+        return pattern.starts_with('/') ? pattern : workdir + pattern;
+    };
+    entry.standard_output = place(job.output.standard_output);
+    entry.standard_error = place(job.output.standard_error);
+    entry.script = "sha256:" + hex(sha256(ready.script));
+    std::error_code error;
+    entry.job = fs::absolute(job.source.file(), error).lexically_normal();
+    entry.array = job.array;
+    entry.nodes = job.resources.nodes;
+    entry.tasks = job.resources.tasks;
+    entry.cpus = std::int64_t{job.resources.tasks} * job.resources.cpus_per_task;
+    entry.time_limit = job.resources.time.value_or(std::chrono::seconds(0)).count();
+    entry.client = text_of(id_of_process(::getpid()));
+    return entry;
+}
+
+std::string in_one_line(std::string_view words) {
+    std::string line;
+    for (const char letter : words) {
+        line += letter == '\n' ? std::string("; ") : std::string(1, letter);
+    }
+    return printable(line);
+}
+
+tl::unexpected<Error> refuse(Desk& desk, Entry& entry, const Receipt& receipt) {
+    entry.state = State::kNotSubmitted;
+    entry.reason = in_one_line(receipt.words);
+    entry.ended = desk.now();
+    (void)desk.journal().put(entry);
+    if (entry.login.empty()) {
+        (void)remove_tree(entry.record);
+    }
+    if (receipt.kind == Receipt::Kind::kUnreachable) {
+        return fail(ErrorCode::kEnvironment,
+                    entry.scheduler + " cannot be reached; nothing was submitted",
+                    in_one_line(receipt.words),
+                    receipt.words.find("is not here") != std::string::npos
+                        ? "log in where its commands are, or run it on this machine: "
+                          "`--scheduler local`"
+                        : "submit again when it answers");
+    }
+    return fail(ErrorCode::kExecution,
+                entry.scheduler + " refused the job; nothing was submitted",
+                in_one_line(receipt.words),
+                "change the Job as it says, or ask the centre");
+}
+
+tl::unexpected<Error> unknown(const Entry& entry, const std::string& words) {
+    return fail(ErrorCode::kEnvironment,
+                "it is not known whether " + entry.scheduler + " took the job",
+                in_one_line(words),
+                "find out with `cybelectl job attach " + entry.uuid +
+                    "`; do not submit it again before");
+}
+
+/// The scheduler may have taken the job: looks for it until that is known. A signal that comes
+/// meanwhile is kept for the job, a second one leaves.
+Result<void> search(Desk& desk,
+                    Submitted& submitted,
+                    const std::string& words,
+                    const SubmitRequest& request,
+                    const SignalWatch& signals) {
+    Entry& entry = submitted.entry;
+    if (request.on_word) {
+        request.on_word("the answer of " + entry.scheduler + " is unclear (" + in_one_line(words) +
+                        "); looking for the job");
+    }
+    entry.client.clear(); // so that it is searched for, by this process too
+    while (true) {
+        const auto known = await_resolution(desk, entry, signals);
+        if (!known) {
+            return unknown(entry, words + "; " + known.error().faults().front().because);
+        }
+        if (*known) {
+            break;
+        }
+        const auto number = signals.take();
+        if (number && (submitted.cancel_by != 0 || *number == SIGHUP)) {
+            return unknown(entry, words);
+        }
+        submitted.cancel_by = number.value_or(0);
+        entry.cancel_asked = desk.now();
+    }
+    if (entry.id.empty()) {
+        return fail(ErrorCode::kEnvironment,
+                    entry.scheduler + " did not take the job; nothing was submitted",
+                    in_one_line(words),
+                    "submit it again");
+    }
+    return {};
+}
+
+/// A submission of the very same that was never acknowledged, if it did reach the scheduler.
+Result<std::optional<Entry>>
+earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const SignalWatch& signals) {
+    CYBELE_TRY(std::vector<Entry> open, desk.journal().unacknowledged(like));
+    for (Entry& entry : open) {
+        const auto client = read_process_id(entry.client);
+        if (client && client->is_alive()) {
+            continue; // another client is submitting it right now: that is another job
+        }
+        if (request.on_word) {
+            request.on_word("an earlier submission of this Job was never acknowledged; looking "
+                            "for it before submitting");
+        }
+        CYBELE_TRY(const bool is_known, await_resolution(desk, entry, signals));
+        if (!is_known) {
+            return unknown(entry, "the search was interrupted");
+        }
+        if (!entry.id.empty()) {
+            return entry;
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+Result<Submitted> submit_once(Desk& desk,
+                              const ReadyJob& ready,
+                              const SubmitRequest& request,
+                              const Environment& environment,
+                              const SignalWatch& signals) {
+    Submitted submitted;
+    Entry like;
+    like.scheduler = ready.input.dialect;
+    like.login = ready.login;
+    like.script = "sha256:" + hex(sha256(ready.script));
+    like.folder = place_of(ready.input.job.folder);
+    CYBELE_TRY(const auto found, earlier(desk, like, request, signals));
+    if (found) {
+        submitted.entry = *found;
+        submitted.was_there = true;
+        return submitted;
+    }
+    CYBELE_TRY(Backend * backend, desk.backend(like));
+    CYBELE_TRY(Submission submission,
+               prepare_job({&ready.input.job, ready.script, ready.input.dialect, ready.login}));
+    submission.unset = overruling_variables(ready.input.job);
+    const std::string path = environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");
+    if (ready.login.empty()) {
+        submission.search_path =
+            request.program_folder.empty() ? path : request.program_folder.native() + ":" + path;
+    }
+    submitted.entry = entry_of(ready, submission, desk.now());
+    submitted.entry.login = ready.login;
+    submitted.entry.folder = like.folder;
+    place_outputs(ready.input.job, local_id(submission.uuid), submission);
+    CYBELE_CHECK(desk.journal().put(submitted.entry));
+    const Receipt receipt = backend->submit(submission);
+    if (receipt.kind == Receipt::Kind::kUnclear) {
+        CYBELE_CHECK(search(desk, submitted, receipt.words, request, signals));
+        return submitted;
+    }
+    if (receipt.kind != Receipt::Kind::kAccepted) {
+        return refuse(desk, submitted.entry, receipt);
+    }
+    acknowledge(submitted.entry, receipt.id, desk.now());
+    if (const auto kept = desk.journal().put(submitted.entry); !kept) {
+        return fail(ErrorCode::kEnvironment,
+                    "job " + receipt.id + " was submitted, but the journal could not keep its id",
+                    kept.error().faults().front().because,
+                    "when that is mended: cybelectl job attach " + submitted.entry.uuid);
+    }
+    if (request.on_word && !receipt.words.empty()) {
+        request.on_word(in_one_line(receipt.words));
+    }
+    return submitted;
+}
+
+} // namespace cybele::jobs

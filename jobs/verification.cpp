@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/verification.hpp"
+
+#include "images/signatures/trust.hpp"
+#include "schedulers/verification.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+namespace cybele::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where a path of a document lies: `~/` below the home of who submits, else beside the document.
+fs::path place_of(const std::string& path, const fs::path& folder, const Environment& environment) {
+    if (path.starts_with("~/")) {
+        return fs::path(environment.get_or("HOME", "/")) / path.substr(2);
+    }
+    return folder / path;
+}
+
+Result<images::Trust>
+trust_of(const schedulers::Demand& demand, const Environment& environment, std::int64_t now) {
+    images::TrustRequest request;
+    request.now = now;
+    request.require = demand.require;
+    for (const auto& key : demand.keys) {
+        request.keys.push_back(place_of(key, demand.folder, environment));
+    }
+    if (!demand.policy.empty()) {
+        const fs::path file = place_of(demand.policy, demand.folder, environment);
+        CYBELE_TRY(std::string text, read_file(file));
+        CYBELE_TRY(const images::Policy policy, images::read_policy(std::move(text), file));
+        CYBELE_CHECK(images::add_policy(policy, request));
+    }
+    return images::load_trust(request, environment);
+}
+
+} // namespace
+
+Result<void> verify_image(const JobInput& input, const Environment& environment, std::int64_t now) {
+    const auto* site = input.site ? &*input.site : nullptr;
+    for (const auto& demand : schedulers::verification_demands(input.job, site)) {
+        CYBELE_TRY(const images::Trust trust, trust_of(demand, environment, now));
+        CYBELE_TRY(const images::Image image, images::Image::open(input.image_file));
+        CYBELE_TRY(const images::Verification verification,
+                   images::verify_signatures(image, trust, {}));
+        if (!verification.is_verified) {
+            Fault fault = input.job.fault_at("image",
+                                             printable(input.image) + " is not verified, and the " +
+                                                 demand.who + " asks for it",
+                                             verification.because,
+                                             "run it only if you know where it comes from");
+            fault.code = ErrorCode::kVerification;
+            return fail(Error(std::move(fault)));
+        }
+    }
+    return {};
+}
+
+} // namespace cybele::jobs

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubernetes/crd.hpp"
+
+#include "kubernetes/names.hpp"
+#include "kubernetes/render.hpp"
+#include "kubernetes/yaml_tree.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::kubernetes {
+namespace {
+
+struct Row {
+    std::string_view kind;
+    std::string_view singular;
+    std::string_view short_name;
+    std::string_view system;
+};
+constexpr std::array<Row, 2> kRows{
+    {{"TorqueJob", "torquejob", "tj", "TORQUE"}, {"SlurmJob", "slurmjob", "sj", "Slurm"}}};
+
+constexpr std::int64_t kMostBytes = 262144;
+
+using Map = Tree::Map;
+
+Tree integer(std::string_view format, std::string_view description) {
+    return Map{{"type", "integer"}, {"format", format}, {"description", description}};
+}
+
+Tree text(std::int64_t most, std::string_view description) {
+    return Map{{"type", "string"}, {"maxLength", most}, {"description", description}};
+}
+
+Tree time(std::string_view description) {
+    return Map{{"type", "string"}, {"format", "date-time"}, {"description", description}};
+}
+
+Tree rule(std::string_view expression, std::string_view message) {
+    return Map{{"rule", expression}, {"message", message}};
+}
+
+Tree words(Tree::List list, std::string_view description) {
+    return Map{{"type", "string"}, {"enum", std::move(list)}, {"description", description}};
+}
+
+Tree node_selector() {
+    return Map{{"type", "object"},
+               {"description", "labels that the virtual node must have"},
+               {"maxProperties", std::int64_t{64}},
+               {"additionalProperties", Map{{"type", "string"}, {"maxLength", std::int64_t{63}}}}};
+}
+
+/// A volume keeps every field that any version of core/v1 knows.
+Tree results() {
+    return Map{{"type", "object"},
+               {"description", "what is copied back after the job"},
+               {"required", Tree::List{"from", "mount"}},
+               {"properties",
+                Map{{"from",
+                     Map{{"type", "string"},
+                         {"minLength", std::int64_t{1}},
+                         {"maxLength", std::int64_t{4096}},
+                         {"description", "a file on the cluster, from / on"}}},
+                    {"mount",
+                     Map{{"type", "object"},
+                         {"description", "the volume that it is copied to"},
+                         {"x-kubernetes-preserve-unknown-fields", true},
+                         {"required", Tree::List{"name"}},
+                         {"properties",
+                          Map{{"name",
+                               Map{{"type", "string"},
+                                   {"minLength", std::int64_t{1}},
+                                   {"maxLength", std::int64_t{63}}}}}}}}}}};
+}
+
+Tree spec(const Row& row, bool is_ours) {
+    Map batch{{"type", "string"},
+              {"minLength", std::int64_t{1}},
+              {"maxLength", kMostBytes},
+              {"description", fmt::format("the whole batch script for {}", row.system)}};
+    if (is_ours) {
+        batch.emplace_back(
+            "x-kubernetes-validations",
+            Tree::List{rule("self.startsWith('#!')", "the script must begin with #!"),
+                       rule("!self.contains('\\r')",
+                            "the script has carriage returns, which batch systems refuse"),
+                       rule("self == oldSelf", "the script of a submitted job cannot change")});
+    }
+    Map properties{
+        {"batch", std::move(batch)}, {"nodeSelector", node_selector()}, {"results", results()}};
+    if (is_ours) {
+        properties.emplace_back("queue",
+                                text(63, "queue or partition; the script's, else the site's"));
+        properties.emplace_back(
+            "onDelete",
+            Map{{"type", "string"},
+                {"enum", Tree::List{"Cancel", "Orphan"}},
+                {"default", "Cancel"},
+                {"description", "what becomes of the batch job when the object is deleted"}});
+    }
+    return Map{{"type", "object"},
+               {"required", Tree::List{"batch"}},
+               {"properties", std::move(properties)}};
+}
+
+Tree conditions() {
+    return Map{
+        {"type", "array"},
+        {"maxItems", std::int64_t{16}},
+        {"x-kubernetes-list-type", "map"},
+        {"x-kubernetes-list-map-keys", Tree::List{"type"}},
+        {"items",
+         Map{{"type", "object"},
+             {"required", Tree::List{"type", "status"}},
+             {"properties",
+              Map{{"type", text(316, "Submitted, Running, Complete, Failed, ResultsCollected")},
+                  {"status", words({"True", "False", "Unknown"}, "whether it holds")},
+                  {"reason", text(1024, "one word")},
+                  {"message", text(32768, "for people")},
+                  {"lastTransitionTime", time("when it last changed")},
+                  {"observedGeneration", integer("int64", "of the spec that it speaks of")}}}}}};
+}
+
+Tree status() {
+    return Map{
+        {"type", "object"},
+        {"properties",
+         Map{{"status",
+              words({"Pending", "Running", "Succeeded", "Failed", "Unknown"},
+                    "the phase, in the words that other tools wait for")},
+             {"jobId", text(256, "the batch system's own id")},
+             {"submitToken", text(253, "by which the batch job is found again")},
+             {"state", text(64, "the batch system's own word")},
+             {"reason", text(1024, "why it is in this state")},
+             {"exitCode", integer("int32", "of the job, when it has ended")},
+             {"signal", integer("int32", "that ended the job, or 0")},
+             {"startTime", time("when the job began to run")},
+             {"endTime", time("when it ended")},
+             {"observedGeneration", integer("int64", "of the spec that this status speaks of")},
+             {"conditions", conditions()}}}};
+}
+
+Tree column(std::string_view name, std::string_view type, std::string_view path) {
+    return Map{{"name", name}, {"type", type}, {"jsonPath", path}};
+}
+
+Tree version(const Row& row, bool is_ours) {
+    return Map{
+        {"name", "v1alpha1"},
+        {"served", true},
+        {"storage", true},
+        {"subresources", Map{{"status", Map{}}}},
+        {"additionalPrinterColumns",
+         Tree::List{column("Status", "string", ".status.status"),
+                    column("State", "string", ".status.state"),
+                    column("Job", "string", ".status.jobId"),
+                    column("Exit", "integer", ".status.exitCode"),
+                    column("Age", "date", ".metadata.creationTimestamp")}},
+        {"schema",
+         Map{{"openAPIV3Schema",
+              Map{{"type", "object"},
+                  {"description", fmt::format("A batch job for {}.", row.system)},
+                  {"required", Tree::List{"spec"}},
+                  {"properties", Map{{"spec", spec(row, is_ours)}, {"status", status()}}}}}}}};
+}
+
+bool is_group(std::string_view text) {
+    return text.find('.') != std::string_view::npos && text.size() <= 253 &&
+           is_api_version(std::string(text) + "/v1");
+}
+
+} // namespace
+
+Result<std::string> crd(const std::string& kind, const std::string& group) {
+    const auto* row = std::find_if(
+        kRows.begin(), kRows.end(), [&](const Row& known) { return known.kind == kind; });
+    if (row == kRows.end()) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("there is no definition of a kind '{}'", printable(kind)),
+                    fmt::format("known are {}; capitals count", fmt::join(crd_names(), ", ")),
+                    "name one of these");
+    }
+    const std::string in_group = group.empty() ? std::string(kOwnGroup) : group;
+    if (!is_group(in_group)) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("'{}' is no API group", printable(in_group)),
+                    "a group is a domain name in lower case",
+                    "write for example --group wlm.sylabs.io");
+    }
+    const std::string plural = std::string(row->singular) + "s";
+    return write_yaml(Map{{"apiVersion", "apiextensions.k8s.io/v1"},
+                          {"kind", "CustomResourceDefinition"},
+                          {"metadata", Map{{"name", fmt::format("{}.{}", plural, in_group)}}},
+                          {"spec",
+                           Map{{"group", in_group},
+                               {"scope", "Namespaced"},
+                               {"names",
+                                Map{{"kind", row->kind},
+                                    {"listKind", std::string(row->kind) + "List"},
+                                    {"plural", plural},
+                                    {"singular", row->singular},
+                                    {"shortNames", Tree::List{row->short_name}},
+                                    {"categories", Tree::List{"all", "hpc"}}}},
+                               {"versions", Tree::List{version(*row, in_group == kOwnGroup)}}}}});
+}
+
+std::vector<std::string> crd_names() {
+    std::vector<std::string> names;
+    for (const Row& row : kRows) {
+        names.emplace_back(row.kind);
+    }
+    return names;
+}
+
+} // namespace cybele::kubernetes

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// One exchange as the client (support/http.hpp, which says what the fields mean) asks for it.
+namespace cybele::http {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+    std::string method;
+    std::string url;
+    Headers headers;
+    Headers credentials;
+    std::string body;
+    std::string body_file; ///< empty: `body`
+    std::uint64_t body_offset = 0;
+    std::optional<std::uint64_t> body_size;
+    std::string output; ///< empty: into the answer
+    bool is_resumed = false;
+    bool is_hashed = false;
+    bool tells_progress = false;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
+    std::string ca_file;
+    std::string unix_socket;
+    std::int64_t connect_limit_ms = 0;
+    std::int64_t limit_ms = 0;
+    std::int64_t stall_limit_s = 0;
+    std::uint64_t maximum_size = 0;
+    int redirects = 0;
+    bool allows_plain = false;
+};
+
+/// Why there is no answer; the client has a remedy for each kind.
+struct Failure {
+    std::string kind; ///< request, url, file, unreachable, timeout, untrusted, too-large, redirects
+    std::string message;
+};
+
+struct Answer {
+    std::optional<Failure> failure;
+    int status = 0;
+    Headers headers; ///< names in lower case
+    std::string body;
+    std::uint64_t size = 0;
+    std::string sha256; ///< of the whole output file, where that was asked for
+    std::string url;
+};
+
+/// Reads and checks the JSON object; a failure of kind "request" where it is none, or where a
+/// header could smuggle a line.
+[[nodiscard]] std::optional<Failure> read_request(std::string_view text, Request& request);
+/// One JSON object and a newline.
+[[nodiscard]] std::string write_answer(const Answer& answer);
+
+/// A line that says how far the transfer is.
+[[nodiscard]] std::string write_progress(std::uint64_t done, std::uint64_t total);
+
+[[nodiscard]] std::string encode_base64(std::string_view bytes);
+/// Padded standard alphabet, as encode_base64() writes it; unset for anything else.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+
+} // namespace cybele::http

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "namespaces/join.hpp"
+
+#include "namespaces/sandbox_steps.hpp"
+#include "namespaces/system_calls.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace cybele::namespaces {
+namespace {
+
+UniqueFd ask(int fd, unsigned long question) {
+    return UniqueFd(ioctl(fd, question));
+}
+
+/// The user namespace that owns the mounts, when the checks of enter_container() hold.
+Result<UniqueFd> owner_of(const ContainerNamespaces& container) {
+    UniqueFd owner = ask(container.mount.get(), NS_GET_USERNS);
+    if (!owner.valid()) {
+        return fail(system_error("cannot join the container", errno));
+    }
+    const UniqueFd above = ask(owner.get(), NS_GET_PARENT);
+    const UniqueFd around = ask(container.user.get(), NS_GET_PARENT);
+    const UniqueFd own(open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC));
+    uid_t uid = 0;
+    if (!above.valid() || !around.valid() || !own.valid() ||
+        !is_same_file(above.get(), own.get()) || !is_same_file(around.get(), owner.get()) ||
+        ioctl(owner.get(), NS_GET_OWNER_UID, &uid) != 0 || uid != geteuid()) {
+        return fail(ErrorCode::kEnvironment,
+                    "cannot join the container",
+                    "its namespaces were not made by this user on this host");
+    }
+    return owner;
+}
+
+} // namespace
+
+Result<ContainerNamespaces> own_namespaces(int proc, bool has_user) {
+    ContainerNamespaces own;
+    own.mount.reset(openat(proc, "self/ns/mnt", O_RDONLY | O_CLOEXEC));
+    if (has_user) {
+        own.user.reset(openat(proc, "self/ns/user", O_RDONLY | O_CLOEXEC));
+    }
+    if (!own.mount.valid() || (has_user && !own.user.valid())) {
+        return fail(system_error("cannot open this process's namespaces", errno));
+    }
+    return own;
+}
+
+Result<void> enter_container(const ContainerNamespaces& container) {
+    if (!container.user.valid()) {
+        return setns(container.mount.get(), CLONE_NEWNS) == 0
+                   ? Result<void>()
+                   : fail(system_error("cannot enter the container's mounts", errno));
+    }
+    CYBELE_TRY(const UniqueFd owner, owner_of(container));
+    // The right to enter the mounts is had in their owner only.
+    if (setns(owner.get(), CLONE_NEWUSER) != 0 || setns(container.mount.get(), CLONE_NEWNS) != 0 ||
+        setns(container.user.get(), CLONE_NEWUSER) != 0) {
+        return fail(system_error("cannot enter the container's namespaces", errno));
+    }
+    return {};
+}
+
+ExecFailure exec_in_container(const Sandbox& sandbox, const ContainerNamespaces& container) {
+    Sandbox inside = sandbox;
+    if (auto entered = enter_container(container); !entered) {
+        return {std::move(entered).error(), 255};
+    }
+    return start_inside(std::move(inside), {});
+}
+
+} // namespace cybele::namespaces

@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One document of many pages: comments `<!-- page FILE -->` say where each begins. Headings get the name PAGE or PAGE--HEADING,
+-- links between pages follow, and the list of contents becomes the variable `contents`.
+
+local function page_of(file)
+  local folder = file:match("([^/]+)/README%.md$") -- a folder's README is the folder's page
+  return folder or file:match("([^/]+)%.md$"):lower()
+end
+
+-- As GitHub names headings, so that links with a fragment work there and here.
+local function slug(text)
+  return (text:lower():gsub("[^%w%-_ \128-\255]", ""):gsub(" ", "-"))
+end
+
+local function normal(path)
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    if part == ".." then
+      if #parts == 0 then return nil end
+      table.remove(parts)
+    elseif part ~= "." then
+      table.insert(parts, part)
+    end
+  end
+  return table.concat(parts, "/")
+end
+
+local function escaped(text)
+  return (text:gsub("&", "&amp;"):gsub("<", "&lt;"):gsub(">", "&gt;"))
+end
+
+function Pandoc(document)
+  local pages = {}
+  for _, block in ipairs(document.blocks) do
+    local file = block.t == "RawBlock" and block.text:match("^<!%-%- page (.-) %-%->")
+    if file then
+      local name = page_of(file)
+      if pages[name] then error("two pages are called " .. name) end
+      pages[name] = file
+    end
+  end
+
+  local contents, blocks = {}, {}
+  local file, page, used, open = nil, nil, {}, false
+  local function link_of(target)
+    if target:match("^%a+:") then return target end
+    local path, fragment = target:match("^([^#]*)#?(.*)$")
+    local name = page
+    if path ~= "" then
+      local whole = normal((file:match("^(.*)/[^/]*$") or "") .. "/" .. path)
+      name = whole and whole:match("%.md$") and page_of(whole)
+      if not name or pages[name] ~= whole then
+        error(file .. ": a link to " .. target .. ", which is no page")
+      end
+    end
+    return "#" .. name .. (fragment ~= "" and "--" .. fragment or "")
+  end
+
+  for _, block in ipairs(document.blocks) do
+    local text = block.t == "RawBlock" and block.text or ""
+    local group, found = text:match("^<!%-%- group (.-) %-%->"), text:match("^<!%-%- page (.-) %-%->")
+    if group then
+      table.insert(contents, '<li class="group">' .. escaped(group) .. "</li>")
+    elseif found then
+      file, page, used = found, page_of(found), {}
+      table.insert(blocks, pandoc.RawBlock("html", (open and "</article>" or "") .. '<article>'))
+      open = true
+    else
+      if block.t == "Header" then
+        local title = pandoc.utils.stringify(block)
+        local id = page
+        if next(used) then
+          id = page .. "--" .. slug(title)
+          local plain, number = id, 0
+          while used[id] do
+            number = number + 1
+            id = plain .. "-" .. number
+          end
+        else
+          table.insert(contents, '<li><a href="#' .. page .. '">' .. escaped(title) .. "</a></li>")
+        end
+        used[id] = true
+        block.identifier = id
+      end
+      table.insert(blocks, pandoc.walk_block(block, {
+        Link = function(link)
+          link.target = link_of(link.target)
+          return link
+        end,
+      }))
+    end
+  end
+  if open then table.insert(blocks, pandoc.RawBlock("html", "</article>")) end
+  document.blocks = blocks
+  document.meta.contents = pandoc.MetaBlocks({ pandoc.RawBlock("html", "<ul>" .. table.concat(contents, "\n") .. "</ul>") })
+  return document
+end

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "recipes/recipe.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::recipes {
+
+/// A step of a Recipe that is being written, with the comments that stood above it.
+struct DraftStep {
+    std::string run;
+    std::string shell = "sh";
+    std::string workdir{};
+    std::vector<std::string> comments{};
+};
+
+/// The fields of a stage that an importer can set. Texts are as the Recipe has them: `@{x}` names
+/// an argument, a literal `@{` is `@@{`.
+struct DraftStage {
+    std::string name;
+    std::string base;  ///< a distribution, else
+    std::string image; ///< an image
+    RecipeMpi mpi;
+    std::string compilers; ///< a version, or "any"; empty: none
+    Packages packages;
+    std::vector<FileCopy> files;
+    std::map<std::string, EnvironmentValue> environment;
+    std::vector<DraftStep> steps;
+};
+
+struct Draft : DraftStage {
+    std::string version;
+    std::map<std::string, std::string> args;
+    std::vector<std::string> run_argv;
+    std::string run_script;
+    std::string help;
+    std::string test;
+    std::map<std::string, std::string> labels;
+    std::vector<DraftStage> stages;
+};
+
+/// The literal text as a Recipe's text: nothing in it is substituted.
+[[nodiscard]] std::string literal(std::string_view text);
+
+/// `distribution` or `image`, whichever the name is: `debian:12` is one of the table's releases.
+void set_base(DraftStage& stage, const std::string& name);
+
+/// The Recipe as yaml, below the comments of `head`. The same draft gives the same bytes.
+[[nodiscard]] std::string print_draft(const Draft& draft, const std::vector<std::string>& head);
+
+} // namespace cybele::recipes

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/import/import.hpp"
+
+#include "recipes/import/dockerfile.hpp"
+#include "recipes/import/lists.hpp"
+#include "recipes/tables.hpp"
+#include "support/document.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::recipes {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// More than any lock of an environment has.
+constexpr std::size_t kLongest = std::size_t{16} << 20U;
+/// Nobody writes these by hand at such a length.
+constexpr std::size_t kLongestByHand = std::size_t{1} << 20U;
+
+struct KindRow {
+    ImportKind kind;
+    std::string_view word;
+    std::string_view title; ///< for the Recipe's first comment
+};
+constexpr KindRow kKinds[] = {
+    {ImportKind::kDockerfile, "dockerfile", "a Dockerfile"},
+    {ImportKind::kNeeds, "needs", "a list of building blocks"},
+    {ImportKind::kConda, "conda", "a conda environment"},
+    {ImportKind::kRequirements, "requirements", "pip's requirements"},
+    {ImportKind::kSpack, "spack", "a Spack environment"},
+    {ImportKind::kCondaLock, "conda-lock", "a conda lock"},
+};
+
+/// Names of files that say what they are; `*` stands for anything.
+struct NameRow {
+    std::string_view start;
+    std::string_view end;
+    ImportKind kind;
+};
+constexpr NameRow kNames[] = {
+    {"dockerfile", "", ImportKind::kDockerfile},
+    {"containerfile", "", ImportKind::kDockerfile},
+    {"", ".dockerfile", ImportKind::kDockerfile},
+    {"", ".containerfile", ImportKind::kDockerfile},
+    {"spack", ".yaml", ImportKind::kSpack},
+    {"", "conda-lock.yml", ImportKind::kCondaLock},
+    {"", "conda-lock.yaml", ImportKind::kCondaLock},
+    {"conda-", ".lock", ImportKind::kCondaLock},
+    {"environment", ".yml", ImportKind::kConda},
+    {"environment", ".yaml", ImportKind::kConda},
+    {"", "requirements.txt", ImportKind::kRequirements},
+    {"requirements", ".txt", ImportKind::kRequirements},
+    {"requirements", ".in", ImportKind::kRequirements},
+    {"", "needs.yaml", ImportKind::kNeeds},
+    {"", "needs.yml", ImportKind::kNeeds},
+    {"", "needs.json", ImportKind::kNeeds},
+};
+
+/// What begins a line of each, for files whose name says nothing.
+struct ContentRow {
+    std::string_view start;
+    ImportKind kind;
+};
+constexpr ContentRow kContents[] = {
+    {"@EXPLICIT", ImportKind::kCondaLock},
+    {"spack:", ImportKind::kSpack},
+    {"package:", ImportKind::kCondaLock},
+    {"dependencies:", ImportKind::kConda},
+    {"blocks:", ImportKind::kNeeds},
+    {"FROM ", ImportKind::kDockerfile},
+    {"from ", ImportKind::kDockerfile},
+};
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return text;
+}
+
+const KindRow& row_of(ImportKind kind) {
+    for (const auto& row : kKinds) {
+        if (row.kind == kind) {
+            return row;
+        }
+    }
+    return kKinds[0];
+}
+
+/// Texts that a Recipe could not hold are told where they stand.
+void check_bytes(Ledger& ledger) {
+    const auto lines = lines_of(ledger.source().text());
+    std::size_t told = 0;
+    for (std::size_t i = 0; i < lines.size() && told < 20; ++i) {
+        for (std::size_t at = 0; at < lines[i].size(); ++at) {
+            const std::string one = lines[i].substr(at, 2);
+            const bool is_tab = one.front() == '\t';
+            const bool is_wide = one.size() == 2 && static_cast<unsigned char>(one[0]) == 0xc2;
+            if (!is_tab && !is_text_line(is_wide ? one : one.substr(0, 1))) {
+                ledger.refuse(
+                    {i + 1, at + 1},
+                    {"a control character", "no shell and no yaml takes it", "remove it"});
+                ++told;
+                break;
+            }
+        }
+    }
+}
+
+std::string name_of(const ImportRequest& request) {
+    if (!request.name.empty()) {
+        return request.name;
+    }
+    return request.folder_name.empty() ? "imported" : request.folder_name;
+}
+
+Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
+    if (request.kind == ImportKind::kDockerfile) {
+        return dockerfile::import_dockerfile(request, ledger);
+    }
+    if (request.kind == ImportKind::kRequirements) {
+        return import_requirements(request, ledger);
+    }
+    if (request.kind == ImportKind::kCondaLock &&
+        ("\n" + request.text).find("\n@EXPLICIT") != std::string::npos) {
+        return import_explicit(request, ledger);
+    }
+    CYBELE_TRY(const yaml::Document document, yaml::parse(request.text, request.file.native()));
+    const yaml::Node& root = document.root;
+    const bool is_list =
+        request.kind == ImportKind::kNeeds && root.kind == yaml::Node::Kind::kSequence;
+    if (root.kind != yaml::Node::Kind::kMapping && !is_list) {
+        return fail(Error(
+            document::fault_at(document.source,
+                               root.mark,
+                               "this is no " + std::string(row_of(request.kind).title.substr(2)),
+                               "it is a map of fields",
+                               "name the right file, or its kind with --kind")));
+    }
+    const auto lines = lines_of(request.text);
+    const std::size_t start = root.mark.line;
+    if (start <= lines.size() && lines[start - 1].find_first_of("{[") == root.mark.column - 1) {
+        ledger.carry({start, start}); // the brace of JSON
+    }
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const auto first = lines[i].find_first_not_of(" \t");
+        if (first != std::string::npos && lines[i][first] == '#') {
+            const auto text = lines[i].find_first_not_of("# ", first);
+            ledger.comment(i + 1, text == std::string::npos ? "" : lines[i].substr(text));
+        } else if (lines[i].starts_with("---") || lines[i].starts_with("...")) {
+            ledger.carry({i + 1, i + 1});
+        }
+    }
+    switch (request.kind) {
+    case ImportKind::kConda:
+        return import_conda(request, root, ledger);
+    case ImportKind::kCondaLock:
+        return import_conda_lock(request, root, ledger);
+    case ImportKind::kSpack:
+        return import_spack(request, root, ledger);
+    default:
+        return import_needs(request, root, ledger);
+    }
+}
+
+/// What came out is read and rendered, so that nobody gets a Recipe that is refused afterwards:
+/// parts that do not fit each other (an MPI and a base that has none) are told now.
+Result<void> verify(const std::string& text, const Ledger& ledger) {
+    const auto told = [&](const Error& error) {
+        std::vector<Fault> faults;
+        for (Fault fault : error.faults()) {
+            fault.message = "no Recipe can say this: " + fault.message;
+            fault.where = ledger.source().place({1, 1});
+            faults.push_back(std::move(fault));
+        }
+        return fail(Error(std::move(faults)));
+    };
+    const auto recipe = read_recipe(text, "import.yaml");
+    if (!recipe) {
+        return told(recipe.error());
+    }
+    RenderOptions options;
+    options.may_be_unverified = true;
+    if (const auto rendered = render_definition(*recipe, options); !rendered) {
+        return told(rendered.error());
+    }
+    return {};
+}
+
+/// Packages need a base whose manager is known.
+void check_base(const ImportRequest& request, const Draft& draft, Ledger& ledger) {
+    const auto needs_manager = [](const DraftStage& stage) {
+        const Packages& packages = stage.packages;
+        const bool has_any = !packages.system.empty() || !packages.needs.empty() ||
+                             !packages.pip.empty() || !packages.conda_packages.empty() ||
+                             !packages.spack.empty() || !packages.source.empty() ||
+                             !stage.mpi.family.empty() || !stage.compilers.empty();
+        const bool is_known = find_distribution(stage.base) != nullptr ||
+                              distribution_of_image(stage.image) != nullptr;
+        return has_any && !is_known && stage.base.find("@{") == std::string::npos &&
+               stage.image.find("@{") == std::string::npos;
+    };
+    if (needs_manager(draft)) {
+        ledger.refuse({1, 1},
+                      {"which package manager '" + draft.base + draft.image + "' has is not known",
+                       "packages are to be installed in it",
+                       request.kind == ImportKind::kNeeds ? "name a distribution as `base`"
+                                                          : "name a distribution with --base"});
+    }
+}
+
+} // namespace
+
+std::string_view import_word(ImportKind kind) {
+    return row_of(kind).word;
+}
+
+std::vector<std::string> import_words() {
+    std::vector<std::string> words;
+    for (const auto& row : kKinds) {
+        words.emplace_back(row.word);
+    }
+    return words;
+}
+
+std::optional<ImportKind> find_import_kind(std::string_view word) {
+    for (const auto& row : kKinds) {
+        if (row.word == word) {
+            return row.kind;
+        }
+    }
+    return std::nullopt;
+}
+
+Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view text) {
+    const std::string name = lower(file.filename().native());
+    for (const auto& row : kNames) {
+        if (name.starts_with(row.start) && name.ends_with(row.end)) {
+            return row.kind;
+        }
+    }
+    for (const auto& line : lines_of(text.substr(0, kLongestByHand))) {
+        for (const auto& row : kContents) {
+            if (line.starts_with(row.start)) {
+                return row.kind;
+            }
+        }
+    }
+    std::string words;
+    for (const auto& row : kKinds) {
+        words += (words.empty() ? "" : ", ") + std::string(row.word);
+    }
+    return fail(ErrorCode::kUsage,
+                "what '" + printable(file.native()) + "' is cannot be told",
+                "neither its name nor its lines say it",
+                "say it with --kind: " + words);
+}
+
+Result<Imported> import_recipe(const ImportRequest& request) {
+    const bool is_lock = request.kind == ImportKind::kCondaLock;
+    if (request.text.size() > (is_lock ? kLongest : kLongestByHand)) {
+        return fail(ErrorCode::kInput,
+                    printable(request.file.native()) + " is longer than " +
+                        (is_lock ? "16 MiB" : "1 MiB"),
+                    "no such file is",
+                    "check that this is the right file");
+    }
+    if (!is_utf8(request.text) || request.text.find('\0') != std::string::npos) {
+        return fail(ErrorCode::kInput,
+                    printable(request.file.native()) + " is no text",
+                    "it holds bytes that are not UTF-8",
+                    "check that this is the right file");
+    }
+    if (!is_name(name_of(request))) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(request.name) + "' is no name",
+                    "a name has small letters, digits and `-`",
+                    "choose another one");
+    }
+    Ledger ledger(yaml::Source(request.file.native(), request.text));
+    check_bytes(ledger);
+    if (ledger.is_refused()) {
+        return fail(ledger.take_faults());
+    }
+    CYBELE_TRY(Draft draft, draft_of(request, ledger));
+    if (request.kind != ImportKind::kDockerfile) {
+        check_base(request, draft, ledger);
+    }
+    if (ledger.is_refused()) {
+        return fail(ledger.take_faults());
+    }
+    if (draft.name.empty() || !request.name.empty()) {
+        draft.name = name_of(request);
+    }
+    ledger.settle();
+    std::vector<std::string> head{"Made from " + std::string(row_of(request.kind).title) + ", " +
+                                  printable(request.file.filename().native()) + "."};
+    const auto notes = ledger.head();
+    head.insert(head.end(), notes.begin(), notes.end());
+    Imported imported;
+    imported.name = draft.name;
+    imported.text = print_draft(draft, head);
+    imported.lines = ledger.lines();
+    imported.notes = ledger.notes();
+    imported.lost = ledger.lost();
+    CYBELE_CHECK(verify(imported.text, ledger));
+    return imported;
+}
+
+} // namespace cybele::recipes

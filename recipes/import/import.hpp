@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::recipes {
+
+/// What can be made into a Recipe (docs/reference/recipe-import.md).
+enum class ImportKind { kDockerfile, kNeeds, kConda, kRequirements, kSpack, kCondaLock };
+
+/// "dockerfile", "needs", "conda", "requirements", "spack", "conda-lock": the words of `--kind`.
+[[nodiscard]] std::string_view import_word(ImportKind kind);
+[[nodiscard]] std::vector<std::string> import_words();
+[[nodiscard]] std::optional<ImportKind> find_import_kind(std::string_view word);
+
+/// By the file's name, else by what stands in it; kUsage where neither tells.
+[[nodiscard]] Result<ImportKind> detect_import_kind(const std::filesystem::path& file,
+                                                    std::string_view text);
+
+/// What lies at a path of the build context.
+enum class PathKind { kUnknown, kFile, kDirectory };
+
+/// What an import depends on; it asks nothing else, so the same request gives the same bytes.
+struct ImportRequest {
+    std::string text;
+    std::filesystem::path file;
+    ImportKind kind = ImportKind::kDockerfile;
+    std::string name;               ///< of the Recipe; empty: the file says it, else
+    std::string folder_name;        ///< what its folder is called, as a name
+    std::string base = "debian:12"; ///< where the file names none
+    /// Of the folder that has installers (micromamba, Spack) and MPIs: the argument `sources`.
+    std::string sources = "https://sources.example";
+    std::map<std::string, std::string> build_arguments; ///< of a Dockerfile
+    /// Also lift what is nearly the same: packages without those they recommend, pip into a venv.
+    bool lifts_all = false;
+    /// Reads a file that the imported one names (`-r other.txt`); empty: such lines are named.
+    std::function<Result<std::string>(const std::filesystem::path&)> read;
+    std::function<PathKind(const std::filesystem::path&)> look; ///< empty: nothing is known
+};
+
+/// What became of one line. Every line that is not blank is carried or named.
+struct ImportedLine {
+    std::string file;
+    std::size_t line = 0;
+    bool is_blank = false;
+    bool is_carried = false;
+    std::string text;
+};
+
+/// A Recipe made from another format.
+struct Imported {
+    std::string name;
+    std::string text; ///< yaml, which read_recipe() takes
+    std::vector<ImportedLine> lines;
+    /// What was not carried (is_warning, "not carried: …") and what means something a little
+    /// different ("carried, but: …"), each with its place; they stand in the text as comments too.
+    std::vector<Fault> notes;
+    std::size_t lost = 0; ///< notes of things that were not carried
+};
+
+/// All faults of the input at once, each with its place (kInput).
+[[nodiscard]] Result<Imported> import_recipe(const ImportRequest& request);
+
+} // namespace cybele::recipes

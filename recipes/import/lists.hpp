@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "recipes/import/draft.hpp"
+#include "recipes/import/ledger.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::recipes {
+
+/// One line for pip, put together from its lines.
+struct RequirementLine {
+    std::string text; ///< without comment
+    Lines lines;
+    yaml::Mark mark; ///< of its first character
+};
+
+/// Carries the requirement into `packages.pip`, or names it. Options of pip are read too, but for
+/// `-r`, which is the caller's. A line that pip refuses is refused.
+void carry_requirement(Ledger& ledger, const RequirementLine& line, Packages& packages);
+
+/// Says once that lines without a checksum wait for `recipe lock`.
+void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages);
+
+/// micromamba and Spack as entries of `source`, below the address of the argument `sources`.
+void add_installer(Draft& draft,
+                   DraftStage& stage,
+                   std::string_view name,
+                   const ImportRequest& request);
+/// The version of the installer that add_installer() knows.
+[[nodiscard]] std::string_view installer_version(std::string_view name);
+
+/// The readers of each kind; faults and notes go to the ledger.
+[[nodiscard]] Draft import_requirements(const ImportRequest& request, Ledger& ledger);
+[[nodiscard]] Draft
+import_conda(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
+[[nodiscard]] Draft
+import_conda_lock(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
+/// A list of addresses below `@EXPLICIT`.
+[[nodiscard]] Draft import_explicit(const ImportRequest& request, Ledger& ledger);
+[[nodiscard]] Draft
+import_spack(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
+[[nodiscard]] Draft
+import_needs(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
+
+/// Items of a list of texts; what is none is refused.
+[[nodiscard]] std::vector<const yaml::Node*>
+text_items(Ledger& ledger, const yaml::Node& node, std::string_view what);
+
+/// `name: …` of a file as a name that Recipes take; a remark where it had to be changed.
+void carry_name(Ledger& ledger, const yaml::Entry& entry, Draft& draft);
+
+} // namespace cybele::recipes

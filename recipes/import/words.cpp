@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/import/words.hpp"
+
+namespace cybele::recipes {
+
+bool has_word(std::string_view list, std::string_view word) {
+    while (!list.empty()) {
+        const auto end = list.find_first_of(" |");
+        if (list.substr(0, end) == word) {
+            return true;
+        }
+        list = end == std::string_view::npos ? std::string_view{} : list.substr(end + 1);
+    }
+    return false;
+}
+
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+    const auto first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos
+               ? std::string_view{}
+               : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+} // namespace cybele::recipes

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/lines.hpp"
+#include "recipes/packages/packages.hpp"
+#include "recipes/recipe.hpp"
+
+#include <set>
+
+namespace cybele::recipes {
+namespace {
+
+using definitions::Section;
+using definitions::Stage;
+
+/// A text in double quotes of ENV and LABEL; there `$` names a variable.
+std::string docker_quoted(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\' || c == '$') {
+            result += '\\';
+        }
+        result += c;
+    }
+    return result + "\"";
+}
+
+/// A JSON string, for the exec form of instructions.
+std::string json(std::string_view text) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    std::string result = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            result += '\\';
+            result += c;
+        } else if (c == '\n') {
+            result += "\\n";
+        } else if (byte < 0x20) {
+            result += "\\u00";
+            result += kHex[byte >> 4U];
+            result += kHex[byte & 0xfU];
+        } else {
+            result += c;
+        }
+    }
+    return result + "\"";
+}
+
+std::string run(std::string_view script) {
+    std::string delimiter = "CYBELECTL_RUN";
+    const std::string whole = "\n" + std::string(script);
+    while (whole.find("\n" + delimiter + "\n") != std::string::npos) {
+        delimiter += "_";
+    }
+    return "RUN <<'" + delimiter + "'\n" + std::string(script) + delimiter + "\n";
+}
+
+std::string copies(const Section& section) {
+    const auto origin = definitions::files_origin(section);
+    const std::string from = origin.stage.empty() ? "" : "--from=" + origin.stage + " ";
+    std::string lines;
+    for (const auto& file : definitions::file_lines(section)) {
+        lines += "COPY " + from + "[" + json(file.source) + ", " +
+                 json(file.destination.empty() ? file.source : file.destination) + "]\n";
+    }
+    return lines;
+}
+
+std::string environment_lines(const Environment& environment) {
+    std::string lines;
+    for (const auto& [name, value] : environment) {
+        const std::string own = docker_quoted(value.value);
+        const std::string inner = own.substr(1, own.size() - 2);
+        switch (value.how) {
+        case EnvironmentValue::How::kSet:
+            lines += "ENV " + name + "=" + own + "\n";
+            break;
+        case EnvironmentValue::How::kPrepend:
+            lines += "ENV " + name + "=\"" + inner + "${" + name + ":+:$" + name + "}\"\n";
+            break;
+        case EnvironmentValue::How::kAppend:
+            lines += "ENV " + name + "=\"${" + name + ":+$" + name + ":}" + inner + "\"\n";
+            break;
+        }
+    }
+    return lines;
+}
+
+std::string entry_point(const Recipe& recipe) {
+    if (!recipe.run_script.empty()) {
+        return "ENTRYPOINT [\"/bin/sh\", \"-euc\", " + json(recipe.run_script) + ", " +
+               json(recipe.name) + "]\n";
+    }
+    if (recipe.run_argv.empty()) {
+        return {};
+    }
+    std::string words;
+    for (const auto& word : recipe.run_argv) {
+        words += (words.empty() ? "" : ", ") + json(word);
+    }
+    return "ENTRYPOINT [" + words + "]\n";
+}
+
+/// What the form lacks.
+void check(const Recipe& recipe, Faults& faults) {
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const StageContext context = stage_context(recipe, i);
+        const std::string& agent = context.base.agent;
+        if (agent != "docker" && agent != "debootstrap") {
+            faults.add(recipe.fault_at(context.prefix + "base",
+                                       "a Dockerfile cannot begin with this base",
+                                       "'FROM' takes images of registries",
+                                       "name an image as `docker://…`, or render `--as def`"));
+        }
+    }
+    if (!recipe.apps.empty()) {
+        faults.add(recipe.fault_at("apps",
+                                   "a Dockerfile has no apps",
+                                   "SCIF apps are sections of definition files",
+                                   "render `--as def`, or leave them out"));
+    }
+}
+
+std::string stage_text(const Recipe& recipe,
+                       const StageContext& context,
+                       const Stage& stage,
+                       const std::string& test) {
+    const std::string name = stage.name();
+    std::string text = "FROM " + context.base.from + (name.empty() ? "" : " AS " + name) + "\n";
+    for (const auto& section : stage.sections) {
+        if (section.name == "post") {
+            text += run(section.text);
+        } else if (section.name == "files") {
+            text += copies(section);
+        }
+    }
+    if (!context.is_last) {
+        return text;
+    }
+    text += environment_lines(environment_of(context));
+    text += test.empty() ? "" : run("(\n" + test + ")\n");
+    for (const auto& [label, value] : recipe.labels) {
+        text += "LABEL " + docker_quoted(label) + "=" + docker_quoted(value) + "\n";
+    }
+    return text + entry_point(recipe);
+}
+
+} // namespace
+
+Result<std::string> render_dockerfile(const Recipe& recipe, const RenderOptions& options) {
+    CYBELE_TRY(const Rendered rendered, render_definition(recipe, options));
+    Faults faults;
+    check(recipe, faults);
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    const auto& stages = rendered.definition.stages;
+    Recipe labelled = recipe;
+    labelled.labels = rendered.labels;
+    std::string text = "# syntax=docker/dockerfile:1\n";
+    // a stage that is generated for the probe comes before the Recipe's own
+    const std::size_t generated = stages.size() - recipe.stages.size() - 1;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const bool is_last = i + 1 == stages.size();
+        StageContext context = stage_context(
+            recipe, i < generated ? recipe.stages.size() : i - generated, options.lock);
+        context.is_last = is_last;
+        text += (i == 0 ? "" : "\n") +
+                stage_text(labelled, context, stages[i], is_last ? stages[i].joined("test") : "");
+    }
+    return text;
+}
+
+} // namespace cybele::recipes

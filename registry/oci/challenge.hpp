@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::registry {
+
+/// What a registry wants to see (RFC 9110 section 11.6.1): a scheme with its parameters, both in
+/// lower case, values as they are.
+struct Challenge {
+    std::string scheme; ///< "basic", "bearer"; empty: none that can be read
+    std::map<std::string, std::string> parameters;
+
+    [[nodiscard]] std::string get(const std::string& name) const {
+        const auto found = parameters.find(name);
+        return found == parameters.end() ? std::string() : found->second;
+    }
+};
+
+/// The first challenge of a `WWW-Authenticate` header.
+[[nodiscard]] Challenge read_challenge(std::string_view header);
+
+/// `a/b?x` against the URL that it was an answer to.
+[[nodiscard]] std::string resolve_location(std::string_view location, std::string_view url);
+
+/// The address of a list's next page, by its `Link` header (RFC 8288), relative to `url`; empty:
+/// this page was the last.
+[[nodiscard]] std::string next_page(std::string_view link, std::string_view url);
+/// `https://host:port` of a URL.
+[[nodiscard]] std::string_view origin_of(std::string_view url);
+/// `url` with one parameter more.
+[[nodiscard]] std::string
+with_parameter(std::string url, std::string_view name, std::string_view value);
+/// For a URL's query: all but letters, digits, `-._~` as %XX.
+[[nodiscard]] std::string percent_encode(std::string_view text);
+
+} // namespace cybele::registry

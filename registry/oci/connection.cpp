@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/oci/connection.hpp"
+
+#include "support/digest.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::registry {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kUnauthorized = 401;
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+constexpr int kTooMany = 429;
+constexpr std::int64_t kShortest = 60; ///< seconds that a token lasts at least
+constexpr std::int64_t kMargin = 10;   ///< seconds before its end when it is renewed
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                    : std::nullopt;
+}
+
+/// What the registry says itself: {"errors":[{"code","message"}]}.
+std::string reason_of(const HttpResponse& answer) {
+    const Json document = Json::parse(answer.body, nullptr, false);
+    if (document.is_object() && document.contains("errors") && document["errors"].is_array() &&
+        !document["errors"].empty()) {
+        const Json& first = document["errors"][0];
+        if (first.is_object()) {
+            const auto word = [&](const char* name) {
+                return first.contains(name) && first[name].is_string()
+                           ? first[name].get<std::string>()
+                           : std::string();
+            };
+            return printable(fmt::format("{} {}", word("code"), word("message")));
+        }
+    }
+    constexpr std::size_t kShown = 200;
+    return printable(answer.body.substr(0, std::min(answer.body.find('\n'), kShown)));
+}
+
+} // namespace
+
+bool is_passing(int status) {
+    constexpr int kFailures[] = {kTooMany, 500, 502, 503, 504};
+    return std::find(std::begin(kFailures), std::end(kFailures), status) != std::end(kFailures);
+}
+
+Connection::Connection(const HttpClient& client,
+                       Access access,
+                       const Environment& environment,
+                       const Reference& reference,
+                       const std::string& actions)
+    : client_(client), access_(std::move(access)), environment_(environment),
+      reference_(reference) {
+    add_scope(reference.repository, actions);
+    first_scope_ = scopes_;
+}
+
+void Connection::forget_scopes() {
+    scopes_ = first_scope_;
+    token_ = {};
+}
+
+void Connection::add_scope(const std::string& repository, const std::string& actions) {
+    const std::string scope = "repository:" + repository + ":" + actions;
+    if (!repository.empty() && scopes_.find(scope) == std::string::npos) {
+        scopes_ += (scopes_.empty() ? "" : " ") + scope;
+        token_ = {};
+    }
+}
+
+std::string Connection::url(const std::string& path) const {
+    return (access_.is_plain ? "http://" : "https://") + reference_.host + path;
+}
+
+std::string Connection::repository_url(const std::string& path) const {
+    return url("/v2/" + reference_.repository + "/" + path);
+}
+
+Result<void> Connection::load_login() {
+    if (!has_login_) {
+        login_ = access_.login;
+        if (!login_) {
+            CYBELE_TRY(
+                login_,
+                find_login(reference_.host, reference_.repository, access_.authfile, environment_));
+        }
+        has_login_ = true;
+    }
+    return {};
+}
+
+HttpRequest Connection::token_request() const {
+    HttpRequest request;
+    request.ca_file = access_.ca_file;
+    request.allows_plain = access_.is_plain;
+    request.tells_failure = true;
+    request.url = challenge_.get("realm");
+    const std::string service = challenge_.get("service");
+    if (login_ && !login_->identity_token.empty()) {
+        request.method = "POST";
+        request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
+        request.redirects = 0; // the body is a secret
+        request.body =
+            fmt::format("grant_type=refresh_token&service={}&scope={}&client_id=cybelectl"
+                        "&refresh_token={}",
+                        percent_encode(service),
+                        percent_encode(scopes_),
+                        percent_encode(login_->identity_token));
+        return request;
+    }
+    if (!service.empty()) {
+        request.url = with_parameter(std::move(request.url), "service", service);
+    }
+    for (std::string_view rest = scopes_; !rest.empty();) {
+        const std::size_t blank = std::min(rest.find(' '), rest.size());
+        request.url = with_parameter(std::move(request.url), "scope", rest.substr(0, blank));
+        rest = rest.substr(std::min(blank + 1, rest.size()));
+    }
+    if (login_) {
+        request.credentials = {
+            {"Authorization", "Basic " + base64(login_->user + ":" + login_->password)}};
+    }
+    return request;
+}
+
+Result<void> Connection::fetch_token() {
+    const std::string what = "the token server of " + printable(reference_.host);
+    const HttpRequest request = token_request();
+    for (unsigned attempt = 1;; ++attempt) {
+        CYBELE_TRY(const HttpResponse answer, client_.send(request));
+        const bool may_improve =
+            answer.failure ? answer.is_passing : registry::is_passing(answer.status);
+        if (may_improve && wait_for(attempt, answer, what)) {
+            continue;
+        }
+        if (answer.failure) {
+            return fail(*answer.failure);
+        }
+        if (answer.status == kUnauthorized || answer.status == kForbidden) {
+            return fail(denied(answer));
+        }
+        const Json document = Json::parse(answer.body, nullptr, false);
+        const bool is_sound = answer.status == 200 && document.is_object();
+        const std::string other = is_sound ? document.value("access_token", "") : "";
+        token_.value = is_sound ? document.value("token", other) : "";
+        if (token_.value.empty()) {
+            return fail(refusal(answer, what + " gives no token"));
+        }
+        std::int64_t lasts = kShortest;
+        if (document.contains("expires_in") && document["expires_in"].is_number_integer()) {
+            lasts = document["expires_in"].get<std::int64_t>();
+        }
+        token_.until = access_.clock() + std::max<std::int64_t>(lasts - kMargin, 0);
+        return {};
+    }
+}
+
+Result<void> Connection::find_out(const Challenge& challenge) {
+    CYBELE_CHECK(load_login());
+    challenge_ = challenge;
+    if (challenge.scheme == "bearer") {
+        const std::string realm = challenge.get("realm");
+        const bool is_allowed =
+            realm.starts_with("https://") || (access_.is_plain && realm.starts_with("http://"));
+        if (!is_allowed) {
+            return fail(ErrorCode::kEnvironment,
+                        printable(reference_.host) + " asks for a token of " + printable(realm),
+                        "a password is sent over https: only",
+                        "ask the registry's administrator, or allow http: by --plain-http");
+        }
+        scheme_ = Scheme::kBearer;
+        // What the registry itself asks for, as of a mount.
+        const std::string asked = challenge.get("scope");
+        if (!asked.empty() && asked.find(scopes_) != std::string::npos) {
+            scopes_ = asked;
+        }
+        return fetch_token();
+    }
+    scheme_ = Scheme::kNone;
+    if (challenge.scheme == "basic" && login_) {
+        scheme_ = Scheme::kBasic;
+        basic_ = "Basic " + base64(login_->user + ":" + login_->password);
+    }
+    return {};
+}
+
+void Connection::authorize(HttpRequest& request) const {
+    if (origin_of(request.url) != origin_of(url(""))) {
+        return; // an upload that goes to another host carries its own rights in its address
+    }
+    if (scheme_ == Scheme::kBasic) {
+        request.credentials.push_back({"Authorization", basic_});
+    } else if (scheme_ == Scheme::kBearer && !token_.value.empty()) {
+        request.credentials.push_back({"Authorization", "Bearer " + token_.value});
+    }
+}
+
+Result<void> Connection::renew() {
+    if (scheme_ == Scheme::kBearer && token_.until <= access_.clock()) {
+        return fetch_token();
+    }
+    return {};
+}
+
+bool Connection::wait_for(unsigned attempt, const HttpResponse& answer, const std::string& what) {
+    constexpr std::chrono::milliseconds kFirst{250};
+    constexpr std::int64_t kLongest = 60;
+    if (attempt >= access_.attempts) {
+        return false;
+    }
+    std::chrono::milliseconds pause = kFirst * (1U << (attempt - 1));
+    if (const auto seconds = number_of(answer.header("retry-after"))) {
+        pause = std::chrono::seconds(std::clamp<std::int64_t>(*seconds, 0, kLongest));
+    }
+    if (access_.say) {
+        const std::string because = answer.failure ? answer.failure->faults().front().because
+                                                   : "it answers " + std::to_string(answer.status);
+        access_.say(fmt::format("{}: {}; once more in {:.1f} s",
+                                what,
+                                because,
+                                static_cast<double>(pause.count()) / 1000));
+    }
+    access_.wait(pause);
+    return true;
+}
+
+Result<HttpResponse> Connection::send(HttpRequest request, bool is_once) {
+    request.ca_file = access_.ca_file;
+    request.allows_plain = access_.is_plain;
+    request.tells_failure = true;
+    const auto credentials = request.credentials;
+    unsigned refused = 0;
+    for (unsigned attempt = 1;;) {
+        CYBELE_CHECK(renew());
+        request.credentials = credentials;
+        authorize(request);
+        CYBELE_TRY(HttpResponse answer, client_.send(request));
+        const bool may_improve =
+            answer.failure ? answer.is_passing : registry::is_passing(answer.status);
+        if (may_improve && !is_once && wait_for(attempt, answer, printable(reference_.host))) {
+            ++attempt;
+            continue;
+        }
+        if (answer.failure && !is_once) {
+            return fail(told(*answer.failure));
+        }
+        if (answer.status != kUnauthorized || answer.failure) {
+            return answer;
+        }
+        // Once because nothing was shown, once more because a token had ended; then it is meant.
+        constexpr unsigned kEnough = 2;
+        const Challenge challenge = read_challenge(answer.header("www-authenticate"));
+        if (challenge.get("error") == "insufficient_scope" || refused == kEnough ||
+            scheme_ == Scheme::kBasic) {
+            return fail(denied(answer));
+        }
+        ++refused;
+        CYBELE_CHECK(find_out(challenge));
+        if (scheme_ == Scheme::kNone) {
+            return fail(denied(answer));
+        }
+    }
+}
+
+/// A server that speaks http: answers to https: with something that TLS cannot read.
+Error Connection::told(const Error& failure) const {
+    Fault fault = failure.faults().front();
+    if (!access_.is_plain && fault.because.find("wrong version number") != std::string::npos) {
+        fault.because = "it does not speak https:";
+        fault.help = "check its port; give --plain-http if you trust the way to it";
+    } else if (fault.because.find("certificate") != std::string::npos) {
+        fault.help = "name the certificates of its authority: --ca-file FILE";
+    }
+    return Error(std::move(fault));
+}
+
+Error Connection::denied(const HttpResponse& answer) const {
+    const std::string host = printable(reference_.host);
+    const std::string what =
+        reference_.repository.empty() ? host : host + "/" + printable(reference_.repository);
+    if (!login_) {
+        return {ErrorCode::kEnvironment,
+                host + " wants to know who asks for " + what,
+                "no login for it was found",
+                "log in: cybelectl image login " + host};
+    }
+    const Challenge challenge = read_challenge(answer.header("www-authenticate"));
+    if (challenge.get("error") == "insufficient_scope" || answer.status == kForbidden ||
+        (scheme_ == Scheme::kBearer && !token_.value.empty())) {
+        return {ErrorCode::kEnvironment,
+                "not allowed by " + host + ": " + scopes_,
+                fmt::format("the login '{}' of {} does not have this right",
+                            printable(login_->user),
+                            printable(login_->origin)),
+                "ask the owner for it, or log in as somebody else: cybelectl image login " + host};
+    }
+    return {ErrorCode::kEnvironment,
+            host + " does not take the login '" + printable(login_->user) + "'",
+            "it was found in " + printable(login_->origin) + "; " + reason_of(answer),
+            "log in again: cybelectl image login " + host};
+}
+
+Error Connection::refusal(const HttpResponse& answer, const std::string& what) const {
+    if (answer.failure) {
+        return told(*answer.failure);
+    }
+    if (answer.status == kUnauthorized || answer.status == kForbidden) {
+        return denied(answer);
+    }
+    const std::string reason = reason_of(answer);
+    const bool is_missing = answer.status == kNotFound;
+    return {is_missing ? ErrorCode::kInput : ErrorCode::kEnvironment,
+            what,
+            fmt::format("{} answers {}{}{}",
+                        printable(reference_.host),
+                        answer.status,
+                        reason.empty() ? "" : ": ",
+                        reason),
+            is_missing ? "check the name; `cybelectl image tags oras://HOST/NAME` lists tags"
+                       : "try again later, or ask the registry's administrator"};
+}
+
+} // namespace cybele::registry

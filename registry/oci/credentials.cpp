@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/oci/credentials.hpp"
+
+#include "support/digest.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+#include "support/quote.hpp"
+
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::registry {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr unsigned kPrivate = 0600;
+constexpr std::size_t kMaximumFile = std::size_t{4} << 20U;
+constexpr const char* kDockerHub = "https://index.docker.io/v1/";
+
+Result<Json> read_json(const fs::path& file) {
+    CYBELE_TRY(const std::string text, read_file(file, kMaximumFile));
+    Json document = Json::parse(text, nullptr, false);
+    if (!document.is_object()) {
+        return fail(ErrorCode::kInput,
+                    "cannot read the logins in " + printable(file.native()),
+                    "it is no JSON object",
+                    "mend it, or name another file: --authfile FILE");
+    }
+    return document;
+}
+
+/// `https://HOST/v2/` means HOST in these files.
+std::string plain_key(std::string key) {
+    const std::size_t scheme = key.find("://");
+    if (key == kDockerHub || scheme == std::string::npos) {
+        return key == kDockerHub ? "index.docker.io" : key;
+    }
+    key.erase(0, scheme + 3);
+    return key.substr(0, key.find('/'));
+}
+
+/// HOST/GROUP/NAME, HOST/GROUP, HOST.
+std::vector<std::string> keys_of(const std::string& host, const std::string& repository) {
+    std::vector<std::string> keys;
+    std::string key = host + "/" + repository;
+    while (key.size() > host.size()) {
+        keys.push_back(key);
+        key.resize(key.rfind('/'));
+    }
+    keys.push_back(host);
+    return keys;
+}
+
+std::optional<Login> login_of(const Json& entry) {
+    Login login;
+    login.identity_token = entry.value("identitytoken", "");
+    const auto decoded = base64_decode(entry.value("auth", ""));
+    if (decoded && decoded->find(':') != std::string::npos) {
+        login.user = decoded->substr(0, decoded->find(':'));
+        login.password = decoded->substr(decoded->find(':') + 1);
+    } else {
+        login.user = entry.value("username", "");
+        login.password = entry.value("password", "");
+    }
+    return login.user.empty() && login.identity_token.empty() ? std::nullopt : std::optional(login);
+}
+
+/// Asks `docker-credential-NAME get`; the server's name goes to its standard input.
+Result<std::optional<Login>>
+ask_program(const std::string& name, const std::string& server, const Environment& environment) {
+    const std::string program = "docker-credential-" + name;
+    Command command;
+    command.argv = {program, "get"};
+    command.environment = environment.all();
+    command.input = server;
+    command.limit = std::chrono::seconds(60);
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (!outcome.ok()) {
+        if (outcome.output.find("credentials not found") != std::string::npos) {
+            return std::nullopt;
+        }
+        return fail(ErrorCode::kEnvironment,
+                    "the program " + program + " gives no login for " + printable(server),
+                    printable((outcome.output + outcome.errors).substr(0, 300)),
+                    "run it by hand, or name another file of logins: --authfile FILE");
+    }
+    const Json answer = Json::parse(outcome.output, nullptr, false);
+    Login login;
+    login.origin = program;
+    if (answer.is_object()) {
+        login.user = answer.value("Username", "");
+        login.password = answer.value("Secret", "");
+    }
+    if (login.user == "<token>") {
+        login.user.clear();
+        std::swap(login.identity_token, login.password);
+    }
+    return login.user.empty() && login.identity_token.empty() ? std::nullopt : std::optional(login);
+}
+
+Result<std::optional<Login>> look_into(const fs::path& file,
+                                       const std::vector<std::string>& keys,
+                                       const Environment& environment) {
+    CYBELE_TRY(const Json document, read_json(file));
+    const Json auths = document.value("auths", Json::object());
+    const std::string& host = keys.back();
+    const Json programs = document.value("credHelpers", Json::object());
+    for (const std::string& key : keys) {
+        for (const auto& [name, entry] : auths.items()) {
+            if (plain_key(name) != key || !entry.is_object()) {
+                continue;
+            }
+            if (auto login = login_of(entry)) {
+                login->origin = file.native();
+                return login;
+            }
+        }
+        if (programs.contains(key) && programs.at(key).is_string()) {
+            return ask_program(programs.at(key).get<std::string>(), key, environment);
+        }
+    }
+    const Json store = document.value("credsStore", Json());
+    if (store.is_string() && !store.get<std::string>().empty()) {
+        return ask_program(
+            store.get<std::string>(), host == "index.docker.io" ? kDockerHub : host, environment);
+    }
+    return std::nullopt;
+}
+
+std::optional<Login> of_variables(const Environment& environment) {
+    for (const std::string prefix : {"APPTAINER", "SINGULARITY"}) {
+        const auto user = environment.get(prefix + "_DOCKER_USERNAME");
+        const auto password = environment.get(prefix + "_DOCKER_PASSWORD");
+        if (user && password) {
+            return Login{*user, *password, {}, "$" + prefix + "_DOCKER_USERNAME"};
+        }
+    }
+    return std::nullopt;
+}
+
+fs::path apptainer_file(const Environment& environment) {
+    return environment.home() / ".apptainer" / "docker-config.json";
+}
+
+fs::path docker_file(const Environment& environment) {
+    return environment.home() / ".docker" / "config.json";
+}
+
+/// Those that may be there without anybody having named them, and those that were.
+std::vector<fs::path> files_of(const Environment& environment) {
+    std::vector<fs::path> files;
+    if (const auto named = environment.get("REGISTRY_AUTH_FILE")) {
+        files.emplace_back(*named);
+    }
+    if (const auto run = environment.get("XDG_RUNTIME_DIR")) {
+        files.push_back(fs::path(*run) / "containers" / "auth.json");
+    }
+    files.push_back(apptainer_file(environment));
+    files.push_back(docker_file(environment));
+    return files;
+}
+
+} // namespace
+
+Result<std::optional<Login>> find_login(const std::string& host,
+                                        const std::string& repository,
+                                        const fs::path& authfile,
+                                        const Environment& environment) {
+    const auto keys = keys_of(host, repository);
+    if (!authfile.empty()) {
+        CYBELE_TRY(auto login, look_into(authfile, keys, environment));
+        if (login) {
+            return login;
+        }
+    }
+    if (auto login = of_variables(environment)) {
+        return login;
+    }
+    std::error_code error;
+    for (const fs::path& file : files_of(environment)) {
+        if (!fs::is_regular_file(file, error)) {
+            continue;
+        }
+        CYBELE_TRY(auto login, look_into(file, keys, environment));
+        if (login) {
+            return login;
+        }
+    }
+    return std::nullopt;
+}
+
+fs::path login_file(const fs::path& authfile, const Environment& environment) {
+    std::error_code error;
+    if (!authfile.empty()) {
+        return authfile;
+    }
+    if (const auto named = environment.get("REGISTRY_AUTH_FILE")) {
+        return *named;
+    }
+    const fs::path own = apptainer_file(environment);
+    return fs::is_regular_file(own, error) ? own : docker_file(environment);
+}
+
+Result<void> write_login(const fs::path& file, const std::string& host, const Login& login) {
+    Json document = Json::object();
+    std::error_code error;
+    if (fs::exists(file, error)) {
+        CYBELE_TRY(document, read_json(file));
+    }
+    const std::string key = host == "index.docker.io" ? kDockerHub : host;
+    document["auths"][key] = {{"auth", base64(login.user + ":" + login.password)}};
+    if (file.has_parent_path()) {
+        CYBELE_CHECK(make_directories(file.parent_path(), 0700));
+    }
+    return write_file(file, document.dump(2) + "\n", kPrivate);
+}
+
+Result<bool> erase_login(const fs::path& file, const std::string& host) {
+    std::error_code error;
+    if (!fs::exists(file, error)) {
+        return false;
+    }
+    CYBELE_TRY(Json document, read_json(file));
+    bool is_erased = false;
+    Json left = Json::object();
+    const Json auths = document.value("auths", Json::object());
+    for (const auto& [name, entry] : auths.items()) {
+        if (plain_key(name) == host) {
+            is_erased = true;
+        } else {
+            left[name] = entry;
+        }
+    }
+    if (is_erased) {
+        document["auths"] = left;
+        CYBELE_CHECK(write_file(file, document.dump(2) + "\n", kPrivate));
+    }
+    return is_erased;
+}
+
+} // namespace cybele::registry

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/sif/sif.hpp"
+#include "registry/oci/images.hpp"
+#include "registry/store/partial.hpp"
+#include "support/quote.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::registry {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr unsigned kBlobMode = 0444;
+constexpr unsigned kImageMode = 0755;
+constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
+constexpr std::size_t kShownDigits = 12;
+
+struct Found {
+    ContentDescriptor layer;
+    std::string manifest;
+};
+
+Result<Found> find_layer(Registry& registry, const PullRequest& request) {
+    const std::string what = request.reference.text();
+    CYBELE_TRY(Manifest manifest, registry.manifest(request.reference.version()));
+    const std::string digest = manifest.digest;
+    if (manifest.is_index()) {
+        CYBELE_TRY(const ContentDescriptor entry,
+                   choose_entry(manifest, request.architecture, what));
+        CYBELE_TRY(manifest, registry.manifest(entry.digest));
+    }
+    CYBELE_TRY(const ContentDescriptor layer, sif_layer(manifest, what));
+    return Found{layer, digest};
+}
+
+/// Right bytes can still be the wrong image.
+Result<void> judge(const fs::path& file, const PullRequest& request) {
+    const std::string what = request.reference.text();
+    const auto image = images::Image::open(file);
+    if (!image) {
+        return fail(ErrorCode::kInput,
+                    what + " is no SIF",
+                    image.error().message() + " " + image.error().faults().front().because,
+                    "check the reference; SIF files are pushed by `cybelectl image push`, "
+                    "Apptainer and oras");
+    }
+    const auto partition = image->primary_partition();
+    const std::string found = partition ? partition->arch() : std::string();
+    if (!found.empty() && found != "unknown" && found != request.architecture) {
+        return fail(ErrorCode::kInput,
+                    fmt::format("{} is an image for {}", what, found),
+                    fmt::format("an image for {} was asked for", request.architecture),
+                    fmt::format("name another tag, or take it as it is: --arch {}", found));
+    }
+    return request.check ? request.check(file) : Result<void>();
+}
+
+Result<void> put_out(const PullRequest& request,
+                     const Store& store,
+                     const Transport& transport,
+                     PullResult& result) {
+    if (request.output && result.stored) {
+        CYBELE_TRY(result.way,
+                   store.put_out(*result.stored, *request.output, request.now, transport.progress));
+    }
+    return {};
+}
+
+/// An image that the store has: is it whole, and what this pull asks for?
+Result<bool> take_stored(const PullRequest& request,
+                         const Found& found,
+                         const Store& store,
+                         PullResult& result) {
+    CYBELE_TRY(const auto known, store.find_digest(found.layer.digest));
+    if (!known || !store.use(*known, request.now)) {
+        return false;
+    }
+    CYBELE_CHECK(judge(known->path, request));
+    if (request.name) {
+        CYBELE_CHECK(store.tag(*known, *request.name));
+    }
+    CYBELE_CHECK(store.note_repository(found.layer.digest, request.reference.place()));
+    CYBELE_TRY(result.stored, store.find_digest(found.layer.digest));
+    return result.stored.has_value();
+}
+
+} // namespace
+
+Result<PullResult>
+pull(const Transport& transport, const PullRequest& request, const Store& store) {
+    if (request.output) {
+        CYBELE_CHECK(check_output(*request.output));
+    }
+    Registry registry(
+        *transport.client, transport.access, transport.environment, request.reference, "pull");
+    CYBELE_TRY(const Found found, find_layer(registry, request));
+    const std::string& digest = found.layer.digest;
+    PullResult result{digest, found.manifest, found.layer.size, false, {}, {}};
+    CYBELE_TRY(bool is_there, take_stored(request, found, store, result));
+    if (!is_there) {
+        CYBELE_TRY(
+            Partial partial,
+            Partial::open(store.place().temporary() / ("pull-" + digest.substr(kAlgorithm))));
+        CYBELE_TRY(is_there, take_stored(request, found, store, result));
+        if (is_there) {
+            partial.remove();
+        } else {
+            CYBELE_CHECK(registry.get_blob(found.layer, partial.path(), transport.progress));
+            Arrival arrival;
+            arrival.name = request.name;
+            arrival.origin = request.reference.text();
+            arrival.repository = request.reference.place();
+            arrival.now = request.now;
+            if (auto judged = judge(partial.path(), request); !judged) {
+                partial.remove();
+                return fail(std::move(judged).error());
+            }
+            CYBELE_CHECK(partial.finish(kBlobMode));
+            CYBELE_TRY(result.stored, store.adopt(partial.path(), digest, arrival));
+            result.is_downloaded = true;
+        }
+    }
+    CYBELE_CHECK(put_out(request, store, transport, result));
+    return result;
+}
+
+Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& request) {
+    const Output output = request.output.value_or(Output());
+    CYBELE_CHECK(check_output(output));
+    Registry registry(
+        *transport.client, transport.access, transport.environment, request.reference, "pull");
+    CYBELE_TRY(const Found found, find_layer(registry, request));
+    const fs::path folder =
+        output.path.has_parent_path() ? output.path.parent_path() : fs::path(".");
+    const fs::path name = fmt::format(".{}.{}.part",
+                                      output.path.filename().native(),
+                                      found.layer.digest.substr(kAlgorithm, kShownDigits));
+    CYBELE_TRY(Partial partial, Partial::open(fs::absolute(folder) / name));
+    CYBELE_CHECK(registry.get_blob(found.layer, partial.path(), transport.progress));
+    if (auto judged = judge(partial.path(), request); !judged) {
+        partial.remove();
+        return fail(std::move(judged).error());
+    }
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    CYBELE_CHECK(partial.finish(kImageMode & ~mask));
+    if (auto judged = check_output(output); !judged) { // somebody may have been quicker
+        partial.remove();
+        return fail(std::move(judged).error());
+    }
+    if (::rename(partial.path().c_str(), output.path.c_str()) != 0) {
+        return fail(system_error("cannot write " + printable(output.path.native()), errno));
+    }
+    sync_folder(folder);
+    return PullResult{found.layer.digest, found.manifest, found.layer.size, true, {}, {}};
+}
+
+} // namespace cybele::registry

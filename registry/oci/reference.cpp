@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/oci/reference.hpp"
+
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::registry {
+
+namespace {
+
+constexpr std::string_view kScheme = "oras://";
+constexpr std::string_view kDocker = "docker://";
+constexpr std::size_t kLongestName = 255; ///< of host and repository, in many clients
+constexpr std::size_t kLongestTag = 128;
+
+struct OtherScheme {
+    std::string_view name;
+    std::string_view because;
+    std::string_view help;
+};
+constexpr OtherScheme kOthers[] = {
+    {"docker://",
+     "an OCI image is no SIF; it is converted by a build",
+     "name it as base: `cybelectl build` of a Recipe or definition that begins with docker://…"},
+    {"library://",
+     "this version moves SIF files by oras:// only",
+     "pull it by `apptainer pull`, then `cybelectl image add` the file"},
+    {"shub://",
+     "Singularity Hub was closed in April 2021",
+     "look for the image in another registry, or build it from its definition file"},
+};
+
+bool is_lower(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+bool is_word(char c) {
+    return is_lower(c) || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`
+bool is_component(std::string_view text) {
+    if (text.empty() || !is_lower(text.front()) || !is_lower(text.back())) {
+        return false;
+    }
+    for (std::size_t at = 0; at < text.size();) {
+        if (is_lower(text[at])) {
+            ++at;
+            continue;
+        }
+        const std::size_t begin = at;
+        while (at < text.size() && text[at] == text[begin]) {
+            ++at;
+        }
+        const std::size_t count = at - begin;
+        const bool is_separator = (text[begin] == '.' && count == 1) ||
+                                  (text[begin] == '_' && count <= 2) || text[begin] == '-';
+        if (!is_separator || !is_lower(text[at])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool is_repository(std::string_view text) {
+    for (;;) {
+        const std::size_t slash = text.find('/');
+        if (!is_component(text.substr(0, slash))) {
+            return false;
+        }
+        if (slash == std::string_view::npos) {
+            return true;
+        }
+        text = text.substr(slash + 1);
+    }
+}
+
+bool is_tag(std::string_view text) {
+    return !text.empty() && text.size() <= kLongestTag && is_word(text.front()) &&
+           std::all_of(
+               text.begin(), text.end(), [](char c) { return is_word(c) || c == '.' || c == '-'; });
+}
+
+bool is_host(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return is_word(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
+    });
+}
+
+bool looks_like_host(std::string_view text) {
+    return text == "localhost" || text.find_first_of(".:") != std::string_view::npos;
+}
+
+tl::unexpected<Error> unusable(std::string_view text, std::string because, std::string help) {
+    return fail(ErrorCode::kInput,
+                "'" + printable(text) + "' names no image of a registry",
+                std::move(because),
+                std::move(help));
+}
+
+Result<void> judge(std::string_view text, const Reference& reference) {
+    const std::string write = "write " + std::string(reference.scheme);
+    if (!is_host(reference.host)) {
+        return unusable(text, "its host has characters that no host has", write + "HOST/NAME:TAG");
+    }
+    if (!is_repository(reference.repository)) {
+        return unusable(text,
+                        "a name has parts of a-z and 0-9 with single `.`, `_` or `-` between, "
+                        "parted by `/`",
+                        "write it in lower case: " + std::string(reference.scheme) +
+                            "HOST/NAME:TAG");
+    }
+    if (!is_tag(reference.tag)) {
+        return unusable(text,
+                        "a tag has at most 128 letters, digits, `_`, `.` and `-`",
+                        write + "HOST/NAME:TAG");
+    }
+    if (reference.place().size() > kLongestName) {
+        return unusable(text, "its name is longer than 255 characters", "choose a shorter one");
+    }
+    if (!reference.digest.empty() && !is_sha256_digest(reference.digest)) {
+        return unusable(text,
+                        "`@` is followed by `sha256:` and 64 lower-case hexadecimal digits",
+                        "copy the digest as the registry prints it");
+    }
+    return {};
+}
+
+/// What follows the scheme.
+Result<Reference>
+read_after(std::string_view text, std::string_view rest, std::string_view scheme) {
+    const std::string write = "write " + std::string(scheme);
+    Reference reference;
+    reference.scheme = scheme;
+    if (const auto at = rest.find('@'); at != std::string_view::npos) {
+        reference.digest = rest.substr(at + 1);
+        rest = rest.substr(0, at);
+        if (reference.digest.empty()) {
+            return unusable(text, "nothing follows `@`", write + "HOST/NAME@sha256:…");
+        }
+    }
+    const std::size_t slash = rest.find('/');
+    if (slash != std::string_view::npos && looks_like_host(rest.substr(0, slash))) {
+        reference.host = rest.substr(0, slash);
+        rest = rest.substr(slash + 1);
+    } else {
+        const std::string_view name = rest.substr(0, rest.find(':'));
+        if (slash == std::string_view::npos && looks_like_host(name)) {
+            return unusable(text, "no name follows the host", "write oras://HOST/NAME:TAG");
+        }
+        reference.host = "index.docker.io";
+    }
+    const std::size_t colon = rest.find(':');
+    reference.tag = colon == std::string_view::npos ? "latest" : rest.substr(colon + 1);
+    reference.repository = rest.substr(0, colon);
+    if (reference.host == "index.docker.io" &&
+        reference.repository.find('/') == std::string::npos) {
+        reference.repository.insert(0, "library/");
+    }
+    CYBELE_CHECK(judge(text, reference));
+    return reference;
+}
+
+} // namespace
+
+std::string Reference::text() const {
+    return std::string(scheme) + place() + ":" + tag + (digest.empty() ? "" : "@" + digest);
+}
+
+bool is_registry_reference(std::string_view text) {
+    return text.find("://") != std::string_view::npos;
+}
+
+Result<Reference> read_reference(std::string_view text) {
+    if (text.starts_with(kScheme)) {
+        return read_after(text, text.substr(kScheme.size()), kScheme);
+    }
+    for (const OtherScheme& other : kOthers) {
+        if (text.starts_with(other.name)) {
+            return unusable(text, std::string(other.because), std::string(other.help));
+        }
+    }
+    return unusable(text, "it does not begin with oras://", "write oras://HOST/NAME:TAG");
+}
+
+Result<Reference> read_docker_reference(std::string_view text) {
+    std::string_view rest = text;
+    // Definition files also write `From: //HOST/NAME`.
+    for (const std::string_view begin : {kDocker, kDocker.substr(kDocker.find('/'))}) {
+        if (rest.starts_with(begin)) {
+            rest.remove_prefix(begin.size());
+        }
+    }
+    return read_after(text, rest, kDocker);
+}
+
+Result<std::string> read_host(std::string_view text) {
+    const std::size_t scheme = text.find("://");
+    std::string_view host = scheme == std::string_view::npos ? text : text.substr(scheme + 3);
+    while (host.ends_with('/')) {
+        host.remove_suffix(1);
+    }
+    if (!is_host(host)) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(text) + "' is no registry's host",
+                    {},
+                    "write HOST or HOST:PORT");
+    }
+    return std::string(host);
+}
+
+} // namespace cybele::registry

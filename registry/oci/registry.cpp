@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/oci/registry.hpp"
+
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::registry {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr int kOk = 200;
+constexpr int kCreated = 201;
+constexpr int kAccepted = 202;
+constexpr int kPartial = 206;
+constexpr int kNotFound = 404;
+constexpr std::chrono::seconds kStall{120};
+constexpr std::uint64_t kMaximumManifest = std::uint64_t{4} << 20U;
+
+std::uint64_t size_of(const fs::path& file) {
+    struct stat status {};
+    return ::stat(file.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+Result<void> judge_space(const ContentDescriptor& blob, const fs::path& file) {
+    const std::uint64_t have = size_of(file);
+    const auto space = free_space(file.parent_path());
+    if (space && blob.size > have && *space < blob.size - have) {
+        return fail(ErrorCode::kEnvironment,
+                    fmt::format("too little space for the image in {}",
+                                printable(file.parent_path().native())),
+                    fmt::format("{} bytes are needed, {} are free", blob.size - have, *space),
+                    "free some space there, run `cybelectl image gc`, or name another store: "
+                    "CYBELE_STORE");
+    }
+    return {};
+}
+
+} // namespace
+
+Result<Manifest> Registry::manifest(const std::string& version) {
+    const std::string what = printable(std::string(reference_.scheme) + reference_.place() +
+                                       (version.starts_with("sha256:") ? "@" : ":") + version);
+    HttpRequest request;
+    request.url = connection_.repository_url("manifests/" + version);
+    request.headers = {{"Accept", accepted_types()}};
+    request.maximum_size = kMaximumManifest;
+    CYBELE_TRY(HttpResponse answer, connection_.send(std::move(request)));
+    if (answer.status != kOk) {
+        return fail(connection_.refusal(
+            answer, answer.status == kNotFound ? "no image " + what : "cannot get " + what));
+    }
+    const std::string type(answer.header("content-type"));
+    const std::string told(answer.header("docker-content-digest"));
+    CYBELE_TRY(Manifest manifest, read_manifest(std::move(answer.body), type));
+    const std::string& wanted = version.starts_with("sha256:") ? version : told;
+    if (!wanted.empty() && wanted.starts_with("sha256:") && wanted != manifest.digest) {
+        return fail(ErrorCode::kVerification,
+                    "the manifest of " + what + " is not what it should be",
+                    "its digest is " + manifest.digest + ", not " + printable(wanted),
+                    "do not use it; tell the registry's administrator");
+    }
+    return manifest;
+}
+
+Result<std::optional<std::string>> Registry::manifest_digest(const std::string& version) {
+    HttpRequest request;
+    request.method = "HEAD";
+    request.url = connection_.repository_url("manifests/" + version);
+    request.headers = {{"Accept", accepted_types()}};
+    CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
+    if (answer.status == kNotFound) {
+        return std::nullopt;
+    }
+    if (answer.status != kOk) {
+        return fail(connection_.refusal(answer, "cannot look at " + reference_.text_of_place()));
+    }
+    return std::string(answer.header("docker-content-digest"));
+}
+
+Result<bool> Registry::put_manifest(const Manifest& manifest, const std::string& version) {
+    HttpRequest request;
+    request.method = "PUT";
+    request.url = connection_.repository_url("manifests/" + version);
+    request.headers = {{"Content-Type", manifest.media_type}};
+    request.body = manifest.bytes;
+    CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
+    if (answer.status != kCreated) {
+        return fail(connection_.refusal(
+            answer, "the registry does not take the manifest of " + reference_.text_of_place()));
+    }
+    const std::string_view told = answer.header("docker-content-digest");
+    if (!told.empty() && told.starts_with("sha256:") && told != manifest.digest) {
+        return fail(ErrorCode::kVerification,
+                    "the registry keeps another manifest than was sent",
+                    "its digest is " + printable(told) + ", not " + manifest.digest,
+                    "do not use it; tell the registry's administrator");
+    }
+    return !answer.header("oci-subject").empty();
+}
+
+Result<bool> Registry::has_blob(const std::string& digest) {
+    HttpRequest request;
+    request.method = "HEAD";
+    request.url = connection_.repository_url("blobs/" + digest);
+    CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
+    if (answer.status != kOk && answer.status != kNotFound) {
+        return fail(connection_.refusal(answer, "cannot look at " + reference_.text_of_place()));
+    }
+    return answer.status == kOk;
+}
+
+Result<void>
+Registry::get_blob(const ContentDescriptor& blob, const fs::path& file, const Progress& progress) {
+    const std::string what =
+        (reference_.scheme == "docker://" ? "the layer " : "the image ") + blob.digest;
+    std::error_code ignored;
+    if (size_of(file) >= blob.size) {
+        fs::remove(file, ignored); // nothing to resume: it would be asked for bytes behind its end
+    }
+    CYBELE_CHECK(judge_space(blob, file));
+    for (unsigned attempt = 1;;) {
+        const std::uint64_t before = size_of(file);
+        HttpRequest request;
+        request.url = connection_.repository_url("blobs/" + blob.digest);
+        request.output = HttpOutput{file, true, true};
+        request.limit = std::chrono::milliseconds(0);
+        request.stall_limit = kStall;
+        request.maximum_size = blob.size; // a 200 sends all of it anew
+        request.on_progress = progress;
+        CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request), true));
+        const bool is_done = !answer.failure && (answer.status == kOk || answer.status == kPartial);
+        if (is_done && size_of(file) == blob.size && "sha256:" + answer.sha256 == blob.digest) {
+            if (progress) {
+                progress(blob.size, blob.size);
+            }
+            return {};
+        }
+        if (is_done && size_of(file) == blob.size) {
+            fs::remove(file, ignored);
+            if (before > 0) {
+                continue; // the part that was there before was wrong: once more from its beginning
+            }
+            return fail(ErrorCode::kVerification,
+                        what + " comes damaged from the registry",
+                        "the digest of what was received is sha256:" + answer.sha256,
+                        "try again; if it stays so, the registry's copy is damaged");
+        }
+        // A transfer that moved something is worth another one.
+        attempt = size_of(file) > before ? 1 : attempt;
+        const bool may_improve =
+            is_done || (answer.failure ? answer.is_passing : is_passing(answer.status));
+        if (!may_improve || !connection_.wait_for(attempt, answer, what)) {
+            return fail(connection_.refusal(answer, "cannot get " + what));
+        }
+        ++attempt;
+    }
+}
+
+/// The address where the bytes go; unset: no upload is needed, a mount did it.
+Result<std::optional<std::string>> Registry::begin_upload(const std::string& query) {
+    HttpRequest request;
+    request.method = "POST";
+    request.url = connection_.repository_url("blobs/uploads/") + query;
+    request.headers = {{"Content-Type", "application/octet-stream"}};
+    const std::string url = request.url;
+    CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
+    if (answer.status == kCreated && !query.empty()) {
+        return std::nullopt;
+    }
+    const std::string location(answer.header("location"));
+    if (answer.status != kAccepted || location.empty()) {
+        return fail(connection_.refusal(
+            answer, "the registry begins no upload to " + reference_.text_of_place()));
+    }
+    return resolve_location(location, url);
+}
+
+Result<std::string>
+Registry::upload(const ContentDescriptor& blob, const Body& body, std::string location) {
+    const std::string what = "the upload to " + reference_.place();
+    for (unsigned attempt = 1;; ++attempt) {
+        HttpRequest request;
+        request.method = "PUT";
+        request.url = with_parameter(location, "digest", blob.digest);
+        request.headers = {{"Content-Type", "application/octet-stream"}};
+        request.body = body.bytes;
+        if (!body.file.empty()) {
+            request.body_file = FileRange{body.file, 0, blob.size};
+        }
+        request.limit = std::chrono::milliseconds(0);
+        request.stall_limit = kStall * 5; // the registry hashes and moves it before it answers
+        request.on_progress = body.progress;
+        CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request), true));
+        if (!answer.failure && answer.status == kCreated) {
+            if (body.progress) {
+                body.progress(blob.size, blob.size);
+            }
+            return std::string("uploaded");
+        }
+        const bool may_improve = answer.failure
+                                     ? answer.is_passing
+                                     : is_passing(answer.status) || answer.status == kNotFound;
+        if (!may_improve || !connection_.wait_for(attempt, answer, what)) {
+            return fail(connection_.refusal(answer, "the registry does not take " + what));
+        }
+        CYBELE_TRY(const bool is_there, has_blob(blob.digest));
+        if (is_there) {
+            return std::string("uploaded"); // only the answer was lost
+        }
+        CYBELE_TRY(const auto next, begin_upload(""));
+        location = next.value_or("");
+    }
+}
+
+Result<bool> Registry::mount(const std::string& digest, const std::string& place) {
+    const std::string host = reference_.host + "/";
+    const std::string from = place.starts_with(host) ? place.substr(host.size()) : "";
+    if (from.empty() || from == reference_.repository) {
+        return false;
+    }
+    connection_.add_scope(from, "pull");
+    const auto mounted = begin_upload("?mount=" + digest + "&from=" + percent_encode(from));
+    connection_.forget_scopes();
+    if (!mounted) {
+        return false; // who may not read there has to upload
+    }
+    const std::string location = mounted->value_or("");
+    if (location.empty()) {
+        return true;
+    }
+    HttpRequest request; // an ordinary upload was begun, which nobody goes on with
+    request.method = "DELETE";
+    request.url = location;
+    (void)connection_.send(std::move(request), true);
+    return false;
+}
+
+Result<std::string> Registry::put_blob(const ContentDescriptor& blob,
+                                       const fs::path& file,
+                                       const std::vector<std::string>& repositories,
+                                       const Progress& progress) {
+    for (const std::string& place : repositories) {
+        CYBELE_TRY(const bool is_mounted, mount(blob.digest, place));
+        if (is_mounted) {
+            return std::string("mounted");
+        }
+    }
+    CYBELE_TRY(const auto location, begin_upload(""));
+    return upload(blob, {{}, file, progress}, location.value_or(""));
+}
+
+Result<std::string> Registry::put_blob(const ContentDescriptor& blob, std::string bytes) {
+    CYBELE_TRY(const auto location, begin_upload(""));
+    return upload(blob, {std::move(bytes), {}, {}}, location.value_or(""));
+}
+
+Result<std::vector<std::string>> Registry::tags() {
+    std::vector<std::string> tags;
+    std::string next = connection_.repository_url("tags/list");
+    constexpr int kMostPages = 10'000;
+    for (int page = 0; !next.empty() && page < kMostPages; ++page) {
+        HttpRequest request;
+        request.url = next;
+        CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
+        const Json document = Json::parse(answer.body, nullptr, false);
+        if (answer.status != kOk || !document.is_object()) {
+            return fail(
+                connection_.refusal(answer, "no tags of " + printable(reference_.text_of_place())));
+        }
+        for (const Json& tag : document.value("tags", Json::array()).is_array()
+                                   ? document.value("tags", Json::array())
+                                   : Json::array()) {
+            if (tag.is_string()) {
+                tags.push_back(tag.get<std::string>());
+            }
+        }
+        const std::string link(answer.header("link"));
+        next = next_page(link, next);
+    }
+    std::sort(tags.begin(), tags.end());
+    return tags;
+}
+
+Result<void> Registry::ping() {
+    HttpRequest request;
+    request.url = connection_.url("/v2/");
+    CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
+    if (answer.status != kOk) {
+        return fail(connection_.refusal(
+            answer, printable(reference_.host) + " does not answer as a registry"));
+    }
+    return {};
+}
+
+} // namespace cybele::registry

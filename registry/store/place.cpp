@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/store/place.hpp"
+
+#include "support/quote.hpp"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::registry {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
+constexpr std::size_t kShard = 2;
+constexpr unsigned kReadAndWrite = 0666;
+constexpr unsigned kPermissions = 07777;
+
+unsigned mode_of(const fs::path& folder) {
+    struct stat status {};
+    return ::stat(folder.c_str(), &status) == 0 ? status.st_mode & kPermissions : 0700;
+}
+
+} // namespace
+
+fs::path Place::blob(std::string_view digest) const {
+    const std::string_view digits = digest.substr(kAlgorithm);
+    return blobs() / digits.substr(0, kShard) / digits.substr(kShard);
+}
+
+fs::path Place::sidecar(std::string_view digest) const {
+    fs::path path = blob(digest);
+    return path += ".json";
+}
+
+Result<void> Place::make_folder(const fs::path& folder) const {
+    if (::mkdir(folder.c_str(), 0700) != 0) {
+        if (errno == EEXIST) {
+            return {};
+        }
+        return fail(system_error("cannot make " + printable(folder.native()), errno));
+    }
+    if (::chmod(folder.c_str(), mode_of(root_)) != 0) {
+        return fail(system_error("cannot set the mode of " + printable(folder.native()), errno));
+    }
+    return {};
+}
+
+Result<void> Place::write_shared(const fs::path& path, std::string_view bytes) const {
+    CYBELE_TRY(PendingFile file, PendingFile::create(path));
+    CYBELE_CHECK(write_all(file.fd(), bytes, path));
+    if (::fchmod(file.fd(), file_mode()) != 0) { // whatever the umask says
+        return fail(system_error("cannot set the mode of " + printable(path.native()), errno));
+    }
+    return file.commit();
+}
+
+unsigned Place::file_mode() const {
+    return mode_of(root_) & kReadAndWrite;
+}
+
+fs::path store_directory(const Environment& environment) {
+    if (const auto own = environment.get("CYBELE_STORE")) {
+        return *own;
+    }
+    const fs::path data =
+        environment.get_or("XDG_DATA_HOME", (environment.home() / ".local" / "share").native());
+    return data / "cybelectl" / "store";
+}
+
+namespace {
+
+/// A read-only file system has no locks to make, and nobody who could need them.
+UniqueFd open_lock(const fs::path& path, unsigned mode) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (fd.valid()) {
+        struct stat status {};
+        if (::fstat(fd.get(), &status) == 0 && status.st_uid == ::geteuid() &&
+            (status.st_mode & kPermissions) != mode) {
+            (void)::fchmod(fd.get(), mode); // whatever the umask says: others must lock it, too
+        }
+        return fd;
+    }
+    const int saved = errno;
+    if (saved == EROFS || saved == EACCES) {
+        fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+        errno = saved; // where there is no lock, the reason is that it cannot be made
+    }
+    return fd;
+}
+
+} // namespace
+
+Result<UniqueFd> lock_file(const fs::path& path, LockKind kind, unsigned mode) {
+    UniqueFd fd = open_lock(path, mode);
+    if (!fd.valid()) {
+        return fail(system_error("cannot open the lock " + printable(path.native()), errno));
+    }
+    while (::flock(fd.get(), kind == LockKind::kShared ? LOCK_SH : LOCK_EX) != 0) {
+        if (errno != EINTR) {
+            return fail(system_error("cannot lock " + printable(path.native()), errno));
+        }
+    }
+    return fd;
+}
+
+Result<UniqueFd> try_lock(const fs::path& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd.valid()) {
+        return fail(system_error("cannot open " + printable(path.native()), errno));
+    }
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        return UniqueFd();
+    }
+    return fd;
+}
+
+void sync_folder(const fs::path& folder) {
+    const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd.valid()) {
+        (void)::fsync(fd.get());
+    }
+}
+
+} // namespace cybele::registry

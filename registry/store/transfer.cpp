@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/store/transfer.hpp"
+
+#include "support/digest.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <span>
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::registry {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20U;
+constexpr unsigned kImageMode = 0755; ///< as Apptainer's, less the umask
+
+bool share(int from, int to) {
+    return ::ioctl(to, FICLONE, from) == 0;
+}
+
+/// Reads `from` through, piece by piece.
+Result<void> each_piece(int from,
+                        const fs::path& source,
+                        const Progress& progress,
+                        const std::function<Result<void>(std::span<const std::byte>)>& take) {
+    CYBELE_TRY(const std::uint64_t total, file_size(from, source));
+    const auto buffer = std::make_unique<std::byte[]>(kPiece);
+    for (std::uint64_t done = 0; done < total;) {
+        const std::size_t count = std::min<std::uint64_t>(kPiece, total - done);
+        const std::span<std::byte> piece(buffer.get(), count);
+        CYBELE_CHECK(read_at(from, done, piece, source));
+        CYBELE_CHECK(take(piece));
+        done += count;
+        if (progress) {
+            progress(done, total);
+        }
+    }
+    return {};
+}
+
+std::string_view text_of(std::span<const std::byte> piece) {
+    return {reinterpret_cast<const char*>(piece.data()), piece.size()};
+}
+
+} // namespace
+
+const char* way_name(Way way) {
+    switch (way) {
+    case Way::kReflink:
+        return "reflink";
+    case Way::kLink:
+        return "link";
+    case Way::kCopy:
+        break;
+    }
+    return "copy";
+}
+
+Result<Way> clone_or_copy(
+    int from, const fs::path& source, int to, const fs::path& target, const Progress& progress) {
+    if (share(from, to)) {
+        return Way::kReflink;
+    }
+    CYBELE_CHECK(each_piece(from, source, progress, [&](std::span<const std::byte> piece) {
+        return write_all(to, text_of(piece), target);
+    }));
+    return Way::kCopy;
+}
+
+Result<std::string> take_in(
+    int from, const fs::path& source, int to, const fs::path& target, const Progress& progress) {
+    Sha256 hash;
+    const bool is_shared = share(from, to);
+    // What is hashed is what is kept: a source that changes meanwhile cannot come between.
+    CYBELE_CHECK(each_piece(is_shared ? to : from,
+                            is_shared ? target : source,
+                            progress,
+                            [&](std::span<const std::byte> piece) -> Result<void> {
+                                hash.update(piece);
+                                return is_shared ? Result<void>()
+                                                 : write_all(to, text_of(piece), target);
+                            }));
+    return hex(hash.finish());
+}
+
+Result<void> check_output(const Output& output) {
+    struct stat status {};
+    if (::lstat(output.path.c_str(), &status) != 0) {
+        return {};
+    }
+    if (S_ISDIR(status.st_mode) || !output.is_forced) {
+        return fail(ErrorCode::kInput,
+                    printable(output.path.native()) + " is there already",
+                    S_ISDIR(status.st_mode) ? "it is a folder" : "no file is overwritten unasked",
+                    S_ISDIR(status.st_mode) ? "name a file in it: -o FOLDER/NAME.sif"
+                                            : "choose another name, or give --force");
+    }
+    return {};
+}
+
+Result<Way> put_out(const fs::path& source, const Output& output, const Progress& progress) {
+    CYBELE_CHECK(check_output(output));
+    if (output.is_link) {
+        if (output.is_forced) {
+            (void)::unlink(output.path.c_str());
+        }
+        if (::link(source.c_str(), output.path.c_str()) != 0) {
+            const int saved = errno;
+            if (saved == EXDEV) {
+                return fail(ErrorCode::kEnvironment,
+                            "cannot link " + printable(output.path.native()) + " into the store",
+                            "it lies on another file system than the store",
+                            "leave --link out for a copy, or name a store there: CYBELE_STORE");
+            }
+            return fail(system_error("cannot link " + printable(output.path.native()), saved));
+        }
+        return Way::kLink;
+    }
+    CYBELE_TRY(const UniqueFd from, open_for_reading(source));
+    CYBELE_TRY(PendingFile file, PendingFile::create(output.path, kImageMode));
+    CYBELE_TRY(const Way way, clone_or_copy(from.get(), source, file.fd(), output.path, progress));
+    if (output.is_forced) {
+        CYBELE_CHECK(file.commit());
+        return way;
+    }
+    CYBELE_TRY(const bool is_new, file.commit_new());
+    if (!is_new) {
+        CYBELE_CHECK(check_output(output));
+    }
+    return way;
+}
+
+} // namespace cybele::registry

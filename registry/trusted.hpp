@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "images/signatures/trust.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+/// Images that are believed only when somebody signed them.
+namespace cybele::registry {
+
+/// A public PEM key or a Policy, told apart by how the file begins.
+[[nodiscard]] Result<images::Trust> trust_from(const std::filesystem::path& key_or_policy,
+                                               const Environment& environment,
+                                               std::int64_t now);
+
+/// kVerification with the reason, unless the whole SIF is signed by those who are trusted. `name`
+/// is for people; `help` says what is to be done.
+[[nodiscard]] Result<void> verify_sif(const std::filesystem::path& file,
+                                      const images::Trust& trust,
+                                      const std::string& name,
+                                      const std::string& help);
+
+} // namespace cybele::registry

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/asked.hpp"
+
+#include "schedulers/reading/asked_parts.hpp"
+#include "schedulers/reading/option_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+struct WordPair {
+    std::string_view theirs;
+    std::string_view ours;
+};
+constexpr std::array<WordPair, 4> kAfter{
+    {{"afterok", "ok"}, {"afterany", "any"}, {"afternotok", "failed"}, {"after", "started"}}};
+constexpr std::array<WordPair, 3> kMailWords{
+    {{"BEGIN", "begin"}, {"END", "end"}, {"FAIL", "fail"}}};
+constexpr std::array<WordPair, 3> kMailLetters{{{"b", "begin"}, {"e", "end"}, {"a", "fail"}}};
+
+std::string_view translate(std::string_view word, std::span<const WordPair> pairs) {
+    const auto found = std::find_if(
+        pairs.begin(), pairs.end(), [&](const WordPair& pair) { return pair.theirs == word; });
+    return found == pairs.end() ? std::string_view{} : found->ours;
+}
+
+using Taker = void (*)(Taking& taking, const Directive& directive);
+
+void take_count(Taking& taking, const Directive& directive, std::uint64_t& into) {
+    const auto value = whole_number(directive.value);
+    if (value && *value > 0) {
+        into = *value;
+    } else {
+        taking.leave(directive, "it is no count", "write a number of 1 or more");
+    }
+}
+
+void take_memory(Taking& taking, const Directive& directive, std::optional<std::uint64_t>& into) {
+    const auto bytes =
+        taking.is_slurm() ? slurm_memory(directive.value) : pbs_memory(directive.value);
+    if (bytes && *bytes > 0) {
+        into = *bytes;
+    } else if (bytes && taking.is_slurm()) {
+        taking.leave(
+            directive, "0 asks for all memory of the node", "write the size, or `exclusive`");
+    } else {
+        taking.leave(directive, "it is no size", "write a whole number with its unit");
+    }
+}
+
+/// `gpu:a100:2`, `gpu:2`, `a100:2`, `2`.
+void take_gpus(Taking& taking, const Directive& directive) {
+    std::string_view text = directive.value;
+    if (directive.need == "gres") {
+        if (text != "gpu" && !text.starts_with("gpu:")) {
+            taking.leave(directive, "a Job has GPUs only", "use `constraint` or a queue");
+            return;
+        }
+        text.remove_prefix(std::min<std::size_t>(4, text.size()));
+    }
+    const auto colon = text.rfind(':');
+    const auto count_text = colon == std::string_view::npos ? text : text.substr(colon + 1);
+    const auto count = text.empty() ? std::optional<std::uint64_t>(1) : whole_number(count_text);
+    if (!count) {
+        taking.leave(directive, "it is no count of GPUs", "write `gpus-per-node: 1`");
+        return;
+    }
+    taking.asked.gpus_per_node = *count;
+    taking.asked.gpu_type = colon == std::string_view::npos ? "" : text.substr(0, colon);
+}
+
+void take_features(Taking& taking, const Directive& directive) {
+    if (directive.value.find_first_of("|()[]*, ") != std::string::npos) {
+        taking.leave(
+            directive, "a Job's features are all demanded", "write those that must be there");
+        return;
+    }
+    std::string_view text = directive.value;
+    while (!text.empty()) {
+        const auto word = text.substr(0, text.find('&'));
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+        taking.asked.constraint.emplace_back(word);
+    }
+}
+
+/// `afterok:12:13,afterany:14`.
+void take_after(Taking& taking, const Directive& directive) {
+    std::string_view text = directive.value;
+    while (!text.empty()) {
+        auto item = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(item.size() + 1, text.size()));
+        const auto word = item.substr(0, item.find(':'));
+        const auto when = translate(word, kAfter);
+        item.remove_prefix(std::min(word.size() + 1, item.size()));
+        if (when.empty() || item.empty()) {
+            taking.leave(
+                directive, fmt::format("a Job has no `{}`", word), "use afterok or afterany");
+            return;
+        }
+        while (!item.empty()) {
+            const auto id = item.substr(0, item.find(':'));
+            item.remove_prefix(std::min(id.size() + 1, item.size()));
+            taking.asked.after.emplace_back(id, when);
+        }
+    }
+}
+
+void take_mail_on(Taking& taking, const Directive& directive) {
+    auto& words = taking.asked.mail_on;
+    words.clear();
+    const auto put = [&](std::string_view word, std::string_view ours) {
+        if (ours.empty()) {
+            taking.leave(directive, fmt::format("a Job has no mail on `{}`", word), "drop it");
+        } else if (std::find(words.begin(), words.end(), ours) == words.end()) {
+            words.emplace_back(ours);
+        }
+    };
+    std::string_view text = directive.value;
+    if (text == "ALL") {
+        words = {"begin", "end", "fail"};
+    } else if (text == "NONE" || text == "n") {
+        return;
+    } else if (taking.is_slurm()) {
+        while (!text.empty()) {
+            const auto word = text.substr(0, text.find(','));
+            text.remove_prefix(std::min(word.size() + 1, text.size()));
+            put(word, translate(word, kMailWords));
+        }
+    } else {
+        for (std::size_t at = 0; at < text.size(); ++at) {
+            put(text.substr(at, 1), translate(text.substr(at, 1), kMailLetters));
+        }
+    }
+}
+
+/// `[R|B:]USR1[@120]`.
+void take_signal(Taking& taking, const Directive& directive) {
+    std::string_view text = directive.value;
+    const auto colon = text.find(':');
+    text.remove_prefix(colon == std::string_view::npos ? 0 : colon + 1);
+    const auto sign = text.find('@');
+    std::string name(text.substr(0, sign));
+    if (name.starts_with("SIG")) {
+        name.erase(0, 3);
+    }
+    if (whole_number(name)) {
+        constexpr std::array<WordPair, 5> kNumbers{
+            {{"1", "HUP"}, {"2", "INT"}, {"10", "USR1"}, {"12", "USR2"}, {"15", "TERM"}}};
+        name = translate(name, kNumbers);
+    }
+    const auto before = sign == std::string_view::npos ? std::optional<std::uint64_t>(60)
+                                                       : whole_number(text.substr(sign + 1));
+    if (name.empty() || !before) {
+        taking.leave(directive, "it is no signal of a Job", "write `signal: {name: USR1}`");
+        return;
+    }
+    taking.asked.signal = name;
+    taking.asked.signal_before = std::chrono::seconds(static_cast<std::int64_t>(*before));
+}
+
+/// Slurm's `A=1,B` of --export, PBS's of -v.
+void take_variables(Taking& taking, const Directive& directive) {
+    std::string_view text = directive.value;
+    while (!text.empty()) {
+        const auto item = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(item.size() + 1, text.size()));
+        const auto equals = item.find('=');
+        if (equals != std::string_view::npos) {
+            taking.asked.variables[std::string(item.substr(0, equals))] = item.substr(equals + 1);
+        } else if (item != "ALL") {
+            taking.leave(directive,
+                         fmt::format("`{}` comes from who submits", item),
+                         "write the value into `environment`");
+        }
+    }
+}
+
+void take_join(Taking& taking, const Directive& directive) {
+    taking.is_joined = directive.value == "oe" || directive.value == "eo";
+}
+
+void take_time(Taking& taking, const Directive& directive) {
+    taking.asked.time = taking.is_slurm() ? slurm_time(directive.value) : pbs_time(directive.value);
+    if (!taking.asked.time || taking.asked.time->count() == 0) {
+        taking.asked.time.reset();
+        taking.leave(directive, "it is no time limit", "write HH:MM:SS");
+    }
+}
+
+template <std::string Asked::*kMember>
+void take_text(Taking& taking, const Directive& directive) {
+    taking.asked.*kMember = directive.value;
+}
+template <std::uint64_t Asked::*kMember>
+void take_number(Taking& taking, const Directive& directive) {
+    take_count(taking, directive, taking.asked.*kMember);
+}
+
+void take_nothing(Taking& /*taking*/, const Directive& /*directive*/) {}
+
+struct NeedTaker {
+    std::string_view need;
+    std::string_view field; ///< of the Job, where the line is remembered
+    Taker take;
+};
+constexpr std::array kTakers{
+    NeedTaker{"name", "name", take_text<&Asked::name>},
+    NeedTaker{"nodes", "resources.nodes", take_number<&Asked::nodes>},
+    NeedTaker{"tasks", "resources.tasks", take_number<&Asked::tasks>},
+    NeedTaker{"tasks-per-node", "resources.tasks-per-node", take_number<&Asked::tasks_per_node>},
+    NeedTaker{"cpus-per-task", "resources.cpus-per-task", take_number<&Asked::cpus_per_task>},
+    NeedTaker{"memory-per-node",
+              "resources.memory-per-node",
+              [](Taking& taking, const Directive& directive) {
+                  take_memory(taking, directive, taking.asked.memory_per_node);
+              }},
+    NeedTaker{"memory-per-cpu",
+              "resources.memory-per-cpu",
+              [](Taking& taking, const Directive& directive) {
+                  take_memory(taking, directive, taking.asked.memory_per_cpu);
+              }},
+    NeedTaker{"-l mem",
+              "resources.memory-per-node",
+              [](Taking& taking, const Directive& directive) {
+                  take_memory(taking, directive, taking.memory_of_job);
+              }},
+    NeedTaker{"gpus-per-node", "resources.gpus-per-node", take_gpus},
+    NeedTaker{"gres", "resources.gpus-per-node", take_gpus},
+    NeedTaker{"time", "resources.time", take_time},
+    NeedTaker{"-l walltime", "resources.time", take_time},
+    NeedTaker{"queue", "queue", take_text<&Asked::queue>},
+    NeedTaker{"account", "account", take_text<&Asked::account>},
+    NeedTaker{"qos", "qos", take_text<&Asked::qos>},
+    NeedTaker{"-l qos", "qos", take_text<&Asked::qos>},
+    NeedTaker{"constraint", "resources.constraint", take_features},
+    NeedTaker{"array", "array", take_text<&Asked::array>},
+    NeedTaker{"after", "after", take_after},
+    NeedTaker{"-W depend", "after", take_after},
+    NeedTaker{"mail-to", "mail", take_text<&Asked::mail_to>},
+    NeedTaker{"mail-on", "mail", take_mail_on},
+    NeedTaker{"signal", "signal", take_signal},
+    NeedTaker{"stdout", "output.stdout", take_text<&Asked::standard_output>},
+    NeedTaker{"stderr", "output.stderr", take_text<&Asked::standard_error>},
+    NeedTaker{"join", "output.stderr", take_join},
+    NeedTaker{"workdir", "workdir", take_text<&Asked::workdir>},
+    NeedTaker{"exclusive",
+              "resources.exclusive",
+              [](Taking& taking, const Directive&) { taking.asked.exclusive = true; }},
+    NeedTaker{"variables", "environment", take_variables},
+    NeedTaker{"export",
+              "environment",
+              [](Taking& taking, const Directive& directive) {
+                  if (directive.has_value && directive.value != "NONE" &&
+                      directive.value != "NIL") {
+                      take_variables(taking, directive);
+                  }
+              }},
+    NeedTaker{"no-requeue", "", take_nothing},
+    NeedTaker{"-l nodes", "resources.nodes", take_node_list},
+    NeedTaker{"-l select", "resources.nodes", take_select},
+    NeedTaker{"-l place", "resources.exclusive", take_place},
+    NeedTaker{"-l ncpus", "resources.cpus-per-task", take_number<&Asked::cpus_per_task>},
+};
+
+void take_unknown(Taking& taking, const Directive& directive) {
+    const OptionRow* row = directive.need.empty() || directive.need.front() == '-'
+                               ? nullptr
+                               : find_need(taking.script.reader, directive.need);
+    if (row != nullptr) {
+        taking.leave(directive, "a Job has no field for it", std::string(row->help));
+    } else if (directive.need.empty()) {
+        taking.leave(directive,
+                     fmt::format("{} has no such option", reader_text(taking.script.reader)),
+                     "look for its spelling in the manual");
+    } else {
+        taking.leave(directive, "a Job has no field for it", "ask the centre what it is for");
+    }
+}
+
+/// `%j` stays; `$PBS_JOBID` of TORQUE becomes `%j`; what nothing stands for is left.
+void put_pattern(Taking& taking, std::string_view need, std::string& into) {
+    const Directive* directive = taking.script.find(need);
+    if (directive == nullptr) {
+        return;
+    }
+    constexpr std::array<WordPair, 6> kPatterns{{{"%A", "%j"},
+                                                 {"${PBS_JOBID}", "%j"},
+                                                 {"$PBS_JOBID", "%j"},
+                                                 {"$PBS_JOBNAME", "%x"},
+                                                 {"$PBS_ARRAYID", "%a"},
+                                                 {"^array_index^", "%a"}}};
+    for (const auto& [theirs, ours] : kPatterns) {
+        for (auto at = into.find(theirs); at != std::string::npos; at = into.find(theirs)) {
+            into.replace(at, theirs.size(), ours);
+        }
+    }
+    const auto colon = into.find(':');
+    if (!taking.is_slurm() && colon != std::string::npos) {
+        into.erase(0, colon + 1); // HOST:PATH
+    }
+    for (std::size_t at = into.find('%'); at != std::string::npos; at = into.find('%', at + 2)) {
+        if (std::string_view("xja%").find(at + 1 < into.size() ? into[at + 1] : '\0') ==
+            std::string_view::npos) {
+            taking.leave(
+                *directive, "a Job's patterns are `%x`, `%j` and `%a`", "write one of them");
+            into.clear();
+            return;
+        }
+    }
+    if (into.find('$') != std::string::npos) {
+        taking.leave(*directive, "no shell reads directives", "write a path without variables");
+        into.clear();
+    }
+}
+
+void finish(Taking& taking) {
+    Asked& asked = taking.asked;
+    put_pattern(taking, "stdout", asked.standard_output);
+    put_pattern(taking, "stderr", asked.standard_error);
+    if (taking.is_joined || (taking.is_slurm() && asked.standard_error.empty())) {
+        asked.standard_error = asked.standard_output;
+    }
+    if (taking.memory_of_job) {
+        asked.memory_per_node = (*taking.memory_of_job + asked.nodes - 1) / asked.nodes;
+    }
+    if (asked.tasks > 0 && taking.is_slurm() && asked.tasks_per_node == 1) {
+        asked.tasks_per_node = (asked.tasks + asked.nodes - 1) / asked.nodes;
+    }
+    if (asked.tasks == asked.nodes * asked.tasks_per_node) {
+        asked.tasks = 0;
+    }
+}
+
+} // namespace
+
+void Taking::leave(const Directive& directive, std::string because, std::string help) {
+    std::string text = directive.option;
+    if (directive.has_value) {
+        text +=
+            (text.starts_with("--") || text.starts_with("-l ") || text.starts_with("-W ") ? "="
+                                                                                          : " ") +
+            directive.value;
+    }
+    asked.remainders.push_back({directive.line, text, std::move(because), std::move(help)});
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    constexpr std::uint64_t kMost = 1'000'000'000;
+    if (text.empty() || error != std::errc() || end != text.data() + text.size() || value > kMost) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+Asked what_is_asked(const BatchScript& script) {
+    Taking taking{script, {}, {}, false};
+    for (const Directive& directive : script.directives) {
+        const auto* const taker =
+            std::find_if(kTakers.begin(), kTakers.end(), [&](const NeedTaker& row) {
+                return row.need == directive.need;
+            });
+        if (taker == kTakers.end()) {
+            take_unknown(taking, directive);
+            continue;
+        }
+        taker->take(taking, directive);
+        taking.asked.lines[std::string(taker->field)] = directive.line;
+    }
+    finish(taking);
+    return std::move(taking.asked);
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/reading/asked.hpp"
+
+namespace cybele::schedulers {
+
+/// A script's directives while they are taken over.
+struct Taking {
+    const BatchScript& script;
+    Asked asked;
+    std::optional<std::uint64_t> memory_of_job; ///< PBS's `mem`: bytes of all nodes
+    bool is_joined = false;
+
+    [[nodiscard]] bool is_slurm() const {
+        return script.reader == Reader::kSlurm;
+    }
+    void leave(const Directive& directive, std::string because, std::string help);
+};
+
+[[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view text);
+
+/// TORQUE's `nodes=2:ppn=4:gpus=1:ib`.
+void take_node_list(Taking& taking, const Directive& directive);
+/// OpenPBS's `select=2:ncpus=8:mpiprocs=4:ompthreads=2:mem=4gb`.
+void take_select(Taking& taking, const Directive& directive);
+/// OpenPBS's `place=scatter:excl`.
+void take_place(Taking& taking, const Directive& directive);
+
+} // namespace cybele::schedulers

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/reading/invariants.hpp"
+
+namespace cybele::schedulers {
+
+/// A script under judgement.
+struct Judging {
+    const BatchScript& script;
+    const Asked& asked;
+    std::vector<Break>& breaks;
+
+    [[nodiscard]] bool is_slurm() const {
+        return script.reader == Reader::kSlurm;
+    }
+    [[nodiscard]] bool is_pbs() const {
+        const bool is_read_by_pbs =
+            script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
+        return is_read_by_pbs && line_with("SLURM_SUBMIT_DIR") == 0; // Slurm's qsub
+    }
+    [[nodiscard]] bool has_directives() const {
+        return !script.directives.empty();
+    }
+    void tell(std::string_view id, std::size_t line, std::string what, std::string help) const {
+        breaks.push_back({id, line, std::move(what), std::move(help)});
+    }
+    /// The first line behind which the text stands in code, comments left out; 0: nowhere.
+    [[nodiscard]] std::size_t line_with(std::string_view text) const;
+};
+
+/// A reading that finds breaks of some invariants.
+struct BreakRule {
+    std::string_view ids; ///< `B5 H6`
+    void (*judge)(const Judging&);
+};
+
+[[nodiscard]] std::span<const BreakRule> head_rules();
+[[nodiscard]] std::span<const BreakRule> body_rules();
+[[nodiscard]] std::span<const BreakRule> launch_rules();
+
+} // namespace cybele::schedulers

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/explain.hpp"
+
+#include "support/duration.hpp"
+#include "support/quote.hpp"
+#include "support/size.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::schedulers {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ReaderRow {
+    Reader reader;
+    std::string_view text;
+};
+constexpr std::array<ReaderRow, 4> kReaders{{{Reader::kSlurm, "Slurm (sbatch)"},
+                                             {Reader::kTorque, "TORQUE (qsub)"},
+                                             {Reader::kPbspro, "OpenPBS or PBS Pro (qsub)"},
+                                             {Reader::kNone, "nobody: it has no directives"}}};
+
+std::string_view reader_name(Reader reader) {
+    return kReaders.at(static_cast<std::size_t>(reader)).text;
+}
+
+std::string place_text(std::size_t line) {
+    return line == 0 ? std::string("    ") : fmt::format("{:4}", line);
+}
+
+} // namespace
+
+Result<Explanation> explain_script(std::string text, const std::string& file, Reader reader) {
+    Explanation explanation;
+    CYBELE_TRY(explanation.script, read_batch_script(std::move(text), file, reader));
+    explanation.asked = what_is_asked(explanation.script);
+    explanation.breaks = find_breaks(explanation.script, explanation.asked);
+    return explanation;
+}
+
+std::vector<std::pair<std::string, std::string>> asked_fields(const Asked& asked) {
+    std::vector<std::pair<std::string, std::string>> fields;
+    const auto put = [&](const char* field, const std::string& value) {
+        if (!value.empty()) {
+            fields.emplace_back(field, value);
+        }
+    };
+    const auto count = [](std::uint64_t value) { return value == 0 ? "" : std::to_string(value); };
+    const auto size = [](const std::optional<std::uint64_t>& bytes) {
+        return bytes ? format_size(*bytes) : "";
+    };
+    put("name", asked.name);
+    put("resources.nodes", count(asked.nodes));
+    put("resources.tasks-per-node", count(asked.tasks_per_node));
+    put("resources.tasks", count(asked.tasks));
+    put("resources.cpus-per-task", count(asked.cpus_per_task));
+    put("resources.memory-per-node", size(asked.memory_per_node));
+    put("resources.memory-per-cpu", size(asked.memory_per_cpu));
+    put("resources.gpus-per-node",
+        count(asked.gpus_per_node) + (asked.gpu_type.empty() ? "" : " of " + asked.gpu_type));
+    put("resources.time", asked.time ? format_duration(*asked.time) : "");
+    put("resources.exclusive", asked.exclusive ? "true" : "");
+    put("resources.constraint", fmt::format("{}", fmt::join(asked.constraint, ", ")));
+    put("queue", asked.queue);
+    put("account", asked.account);
+    put("qos", asked.qos);
+    put("array", asked.array);
+    for (const auto& [id, when] : asked.after) {
+        put("after", id + ", when " + when);
+    }
+    put("mail",
+        asked.mail_to +
+            (asked.mail_on.empty() ? "" : fmt::format(" on {}", fmt::join(asked.mail_on, ", "))));
+    put("signal",
+        asked.signal_before ? fmt::format("{}, {} before the end",
+                                          asked.signal,
+                                          format_duration(*asked.signal_before))
+                            : "");
+    put("workdir", asked.workdir);
+    put("output.stdout", asked.standard_output);
+    put("output.stderr", asked.standard_error);
+    for (const auto& [name, value] : asked.variables) {
+        put("environment", name + "=" + value);
+    }
+    return fields;
+}
+
+std::string explanation_text(const Explanation& explanation) {
+    const auto& [script, asked, breaks] = explanation;
+    std::string text = fmt::format("{}: read by {}\n\nasks for\n",
+                                   printable(script.source.file()),
+                                   reader_name(script.reader));
+    for (const auto& [field, value] : asked_fields(asked)) {
+        const auto line = asked.lines.find(field);
+        text += fmt::format("  {:26} {:24}{}\n",
+                            field,
+                            printable(value),
+                            line == asked.lines.end() ? "" : fmt::format(" line {}", line->second));
+        while (text.size() > 1 && text[text.size() - 2] == ' ') {
+            text.erase(text.size() - 2, 1);
+        }
+    }
+    if (!asked.remainders.empty()) {
+        text += "\na Job has no field for\n";
+    }
+    for (const Remainder& left : asked.remainders) {
+        text +=
+            fmt::format("{}  {}: {}\n", place_text(left.line), printable(left.text), left.because);
+        text += left.help.empty() ? "" : fmt::format("      help: {}\n", left.help);
+    }
+    text += breaks.empty() ? "\nbreaks no rule that reading can judge\n" : "\nbreaks\n";
+    for (const Break& broken : breaks) {
+        text += fmt::format("{}  {} {}\n", place_text(broken.line), broken.invariant, broken.what);
+        text += fmt::format("      help: {}\n", broken.help);
+    }
+    return text;
+}
+
+std::string explanation_json(const Explanation& explanation) {
+    const auto& [script, asked, breaks] = explanation;
+    Json json;
+    json["format"] = 1;
+    json["file"] = printable(script.source.file());
+    json["reads"] = reader_text(script.reader);
+    json["asks"] = Json::array();
+    for (const auto& [field, value] : asked_fields(asked)) {
+        Json row{{"field", field}, {"value", printable(value)}};
+        const auto line = asked.lines.find(field);
+        row["line"] = line == asked.lines.end() ? Json(nullptr) : Json(line->second);
+        json["asks"].push_back(std::move(row));
+    }
+    json["left"] = Json::array();
+    for (const Remainder& left : asked.remainders) {
+        json["left"].push_back({{"line", left.line},
+                                {"text", printable(left.text)},
+                                {"because", left.because},
+                                {"help", left.help}});
+    }
+    json["breaks"] = Json::array();
+    for (const Break& broken : breaks) {
+        json["breaks"].push_back({{"invariant", broken.invariant},
+                                  {"rule", find_invariant(broken.invariant)->text},
+                                  {"line", broken.line},
+                                  {"what", broken.what},
+                                  {"help", broken.help}});
+    }
+    return json.dump(2) + "\n";
+}
+
+} // namespace cybele::schedulers

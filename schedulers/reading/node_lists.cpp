@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/asked_parts.hpp"
+
+#include <algorithm>
+
+namespace cybele::schedulers {
+namespace {
+
+struct Part {
+    std::string_view key;
+    std::string_view value; ///< empty: none
+};
+
+std::vector<Part> parts_of(std::string_view text) {
+    std::vector<Part> parts;
+    while (!text.empty()) {
+        const auto word = text.substr(0, text.find(':'));
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+        const auto equals = word.find('=');
+        parts.push_back(
+            {word.substr(0, equals),
+             equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1)});
+    }
+    return parts;
+}
+
+/// Slots of a node divided into tasks: without a word on tasks a slot is one.
+void put_slots(Taking& taking, std::uint64_t slots, std::uint64_t tasks) {
+    taking.asked.tasks_per_node = tasks;
+    taking.asked.cpus_per_task = tasks == 0 ? 1 : std::max<std::uint64_t>(1, slots / tasks);
+    taking.asked.lines["resources.tasks-per-node"] =
+        taking.script.line_of("-l nodes") + taking.script.line_of("-l select");
+}
+
+bool is_mixed(Taking& taking, const Directive& directive) {
+    if (directive.value.find('+') == std::string::npos) {
+        return false;
+    }
+    taking.leave(directive, "a Job's nodes are all alike", "write a Job for each kind of node");
+    return true;
+}
+
+bool put_count(Taking& taking, const Directive& directive, std::string_view text) {
+    const auto nodes = whole_number(text);
+    if (!nodes || *nodes == 0) {
+        taking.leave(directive, "a Job names no hosts", "write how many nodes");
+        return false;
+    }
+    taking.asked.nodes = *nodes;
+    return true;
+}
+
+} // namespace
+
+void take_node_list(Taking& taking, const Directive& directive) {
+    if (is_mixed(taking, directive)) {
+        return;
+    }
+    const auto parts = parts_of(directive.value);
+    if (parts.empty() || !put_count(taking, directive, parts.front().key)) {
+        return;
+    }
+    std::uint64_t slots = 1;
+    for (std::size_t index = 1; index < parts.size(); ++index) {
+        const auto& [key, value] = parts[index];
+        const auto count = whole_number(value);
+        if (key == "ppn" && count) {
+            slots = *count;
+        } else if (key == "gpus" && count) {
+            taking.asked.gpus_per_node = *count;
+        } else if (value.empty()) {
+            taking.asked.constraint.emplace_back(key);
+        } else {
+            taking.leave(directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
+        }
+    }
+    put_slots(taking, slots, slots);
+}
+
+void take_select(Taking& taking, const Directive& directive) {
+    if (is_mixed(taking, directive)) {
+        return;
+    }
+    const auto parts = parts_of(directive.value);
+    if (parts.empty() || !put_count(taking, directive, parts.front().key)) {
+        return;
+    }
+    std::uint64_t cpus = 1;
+    std::uint64_t processes = 0;
+    for (std::size_t index = 1; index < parts.size(); ++index) {
+        const auto& [key, value] = parts[index];
+        const auto count = whole_number(value);
+        if (key == "ncpus" && count) {
+            cpus = *count;
+        } else if (key == "mpiprocs" && count) {
+            processes = *count;
+        } else if (key == "ngpus" && count) {
+            taking.asked.gpus_per_node = *count;
+        } else if (key == "mem") {
+            taking.asked.memory_per_node = pbs_memory(value);
+        } else if (key != "ompthreads") {
+            taking.leave(directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
+        }
+    }
+    put_slots(taking, cpus, processes == 0 ? 1 : processes);
+}
+
+void take_place(Taking& taking, const Directive& directive) {
+    for (const auto& [key, value] : parts_of(directive.value)) {
+        if (key == "excl" || key == "exclhost") {
+            taking.asked.exclusive = true;
+        } else if (key == "group" || key == "pack" || !value.empty()) {
+            taking.leave(directive, "a Job's nodes are scattered", "drop it");
+        }
+    }
+}
+
+} // namespace cybele::schedulers

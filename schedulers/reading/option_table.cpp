@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/option_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::schedulers {
+namespace {
+
+constexpr std::string_view kSlurm = "slurm";
+constexpr std::string_view kTorque = "torque";
+constexpr std::string_view kPbspro = "pbspro";
+constexpr std::string_view kBoth = "torque pbspro";
+constexpr Takes kNo = Takes::kNothing;
+constexpr Takes kYes = Takes::kValue;
+constexpr Takes kMaybe = Takes::kMaybe;
+constexpr std::string_view kNodesHelp = "a Job names no hosts: use `constraint` or a queue";
+constexpr std::string_view kLicenses = "put it into `queue` or ask the centre";
+constexpr std::string_view kSubmit = "give it when the job is submitted";
+
+// sbatch(1) of Slurm 19.05 to 24.11; qsub(1) of TORQUE 6.1 and OpenPBS 23.06.
+constexpr std::array kRows{
+    OptionRow{kSlurm, "-J", "--job-name", kYes, "name", ""},
+    OptionRow{kSlurm, "-N", "--nodes", kYes, "nodes", ""},
+    OptionRow{kSlurm, "-n", "--ntasks", kYes, "tasks", ""},
+    OptionRow{kSlurm, "", "--ntasks-per-node", kYes, "tasks-per-node", ""},
+    OptionRow{kSlurm, "-c", "--cpus-per-task", kYes, "cpus-per-task", ""},
+    OptionRow{kSlurm, "", "--mem", kYes, "memory-per-node", ""},
+    OptionRow{kSlurm, "", "--mem-per-cpu", kYes, "memory-per-cpu", ""},
+    OptionRow{kSlurm, "", "--gpus-per-node", kYes, "gpus-per-node", ""},
+    OptionRow{kSlurm, "", "--gres", kYes, "gres", ""},
+    OptionRow{kSlurm, "-G", "--gpus", kYes, "gpus", "write `gpus-per-node`"},
+    OptionRow{kSlurm, "", "--gpus-per-task", kYes, "gpus-per-task", "write `gpus-per-node`"},
+    OptionRow{kSlurm, "-t", "--time", kYes, "time", ""},
+    OptionRow{kSlurm, "-p", "--partition", kYes, "queue", ""},
+    OptionRow{kSlurm, "-A", "--account", kYes, "account", ""},
+    OptionRow{kSlurm, "-q", "--qos", kYes, "qos", ""},
+    OptionRow{kSlurm, "-C", "--constraint", kYes, "constraint", ""},
+    OptionRow{kSlurm, "-a", "--array", kYes, "array", ""},
+    OptionRow{kSlurm, "-d", "--dependency", kYes, "after", ""},
+    OptionRow{kSlurm, "", "--mail-user", kYes, "mail-to", ""},
+    OptionRow{kSlurm, "", "--mail-type", kYes, "mail-on", ""},
+    OptionRow{kSlurm, "", "--signal", kYes, "signal", ""},
+    OptionRow{kSlurm, "-o", "--output", kYes, "stdout", ""},
+    OptionRow{kSlurm, "-e", "--error", kYes, "stderr", ""},
+    OptionRow{kSlurm, "-D", "--chdir", kYes, "workdir", ""},
+    OptionRow{kSlurm, "", "--exclusive", kMaybe, "exclusive", ""},
+    OptionRow{kSlurm, "", "--export", kYes, "export", ""},
+    OptionRow{kSlurm, "", "--no-requeue", kNo, "no-requeue", "a Job is never started twice"},
+    OptionRow{kSlurm, "-L", "--licenses", kYes, "licenses", kLicenses},
+    OptionRow{kSlurm, "-w", "--nodelist", kYes, "hosts", kNodesHelp},
+    OptionRow{kSlurm, "-x", "--exclude", kYes, "hosts-not", kNodesHelp},
+    OptionRow{kSlurm, "", "--reservation", kYes, "reservation", kLicenses},
+    OptionRow{kSlurm, "-M", "--clusters", kYes, "clusters", "write a Site for each"},
+    OptionRow{kSlurm, "-i", "--input", kYes, "stdin", "open the file in the program"},
+    OptionRow{kSlurm, "", "--comment", kYes, "comment", "write a comment into the Job"},
+    OptionRow{kSlurm, "", "--requeue", kNo, "requeue", "let the program continue from its files"},
+    OptionRow{kSlurm, "", "--open-mode", kYes, "open-mode", "name the output by `%j`"},
+    OptionRow{kSlurm, "", "--hint", kYes, "hint", "use `places` and `bind` under launch"},
+    OptionRow{kSlurm, "-m", "--distribution", kYes, "distribution", "use `binding` under launch"},
+    OptionRow{kSlurm, "", "--mem-per-gpu", kYes, "mem-per-gpu", "write `memory-per-node`"},
+    OptionRow{kSlurm, "", "--mem-bind", kYes, "mem-bind", "use `binding` under launch"},
+    OptionRow{kSlurm, "", "--cpus-per-gpu", kYes, "cpus-per-gpu", "write `cpus-per-task`"},
+    OptionRow{kSlurm, "", "--ntasks-per-socket", kYes, "per-socket", "write `tasks-per-node`"},
+    OptionRow{kSlurm, "", "--ntasks-per-core", kYes, "per-core", "write `tasks-per-node`"},
+    OptionRow{kSlurm, "", "--ntasks-per-gpu", kYes, "per-gpu", "write `tasks-per-node`"},
+    OptionRow{kSlurm, "", "--threads-per-core", kYes, "threads-per-core", "use `constraint`"},
+    OptionRow{kSlurm, "", "--sockets-per-node", kYes, "sockets", "use `constraint`"},
+    OptionRow{kSlurm, "", "--cores-per-socket", kYes, "cores-per-socket", "use `constraint`"},
+    OptionRow{kSlurm, "-B", "--extra-node-info", kYes, "node-info", "use `constraint`"},
+    OptionRow{kSlurm, "", "--mincpus", kYes, "mincpus", "use `constraint`"},
+    OptionRow{kSlurm, "", "--tmp", kYes, "tmp", "use `constraint`"},
+    OptionRow{kSlurm, "", "--contiguous", kNo, "contiguous", "use `constraint`"},
+    OptionRow{kSlurm, "", "--switches", kYes, "switches", "use `constraint`"},
+    OptionRow{kSlurm, "-s", "--oversubscribe", kNo, "share", "drop it"},
+    OptionRow{kSlurm, "-O", "--overcommit", kNo, "overcommit", "use `oversubscribe` under launch"},
+    OptionRow{kSlurm, "-b", "--begin", kYes, "begin", kSubmit},
+    OptionRow{kSlurm, "", "--deadline", kYes, "deadline", kSubmit},
+    OptionRow{kSlurm, "", "--time-min", kYes, "time-min", kSubmit},
+    OptionRow{kSlurm, "", "--nice", kMaybe, "nice", kSubmit},
+    OptionRow{kSlurm, "", "--priority", kYes, "priority", kSubmit},
+    OptionRow{kSlurm, "-H", "--hold", kNo, "hold", kSubmit},
+    OptionRow{kSlurm, "-k", "--no-kill", kMaybe, "no-kill", "a lost node ends the job"},
+    OptionRow{kSlurm, "", "--kill-on-invalid-dep", kYes, "kill-invalid", kSubmit},
+    OptionRow{kSlurm, "", "--get-user-env", kMaybe, "user-env", "use `environment`"},
+    OptionRow{kSlurm, "", "--propagate", kMaybe, "limits", "set the limit in the program"},
+    OptionRow{kSlurm, "", "--profile", kYes, "profile", kSubmit},
+    OptionRow{kSlurm, "", "--acctg-freq", kYes, "accounting", kSubmit},
+    OptionRow{kSlurm, "", "--wckey", kYes, "wckey", kLicenses},
+    OptionRow{kSlurm, "", "--bb", kYes, "burst-buffer", "use `stage-in`"},
+    OptionRow{kSlurm, "", "--core-spec", kYes, "core-spec", "drop it"},
+    OptionRow{kSlurm, "", "--container", kYes, "container", "write `image`"},
+    OptionRow{kSlurm, "-v", "--verbose", kNo, "verbose", kSubmit},
+    OptionRow{kSlurm, "-Q", "--quiet", kNo, "quiet", kSubmit},
+    OptionRow{kSlurm, "-W", "--wait", kNo, "wait", "submit with --wait"},
+    OptionRow{kSlurm, "", "--parsable", kNo, "parsable", kSubmit},
+    OptionRow{kSlurm, "", "--x11", kMaybe, "x11", "a batch job has no screen"},
+
+    OptionRow{kBoth, "-N", "", kYes, "name", ""},
+    OptionRow{kBoth, "-l", "", kYes, "list", ""},
+    OptionRow{kBoth, "-q", "", kYes, "queue", ""},
+    OptionRow{kBoth, "-A", "", kYes, "account", ""},
+    OptionRow{kPbspro, "-P", "", kYes, "account", ""},
+    OptionRow{kTorque, "-P", "", kYes, "proxy-user", kSubmit},
+    OptionRow{kTorque, "-t", "", kYes, "array", ""},
+    OptionRow{kPbspro, "-J", "", kYes, "array", ""},
+    OptionRow{kBoth, "-W", "", kYes, "attributes", ""},
+    OptionRow{kBoth, "-M", "", kYes, "mail-to", ""},
+    OptionRow{kBoth, "-m", "", kYes, "mail-on", ""},
+    OptionRow{kBoth, "-o", "", kYes, "stdout", ""},
+    OptionRow{kBoth, "-e", "", kYes, "stderr", ""},
+    OptionRow{kBoth, "-j", "", kYes, "join", ""},
+    OptionRow{kTorque, "-d", "", kYes, "workdir", ""},
+    OptionRow{kTorque, "-w", "", kYes, "workdir", ""},
+    OptionRow{kTorque, "-n", "", kNo, "exclusive", ""},
+    OptionRow{kBoth, "-v", "", kYes, "variables", ""},
+    OptionRow{kBoth, "-V", "", kNo, "export", ""},
+    OptionRow{kBoth, "-k", "", kYes, "keep", "name the outputs in `output`"},
+    OptionRow{kBoth, "-S", "", kYes, "shell", "name the shell in `command`"},
+    OptionRow{kBoth, "-r", "", kYes, "rerun", "a Job is never started twice"},
+    OptionRow{kBoth, "-p", "", kYes, "priority", kSubmit},
+    OptionRow{kBoth, "-a", "", kYes, "begin", kSubmit},
+    OptionRow{kBoth, "-c", "", kYes, "checkpoint", "let the program continue from its files"},
+    OptionRow{kBoth, "-h", "", kNo, "hold", kSubmit},
+    OptionRow{kBoth, "-I", "", kNo, "interactive", kSubmit},
+    OptionRow{kBoth, "-X", "", kNo, "x11", "a batch job has no screen"},
+    OptionRow{kBoth, "-z", "", kNo, "quiet", kSubmit},
+    OptionRow{kBoth, "-u", "", kYes, "user", kSubmit},
+    OptionRow{kBoth, "-C", "", kYes, "prefix", kSubmit},
+    OptionRow{kPbspro, "-R", "", kYes, "remove-files", "name the outputs in `output`"},
+    OptionRow{kTorque, "-K", "", kYes, "kill-delay", "use `signal`"},
+    OptionRow{kTorque, "-F", "", kYes, "arguments", "write them into `command`"},
+    OptionRow{kTorque, "-T", "", kYes, "prologue", kSubmit},
+    OptionRow{kTorque, "-b", "", kYes, "connect", kSubmit},
+    OptionRow{kTorque, "-D", "", kYes, "root-directory", kSubmit},
+    OptionRow{kTorque, "-f", "", kNo, "fault-tolerant", "a lost node ends the job"},
+};
+
+} // namespace
+
+std::span<const OptionRow> option_rows() {
+    return kRows;
+}
+
+const OptionRow* find_option(Reader reader, std::string_view option) {
+    const OptionRow* found = nullptr;
+    for (const OptionRow& row : kRows) {
+        if (row.readers.find(reader_text(reader)) == std::string_view::npos) {
+            continue;
+        }
+        if (row.shorter == option || row.longer == option) {
+            return &row;
+        }
+        if (option.size() > 2 && row.longer.starts_with(option)) {
+            if (found != nullptr) {
+                return nullptr; // more than one begins so
+            }
+            found = &row;
+        }
+    }
+    return found;
+}
+
+const OptionRow* find_need(Reader reader, std::string_view need) {
+    const auto* const found = std::find_if(kRows.begin(), kRows.end(), [&](const OptionRow& row) {
+        return row.need == need && row.readers.find(reader_text(reader)) != std::string_view::npos;
+    });
+    return found == kRows.end() ? nullptr : found;
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/reading/batch_script.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace cybele::schedulers {
+
+enum class Takes { kNothing, kValue, kMaybe };
+
+/// An option of sbatch or qsub, with the need that it carries. `kept:` needs have no field in a Job
+/// and are named by a conversion; an empty `help` says that nothing is lost without the line.
+struct OptionRow {
+    std::string_view readers; ///< of `slurm torque pbspro`
+    std::string_view shorter; ///< `-N`; empty: none
+    std::string_view longer;  ///< `--nodes`; empty: none
+    Takes takes;
+    std::string_view need;
+    std::string_view help; ///< of a need without a field: what to do instead
+};
+
+[[nodiscard]] std::span<const OptionRow> option_rows();
+
+/// The row of an option as it is written, without `=VALUE`; a long one may be shortened where only
+/// one begins so. nullptr: the batch system does not know it.
+[[nodiscard]] const OptionRow* find_option(Reader reader, std::string_view option);
+
+/// The row for a need that has no field.
+[[nodiscard]] const OptionRow* find_need(Reader reader, std::string_view need);
+
+} // namespace cybele::schedulers

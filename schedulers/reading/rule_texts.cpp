@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/invariants.hpp"
+#include "schedulers/reading/symptoms.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+
+std::string explain_invariant(const Invariant& invariant) {
+    const auto readable = readable_invariants();
+    const bool is_readable =
+        std::find(readable.begin(), readable.end(), invariant.id) != readable.end();
+    return fmt::format("{}: {}\n{}\nall rules, each with its tests: docs/invariants.md\n",
+                       invariant.id,
+                       invariant.text,
+                       is_readable ? "`job explain SCRIPT` finds where a script breaks it"
+                                   : "every rendered script keeps it; it shows only in a run");
+}
+
+std::string explain_symptom(const Symptom& symptom) {
+    return fmt::format("{}: {}\nfix: {}\nknown from: {}\n",
+                       symptom.id,
+                       symptom.because,
+                       symptom.help,
+                       symptom.source);
+}
+
+} // namespace cybele::schedulers

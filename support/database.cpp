@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/database.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sqlite3.h>
+
+namespace cybele {
+
+namespace {
+
+constexpr int kPrimaryCode = 0xff; ///< of an extended result code
+constexpr std::string_view kWhenBusy =
+    "try again; on a network file system, look whether it can lock files";
+constexpr std::string_view kWhenBroken = "check the disk, its free space and your quota";
+
+struct Kind {
+    int code;
+    std::string_view because;
+    std::string_view help; ///< empty: the user's own
+    std::string_view DatabaseUse::*own = nullptr;
+};
+constexpr Kind kKinds[] = {
+    {SQLITE_BUSY, "other processes keep it locked", kWhenBusy},
+    {SQLITE_FULL, "no space is left on the device", {}, &DatabaseUse::when_full},
+    {SQLITE_READONLY, "it cannot be written", {}, &DatabaseUse::when_denied},
+    {SQLITE_CANTOPEN, "it cannot be opened", {}, &DatabaseUse::when_denied},
+    {SQLITE_IOERR, "the file system gives an error", kWhenBroken},
+};
+
+tl::unexpected<Error>
+failed(const std::filesystem::path& path, const DatabaseUse& use, int code, sqlite3* handle) {
+    const auto* const kind =
+        std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& known) {
+            return known.code == (code & kPrimaryCode);
+        });
+    const std::string what = "cannot use " + std::string(use.name) + " " + printable(path.native());
+    if (kind != std::end(kKinds)) {
+        return fail(ErrorCode::kEnvironment,
+                    what,
+                    std::string(kind->because),
+                    std::string(kind->own == nullptr ? kind->help : use.*(kind->own)));
+    }
+    return fail(ErrorCode::kEnvironment,
+                what,
+                handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code),
+                std::string(use.otherwise));
+}
+
+int flags_of(Database::Mode mode) {
+    switch (mode) {
+    case Database::Mode::kWrite:
+        return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    case Database::Mode::kRead:
+        return SQLITE_OPEN_READONLY;
+    case Database::Mode::kChange:
+    case Database::Mode::kMemory:
+        break;
+    }
+    return SQLITE_OPEN_READWRITE;
+}
+
+} // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+    sqlite3_finalize(statement);
+}
+
+Statement& Statement::bind(std::string_view text) {
+    // SQLITE_TRANSIENT is a cast that the linter refuses; the caller's text may be gone by step().
+    const sqlite3_uint64 size = text.size();
+    char* const copy = static_cast<char*>(sqlite3_malloc64(size + 1));
+    if (copy != nullptr) {
+        std::copy(text.begin(), text.end(), copy);
+        sqlite3_bind_text64(statement_.get(), ++bound_, copy, size, &sqlite3_free, SQLITE_UTF8);
+    }
+    return *this;
+}
+
+Statement& Statement::bind(std::int64_t number) {
+    sqlite3_bind_int64(statement_.get(), ++bound_, number);
+    return *this;
+}
+
+Result<bool> Statement::step() {
+    const int code = sqlite3_step(statement_.get());
+    if (code == SQLITE_ROW) {
+        return true;
+    }
+    if (code == SQLITE_DONE) {
+        sqlite3_reset(statement_.get());
+        bound_ = 0;
+        return false;
+    }
+    return failed(path_, *use_, code, sqlite3_db_handle(statement_.get()));
+}
+
+Result<void> Statement::run() {
+    for (;;) {
+        CYBELE_TRY(const bool has_row, step());
+        if (!has_row) {
+            return {};
+        }
+    }
+}
+
+std::string Statement::text(int column) const {
+    const unsigned char* const bytes = sqlite3_column_text(statement_.get(), column);
+    const int size = sqlite3_column_bytes(statement_.get(), column);
+    return bytes == nullptr ? std::string()
+                            : std::string(bytes, bytes + static_cast<std::ptrdiff_t>(size));
+}
+
+std::int64_t Statement::number(int column) const {
+    return sqlite3_column_int64(statement_.get(), column);
+}
+
+void Database::Close::operator()(sqlite3* database) const {
+    sqlite3_close(database);
+}
+
+Result<Database>
+Database::open(const std::filesystem::path& path, Mode mode, const DatabaseUse& use) {
+    Database database;
+    database.path_ = path;
+    database.use_ = &use;
+    sqlite3* opened = nullptr;
+    const char* const name = mode == Mode::kMemory ? ":memory:" : path.c_str();
+    const int code = sqlite3_open_v2(name, &opened, flags_of(mode), nullptr);
+    database.handle_.reset(opened);
+    if (code != SQLITE_OK) {
+        return failed(path, use, code, opened);
+    }
+    sqlite3_busy_timeout(opened, use.patience);
+    return database;
+}
+
+Result<Statement> Database::prepare(std::string_view sql) const {
+    Statement statement;
+    sqlite3_stmt* made = nullptr;
+    const int code =
+        sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &made, nullptr);
+    if (code != SQLITE_OK) {
+        return failed(path_, *use_, code, handle_.get());
+    }
+    statement.statement_.reset(made);
+    statement.path_ = path_;
+    statement.use_ = use_;
+    return statement;
+}
+
+Result<void> Database::run(const char* sql) const {
+    const int code = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) {
+        return failed(path_, *use_, code, handle_.get());
+    }
+    return {};
+}
+
+bool Database::is_sound() const {
+    auto statement = prepare("PRAGMA quick_check(1)");
+    if (!statement) {
+        return false;
+    }
+    const auto has_row = statement->step();
+    return has_row && *has_row && statement->text(0) == "ok";
+}
+
+Result<std::int64_t> Database::version() const {
+    CYBELE_TRY(Statement statement, prepare("PRAGMA user_version"));
+    CYBELE_TRY(const bool has_row, statement.step());
+    return has_row ? statement.number(0) : 0;
+}
+
+Result<Transaction> Transaction::begin(const Database& database) {
+    CYBELE_CHECK(database.run("BEGIN IMMEDIATE"));
+    return Transaction(&database);
+}
+
+Transaction::Transaction(Transaction&& other) noexcept
+    : database_(std::exchange(other.database_, nullptr)) {}
+
+Transaction::~Transaction() {
+    if (database_ != nullptr) {
+        (void)database_->run("ROLLBACK");
+    }
+}
+
+Result<void> Transaction::commit() {
+    CYBELE_CHECK(database_->run("COMMIT"));
+    database_ = nullptr;
+    return {};
+}
+
+} // namespace cybele

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+/// SQLite as the store's index and the journal of jobs use it. Homes lie on network file systems,
+/// where its write-ahead log is forbidden: its journal is a file that is deleted.
+namespace cybele {
+
+/// What a database is to its user, and what to do when it cannot be used.
+struct DatabaseUse {
+    std::string_view name;      ///< `the store's index`, for "cannot use NAME PATH"
+    std::string_view when_full; ///< remedies, imperative
+    std::string_view when_denied;
+    std::string_view otherwise; ///< no database, damaged
+    int patience = 60'000;      ///< milliseconds that others may hold it
+};
+
+class Statement {
+public:
+    Statement& bind(std::string_view text);
+    Statement& bind(std::int64_t number);
+    /// True: there is a row; its columns count from 0.
+    [[nodiscard]] Result<bool> step();
+    /// step() to the end, whatever rows there are.
+    [[nodiscard]] Result<void> run();
+    [[nodiscard]] std::string text(int column) const;
+    [[nodiscard]] std::int64_t number(int column) const;
+
+private:
+    friend class Database;
+    const DatabaseUse* use_ = nullptr;
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const;
+    };
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    std::filesystem::path path_;
+    int bound_ = 0;
+};
+
+class Database {
+public:
+    enum class Mode {
+        kWrite,  ///< made where it is missing
+        kChange, ///< must be there
+        kRead,   ///< on a read-only file system
+        kMemory, ///< no file at all; `path` is for messages
+    };
+    /// `use` lives as long as the database. kEnvironment, also later.
+    [[nodiscard]] static Result<Database>
+    open(const std::filesystem::path& path, Mode mode, const DatabaseUse& use);
+
+    [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
+    /// Statements without parameters.
+    [[nodiscard]] Result<void> run(const char* sql) const;
+    /// Whether the file is a database that can be read through and through.
+    [[nodiscard]] bool is_sound() const;
+    /// PRAGMA user_version; 0 in a new file.
+    [[nodiscard]] Result<std::int64_t> version() const;
+
+private:
+    struct Close {
+        void operator()(sqlite3* database) const;
+    };
+    std::unique_ptr<sqlite3, Close> handle_;
+    std::filesystem::path path_;
+    const DatabaseUse* use_ = nullptr;
+};
+
+/// BEGIN IMMEDIATE, so that nobody else writes, to COMMIT; rolled back when it goes without it.
+class Transaction {
+public:
+    [[nodiscard]] static Result<Transaction> begin(const Database& database);
+    Transaction(Transaction&& other) noexcept;
+    Transaction& operator=(Transaction&&) = delete;
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    ~Transaction();
+    [[nodiscard]] Result<void> commit();
+
+private:
+    explicit Transaction(const Database* database) : database_(database) {}
+    const Database* database_;
+};
+
+} // namespace cybele

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/http.hpp"
+
+#include "support/digest.hpp"
+#include "support/process.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kProgram = "cybelectl-http";
+constexpr std::string_view kTogether =
+    "install both from one archive or package, or name the helper's folder: CYBELE_LIBEXEC=DIR";
+constexpr std::string_view kLoader = "ld-linux-x86-64.so.2";
+
+/// Debian and SUSE, Fedora and RHEL, older SUSE, Alpine.
+constexpr std::string_view kPools[] = {"/etc/ssl/certs/ca-certificates.crt",
+                                       "/etc/pki/tls/certs/ca-bundle.crt",
+                                       "/etc/ssl/ca-bundle.pem",
+                                       "/etc/ssl/cert.pem"};
+
+/// A kind of failure as the helper names it.
+struct Kind {
+    std::string_view name;
+    ErrorCode code;
+    std::string_view help;
+};
+constexpr Kind kKinds[] = {
+    {"request", ErrorCode::kInternal, "report it with the command that you gave"},
+    {"url", ErrorCode::kInput, "give an https: address without a user name"},
+    {"file", ErrorCode::kEnvironment, "check the file's permissions and the space there"},
+    {"version", ErrorCode::kEnvironment, kTogether},
+    {"unreachable",
+     ErrorCode::kEnvironment,
+     "check the address, the network and the variables http_proxy, https_proxy and no_proxy"},
+    {"timeout", ErrorCode::kEnvironment, "try again later"},
+    {"untrusted",
+     ErrorCode::kEnvironment,
+     "name the certificates of its authority: CYBELE_CA_FILE=FILE.pem"},
+    {"too-large", ErrorCode::kInput, "check the address: another kind of answer was expected"},
+    {"redirects", ErrorCode::kInput, "give the address that it leads to in the end"},
+};
+
+Json as_json(const std::vector<HttpHeader>& headers) {
+    Json array = Json::array();
+    for (const HttpHeader& header : headers) {
+        array.push_back({header.name, header.value});
+    }
+    return array;
+}
+
+Json as_json(const HttpRequest& request, const Environment& environment) {
+    const fs::path ca_file =
+        request.ca_file.empty() ? system_certificates(environment) : request.ca_file;
+    Json object{{"version", CYBELE_VERSION},
+                {"method", request.method},
+                {"url", request.url},
+                {"headers", as_json(request.headers)},
+                {"credentials", as_json(request.credentials)},
+                {"body", base64(request.body)},
+                {"ca-file", ca_file.native()},
+                {"unix-socket", request.unix_socket.native()},
+                {"connect-limit-ms", request.connect_limit.count()},
+                {"limit-ms", request.limit.count()},
+                {"stall-limit-s", request.stall_limit.count()},
+                {"maximum-size", request.maximum_size},
+                {"redirects", request.redirects},
+                {"allows-plain", request.allows_plain},
+                {"progress", static_cast<bool>(request.on_progress)}};
+    if (request.body_file) {
+        object["body-file"] = request.body_file->path.native();
+        object["body-offset"] = request.body_file->offset;
+        if (request.body_file->size) {
+            object["body-size"] = *request.body_file->size;
+        }
+    }
+    if (request.output) {
+        object["output"] = request.output->path.native();
+        object["resume"] = request.output->is_resumed;
+        object["hash"] = request.output->is_hashed;
+    }
+    if (request.range) {
+        object["range"] = {request.range->first, request.range->second};
+    }
+    return object;
+}
+
+/// Without the query, which may hold a secret.
+std::string shown(const std::string& url) {
+    return printable(url.substr(0, url.find('?')));
+}
+
+Result<HttpResponse>
+failed(const HttpRequest& request, const Json& failure, HttpResponse& response) {
+    const auto name = failure.value("kind", std::string());
+    const auto* const kind = std::find_if(std::begin(kKinds),
+                                          std::end(kKinds),
+                                          [&](const Kind& known) { return known.name == name; });
+    const Kind& known = kind == std::end(kKinds) ? kKinds[0] : *kind;
+    const std::string what =
+        known.code == ErrorCode::kEnvironment ? "cannot reach " : "cannot use ";
+    Error error(known.code,
+                what + shown(request.url),
+                printable(failure.value("message", std::string())),
+                std::string(known.help));
+    if (!request.tells_failure) {
+        return fail(std::move(error));
+    }
+    response.failure = std::move(error);
+    response.is_passing = name == "unreachable" || name == "timeout";
+    return response;
+}
+
+/// The lines before the last say how far the transfer is; they come cut anywhere.
+class ProgressReader {
+public:
+    explicit ProgressReader(const HttpRequest& request) : request_(request) {}
+    void take(std::string_view piece) {
+        line_ += piece;
+        for (std::size_t end = 0; (end = line_.find('\n')) != std::string::npos;) {
+            const Json object = Json::parse(line_.substr(0, end), nullptr, false);
+            line_.erase(0, end + 1);
+            if (object.is_object() && object.contains("done")) {
+                request_.on_progress(object.value("done", std::uint64_t{0}),
+                                     object.value("total", std::uint64_t{0}));
+            }
+        }
+    }
+
+private:
+    const HttpRequest& request_;
+    std::string line_;
+};
+
+std::string_view last_line(std::string_view text) {
+    while (text.ends_with('\n')) {
+        text.remove_suffix(1);
+    }
+    const std::size_t end = text.rfind('\n');
+    return end == std::string_view::npos ? text : text.substr(end + 1);
+}
+
+Error other_version(const std::string& version) {
+    return {ErrorCode::kEnvironment,
+            "the program cybelectl-http is not of this cybelectl",
+            "it is of " + printable(version) + ", cybelectl of " CYBELE_VERSION,
+            std::string(kTogether)};
+}
+
+Result<HttpResponse> read_answer(const HttpRequest& request, std::string_view text) {
+    HttpResponse response;
+    std::string body;
+    try {
+        const Json object = Json::parse(text);
+        const auto version = object.value("version", std::string("an older version"));
+        if (version != CYBELE_VERSION && !object.contains("failure")) {
+            return fail(other_version(version));
+        }
+        if (object.contains("failure")) {
+            return failed(request, object.at("failure"), response);
+        }
+        response.status = object.at("status").get<int>();
+        for (const Json& header : object.at("headers")) {
+            response.headers.push_back(
+                {header.at(0).get<std::string>(), header.at(1).get<std::string>()});
+        }
+        response.size = object.at("size").get<std::uint64_t>();
+        response.sha256 = object.value("sha256", "");
+        response.url = object.at("url").get<std::string>();
+        body = object.at("body").get<std::string>();
+    } catch (const Json::exception&) {
+        return fail(ErrorCode::kInternal,
+                    "the program cybelectl-http does not answer as it should",
+                    "its output is not the JSON object that is expected",
+                    "install it again together with cybelectl");
+    }
+    CYBELE_TRY(response.body, base64_decode(body));
+    return response;
+}
+
+/// A helper that was packed with its own libraries and loader is started by that loader, whatever
+/// the machine has (packaging/bundle).
+std::vector<std::string> call_of(const fs::path& helper) {
+    const fs::path libraries = helper.parent_path() / "lib";
+    std::error_code error;
+    if (!fs::exists(libraries / kLoader, error)) {
+        return {helper.native()};
+    }
+    return {(libraries / kLoader).native(),
+            "--inhibit-cache",
+            "--library-path",
+            libraries.native(),
+            helper.native()};
+}
+
+} // namespace
+
+std::string_view HttpResponse::header(std::string_view name) const {
+    const auto found = std::find_if(headers.begin(), headers.end(), [&](const HttpHeader& entry) {
+        return entry.name == name;
+    });
+    return found == headers.end() ? std::string_view() : std::string_view(found->value);
+}
+
+HttpClient HttpClient::find(const Environment& environment, const fs::path& program) {
+    HttpClient client;
+    client.environment_ = environment;
+    if (const auto folder = environment.get("CYBELE_LIBEXEC")) {
+        client.looked_in_ = {fs::path(*folder)};
+    } else {
+        const fs::path above = program.parent_path().parent_path();
+        client.looked_in_ = {above / "libexec" / "cybelectl", above / "libexec"};
+    }
+    for (const fs::path& folder : client.looked_in_) {
+        if (const auto found = find_program((folder / kProgram).native(), {})) {
+            client.helper_ = *found;
+            break;
+        }
+    }
+    return client;
+}
+
+Result<void> HttpClient::find_helper() const {
+    if (!helper_.empty()) {
+        return {};
+    }
+    std::string folders;
+    for (const fs::path& folder : looked_in_) {
+        folders += (folders.empty() ? "" : ", ") + printable(folder.native());
+    }
+    return fail(ErrorCode::kEnvironment,
+                "cannot use the network: the program cybelectl-http is not here",
+                "it was looked for in " + folders,
+                "install it with cybelectl, or name its folder: CYBELE_LIBEXEC=FOLDER");
+}
+
+Result<fs::path> HttpClient::check() const {
+    CYBELE_CHECK(find_helper());
+    Command command;
+    command.argv = call_of(helper_);
+    command.argv.emplace_back("--version");
+    command.environment = environment_.all();
+    command.limit = std::chrono::seconds(5);
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (outcome.output != std::string(kProgram) + " " CYBELE_VERSION "\n") {
+        const std::string_view said = last_line(outcome.output);
+        return fail(other_version(said.empty() ? "no version that it tells" : std::string(said)));
+    }
+    return helper_;
+}
+
+Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
+    CYBELE_CHECK(find_helper());
+    Command command;
+    command.argv = call_of(helper_);
+    command.environment = environment_.all();
+    command.input =
+        as_json(request, environment_).dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (request.limit.count() > 0) {
+        command.limit = request.limit + std::chrono::seconds(5); // it keeps the limit itself
+    }
+    ProgressReader progress(request);
+    if (request.on_progress) {
+        command.on_output = [&progress](std::string_view piece) { progress.take(piece); };
+    }
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (!outcome.ok()) {
+        return fail(ErrorCode::kEnvironment,
+                    "cannot reach " + shown(request.url),
+                    outcome.timed_out
+                        ? "the time is over"
+                        : "cybelectl-http ended with code " + std::to_string(outcome.shell_code()) +
+                              ": " + printable(outcome.errors.substr(0, 300)),
+                    "install cybelectl-http again together with cybelectl");
+    }
+    return read_answer(request, last_line(outcome.output));
+}
+
+fs::path system_certificates(const Environment& environment) {
+    if (const auto own = environment.get("SSL_CERT_FILE")) {
+        return *own;
+    }
+    std::error_code error;
+    for (const std::string_view pool : kPools) {
+        if (fs::is_regular_file(pool, error)) {
+            return pool;
+        }
+    }
+    return {};
+}
+
+} // namespace cybele

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/lint.hpp"
+
+#include "support/message.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::lint {
+namespace {
+
+using nlohmann::json;
+
+std::string dump(const json& value) {
+    return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json finding_json(const Finding& finding, FindRule find_rule) {
+    const Rule* rule = find_rule(finding.rule);
+    json value = {{"rule", finding.rule},
+                  {"severity", to_string(rule->severity)},
+                  {"refusal", finding.is_refusal},
+                  {"message", finding.fault.message},
+                  {"because", finding.fault.because},
+                  {"help", finding.fault.help}};
+    if (finding.fault.where) {
+        value["line"] = finding.fault.where->line;
+        value["column"] = finding.fault.where->column;
+        value["text"] = finding.fault.where->text;
+    }
+    return value;
+}
+
+json sarif_rule(const Rule& rule) {
+    return {{"id", rule.id},
+            {"shortDescription", {{"text", rule.title}}},
+            {"fullDescription", {{"text", rule.why}}},
+            {"help", {{"text", rule.fix}}},
+            {"defaultConfiguration", {{"level", to_string(rule.severity)}}}};
+}
+
+json sarif_result(const std::string& file, const Finding& finding, FindRule find_rule) {
+    const Rule* rule = find_rule(finding.rule);
+    const std::string because = finding.fault.because.empty() ? "" : ": " + finding.fault.because;
+    json region = {{"startLine", 1}};
+    if (finding.fault.where && finding.fault.where->line > 0) {
+        region = {{"startLine", finding.fault.where->line},
+                  {"startColumn", std::max<std::size_t>(finding.fault.where->column, 1)},
+                  {"snippet", {{"text", finding.fault.where->text}}}};
+    }
+    return {{"ruleId", finding.rule},
+            {"level", to_string(rule->severity)},
+            {"message", {{"text", finding.fault.message + because + ". " + finding.fault.help}}},
+            {"locations",
+             json::array({{{"physicalLocation",
+                            {{"artifactLocation", {{"uri", file}}}, {"region", region}}}}})}};
+}
+
+/// For Markdown's tables and text.
+std::string escaped(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '|' || c == '*' || c == '<' || c == '_') {
+            result += '\\';
+        }
+        result += c;
+    }
+    return result;
+}
+
+} // namespace
+
+std::string_view to_string(Severity severity) {
+    constexpr std::array<std::string_view, 3> kWords = {"error", "warning", "note"};
+    return kWords.at(static_cast<std::size_t>(severity));
+}
+
+std::string text_of(const std::vector<Finding>& findings, FindRule find_rule, bool is_coloured) {
+    std::string text;
+    for (const Finding& finding : findings) {
+        std::string shown = format_text(finding.fault, is_coloured);
+        const std::string_view severity = to_string(find_rule(finding.rule)->severity);
+        const std::string_view written = finding.fault.is_warning ? "warning:" : "error:";
+        const std::size_t at = shown.find(written);
+        shown.replace(at, written.size(), fmt::format("{}[{}]:", severity, finding.rule));
+        text += shown;
+    }
+    return text;
+}
+
+std::string json_of(const std::vector<FileFindings>& files, FindRule find_rule) {
+    json list = json::array();
+    for (const FileFindings& file : files) {
+        json findings = json::array();
+        for (const Finding& finding : *file.findings) {
+            findings.push_back(finding_json(finding, find_rule));
+        }
+        list.push_back({{"file", file.file},
+                        {"accepted", file.is_accepted},
+                        {"findings", std::move(findings)}});
+    }
+    return dump({{"format", 1}, {"files", std::move(list)}});
+}
+
+std::string sarif_of(const std::vector<FileFindings>& files,
+                     std::span<const Rule* const> rules,
+                     FindRule find_rule) {
+    json described = json::array();
+    for (const Rule* rule : rules) {
+        described.push_back(sarif_rule(*rule));
+    }
+    json results = json::array();
+    for (const FileFindings& file : files) {
+        for (const Finding& finding : *file.findings) {
+            results.push_back(sarif_result(file.file, finding, find_rule));
+        }
+    }
+    const json driver = {
+        {"name", "cybelectl"}, {"version", CYBELE_VERSION}, {"rules", std::move(described)}};
+    return dump(
+        {{"version", "2.1.0"},
+         {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+         {"runs",
+          json::array({{{"tool", {{"driver", driver}}}, {"results", std::move(results)}}})}});
+}
+
+std::string table_of(std::span<const Rule* const> rules) {
+    std::string table = "| rule | severity | what | why | fix |\n|---|---|---|---|---|\n";
+    for (const Rule* rule : rules) {
+        table += fmt::format("| {} | {} | {} | {} | {} |\n",
+                             rule->id,
+                             to_string(rule->severity),
+                             escaped(rule->title),
+                             escaped(rule->why),
+                             escaped(rule->fix));
+    }
+    return table;
+}
+
+} // namespace cybele::lint

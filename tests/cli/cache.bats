@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# What builds keep for the next one, by a definition with a static busybox.
+load ../parts/suite.bash
+
+setup() {
+    work_place
+    export CYBELE_CACHE_DIR=$place/cache
+    write_definition one
+}
+teardown() { leave_place; }
+
+# write_definition WORD: app.def, whose last step depends on WORD.
+write_definition() {
+    cat >app.def <<EOF
+Bootstrap: scratch
+%files
+/bin/busybox /bin/busybox
+/bin/busybox /bin/sh
+%post
+/bin/busybox mkdir -p /opt && echo $1 >/opt/word
+%runscript
+/bin/busybox cat /opt/word
+EOF
+}
+
+# shellcheck disable=SC2120,SC2119
+build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
+
+@test "build says what was reused and why a step was not" {
+    run build
+    assert_success
+    assert_line --regexp ' s  %post$'
+    run build
+    assert_line --regexp 'nothing changed: the image is reused$'
+    write_definition two
+    run build
+    assert_success
+    assert_line --regexp '%files: reused$'
+    assert_line --regexp '%post \(its text changed\)$'
+    run "$CYBELECTL" run app.sif
+    assert_output two
+    run build --no-cache
+    assert_success
+    refute_line --partial reused
+}
+
+@test "cache list, tree, prune and verify, in text and json" {
+    run "$CYBELECTL" cache list
+    assert_success
+    assert_output '0 entries, 0.0 MB'
+    run build
+    run "$CYBELECTL" cache list
+    assert_success
+    assert_line --regexp '^steps +[0-9a-f]{12} .*%post of app.def: /bin/busybox mkdir'
+    assert_line --regexp '^images +[0-9a-f]{12} .*app.sif of app.def$'
+    assert_line --regexp '^4 entries, '
+    run "$CYBELECTL" cache tree
+    assert_line --index 0 --regexp '^[0-9a-f]{12} .* base scratch of app.def'
+    assert_line --index 1 --regexp '^  [0-9a-f]{12} .* %files of app.def'
+    assert_line --index 2 --regexp '^    [0-9a-f]{12} .* %post of app.def'
+    run bash -c '"$1" cache list --format json | jq -r ".format, .entries[0].kind"' sh "$CYBELECTL"
+    assert_output $'1\nimages'
+    run "$CYBELECTL" cache verify
+    assert_success
+    assert_output '4 entries are as they were written'
+    truncate -s -1 cache/images/*.sif
+    run "$CYBELECTL" cache verify
+    assert_failure
+    assert_line --partial '1 of 4 entries were damaged and are removed'
+    run "$CYBELECTL" cache prune --kind steps --keep 0 --dry-run
+    assert_output --partial 'would remove 3 entries'
+    run "$CYBELECTL" cache prune --all
+    assert_output --partial 'removed 3 entries'
+    run "$CYBELECTL" cache list
+    assert_output '0 entries, 0.0 MB'
+}
+
+@test "a damaged layer is made again, not used" {
+    run build
+    write_definition two
+    for file in cache/steps/*.squashfs; do printf x | dd of="$file" bs=1 seek=200 conv=notrunc status=none; done
+    run build
+    assert_success
+    refute_line --partial reused
+    run "$CYBELECTL" run app.sif
+    assert_output two
+}
+
+@test "pruning without a limit, or with a wrong one, is refused" {
+    refuses 2 "$CYBELECTL" cache prune
+    refuses 2 "$CYBELECTL" cache prune --keep much
+    refuses 2 "$CYBELECTL" cache prune --keep 5X
+}
+
+@test "a user without loop devices and FUSE reuses steps by unpacking them" {
+    cp "$CYBELECTL" cybelectl
+    run as_user -c env CYBELE_CACHE_DIR="$place/cache" bash -c '
+        ./cybelectl build app.def --force && sed -i s/one/two/ app.def &&
+        ./cybelectl -v build app.def --force && ./cybelectl run app.sif'
+    assert_success
+    assert_line --partial '%files: reused'
+    assert_line two
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# def check, def format, def print, and explain of their rules.
+# shellcheck source=tests/parts/suite.bash
+. "$BATS_TEST_DIRNAME/../parts/suite.bash"
+
+setup() {
+    enter_place
+    printf 'Bootstrap: localimage\nFrom: /base.sif\n\n%%post\n    umask 022\n' >good.def
+    printf 'Bootstrap: docker\nFrom: debian\n%%post\n    umask 022\n' >trap.def
+    printf 'Bootstrap: docker\nFrom: debian:12\n%%enviroment\n    export A=1\n' >bad.def
+}
+teardown() {
+    leave_place
+}
+
+@test "a definition without fault ends with 0" {
+    run "$CYBELECTL" def check good.def
+    assert_success
+    assert_output "good.def: nothing wrong"
+}
+
+@test "what the reference refuses ends with 3, with place, line, caret and remedy" {
+    run "$CYBELECTL" def check bad.def
+    assert_equal "$status" 3
+    assert_line "error[CD004]: '%enviroment' is no section"
+    assert_line " --> bad.def:3:1"
+    assert_line "  | %enviroment"
+    assert_line "  | ^"
+    assert_line "help: did you mean '%environment'?"
+    assert_line --partial "bad.def: refused by Apptainer 1.4.5"
+}
+
+@test "a trap ends with 0, and with --strict with 3" {
+    run "$CYBELECTL" def check trap.def
+    assert_success
+    assert_line --partial "warning[CD301]"
+    assert_line --partial "trap.def: accepted by Apptainer 1.4.5"
+    run "$CYBELECTL" def check --strict trap.def
+    assert_equal "$status" 3
+    sed -i 's/debian/debian # cybelectl: ignore CD301/' trap.def
+    run "$CYBELECTL" def check --strict trap.def
+    assert_success
+}
+
+@test "build arguments come from options and a file; one that nothing uses is refused" {
+    printf 'Bootstrap: localimage\nFrom: /{{ base }}\n%%post\n    umask {{ mask }}\n' >arguments.def
+    printf 'mask = 022\nno argument\n' >values
+    run "$CYBELECTL" def check arguments.def --build-arg base=b.sif
+    assert_equal "$status" 3
+    assert_line "error[CD021]: the build argument 'mask' has no value"
+    run "$CYBELECTL" def check arguments.def --build-arg base=b.sif --build-arg-file values
+    assert_success
+    run "$CYBELECTL" def check arguments.def --build-arg base=b.sif --build-arg-file values --build-arg x=1
+    assert_equal "$status" 3
+    run "$CYBELECTL" def check arguments.def --build-arg base
+    assert_equal "$status" 2
+}
+
+@test "a dialect judges as its own parser does" {
+    printf 'Bootstrap: localimage\nFrom: /b\n%%arguments\n    a=1\n' >new.def
+    run "$CYBELECTL" def check new.def --dialect 'apptainer>=1.2'
+    assert_success
+    run "$CYBELECTL" def check new.def --dialect singularity3
+    assert_equal "$status" 3
+    assert_line "error[CD004]: Singularity 3.8.4 has no section '%arguments'"
+    assert_line "help: build it with Apptainer 1.2, SingularityCE 4.0 or later"
+    run "$CYBELECTL" def check new.def --dialect docker
+    assert_equal "$status" 2
+}
+
+@test "json and sarif name rule and place of each finding" {
+    run "$CYBELECTL" def check --format json bad.def good.def
+    assert_equal "$status" 3
+    echo "$output" | python3 -c 'import json, sys
+files = json.load(sys.stdin)["files"]
+assert [f["accepted"] for f in files] == [False, True]
+assert any(f["rule"] == "CD004" and f["line"] == 3 and f["refusal"] for f in files[0]["findings"])'
+    run "$CYBELECTL" def check --format sarif bad.def
+    echo "$output" | python3 -c 'import json, sys
+run = json.load(sys.stdin)["runs"][0]
+known = {r["id"] for r in run["tool"]["driver"]["rules"]}
+assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
+}
+
+@test "print is the identity, as JSON it is the tree" {
+    printf 'Bootstrap: scratch\r\n  # c\n%%post \n\techo \xff\n\n%%test' >odd.def
+    "$CYBELECTL" def print odd.def >copy.def
+    cmp odd.def copy.def
+    run "$CYBELECTL" def print --format json bad.def
+    assert_line --partial '"name": "enviroment"'
+}
+
+@test "format is idempotent, writes in place, and says with --check what is not formatted" {
+    printf ' from : /b\r\n Bootstrap:localimage\r\n%%%%LABELS\r\n A  b\r\n' >ugly.def
+    run "$CYBELECTL" def format --check ugly.def good.def
+    assert_equal "$status" 3
+    assert_output "ugly.def: not in its normal form"
+    "$CYBELECTL" def format --in-place ugly.def
+    assert_equal "$(cat ugly.def)" "$(printf 'Bootstrap: localimage\nFrom: /b\n\n%%labels\n    A b')"
+    run "$CYBELECTL" def format --check ugly.def
+    assert_success
+    run "$CYBELECTL" def format bad.def
+    assert_equal "$status" 3
+}
+
+@test "explain tells a rule" {
+    run "$CYBELECTL" explain cd301
+    assert_success
+    assert_line "CD301 (warning): base without a tag"
+    assert_line --partial "fix: "
+}

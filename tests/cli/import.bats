@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# `recipe import`: from the file of another tool to a Recipe that checks. Half a minute.
+load ../parts/suite.bash
+
+setup() {
+    work_place
+    data=$repo/tests/unit/recipes/data/import
+}
+teardown() { leave_place; }
+
+@test "every file of the test data becomes a Recipe that recipe check accepts" {
+    for file in "$data"/*.*; do
+        kind=()
+        [[ $file != *.json ]] || kind=(--kind needs)
+        run -0 "$CYBELECTL" recipe import "$file" "${kind[@]}" --name app -o app.yaml --force
+        assert_output --partial 'app.yaml: '
+        run -0 "$CYBELECTL" recipe check app.yaml --unlocked
+    done
+    nothing_left .schemas app.yaml
+}
+
+@test "json counts the lines: in = carried + named; --strict tells by the code" {
+    run -0 --separate-stderr "$CYBELECTL" recipe import "$data/hpc.dockerfile" --format json
+    account=$(jq -e '.lines | .in == .carried + .named' <<<"$output")
+    assert_equal "$account" true
+    assert_equal "$(jq -r '.named[].text' <<<"$output")" $'EXPOSE 8080\nHEALTHCHECK CMD true'
+    assert_equal "$(jq -r '.kind' <<<"$output")" dockerfile
+    run -3 "$CYBELECTL" recipe import "$data/hpc.dockerfile" --strict -o strict.yaml
+    assert_exist strict.yaml
+}
+
+@test "the Recipe renders to a script that shellcheck takes" {
+    "$CYBELECTL" recipe import "$data/hpc.dockerfile" -q -o hpc.yaml
+    run -0 "$CYBELECTL" recipe render hpc.yaml --as sh
+    printf '%s\n' "$output" >hpc.sh
+    run -0 bash -n hpc.sh
+    run -0 shellcheck -e SC1091,SC2086 hpc.sh
+}
+
+@test "what lies in the context decides how it is copied" {
+    mkdir src
+    touch main.c
+    printf 'FROM debian:12\nCOPY src /opt/code/\nCOPY main.c /opt/\nCOPY gone /opt/else\n' >Dockerfile
+    run -0 "$CYBELECTL" recipe import Dockerfile
+    assert_line '    from: src/.'
+    assert_line '    from: main.c'
+    assert_line '    to: /opt/cybelectl/import/1/'
+}
+
+@test "standard input, --kind, --build-arg and --base" {
+    run -0 "$CYBELECTL" recipe import - --kind dockerfile --build-arg REL=13 --name x \
+        < <(printf 'ARG REL=12\nFROM debian:$REL\nRUN a\n')
+    assert_line 'base: "debian:@{rel}"'
+    assert_line '  rel: 13'
+    run -0 "$CYBELECTL" recipe import - --kind requirements --base ubuntu:24.04 --name x <<<'numpy==1.26.4'
+    assert_line 'base: ubuntu:24.04'
+    refuses 2 "$CYBELECTL" recipe import - <<<'nothing known'
+    assert_line --partial '--kind'
+}
+
+@test "nothing is replaced, and nothing is left of a refusal" {
+    echo mine >app.yaml
+    printf 'FROM debian:12\nFORM x\nCOPY y\n' >Dockerfile
+    refuses 3 "$CYBELECTL" recipe import Dockerfile -o new.yaml
+    assert_line 'help: did you mean `FROM`?'
+    printf 'FROM debian:12\n' >Dockerfile
+    refuses 3 "$CYBELECTL" recipe import Dockerfile -o app.yaml
+    assert_equal "$(<app.yaml)" mine
+    refuses 3 "$CYBELECTL" recipe import nowhere.dockerfile
+    nothing_left Dockerfile app.yaml
+}
+
+@test "an address of installers is an input" {
+    run -0 "$CYBELECTL" recipe import "$data/environment.yml" --sources http://mirror.example/files
+    assert_line '  sources: http://mirror.example/files'
+    assert_output --partial '"@{sources}/micromamba-'
+}

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+# inspect and sif diff: what is in an image, and what differs between two. A minute.
+load ../parts/suite.bash
+
+setup_file() {
+    enter_place
+    export place CYBELE_TMPDIR=$place
+    make_root
+    "$CYBELECTL" build app.def -o app.sif >&2
+    "$CYBELECTL" build plain.def -o plain.sif >&2
+    mksquashfs root bare.sqfs -noappend -quiet >&2
+}
+setup() {
+    cd "$place" || return
+    export CYBELE_TMPDIR=$place
+}
+teardown_file() { leave_place; }
+
+# A root with packages, an app, and a label that its files contradict.
+make_root() {
+    mkdir -p root/var/lib/dpkg root/lib root/.singularity.d/env root/scif/apps/foo/scif
+    printf 'Package: base\nStatus: install ok installed\nVersion: 12.4\nArchitecture: amd64\n' >root/var/lib/dpkg/status
+    printf 'stable release version 2.36.\n' >root/lib/libc.so.6
+    printf '{"Author": "centre", "cybelectl.libc": "glibc 2.28"}' >root/.singularity.d/labels.json
+    printf '#!/bin/sh\necho run\n' >root/.singularity.d/runscript
+    printf 'export A=1\n' >root/.singularity.d/env/90-environment.sh
+    printf '{"K": "v"}' >root/scif/apps/foo/scif/labels.json
+    printf 'name\n' >"root/$(printf 'odd\033[2J\nname')"
+    printf 'Bootstrap: scratch\n\n%%files\n    root/var /\n    /bin/sh /bin/sh\n\n%%labels\n    version 1\n' >app.def
+    printf 'Bootstrap: scratch\n\n%%files\n    /bin/sh /bin/sh\n\n%%labels\n    version 2\n' >plain.def
+}
+
+@test "a squashfs, a directory and a SIF without the metadata object are inspected alike" {
+    run --separate-stderr "$CYBELECTL" inspect root
+    assert_success
+    assert_line 'Author: centre'
+    labels=$output
+    run --separate-stderr "$CYBELECTL" inspect bare.sqfs
+    assert_equal "$output" "$labels"
+    run "$CYBELECTL" inspect --runscript --environment bare.sqfs
+    assert_output "$(printf '#!/bin/sh\necho run\n=== /.singularity.d/env/90-environment.sh ===\nexport A=1')"
+    run "$CYBELECTL" inspect --list-apps bare.sqfs
+    assert_output foo
+    run "$CYBELECTL" inspect --app foo bare.sqfs
+    assert_output 'K: v'
+    refuses 3 "$CYBELECTL" inspect --app bar bare.sqfs
+    assert_line --partial 'its apps are foo'
+}
+
+@test "names that could steer a terminal are escaped, and whole in JSON" {
+    run "$CYBELECTL" inspect --files bare.sqfs 'odd*'
+    assert_success
+    assert_equal "${#lines[@]}" 1
+    assert_line --partial '/odd\x1b[2J\nname'
+    "$CYBELECTL" inspect --files bare.sqfs 'odd*' --format json |
+        jq -e '.files[0].path == "/odd\u001b[2J\nname" and .files[0].type == "file" and .files[0].size == 5'
+}
+
+@test "files are those that unsquashfs lists" {
+    run --separate-stderr "$CYBELECTL" inspect --files bare.sqfs --format json
+    assert_success
+    ours=$(jq -r '.files[] | select(.path | test("odd") | not) | .path' <<<"$output" | LC_ALL=C sort)
+    theirs=$(unsquashfs -n -l -d '' bare.sqfs | grep -v -e odd -e '^name$' -e '^$' | LC_ALL=C sort)
+    assert_equal "$ours" "$theirs"
+}
+
+@test "packages as text and JSON" {
+    for image in root bare.sqfs app.sif; do
+        run --separate-stderr "$CYBELECTL" inspect --packages "$image"
+        assert_success
+        assert_output 'dpkg  base  12.4  amd64'
+    done
+    "$CYBELECTL" inspect --packages app.sif --format json | jq -e '.format == 1 and .packages[0].version == "12.4"'
+}
+
+@test "a label that the files contradict is a fault" {
+    refuses 3 "$CYBELECTL" inspect --facts bare.sqfs
+    assert_line --regexp '^libc +glibc 2.28 +glibc 2.36 +contradicted$'
+    run --separate-stderr "$CYBELECTL" inspect --facts bare.sqfs --format json
+    assert_equal "$status" 3
+    jq -e '.facts.libc.verdict == "contradicted"' <<<"$output"
+}
+
+@test "the facts of a built image agree with its labels" {
+    copy_fixture
+    run "$CYBELECTL" inspect --facts hello-mpi.sif
+    assert_success
+    for fact in libc mpi pmi mpi-probe; do
+        assert_line --regexp "^$fact .* agrees\$"
+    done
+}
+
+@test "an image built from a Recipe carries its list of packages" {
+    copy_fixture
+    run --separate-stderr "$CYBELECTL" inspect --sbom hello-mpi.sif
+    assert_success
+    jq -e '.spdxVersion == "SPDX-2.3" and ([.packages[].name] | index("libopenmpi3") != null)' <<<"$output"
+    packages=$("$CYBELECTL" inspect --packages hello-mpi.sif | wc -l)
+    jq -e --argjson n "$packages" '(.packages | length) == $n + 1' <<<"$output"
+}
+
+@test "a list is made of any image, the same each time" {
+    export SOURCE_DATE_EPOCH=1762600000
+    for form in spdx cyclonedx; do
+        "$CYBELECTL" inspect --make-sbom "$form" bare.sqfs >"$form.json"
+        "$CYBELECTL" inspect --make-sbom "$form" bare.sqfs | cmp - "$form.json"
+    done
+    jq -e '.creationInfo.created == "2025-11-08T11:06:40Z"' spdx.json
+    jq -e '.components[0].purl == "pkg:deb/base@12.4?arch=amd64"' cyclonedx.json
+    "$CYBELECTL" sif add plain.sif spdx.json --datatype 9 --sbomformat spdx-json
+    "$CYBELECTL" inspect --sbom plain.sif | cmp - spdx.json
+}
+
+@test "what cannot be inspected is refused with its reason" {
+    refuses 3 "$CYBELECTL" inspect --sbom bare.sqfs
+    refuses 3 "$CYBELECTL" inspect missing.sif
+    refuses 3 "$CYBELECTL" inspect app.def
+    refuses 2 "$CYBELECTL" inspect app.sif '*.so'
+    dd if=bare.sqfs of=cut.sqfs bs=100 count=5 status=none
+    refuses 3 "$CYBELECTL" inspect --files cut.sqfs
+}
+
+@test "sif diff: the same, different, and not comparable have codes of their own" {
+    run "$CYBELECTL" sif diff app.sif app.sif
+    assert_success
+    assert_output ''
+    run "$CYBELECTL" sif diff root bare.sqfs
+    assert_success
+    run "$CYBELECTL" sif diff app.sif plain.sif
+    assert_equal "$status" 4
+    assert_line '  - dpkg base amd64: 12.4'
+    assert_line '  ~ version: 1 -> 2'
+    assert_line --regexp '^  - /var/lib/dpkg/status: -rw-r--r-- 0 0 [0-9]+ bytes$'
+    refuses 3 "$CYBELECTL" sif diff app.sif app.def
+}
+
+@test "sif diff as JSON" {
+    run --separate-stderr "$CYBELECTL" sif diff app.sif plain.sif --format json
+    assert_equal "$status" 4
+    jq -e '.same == false and ([.differences[] | select(.section == "package" and .change == "removed")] | length == 1)' <<<"$output"
+    run --separate-stderr "$CYBELECTL" sif diff app.sif app.sif --format json
+    jq -e '.same and .differences == []' <<<"$output"
+}
+
+@test "two builds differ in time and id only, and with a fixed time in nothing" {
+    "$CYBELECTL" build app.def -o again.sif --no-cache # else the unchanged image is used again
+    run "$CYBELECTL" sif diff --ignore time --ignore id app.sif again.sif
+    refute_line --regexp '^  [-+~] /[^.]'
+    refute_line --regexp '^(header|label):'
+    export SOURCE_DATE_EPOCH=1762600000
+    "$CYBELECTL" build app.def -o one.sif
+    "$CYBELECTL" build app.def -o two.sif
+    run "$CYBELECTL" sif diff one.sif two.sif
+    assert_success
+}
+
+@test "sif diff of big trees keeps to little memory" {
+    mkdir -p big
+    for folder in $(seq 40); do
+        mkdir "big/$folder"
+        (cd "big/$folder" && seq 1 500 | xargs touch)
+    done
+    head -c 200M /dev/zero >big/large
+    mksquashfs big big.sqfs -noappend -quiet
+    run bash -c 'ulimit -v 400000; "$0" sif diff big big.sqfs' "$CYBELECTL"
+    assert_success
+}

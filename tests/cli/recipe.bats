@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# The verbs of `recipe`, and `build` of variants, as far as nothing is built.
+load ../parts/suite.bash
+
+setup() { work_place; }
+teardown() { leave_place; }
+
+write_matrix() {
+    cat >m.yaml <<'END'
+kind: Recipe
+name: m
+base: debian:@{release}
+args: {who: me}
+matrix: {release: ["12", "13"]}
+steps: ['echo "$RELEASE" "$WHO"']
+END
+}
+
+@test "check reads includes, conditions and all variants; all faults at once" {
+    write_matrix
+    run -0 "$CYBELECTL" recipe check m.yaml
+    assert_output 'm.yaml: nothing wrong'
+    printf 'kind: Recipe\npackages: {sytem: [jq]}\n' >part.yaml
+    printf 'include: [part.yaml]\nfiles: [{from: a, to: b}]\n' >>m.yaml
+    refuses 3 "$CYBELECTL" recipe check m.yaml
+    assert_line --partial 'part.yaml:2:12'
+    assert_line --partial 'm.yaml:8:23'
+    nothing_left m.yaml part.yaml
+}
+
+@test "a cycle of includes is told with the way round" {
+    printf 'kind: Recipe\nname: a\nbase: debian:12\ninclude: [b.yaml]\n' >a.yaml
+    printf 'kind: Recipe\ninclude: [a.yaml]\n' >b.yaml
+    refuses 3 "$CYBELECTL" recipe check a.yaml
+    assert_line --partial 'a.yaml → b.yaml → a.yaml'
+}
+
+@test "of a matrix one variant is rendered, and must be named" {
+    write_matrix
+    refuses 2 "$CYBELECTL" recipe render m.yaml
+    assert_line --partial 'm-12, m-13'
+    run -0 "$CYBELECTL" recipe render m.yaml --variant m-13 --arg who=you
+    assert_line 'OSVersion: trixie'
+    assert_line "export WHO='you'"
+    refuses 2 "$CYBELECTL" build m.yaml
+    assert_line --partial '--all'
+    refuses 2 "$CYBELECTL" recipe render m.yaml --variant m-14
+    refuses 2 "$CYBELECTL" recipe render m.yaml --variant m-13 --arg whom=x
+    assert_line --partial 'did you mean `who`?'
+}
+
+@test "the same Recipe as definition, Dockerfile and script; none needs the network" {
+    for form in def dockerfile sh; do
+        run -0 unshare -n "$CYBELECTL" recipe render "$catalogue/hello-mpi.yaml" --as $form
+        assert_output --partial 'libopenmpi-dev'
+        printf "%s\n" "$output" >"out.$form"
+    done
+    run -0 shellcheck -e SC1091 out.sh
+    run -0 "$CYBELECTL" recipe render hello-mpi
+    assert_line 'Bootstrap: debootstrap'
+}
+
+@test "a dialect that lacks templates wants the mirror; an unknown one is refused" {
+    refuses 2 "$CYBELECTL" recipe render hello-mpi --dialect 'singularity 3.5'
+    run -0 "$CYBELECTL" recipe render hello-mpi --dialect 'singularity 3.5' --mirror http://m.example
+    assert_line 'MirrorURL: http://m.example'
+    refuses 2 "$CYBELECTL" recipe render hello-mpi --dialect 'singularity 1.0'
+}
+
+@test "new writes a Recipe that checks, and replaces nothing" {
+    run -0 "$CYBELECTL" recipe new tool
+    run -0 "$CYBELECTL" recipe check tool.yaml
+    refuses 3 "$CYBELECTL" recipe new tool
+    run -0 "$CYBELECTL" recipe show tool.yaml
+    refute_line --partial '#'
+    nothing_left .schemas tool.yaml
+}
+
+@test "list names the folder's Recipes, the catalogue, distributions and generic names" {
+    write_matrix
+    run -0 "$CYBELECTL" recipe list
+    assert_line --partial 'm.yaml'
+    assert_line --regexp '^hello-mpi +catalogue'
+    run -0 "$CYBELECTL" recipe list --distributions --format json
+    assert_output --partial '"distribution": "rocky:9"'
+    run -0 "$CYBELECTL" recipe list --needs
+    assert_line --regexp '^openmpi-devel +libopenmpi-dev'
+}
+
+@test "a lock holds versions and digests; a stale one stops the build" {
+    printf 'kind: Recipe\nname: l\nbase: debian:12\npackages: {system: [hello]}\n' >l.yaml
+    run -0 "$CYBELECTL" recipe lock l.yaml
+    run -0 grep -cE '^      - (hello|libc6) [^ ]+ amd64 sha256:[0-9a-f]{64}$' l.lock.yaml
+    assert_output 2
+    run -0 "$CYBELECTL" recipe lock l.yaml --check
+    run -0 "$CYBELECTL" recipe render l.yaml
+    assert_line --regexp '^    hello=2\.10'
+    echo 'help: changed' >>l.yaml
+    refuses 3 "$CYBELECTL" recipe lock l.yaml --check
+    refuses 3 "$CYBELECTL" build l.yaml
+    assert_line --partial 'the Lock is stale'
+    refuses 3 "$CYBELECTL" recipe render l.yaml
+    nothing_left l.yaml l.lock.yaml
+}
+
+@test "what the embedded builder cannot build is refused with its place in the Recipe" {
+    printf 'kind: Recipe\nname: a\nbase: debian:12\napps: {x: {run: [a]}}\n' >a.yaml
+    run -0 "$CYBELECTL" recipe render a.yaml
+    refuses 3 "$CYBELECTL" build a.yaml
+    assert_line --partial 'a.yaml:4:'
+    assert_line --partial 'not yet'
+    nothing_left a.yaml
+}

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+# Scripts for all schedulers at once, scripts of others explained and converted, Jobs that no scheduler takes.
+load ../parts/suite.bash
+
+setup() {
+    work_place
+    write_job demo 'command: [hello-mpi]' 'launch: mpi' \
+        'resources: {nodes: 2, tasks-per-node: 2, time: 90 min}' 'queue: batch'
+}
+teardown() { leave_place; }
+
+explain() { "$CYBELECTL" job explain "$@"; }
+convert() { "$CYBELECTL" job convert "$@"; }
+
+@test "each scheduler gets its script, the one that cannot run the job its reason" {
+    run --separate-stderr "$CYBELECTL" job render demo.yaml --all-schedulers -o .
+    assert_equal "$status" 3
+    for scheduler in slurm torque pbspro slurm-torque; do
+        assert_line "$scheduler: ./demo.$scheduler.sh"
+        "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" 2>notes | cmp - "demo.$scheduler.sh"
+    done
+    assert_not_exist demo.local.sh
+    [[ $output == *'local: refused: '* ]]
+    [[ $stderr == *'demo.yaml:5:'* ]]
+}
+
+@test "the same as JSON" {
+    run --separate-stderr "$CYBELECTL" job render demo.yaml --all-schedulers --format json
+    assert_equal "$status" 3
+    jq -e 'length == 5 and ([.[] | select(.file == null) | .scheduler] == ["local"])' <<<"$output"
+}
+
+@test "rendering leaves nothing but its output" {
+    find . | sort >before
+    "$CYBELECTL" job render demo.yaml --scheduler slurm 2>&1 >/dev/null | cat >/dev/null
+    find . | sort | diff before - | grep -v before || true
+    assert_equal "$(find . | sort | grep -vx ./before | diff - <(grep -vx ./before before))" ""
+    "$CYBELECTL" job render demo.yaml --scheduler slurm -o demo.sh 2>/dev/null
+    refute [ "$(find . | sort)" = "$(cat before)" ]
+}
+
+@test "a rendered script breaks no rule that reading can judge" {
+    for scheduler in slurm torque pbspro; do
+        "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" -o demo.sh 2>notes
+        run explain demo.sh --scheduler "$scheduler" --strict
+        assert_success
+        assert_line 'breaks no rule that reading can judge'
+    done
+}
+
+@test "a script of somebody else is explained with lines and rules" {
+    cp "$repo/tests/golden/outside/mpi.torque.in" old.pbs
+    run explain old.pbs --strict
+    assert_equal "$status" 3
+    assert_line --regexp 'D7 an mpirun without tm starts all ranks on the first node'
+    run explain old.pbs --format json
+    assert_success
+    jq -e '.format == 1 and .reads == "torque" and ([.breaks[] | select(.invariant == "D6")][0].line == 14)' <<<"$output"
+}
+
+@test "a log is explained; one without a symptom says so" {
+    printf '%s\n' 'start' 'Read -1, expected 65536, errno = 1' >job.out
+    run explain --log job.out
+    assert_success
+    assert_line 'job.out:2: cma-forbidden'
+    assert_line --regexp 'help: set OMPI_MCA_btl_vader_single_copy_mechanism'
+    run explain --log job.out --strict
+    assert_equal "$status" 3
+    printf 'fine\n' >fine.out
+    run explain --log fine.out --strict
+    assert_success
+    run explain --log job.out --format json
+    jq -e '.symptoms[0].symptom == "cma-forbidden"' <<<"$output"
+}
+
+@test "explain wants a script or a log" {
+    refuses 2 explain
+    refuses 2 explain a.sh --log b.out
+    run explain none.sh
+    assert_failure
+}
+
+@test "a converted script is a Job that renders, and each line that is not in it is told" {
+    cp "$repo/tests/golden/outside/mpi.torque.in" old.pbs
+    run --separate-stderr convert old.pbs -o job.yaml
+    assert_success
+    run "$CYBELECTL" job render job.yaml --scheduler torque
+    assert_success
+    assert_line '#PBS -l nodes=2:ppn=8:ib'
+    assert_line '#PBS -l mem=65536mb'
+    cp "$repo/tests/golden/outside/hybrid.slurm.in" other.sh
+    run --separate-stderr convert other.sh --strict
+    assert_equal "$status" 3
+    [[ $stderr == *'not carried: --reservation=school'* ]]
+    [[ $stderr == *'other.sh:10:'* ]]
+}
+
+@test "what is no script is not converted" {
+    printf 'hello\n' >text
+    refuses 3 convert text
+    printf '#!/bin/bash\n#SBATCH -n 2\n' >empty.sh
+    refuses 3 convert empty.sh
+}
+
+# wrong SCHEDULER PART LINE…: the Job with these lines is refused with the part, at its place.
+wrong() {
+    local scheduler=$1 part=$2
+    shift 2
+    printf '%s\n' 'kind: Job' 'name: bad' "$@" >bad.yaml
+    run "$CYBELECTL" job check bad.yaml --scheduler "$scheduler"
+    assert_equal "$status" 3
+    assert_output --partial "$part"
+    assert_output --regexp ' --> bad.yaml:[0-9]+:[0-9]+'
+    assert_output --partial 'help: '
+}
+
+@test "a Job that a scheduler cannot run is refused at its line, before anything is submitted" {
+    wrong pbspro "'1,3' cannot be expressed in pbspro" 'command: [a]' 'array: 1,3'
+    wrong torque "'0-6:2' cannot be expressed in torque" 'command: [a]' 'array: 0-6:2'
+    wrong torque "'12_3' cannot be expressed in torque" 'command: [a]' 'after: [{job: "12_3"}]'
+    wrong slurm "'12.head' cannot be expressed in slurm" 'command: [a]' 'after: [{job: 12.head}]'
+    wrong slurm 'are no multiple of 3' 'command: [a]' 'launch: {kind: mpi, ranks-multiple-of: 3}' 'resources: {tasks-per-node: 4}'
+    wrong slurm 'control characters' 'command: ["a\x01b"]'
+    wrong slurm 'signers are required' 'image: a.sif' 'command: [a]' 'verify: {keys: [a.pub], require: 2}'
+    wrong torque '`qos` cannot be expressed' 'command: [a]' 'qos: high'
+}
+
+@test "more than the queue has is refused, and a version that lacks a word" {
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: {dialect: torque, version: 4.2.10}' \
+        'queues: [{name: batch, nodes: 2, cores-per-node: 8, max-time: 1 h}]' >hall.yaml
+    printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'launch: mpi' \
+        'resources: {nodes: 3, tasks-per-node: 9, time: 2 h, exclusive: true}' >bad.yaml
+    run "$CYBELECTL" job check bad.yaml --site hall.yaml
+    assert_equal "$status" 3
+    for part in '3 nodes are asked' '9 cores a node are asked' '2 h of time are asked' \
+        '`exclusive` cannot be expressed in torque before 6'; do
+        assert_output --partial "$part"
+    done
+}
+
+@test "ranks of the command line are a multiple too, where that is asked" {
+    printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'launch: {kind: mpi, ranks-multiple-of: 2}' \
+        'resources: {tasks-per-node: 4}' >bad.yaml
+    refuses 3 "$CYBELECTL" job check bad.yaml --scheduler slurm -n 3
+    assert_output --partial '3 tasks are no multiple of 2'
+}
+
+@test "an image is verified before it is submitted and again in the job" {
+    copy_fixture
+    write_job good 'command: [hello-mpi]' 'verify: {keys: [demo.pub]}'
+    run --separate-stderr "$CYBELECTL" submit good.yaml --scheduler local --wait
+    assert_equal "$status" 0
+    "$CYBELECTL" key new other.pem >/dev/null
+    write_job bad 'command: [hello-mpi]' 'verify: {keys: [demo.pub, other.pub], require: all}'
+    run "$CYBELECTL" submit bad.yaml --scheduler local --wait
+    assert_equal "$status" 255
+    assert_output --partial 'is not verified, and the job asks for it'
+    "$CYBELECTL" job render bad.yaml --scheduler local -o bad.sh 2>notes
+    PATH=$(dirname "$CYBELECTL"):$PATH run bash bad.sh
+    assert_failure
+    assert_output --partial '1 of 2 keys have signed it, 2 must'
+}

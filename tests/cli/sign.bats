@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+# sign and verify at the command line: keys, passphrases, several signers, reports, policies, refusals.
+load ../parts/suite.bash
+
+setup_file() {
+    enter_place
+    export place
+    for name in alice bob eve; do
+        openssl genpkey -algorithm ed25519 -out "$name.pem" 2>/dev/null
+        openssl pkey -in "$name.pem" -pubout -out "$name.pub"
+    done
+    cp "$repo/tests/unit/images/data/one-group-signed-dsse.sif" plain.sif
+    "$CYBELECTL" sif del 3 plain.sif
+}
+teardown_file() { leave_place; }
+setup() {
+    cd "$place" || return
+    export APPTAINER_KEYSDIR=$place/no-keys
+    cp plain.sif "$BATS_TEST_NUMBER.sif"
+    image=$BATS_TEST_NUMBER.sif
+}
+
+# state JQ: what the report of verify, in $output, says.
+state() { jq -r "$1" <<<"$output"; }
+
+@test "a signed image is verified, and the report names the signer" {
+    "$CYBELECTL" sign "$image" --key alice.pem
+    run "$CYBELECTL" verify "$image" --key alice.pub
+    assert_success
+    assert_line --regexp '^[0-9]+ +dsse +1 +1-2 +valid +alice.pub \(SHA256:'
+    assert_line "verified $image"
+}
+
+@test "several keys make one envelope, and each signature has its own line" {
+    "$CYBELECTL" sign "$image" --key alice.pem --key bob.pem
+    run "$CYBELECTL" verify "$image" --key alice.pub --format json
+    assert_success
+    assert_equal "$(state '.signatures | length')" 2
+    assert_equal "$(state '[.signatures[].object] | unique | length')" 1
+    assert_equal "$(state '[.signatures[].valid] | sort | join(" ")')" "false true"
+    assert_equal "$(state '.format')" 1
+    run "$CYBELECTL" verify "$image" --key alice.pub --key bob.pub --require all
+    assert_success
+    run "$CYBELECTL" verify "$image" --key alice.pub --key eve.pub --require all
+    assert_equal "$status" 4
+    assert_line --partial 'the signature of eve.pub is missing'
+    run "$CYBELECTL" verify "$image" --key alice.pub --key eve.pub --require 2
+    assert_equal "$status" 4
+    assert_line --partial '1 of 2 required signers'
+}
+
+@test "an image that is signed with the key already is told and left alone" {
+    "$CYBELECTL" sign "$image" --key alice.pem
+    cp "$image" before
+    run "$CYBELECTL" sign "$image" --key alice.pem
+    assert_success
+    assert_line "$image is signed with it already; nothing was changed"
+    cmp "$image" before
+    run "$CYBELECTL" sign "$image" --key bob.pem
+    assert_success
+    assert_line --partial 'signatures of other keys already'
+    run "$CYBELECTL" verify "$image" --key bob.pub
+    assert_success
+}
+
+@test "an encrypted key is opened from a file, a descriptor and a variable" {
+    openssl pkey -in alice.pem -aes256 -passout pass:secret -out locked.pem
+    (umask 077 && printf 'secret\nmore\n' >pass)
+    "$CYBELECTL" sign "$image" --key locked.pem --passphrase-file pass
+    "$CYBELECTL" sign -F "$image" --key locked.pem --passphrase-fd 3 3<pass
+    CYBELE_PASSPHRASE=secret "$CYBELECTL" sign -F "$image" --key locked.pem
+    run "$CYBELECTL" verify "$image" --key alice.pub
+    assert_success
+    CYBELE_PASSPHRASE=wrong refuses 3 "$CYBELECTL" sign -F "$image" --key locked.pem
+    assert_line --partial 'the passphrase does not open locked.pem'
+    refute_output --partial wrong.
+}
+
+@test "the terminal is asked without an echo, and nobody is asked where there is none" {
+    openssl pkey -in alice.pem -aes256 -passout pass:secret -out locked.pem
+    refuses 2 setsid -w "$CYBELECTL" sign "$image" --key locked.pem </dev/null
+    assert_line --partial 'no passphrase for the key locked.pem'
+    run bash -c "(sleep 1; echo secret) | script -qec '$CYBELECTL sign $image --key locked.pem' /dev/null"
+    assert_success
+    assert_output --partial 'Passphrase of the key locked.pem: '
+    assert_output --partial 'signed'
+    refute_output --partial secret
+}
+
+@test "a passphrase file that others may read gives a warning" {
+    openssl pkey -in alice.pem -aes256 -passout pass:secret -out locked.pem
+    echo secret >open && chmod 644 open
+    run "$CYBELECTL" sign "$image" --key locked.pem --passphrase-file open
+    assert_success
+    assert_line --partial 'the passphrase in open is no secret'
+}
+
+@test "a policy decides: any, all, a number" {
+    "$CYBELECTL" sign "$image" --key alice.pem --key bob.pem
+    printf 'kind: Policy\nkeys: [alice.pub, eve.pub]\n' >any.yaml
+    printf 'kind: Policy\nrequire: all\nkeys: [alice.pub, bob.pub]\n' >all.yaml
+    printf 'kind: Policy\nrequire: 2\nkeys: [alice.pub, bob.pub, eve.pub]\n' >two.yaml
+    printf 'kind: Policy\nrequire: 3\nkeys: [alice.pub, bob.pub, eve.pub]\n' >three.yaml
+    for policy in any all two; do
+        run "$CYBELECTL" verify "$image" --policy "$policy.yaml"
+        assert_success
+    done
+    run "$CYBELECTL" verify "$image" --policy three.yaml
+    assert_equal "$status" 4
+    assert_line --partial '2 of 3 required signers'
+    mkdir -p elsewhere && cd elsewhere # paths of a policy are relative to it
+    run "$CYBELECTL" verify "../$image" --policy ../all.yaml
+    assert_success
+}
+
+@test "one object can be signed and verified alone" {
+    "$CYBELECTL" sign "$image" --sif-id 2 --key alice.pem
+    run "$CYBELECTL" verify "$image" --sif-id 2 --key alice.pub
+    assert_success
+    run "$CYBELECTL" verify "$image" --key alice.pub
+    assert_equal "$status" 4
+    assert_line 'not signed: objects 1 of group 1'
+    refuses 3 "$CYBELECTL" verify "$image" --sif-id 99 --key alice.pub
+    refuses 3 "$CYBELECTL" verify "$image" --group-id 7 --key alice.pub
+}
+
+@test "what cannot be verified ends with 4, what cannot be used with 3, and says which" {
+    refuses 4 "$CYBELECTL" verify "$image" --key alice.pub
+    assert_line --partial 'the image is not signed'
+    "$CYBELECTL" sign "$image" --key alice.pem
+    refuses 4 "$CYBELECTL" verify "$image" --key eve.pub
+    assert_line --partial 'it was made with another key (SHA256:'
+    refuses 3 "$CYBELECTL" verify "$image" --key alice.pem
+    assert_line --partial 'it is a private key'
+    refuses 3 "$CYBELECTL" sign "$image" --key alice.pub
+    refuses 3 "$CYBELECTL" verify alice.pub --key alice.pub
+    refuses 2 "$CYBELECTL" verify "$image"
+    printf 'X' | dd of="$image" bs=1 conv=notrunc status=none \
+        seek="$("$CYBELECTL" sif list "$image" --format json | jq '.objects[0].offset')"
+    refuses 4 "$CYBELECTL" verify "$image" --key alice.pub
+    assert_line --partial 'the content of object 1 was changed after signing'
+}
+
+@test "Apptainer's variables name the keys" {
+    APPTAINER_SIGN_KEY=alice.pem "$CYBELECTL" sign "$image"
+    APPTAINER_VERIFY_KEY=alice.pub run "$CYBELECTL" verify "$image"
+    assert_success
+    APPTAINER_VERIFY_KEY=eve.pub run "$CYBELECTL" verify "$image"
+    assert_equal "$status" 4
+}
+
+@test "no secret appears in messages, however much is said" {
+    openssl pkey -in alice.pem -aes256 -passout pass:topsecret -out locked.pem
+    CYBELE_PASSPHRASE=topsecret run "$CYBELECTL" -v sign "$image" --key locked.pem
+    assert_success
+    refute_output --partial topsecret
+}
+
+@test "old signatures count only where it is asked for" {
+    data=$repo/tests/unit/images/data
+    refuses 4 "$CYBELECTL" verify "$data/one-group-signed-legacy.sif" --pgp-keyring "$data/pgp-public.bin"
+    assert_output --partial 'Singularity 3.0 to 3.5'
+    run "$CYBELECTL" verify "$data/one-group-signed-legacy.sif" --pgp-keyring "$data/pgp-public.bin" --legacy-insecure
+    assert_success
+}

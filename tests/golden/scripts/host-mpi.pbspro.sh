@@ -1,0 +1,184 @@
+#!/bin/bash
+#PBS -N host-mpi
+#PBS -l select=2:ncpus=2:mpiprocs=2:ompthreads=1
+#PBS -l place=scatter
+#PBS -l walltime=01:00:00
+#PBS -j oe
+# Rendered by cybelectl for pbspro, template set VERSION.
+# Job host-mpi, sha256:fffe76385611ca28ce2816ce422bd65c1c4639049d4932a2ccc9cffc217906f8
+set -euo pipefail
+
+# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
+name=host-mpi
+time_limit=3600 # seconds; 0: not known
+start=$(date +%s)
+payload=''
+private=''
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
+ended=no
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
+    exit 1
+}
+
+write_record() { # CODE
+    local state=failed signal=0
+    if [ "$ended" = yes ]; then
+        state=cancelled
+        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
+            state=timeout
+        fi
+    elif [ "$1" -eq 0 ]; then
+        state='done'
+    fi
+    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
+        signal=$(($1 - 128))
+    fi
+    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+    fi
+}
+
+finish() {
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    if [ -n "$private" ]; then
+        rm -rf -- "$private" || :
+    fi
+    write_record "$code" || :
+    exit "$code"
+}
+trap finish EXIT
+
+forward() { # SIGNAL
+    if [ -n "$payload" ]; then
+        kill -s "$1" "$payload" 2>/dev/null || :
+    elif [ "$1" = TERM ]; then
+        exit 143
+    fi
+}
+# A process in the background ignores INT, so it gets TERM instead.
+trap 'ended=yes; forward TERM' INT HUP
+# The batch system sends TERM to every process of the job; passed on, the program would have it twice.
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
+run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
+    payload=$!
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
+    done
+    code=0
+    wait "$payload" || code=$?
+    payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
+}
+
+# --- PBS
+submit_directory=${PBS_O_WORKDIR:-}
+job_number=${PBS_JOBID:-local}
+job_number=${job_number%%.*}
+job_number=${job_number//[\[\]]/-}
+job_number=${job_number%-}
+if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+    refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
+fi
+
+cpus_of_poorest_node() { # the node file has a line a rank, so the chunk's own number counts
+    echo "${NCPUS:-0}"
+}
+hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+if [ "$hosts_of_job" -ne 2 ]; then
+    refuse '2 nodes were asked' "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+fi
+
+# --- Where it runs
+cd -- "$submit_directory" ||
+    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
+fi
+exec >host-mpi-"$job_number".out 2>host-mpi-"$job_number".err
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
+fi
+
+# --- What was allotted
+nodes=2
+ranks=4
+ranks_per_node=2
+threads=1
+available=$(cpus_of_poorest_node)
+if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
+    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
+        'more processes than CPUs slow every one of them down' \
+        'ask for fewer tasks or threads, or write oversubscribe: true under launch'
+fi
+
+# --- Environment of the program
+export OMP_NUM_THREADS=1
+export MKL_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+export BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS NUMEXPR_NUM_THREADS)
+
+# --- The launch; the words are the job's own, as it gave them
+# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
+program=(./app)
+printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
+    "$name" "$nodes" "$ranks" "$threads" unknown none none >&2
+if [ "$(id -u)" -eq 0 ]; then
+    refuse 'mpirun does not start programs as root' 'the job does not allow it' \
+        'write allow-root: true under launch where root is meant'
+fi
+# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
+launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
+command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
+    'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
+hosts=(--hostfile "$PBS_NODEFILE")
+for variable in "${exported[@]}"; do
+    hosts+=(-x "$variable") # ssh brings no environment to the other nodes
+done
+launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
+run "${launcher[@]}" "${program[@]}"
+(exit "$code")

@@ -1,0 +1,158 @@
+#!/bin/bash
+# Rendered by cybelectl for local, template set VERSION.
+# Job signal, sha256:ff1597f1297c351593485373a0dfc0d8aad3ab604b80d52a6c931b352ba254fe
+set -euo pipefail
+
+# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
+name=signal
+time_limit=7200 # seconds; 0: not known
+start=$(date +%s)
+payload=''
+private=''
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
+ended=no
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
+    exit 1
+}
+
+write_record() { # CODE
+    local state=failed signal=0
+    if [ "$ended" = yes ]; then
+        state=cancelled
+        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
+            state=timeout
+        fi
+    elif [ "$1" -eq 0 ]; then
+        state='done'
+    fi
+    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
+        signal=$(($1 - 128))
+    fi
+    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+    fi
+}
+
+finish() {
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    if [ -n "$private" ]; then
+        rm -rf -- "$private" || :
+    fi
+    write_record "$code" || :
+    exit "$code"
+}
+trap finish EXIT
+
+forward() { # SIGNAL
+    if [ -n "$payload" ]; then
+        kill -s "$1" "$payload" 2>/dev/null || :
+    elif [ "$1" = TERM ]; then
+        exit 143
+    fi
+}
+# A process in the background ignores INT, so it gets TERM instead.
+trap 'ended=yes; forward TERM' TERM INT HUP
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
+run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
+    payload=$!
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
+    done
+    code=0
+    wait "$payload" || code=$?
+    payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
+}
+
+# --- The embedded scheduler; without it the script runs where it is started
+job_number='' # the scheduler gives the record's folder
+submit_directory=${CYBELE_SUBMIT_DIR:-$PWD}
+
+cpus_of_poorest_node() {
+    nproc
+}
+
+# --- Where it runs
+cd -- "$submit_directory" ||
+    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
+fi
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
+fi
+
+# --- What was allotted
+nodes=1
+ranks=1
+ranks_per_node=1
+threads=1
+available=$(cpus_of_poorest_node)
+if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
+    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
+        'more processes than CPUs slow every one of them down' \
+        'ask for fewer threads'
+fi
+
+# --- Environment of the program
+export OMP_NUM_THREADS=1
+export MKL_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
+export BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+
+# --- The launch; the words are the job's own, as it gave them
+# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
+program=(simulate --resume)
+printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
+    "$name" "$nodes" "$ranks" "$threads" unknown none none >&2
+( # the scheduler sends no signal before the end, so a clock of our own does
+    sleep 6900 &
+    nap=$!
+    trap 'kill "$nap" 2>/dev/null; exit 0' TERM
+    wait "$nap" && kill -s USR1 "$$"
+) </dev/null >/dev/null 2>&1 &
+run "${program[@]}"
+(exit "$code")

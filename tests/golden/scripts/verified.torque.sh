@@ -1,0 +1,233 @@
+#!/bin/bash
+#PBS -N verified
+#PBS -l nodes=1:ppn=2
+#PBS -l walltime=00:10:00
+#PBS -j oe
+# Rendered by cybelectl for torque, template set VERSION.
+# Job verified, sha256:0ed8f1c40adc8bd5b71108b4511a8db190e4b9e0780f34c4cd13abbe9109b3d6
+set -euo pipefail
+
+# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
+name=verified
+time_limit=600 # seconds; 0: not known
+start=$(date +%s)
+payload=''
+private=''
+record='' # the folder of exit.json
+case ${CYBELE_JOB:-} in
+    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
+esac
+if [ -n "${CYBELE_JOB:-}" ]; then
+    record=${CYBELE_JOB_DIR:-}
+fi
+ended=no
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
+    exit 1
+}
+
+write_record() { # CODE
+    local state=failed signal=0
+    if [ "$ended" = yes ]; then
+        state=cancelled
+        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
+            state=timeout
+        fi
+    elif [ "$1" -eq 0 ]; then
+        state='done'
+    fi
+    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
+        signal=$(($1 - 128))
+    fi
+    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+    fi
+}
+
+finish() {
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    if declare -F stop_daemons >/dev/null; then
+        stop_daemons || :
+    fi
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    if [ -n "$private" ]; then
+        rm -rf -- "$private" || :
+    fi
+    write_record "$code" || :
+    exit "$code"
+}
+trap finish EXIT
+
+forward() { # SIGNAL
+    if [ -n "$payload" ]; then
+        kill -s "$1" "$payload" 2>/dev/null || :
+    elif [ "$1" = TERM ]; then
+        exit 143
+    fi
+}
+# A process in the background ignores INT, so it gets TERM instead.
+trap 'ended=yes; forward TERM' INT HUP
+# The batch system sends TERM to every process of the job; passed on, the program would have it twice.
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM
+trap 'forward USR1' USR1
+trap 'forward USR2' USR2
+
+exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+
+run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    local pause=0.01 turns=0
+    "$@" {idle}<&- &
+    payload=$!
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        read -r -t "$pause" -u "$idle" || :
+        turns=$((turns + 1))
+        [ "$turns" -lt 50 ] || pause=0.2
+    done
+    code=0
+    wait "$payload" || code=$?
+    payload=''
+}
+
+check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
+    run "$@"
+    if [ "$ended" = yes ]; then
+        exit 143
+    fi
+}
+
+# --- TORQUE
+submit_directory=${PBS_O_WORKDIR:-}
+job_number=${PBS_JOBID:-local}
+job_number=${job_number%%.*}
+job_number=${job_number//[\[\]]/-}
+job_number=${job_number%-}
+if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+    refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
+fi
+
+cpus_of_poorest_node() { # a line a slot
+    awk '{slots[$1]++} END {for (host in slots) if (!least || slots[host] < least) least = slots[host]
+        print least + 0}' "$PBS_NODEFILE"
+}
+hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+if [ "$hosts_of_job" -ne 1 ]; then
+    refuse '1 nodes were asked' "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+fi
+
+# --- Where it runs
+cd -- "$submit_directory" ||
+    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
+    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
+fi
+exec >verified-"$job_number".out 2>verified-"$job_number".err
+export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+    if mkdir -- "$record/started" 2>/dev/null; then
+        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
+        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
+        record=''
+        exit 0
+    fi
+fi
+
+# --- The container runtime and the image
+runtime=''
+candidates=(apptainer singularity cybelectl)
+for candidate in "${candidates[@]}"; do
+    if runtime=$(command -v "$candidate"); then
+        break
+    fi
+    runtime=''
+done
+if [ -z "$runtime" ]; then
+    refuse "there is no container runtime on $(uname -n)" \
+        'looked for apptainer, singularity, cybelectl' \
+        'install one, or name its path in the Site (runtime)'
+fi
+image=store/app.sif
+case $image in
+    /*) ;;
+    *) image=$PWD/$image ;;
+esac
+if [ ! -r "$image" ]; then
+    refuse "cannot read the image '$image' on $(uname -n)" \
+        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+fi
+
+# --- The image's signatures, before anything of it runs
+verifier=$(command -v cybelectl) || verifier=$runtime
+verify_image() { # REQUIRED KEY...
+    local required=$1 good=0 key said
+    shift
+    for key in "$@"; do
+        if [ ! -r "$key" ]; then
+            refuse "cannot read the key '$key' on $(uname -n)" \
+                'the image is verified with it' 'put it on a file system that all nodes share'
+        fi
+        if said=$("$verifier" verify --key "$key" "$image" 2>&1); then
+            good=$((good + 1))
+        else
+            printf '%s\n' "$said" >&2
+        fi
+    done
+    if [ "$good" -lt "$required" ]; then
+        refuse "the image '$image' is not verified" "$good of $# keys have signed it, $required must" \
+            'run it only if you know where it comes from; is it the right key?'
+    fi
+}
+# The job asks for it.
+verify_image 2 centre.pub "$HOME"/mine.pub
+
+# --- What was allotted
+nodes=1
+ranks=1
+ranks_per_node=1
+threads=2
+available=$(cpus_of_poorest_node)
+if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
+    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
+        'more processes than CPUs slow every one of them down' \
+        'ask for fewer threads'
+fi
+
+# --- Environment of the program
+# Of the host's own settings these would mislead what runs in the container.
+unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+unset -v http_proxy https_proxy ftp_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
+export OMP_NUM_THREADS=2
+export MKL_NUM_THREADS=2
+export OPENBLAS_NUM_THREADS=2
+export BLIS_NUM_THREADS=2
+export NUMEXPR_NUM_THREADS=2
+export OMP_PLACES=cores
+export OMP_PROC_BIND=close
+options=(
+    --env OMP_NUM_THREADS=2
+    --env MKL_NUM_THREADS=2
+    --env OPENBLAS_NUM_THREADS=2
+    --env BLIS_NUM_THREADS=2
+    --env NUMEXPR_NUM_THREADS=2
+    --env OMP_PLACES=cores
+    --env OMP_PROC_BIND=close
+)
+
+# --- The launch; the words are the job's own, as it gave them
+contained=("$runtime" exec "${options[@]}" "$image")
+# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
+program=("${contained[@]}" app)
+printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
+    "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
+run "${program[@]}"
+(exit "$code")

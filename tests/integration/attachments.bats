@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+# What lies beside images: lists of packages, provenance, statements; and oras at the other end. About one minute.
+load ../parts/suite.bash
+load ../parts/serve.bash
+
+setup_file() {
+    "$parts_dir/oras" make >&2
+}
+setup() { own_home; }
+teardown() {
+    end_servers
+    leave_place
+}
+
+plain() { "$CYBELECTL" image "$@" --plain-http; }
+oras() { "$parts_dir/oras" run "$@"; }
+
+# make_image: app.sif, signed, of busybox and dpkg's list of two packages; app.def, good.pem, app.intoto.
+make_image() {
+    mkdir -p root/bin root/var/lib/dpkg root/etc
+    cp /bin/busybox root/bin
+    ln -s busybox root/bin/sh
+    printf 'ID=debian\nVERSION_ID=12\n' >root/etc/os-release
+    printf 'Package: %s\nStatus: install ok installed\nArchitecture: amd64\nVersion: %s\n\n' one 1:2.0+b1-3 two 7 >root/var/lib/dpkg/status
+    printf 'Bootstrap: localimage\nFrom: root\n' >app.def
+    "$CYBELECTL" key new good.pem
+    "$CYBELECTL" build app.def -o app.sif --sbom spdx --sign-key good.pem --provenance app.intoto
+}
+
+@test "build --sbom puts a list into the signed group; --provenance says what it was made from" {
+    make_image
+    "$CYBELECTL" verify app.sif --key good.pub
+    "$CYBELECTL" inspect --sbom app.sif >list.json
+    assert_equal "$(jq -r '.packages[].externalRefs[]?.referenceLocator' list.json | xargs)" \
+        'pkg:deb/debian/one@1:2.0%2Bb1-3?arch=amd64&distro=debian-12 pkg:deb/debian/two@7?arch=amd64&distro=debian-12'
+    assert_equal "$("$CYBELECTL" sif list app.sif --format json | jq '[.objects[] | select(.group == 1)] | length')" \
+        "$("$CYBELECTL" sif list app.sif --format json | jq '[.objects[] | select(.type != "Signature")] | length')"
+    jq -r .payload app.intoto | base64 -d >statement
+    assert_equal "$(jq -r '.subject[0].digest.sha256' statement)" "$(sha256sum app.sif | cut -d' ' -f1)"
+    jq -e '._type == "https://in-toto.io/Statement/v1" and .predicateType == "https://slsa.dev/provenance/v1"
+        and .predicate.buildDefinition.externalParameters.source == "app.def"' statement
+    # OpenSSL verifies what was signed: type and payload with their lengths.
+    {
+        printf 'DSSEv1 28 application/vnd.in-toto+json %s ' "$(stat -c %s statement)"
+        cat statement
+    } >signed
+    jq -r '.signatures[0].sig' app.intoto | base64 -d >sig
+    openssl pkeyutl -verify -pubin -inkey good.pub -rawin -in signed -sigfile sig
+    refuses 2 "$CYBELECTL" build app.def -o b.sif --provenance b.intoto
+}
+
+@test "documents are attached and listed, by us and by oras; a push brings the image's list along" {
+    serve registry docker-registry open "$place/r"
+    make_image
+    local host=127.0.0.1:$registry
+    plain push app.sif "oras://$host/app:1"
+    plain referrers "oras://$host/app:1" | grep -q application/spdx+json
+    plain referrers "oras://$host/app:1" --type spdx -o - | cmp - <("$CYBELECTL" inspect --sbom app.sif)
+    plain attach "oras://$host/app:1" app.intoto
+    plain attach "oras://$host/app:1" app.intoto # once is enough
+    assert_equal "$(plain referrers "oras://$host/app:1" --format json | jq '.referrers | length')" 2
+    oras discover --plain-http --format json "$host/app:1" >theirs.json
+    assert_equal "$(jq -r '.referrers[].digest' theirs.json | sort)" \
+        "$(plain referrers "oras://$host/app:1" --format json | jq -r '.referrers[].digest' | sort)"
+    # What oras attaches, we list and read.
+    echo '{"note":1}' >note.json
+    oras attach --plain-http --artifact-type application/x-note "$host/app:1" note.json:application/x-note
+    plain referrers "oras://$host/app:1" --type application/x-note -o got.json
+    cmp note.json got.json
+    assert_equal "$(plain referrers "oras://$host/app:1" --format json | jq '.referrers | length')" 3
+    refuses 2 plain attach "oras://$host/app:1" note.json
+    refuses 3 plain referrers "oras://$host/app:1" --type cyclonedx -o none.json
+    plain push app.sif "oras://$host/bare:1" --no-attach
+    assert_equal "$(plain referrers "oras://$host/bare:1")" ""
+}
+
+@test "a list that processes wrote at once is whole, and attaching again mends it" {
+    serve registry docker-registry open "$place/r"
+    "$CYBELECTL" sif new app.sif
+    plain push app.sif "oras://127.0.0.1:$registry/app:1"
+    local n pids=()
+    for n in 1 2 3; do
+        echo "{\"n\":$n}" >"$n.json"
+        plain attach "oras://127.0.0.1:$registry/app:1" "$n.json" --type application/x-n >/dev/null &
+        pids+=($!)
+    done
+    for n in "${pids[@]}"; do wait "$n"; done
+    for n in 1 2 3; do plain attach "oras://127.0.0.1:$registry/app:1" "$n.json" --type application/x-n; done
+    run plain referrers "oras://127.0.0.1:$registry/app:1" --format json
+    assert_equal "$(jq '.referrers | length' <<<"$output")" 3
+}
+
+@test "an OCI base with a key needs a signed statement of its digest beside it" {
+    serve registry docker-registry open "$place/r"
+    local host=127.0.0.1:$registry digest
+    umoci init --layout layout
+    umoci new --image layout:1
+    umoci unpack --image layout:1 bundle >/dev/null
+    mkdir bundle/rootfs/bin
+    cp /bin/busybox bundle/rootfs/bin/sh
+    umoci repack --image layout:1 bundle
+    skopeo copy -q --dest-tls-verify=false oci:layout:1 "docker://$host/base:1"
+    digest=$(skopeo inspect --tls-verify=false --format '{{.Digest}}' "docker://$host/base:1")
+    "$CYBELECTL" key new good.pem
+    "$CYBELECTL" key new other.pem
+    printf 'kind: Recipe\nname: app\nbase: {image: "docker://%s/base:1", key: good.pub}\nrun: [sh, -c, "exit 0"]\n' "$host" >app.yaml
+    refuses 4 "$CYBELECTL" build app.yaml --plain-http
+    assert_output --partial 'no signed statement is attached'
+    statement() { # KEY DIGEST FILE
+        printf '{"_type":"https://in-toto.io/Statement/v1","subject":[{"name":"base","digest":{"sha256":"%s"}}],"predicateType":"https://example.org/approved","predicate":{}}' \
+            "${2#sha256:}" >payload
+        {
+            printf 'DSSEv1 28 application/vnd.in-toto+json %s ' "$(stat -c %s payload)"
+            cat payload
+        } >signed
+        openssl pkeyutl -sign -inkey "$1" -rawin -in signed -out sig
+        jq -n --arg p "$(base64 -w0 payload)" --arg s "$(base64 -w0 sig)" \
+            '{payloadType: "application/vnd.in-toto+json", payload: $p, signatures: [{sig: $s}]}' >"$3"
+    }
+    statement other.pem "$digest" other.json
+    statement good.pem "sha256:$(printf x | sha256sum | cut -d' ' -f1)" elsewhere.json
+    plain attach "docker://$host/base:1" other.json
+    plain attach "docker://$host/base:1" elsewhere.json
+    refuses 4 "$CYBELECTL" build app.yaml --plain-http
+    assert_output --partial 'of 2 signed statements'
+    assert [ ! -e app.sif ]
+    statement good.pem "$digest" good.json
+    plain attach "docker://$host/base:1" good.json
+    "$CYBELECTL" build app.yaml --plain-http
+    "$CYBELECTL" run app.sif
+}
+
+@test "image diff tells packages and files; several images in one pull" {
+    serve registry docker-registry open "$place/r"
+    make_image
+    cp app.sif a.sif
+    sed -i 's/^Version: 7/Version: 8/' root/var/lib/dpkg/status
+    echo new >root/etc/new
+    "$CYBELECTL" build app.def -o b.sif --sbom none
+    run "$CYBELECTL" image diff a.sif b.sif --ignore time
+    assert_equal "$status" 4
+    assert_output --partial 'two'
+    assert_output --partial '/etc/new'
+    refute_line 'label:'
+    run "$CYBELECTL" image diff a.sif b.sif --only package
+    refute_output --partial '/etc/new'
+    "$CYBELECTL" image diff a.sif a.sif
+    "$CYBELECTL" image add a.sif a:1
+    "$CYBELECTL" image diff store:a:1 a.sif
+    plain push a.sif "oras://127.0.0.1:$registry/a:1" --no-attach
+    plain push b.sif "oras://127.0.0.1:$registry/b:1" --no-attach
+    plain pull "oras://127.0.0.1:$registry/a:1" "oras://127.0.0.1:$registry/b:1"
+    "$CYBELECTL" image show b:1
+    refuses 2 plain pull "oras://127.0.0.1:$registry/a:1" "oras://127.0.0.1:$registry/b:1" -o c.sif
+    # One that is missing does not keep the others away.
+    "$CYBELECTL" image remove a:1 b:1
+    refuses 3 plain pull "oras://127.0.0.1:$registry/none:1" "oras://127.0.0.1:$registry/b:1"
+    "$CYBELECTL" image show b:1
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# Packages of pip in a Recipe: build steps ask where this machine's pip asks, or the index that --pip-index names.
+# The index is one of our own on loopback, with one wheel.
+load ../parts/suite.bash
+
+make_index() {
+    mkdir -p www/simple/tiny-module
+    python3 - <<'PYTHON'
+import base64, hashlib, zipfile
+files = {"tiny_module.py": "ANSWER = 42\n",
+         "tiny_module-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny-module\nVersion: 1.0\n",
+         "tiny_module-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+record = ""
+for name, text in files.items():
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+    record += f"{name},sha256={digest},{len(text)}\n"
+files["tiny_module-1.0.dist-info/RECORD"] = record + "tiny_module-1.0.dist-info/RECORD,,\n"
+with zipfile.ZipFile("www/tiny_module-1.0-py3-none-any.whl", "w") as wheel:
+    for name, text in files.items():
+        wheel.writestr(name, text)
+PYTHON
+    sum=$(sha256sum <www/tiny_module-1.0-py3-none-any.whl | cut -d' ' -f1)
+    printf '<a href="../../%s#sha256=%s">%s</a>\n' tiny_module-1.0-py3-none-any.whl "$sum" tiny_module-1.0-py3-none-any.whl \
+        >www/simple/tiny-module/index.html
+}
+
+serve() {
+    python3 -u -m http.server --bind 127.0.0.1 --directory www 0 >server.log 2>&1 3>&- &
+    server=$!
+    wait_for 20 grep -q '^Serving HTTP' server.log
+    address=http://127.0.0.1:$(sed -nE 's/.* port ([0-9]+) .*/\1/p' server.log)
+}
+
+write_recipe() {
+    cat >"$1.yaml" <<YAML
+kind: Recipe
+name: $1
+base: debian:12
+packages:
+  pip: ["${3:-tiny-module}==1.0 --hash=sha256:$2"]
+YAML
+}
+
+setup_file() {
+    enter_place
+    export place
+    make_index
+    serve
+    export server address sum
+    write_recipe ours "$sum"
+    printf '[global]\nindex-url = %s/simple\n' "$address" >pip.conf
+    PIP_CONFIG_FILE=$PWD/pip.conf "$CYBELECTL" build ours.yaml -o ours.sif >ours.log 2>&1 || tail -n 40 ours.log >&2
+}
+setup() { cd "$place" || return; }
+teardown_file() {
+    [[ -z ${server:-} ]] || end_process "$server"
+    leave_place
+}
+
+@test "pip in a build step asks the index that this machine's pip is told of" {
+    run -0 "$CYBELECTL" exec ours.sif python3 -c 'import tiny_module; print(tiny_module.ANSWER)'
+    assert_output 42
+    run -0 "$CYBELECTL" exec --cleanenv --no-home ours.sif sh -c "env; grep -rsl '$address' /etc /opt /root || true"
+    refute_output --partial "$address"
+    refute_output --partial PIP_INDEX_URL
+}
+
+@test "pip in a build step asks the index of --pip-index, whatever the machine's is" {
+    write_recipe named "$sum" Tiny_Module # spelled otherwise: a step that was not kept
+    PIP_INDEX_URL=http://127.0.0.1:9/simple run -0 "$CYBELECTL" build named.yaml -o named.sif --pip-index "$address/simple"
+    assert_file_exists named.sif
+}
+
+@test "another wheel than the pinned one is refused" {
+    write_recipe other "$(printf 'b%.0s' {1..64})"
+    PIP_INDEX_URL=$address/simple run "$CYBELECTL" build other.yaml -o other.sif
+    assert_equal "$status" 6
+    assert_output --partial 'HASHES'
+    assert_file_not_exists other.sif
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+# The release as people get it: unpacked anywhere, run from there, in an empty root and on an older system. About two
+# minutes; the release preset is built before.
+load ../parts/suite.bash
+
+setup_file() {
+    enter_place
+    export place
+    copy_fixture
+    "$repo/packaging/release" -o "$place/out" --sign-key "$place/demo.pem"
+    mkdir tree
+    tar -C tree -xf out/*.tar.xz
+    unpacked=$(echo "$place"/tree/*)
+    export unpacked
+    "$parts_dir/bare-root" make "$place/root"
+    # A time-stamp authority: what needs the network goes through the helper program.
+    mkdir pki
+    mkfifo hold
+    "$parts_dir/tsa" pki <hold >tsa.port &
+    exec {hold}>hold
+    "$parts_dir/authority" pki http://127.0.0.1:1 >&2
+    for ((i = 0; i < 100; ++i)); do
+        [[ -s tsa.port ]] && break
+        sleep 0.1
+    done
+    stamps=http://127.0.0.1:$(<tsa.port)
+    cat pki/good.pem pki/issuing.pem >pki/chain.pem
+    export stamps
+}
+setup() { cd "$place" || return; }
+teardown_file() {
+    [[ -z ${hold:-} ]] || exec {hold}>&-
+    leave_place
+}
+
+bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
+
+@test "it is small, its sums hold, and the program itself signed them" {
+    cd out
+    sha256sum -c SHA256SUMS
+    (($(stat -c %s ./*.tar.xz) < 20000000))
+    "$unpacked/bin/cybelectl" verify SHA256SUMS.sif --key ../demo.pub
+    "$unpacked/bin/cybelectl" sif dump 1 SHA256SUMS.sif | cmp - SHA256SUMS
+}
+
+@test "made again, it has the same bytes" {
+    touch "$repo/README.md"
+    "$repo/packaging/release" -o "$place/again"
+    cmp out/*.tar.xz again/*.tar.xz
+}
+
+@test "it holds nothing that only its builder could use" {
+    local owners
+    owners=$(tar --numeric-owner -tvf out/*.tar.xz | awk '{print $2}' | sort -u)
+    assert_equal "$owners" 0/0
+    run find "$unpacked" ! -perm -o=r -o -perm /022 ! -type l
+    assert_output ""
+    run grep -rlF "$repo" "$unpacked" --include='*.md' --include='*.json' --include='*.1' --include='*.yaml'
+    assert_output ""
+}
+
+@test "from the archive to the first rendered script in two commands, also by a symbolic link" {
+    local other
+    mkdir elsewhere
+    tar -C elsewhere -xf out/*.tar.xz
+    other=$(echo "$place"/elsewhere/*)
+    HOME=$place/nowhere "$other/bin/cybelectl" job render job.yaml --scheduler slurm >one.sh
+    ln -s "$unpacked/bin/cybelectl" linked
+    ./linked job render job.yaml --scheduler slurm >two.sh
+    sed -i "s|$other|$unpacked|" one.sh
+    cmp one.sh two.sh
+    assert_not_exist nowhere
+}
+
+@test "in an empty root it stamps a signature: the helper brings its libraries and their loader" {
+    cp hello-mpi.sif stamped.sif
+    run bare "$unpacked/bin/cybelectl" sign stamped.sif --force --key pki/good.key --certificate pki/chain.pem \
+        --timestamp-url "$stamps/tsa"
+    assert_success
+    run bare "$unpacked/bin/cybelectl" verify stamped.sif --certificate-roots pki/root.pem --format json
+    assert_success
+    jq -e '.. | objects | select(has("stamped"))' <<<"$output"
+}
+
+@test "on Debian 11, whose C library is older, it does the same" {
+    local old
+    old=$("$parts_dir/root" make bullseye bash)
+    cp hello-mpi.sif old.sif
+    run "$parts_dir/enter" -w -b "$place" "$old" "$unpacked/bin/cybelectl" sign old.sif --force --key pki/good.key \
+        --certificate pki/chain.pem --timestamp-url "$stamps/tsa"
+    assert_success
+    run "$parts_dir/enter" -w -b "$place" "$old" "$unpacked/bin/cybelectl" exec old.sif cat /etc/debian_version
+    assert_success
+    assert_line --regexp '^12'
+}
+
+@test "each verb has its man page, with each of its options, and groff finds no fault" {
+    local page text verb option
+    while read -r verb; do
+        page=$unpacked/share/man/man1/cybelectl-${verb// /-}.1
+        assert_equal "$(groff -K utf8 -man -ww -z "$page" 2>&1)" ""
+        text=$(MANWIDTH=200 man -l "$page" 2>/dev/null)
+        # shellcheck disable=SC2086
+        for option in $("$CYBELECTL" $verb --help | grep -oE '^  (-[a-zA-Z],)?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do
+            grep -qE -- "(^|[ ,])$option([ ,]|$)" <<<"$text" || fail "$page: $option"
+        done
+    done < <("$CYBELECTL" help --list)
+    assert_equal "$(find "$unpacked/share/man/man1" -name '*.1' | wc -l)" "$(($("$CYBELECTL" help --list | wc -l) + 1))"
+}
+
+@test "the pages are there, also as one" {
+    grep -q '<input id="search"' "$unpacked/share/doc/cybelectl/manual.html"
+    for page in reference/exit-codes tutorials/researcher refusals/no-space glossary; do
+        assert_exist "$unpacked/share/doc/cybelectl/$page.md"
+    done
+}
+
+@test "man finds the pages by the path that the page on installing names" {
+    export MANPATH=$unpacked/share/man:
+    run man cybelectl-submit
+    assert_success
+    assert_output --partial 'cybelectl submit'
+}
+
+@test "the shells read their completions" {
+    bash -n "$unpacked/share/bash-completion/completions/cybelectl"
+    run bash -c '. "$1"; COMP_WORDS=(cybelectl kube re) COMP_CWORD=2; _cybelectl; echo "${COMPREPLY[@]}"' sh \
+        "$unpacked/share/bash-completion/completions/cybelectl"
+    assert_output render
+}
+
+@test "what is linked in and packed beside is listed, with its licences" {
+    local list=$unpacked/share/cybelectl/sbom.spdx.json name
+    jq -e '.spdxVersion == "SPDX-2.3" and (.packages | length) > 20 and (.relationships | length) == (.packages | length)' "$list"
+    for name in libssl-dev libyaml-cpp-dev libarchive-dev libsquashfs-dev libcli11-dev libfmt-dev libcurl4 libc6; do
+        jq -e --arg name "$name" '.packages[] | select(.name == $name) | .versionInfo != "" and (.comment | length) > 40' "$list"
+    done
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/lint.hpp"
+#include "definitions/report.hpp"
+#include "definitions/rules.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace cybele;
+using namespace cybele::definitions;
+
+namespace {
+
+const std::string kHead = "Bootstrap: localimage\nFrom: /b\n"; // lines 1 and 2
+
+LintReport lint_of(const std::string& text, LintOptions options = {}) {
+    return lint_definition(text, "x.def", options);
+}
+
+const Finding* find(const LintReport& report, std::string_view rule) {
+    for (const Finding& finding : report.findings) {
+        if (finding.rule == rule) {
+            return &finding;
+        }
+    }
+    return nullptr;
+}
+
+/// A text that breaks a rule, and one that does the same without breaking it.
+struct Row {
+    const char* rule;
+    std::string bad;
+    std::size_t line;
+    std::string good;
+    const char* dialect = "apptainer";
+};
+
+std::string post(const std::string& body) {
+    return kHead + "%post\n" + body + "\n";
+}
+std::string environment(const std::string& body) {
+    return kHead + "%environment\n" + body + "\n";
+}
+std::string docker(const std::string& from) {
+    return "Bootstrap: docker\nFrom: " + from + "\n";
+}
+
+const std::vector<Row> kRows = {
+    {"CD001", post("cat <<E\n%wheel ALL\nE"), 5, post("cat <<E\n${E-}%wheel ALL\nE")},
+    {"CD002", post("cat <<E\nBootstrap: x\nE"), 5, post("cat <<E\n Bootstrap: x\nE")},
+    {"CD003",
+     kHead + "%arguments\na=1\n%post\necho 'x#y {{ a }}'\n",
+     6,
+     kHead + "%arguments\na=1\n%post\n# b {{ a }}\n"},
+    {"CD004", kHead + "%enviroment\nexport A=1\n", 3, kHead + "%environment\nexport A=1\n"},
+    {"CD005", "Bootstrap: localimage\nForm: /b\n", 2, kHead},
+    {"CD006", kHead + " %post\ntrue\n", 3, kHead + "%post\ntrue\n"},
+    {"CD007", post(std::string(64100, 'x')), 3, post(std::string(63000, 'x'))},
+    {"CD008",
+     "Bootstrap: localimage\nFrom: /x\\\n%post\ntrue\n",
+     2,
+     "Bootstrap: localimage\nFrom: /x\\\ny\n%post\ntrue\n"},
+    {"CD009", "\xEF\xBB\xBF" + kHead, 1, kHead},
+    {"CD010", post("echo a\r"), 4, post("echo a")},
+    {"CD011", post(std::string("echo a\0b", 8)), 4, post("echo ab")},
+    {"CD012", "Bootstrap: localimage\nFrom: x#y\n", 2, "Bootstrap: localimage\nFrom: x # y\n"},
+    {"CD013", "From: /b\n", 1, kHead},
+    {"CD014", kHead + "From: /c\n", 3, kHead},
+    {"CD015", kHead + "%test\ntrue\n%test\ntrue\n", 5, kHead + "%test\ntrue\n"},
+    {"CD016",
+     kHead + "%post -u\ntrue\n%post\ntrue\n",
+     5,
+     kHead + "%post -u\ntrue\n%post -u\ntrue\n"},
+    {"CD017", kHead + "%files from a b\n/a /b\n", 3, kHead + "%files\n/a /b\n"},
+    {"CD018",
+     kHead + "Stage: a\n%files from a\n/x /y\n",
+     4,
+     kHead + "Stage: a\n" + kHead + "%files from a\n/x /y\n"},
+    {"CD019",
+     kHead + "Stage: a\n" + kHead + "Stage: a\n",
+     4,
+     kHead + "Stage: a\n" + kHead + "Stage: b\n"},
+    {"CD020", kHead + "%arguments\na=1 # one\n", 4, kHead + "%arguments\n# one\na=1\n"},
+    {"CD021", post("echo {{ a }}"), 4, kHead + "%arguments\na=1\n%post\necho {{ a }}\n"},
+    {"CD022", post("echo {{ a }}"), 4, post("echo a"), "singularity3"},
+    {"CD023", kHead + "%labels\nA=b\n", 4, kHead + "%labels\nA b\n"},
+    {"CD024", "Bootstrap: Docker\nFrom: a:1\n", 1, "Bootstrap: docker\nFrom: a:1\n"},
+    {"CD025", "Bootstrap:\nFrom: /b\n", 1, kHead},
+    {"CD026", "# nothing\n", 1, kHead},
+    {"CD101", kHead + "%post -c /bin/bash\ntrue\n", 3, kHead + "%post -c /bin/bash -eu\ntrue\n"},
+    {"CD102", post("#!/bin/bash\ntrue"), 4, post("true")},
+    {"CD103",
+     kHead + "%runscript\n\n#!/bin/bash\nexec a \"$@\"\n",
+     5,
+     kHead + "%runscript\n#!/bin/bash\nexec a \"$@\"\n"},
+    {"CD104", post("false | tee x"), 4, post("echo a | tee x")},
+    {"CD105", post("exit 0"), 4, post("exit 3")},
+    {"CD106",
+     kHead + "%runscript\npython3 a.py\n",
+     4,
+     kHead + "%runscript\nexec python3 a.py \"$@\"\n"},
+    {"CD108", post("true"), 3, post("umask 022")},
+    {"CD109", kHead + "%post -c\ntrue\n", 3, kHead + "%post -u\ntrue\n"},
+    {"CD201",
+     environment("export LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH"),
+     4,
+     environment("export LD_LIBRARY_PATH=/x${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")},
+    {"CD202", environment("A=1"), 4, environment("A=1\nexport A")},
+    {"CD203", environment("export A=$(date)"), 4, environment("export A=1")},
+    {"CD204", environment("export A=\"$HOSTVAR\""), 4, environment("export A=\"$HOME\"")},
+    {"CD205", environment("source /x"), 4, environment(". /x")},
+    {"CD206", environment("exit 3"), 4, environment("export A=3")},
+    {"CD207",
+     environment("export DEBIAN_FRONTEND=noninteractive"),
+     4,
+     post("export DEBIAN_FRONTEND=noninteractive")},
+    {"CD208", post("export A=1"), 4, post("export A=1\necho $A")},
+    {"CD209", environment("export A=x y"), 4, environment("export A='x y'")},
+    {"CD210",
+     environment("export A=1") + "%post\necho $A\n",
+     6,
+     environment("export A=1") + "%post\nA=2\necho $A\n"},
+    {"CD211",
+     post("pip install --no-cache-dir a==1"),
+     4,
+     environment("export PYTHONNOUSERSITE=1") + "%post\npip install a==1\n"},
+    {"CD301", docker("debian"), 2, docker("debian:12")},
+    {"CD302", docker("debian:latest"), 2, docker("localhost:5000/debian:12")},
+    {"CD303", docker("debian:12"), 2, docker("debian@sha256:0")},
+    {"CD304", post("apt-get install a=1"), 4, post("apt-get install -y a=1")},
+    {"CD305", post("apt-get install -y a"), 4, post("apt-get install -y a=1")},
+    {"CD306",
+     post("apt-get install -y a=1"),
+     4,
+     post("apt-get install -y --no-install-recommends a=1")},
+    {"CD307",
+     post("apt-get install -y a=1"),
+     4,
+     post("apt-get install -y a=1\nrm -rf /var/lib/apt/lists/*")},
+    {"CD308",
+     post("curl -O https://x.example/a"),
+     4,
+     post("curl -O https://x.example/a\nsha256sum -c a.sum")},
+    {"CD309",
+     post("curl https://x.example/a | sh"),
+     4,
+     post("echo 'curl https://x.example/a | sh'")},
+    {"CD310", post("wget http://x.example/a"), 4, post("wget https://x.example/a")},
+    {"CD311", post("apt-key add a"), 4, post("echo apt-key")},
+    {"CD312", environment("export API_TOKEN=abc"), 4, environment("export API_TOKEN=$X")},
+    {"CD313", post("apt-get -y dist-upgrade"), 4, post("apt-get update")},
+    {"CD314", post("sudo true"), 4, post("true")},
+    {"CD401", kHead + "%files\n/a # note\n", 4, kHead + "%files\n# note\n/a\n"},
+    {"CD402", kHead + "%files\n/a /f\n/b /f\n", 5, kHead + "%files\n/a /f/\n/b /f/\n"},
+    {"CD403", kHead + "%files\n/a /f\n/a /f\n", 5, kHead + "%files\n/a /f\n/b /g\n"},
+    {"CD404", kHead + "%files\n/a ~/x\n", 4, kHead + "%files\n/a /x\n"},
+    {"CD501", kHead + "%files\n/a /tmp/x\n", 4, kHead + "%files\n/a /opt/x\n"},
+    {"CD502",
+     post("apt-get install -y mpich openmpi-bin"),
+     4,
+     post("apt-get install -y openmpi-bin libopenmpi-dev")},
+    {"CD504",
+     post("cd openmpi-5.0.7\n./configure --with-pmi"),
+     5,
+     post("cd openmpi-4.1.6\n./configure --with-pmi")},
+    {"CD505",
+     post("cd openmpi-4.0.5\n./configure --with-pmix=/opt/pmix-4.2"),
+     5,
+     post("cd openmpi-4.1.6\n./configure --with-pmix=/opt/pmix-4.2")},
+    {"CD506", environment("export OMP_NUM_THREADS=4"), 4, environment("export A=4")},
+    {"CD507", kHead + "%setup\ntrue\n", 3, kHead + "%post\ntrue\n"},
+};
+
+} // namespace
+
+TEST_CASE("each rule is told at its line, and not where the text is right") {
+    for (const Row& row : kRows) {
+        CAPTURE(row.rule);
+        LintOptions options;
+        options.parse.dialect = *parse_dialect(row.dialect);
+        const LintReport bad = lint_of(row.bad, options);
+        const Finding* finding = find(bad, row.rule);
+        REQUIRE(finding != nullptr);
+        REQUIRE(finding->fault.where);
+        CHECK(finding->fault.where->line == row.line);
+        CHECK(finding->fault.where->column >= 1);
+        CHECK_FALSE(finding->fault.help.empty());
+        const LintReport good = lint_of(row.good, options);
+        CHECK(good.is_accepted);
+        CHECK(find(good, row.rule) == nullptr);
+    }
+}
+
+TEST_CASE("every rule of the table is used by a test") {
+    std::set<std::string_view> tested = {"CD027", "CD107", "CD405"}; // in cases of their own
+    for (const Row& row : kRows) {
+        tested.insert(row.rule);
+    }
+    for (const Rule* rule : all_rules()) {
+        CAPTURE(rule->id);
+        CHECK(tested.contains(rule->id));
+        CHECK_FALSE(rule->title.empty());
+        CHECK_FALSE(rule->why.empty());
+        CHECK_FALSE(rule->fix.empty());
+        CHECK_FALSE(rule->source.empty());
+        CHECK(find_rule(rule->id) == rule);
+    }
+    CHECK(find_rule("cd012") == find_rule("CD012"));
+    CHECK(find_rule("CD999") == nullptr);
+}
+
+TEST_CASE("a build argument that nothing uses is refused, as the reference does") {
+    LintOptions options;
+    options.parse.arguments = {{"a", "1"}};
+    CHECK(find(lint_of(kHead, options), "CD027") != nullptr);
+    CHECK_FALSE(lint_of(kHead, options).is_accepted);
+    CHECK(lint_of(post("echo {{ a }}"), options).is_accepted);
+    options.parse.arguments = {{"token", "1"}};
+    CHECK(find(lint_of(post("echo {{ token }}"), options), "CD312") != nullptr);
+}
+
+TEST_CASE("sources are looked for where the caller can") {
+    LintOptions options;
+    options.has_source = [](const std::string& path) { return path == "/there"; };
+    const std::string text = kHead + "%files\n/there /a\n/gone /b\n/g*ne /c/\n";
+    const LintReport report = lint_of(text, options);
+    REQUIRE(find(report, "CD405") != nullptr);
+    CHECK(find(report, "CD405")->fault.where->line == 5);
+    CHECK(report.is_accepted);
+}
+
+TEST_CASE("comments pass rules over, but never a refusal") {
+    CHECK(find(lint_of("Bootstrap: docker\nFrom: debian # cybelectl: ignore CD301\n"), "CD301") ==
+          nullptr);
+    CHECK(
+        find(lint_of("Bootstrap: docker\n# cybelectl: ignore CD301, CD302\n# more\nFrom: debian\n"),
+             "CD301") == nullptr);
+    CHECK(find(lint_of("Bootstrap: docker\n# cybelectl: ignore CD302\nFrom: debian\n"), "CD301") !=
+          nullptr);
+    CHECK(find(lint_of("# cybelectl: ignore-file CD301\nBootstrap: docker\n\nFrom: debian\n"),
+               "CD301") == nullptr);
+    const LintReport refused =
+        lint_of("# cybelectl: ignore-file CD004\n" + kHead + "%enviroment\n");
+    CHECK_FALSE(refused.is_accepted);
+    CHECK(find(refused, "CD004") != nullptr);
+}
+
+TEST_CASE("near names are suggested") {
+    const auto help = [](const std::string& text, const char* rule) {
+        const LintReport report = lint_of(text);
+        const Finding* finding = find(report, rule);
+        REQUIRE(finding != nullptr);
+        return finding->fault.help;
+    };
+    CHECK(help(kHead + "%enviroment\n", "CD004") == "did you mean '%environment'?");
+    CHECK(help("Bootstrap: localimage\nForm: /b\n", "CD005") == "did you mean 'From'?");
+    CHECK(help("Bootstrap: dokcer\n", "CD024") == "did you mean 'docker'?");
+    CHECK(help(kHead + "Stage: build\n" + kHead + "%files from biuld\n/a\n", "CD018") ==
+          "did you mean 'build'?");
+    CHECK(help(kHead + "%post\xC2\xA0\ntrue\n", "CD006") ==
+          "write '%post', and what follows behind one space");
+}
+
+TEST_CASE("shellcheck's findings have the place in the definition") {
+    LintOptions options;
+    options.shellcheck = find_program("shellcheck");
+    REQUIRE(options.shellcheck);
+    const LintReport report =
+        lint_of(post("a='x y'\n  rm $a\ncd /x") + "%post\nsource /y\n", options);
+    std::set<std::pair<std::size_t, std::string>> told;
+    for (const Finding& finding : report.findings) {
+        if (finding.rule == "CD107") {
+            told.emplace(finding.fault.where->line, finding.fault.message.substr(0, 6));
+        }
+    }
+    CHECK(told.contains({5, "SC2086"}));
+    CHECK(told.contains({8, "SC3046"}));
+    CHECK(told.size() == 2);
+}
+
+TEST_CASE("reports: text, JSON, SARIF") {
+    std::vector<FileReport> files;
+    files.push_back({"x.def", lint_of(docker("debian") + "%enviroment\n")});
+    const std::string text = report_text(files[0].report, false);
+    CHECK(text.find("error[CD004]: '%enviroment' is no section\n --> x.def:3:1\n") !=
+          std::string::npos);
+    CHECK(text.find("  | %enviroment\n") != std::string::npos);
+    const auto json = nlohmann::json::parse(report_json(files));
+    CHECK(json["files"][0]["accepted"] == false);
+    CHECK(json["files"][0]["findings"].back()["rule"] == "CD004");
+    const auto sarif = nlohmann::json::parse(report_sarif(files));
+    CHECK(sarif["version"] == "2.1.0");
+    const auto& run = sarif["runs"][0];
+    CHECK(run["tool"]["driver"]["rules"].size() == all_rules().size());
+    const auto& result = run["results"].back();
+    CHECK(result["ruleId"] == "CD004");
+    CHECK(result["level"] == "error");
+    CHECK(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "x.def");
+    CHECK(result["locations"][0]["physicalLocation"]["region"]["startLine"] == 3);
+}
+
+TEST_CASE("the reference page of the rules is what the table says") {
+    const std::string page = CYBELE_SOURCE_DIR "/docs/reference/definition-rules.md";
+    if (std::getenv("CYBELE_ACCEPT") != nullptr && std::getenv("CI") == nullptr) { // NOLINT
+        REQUIRE(write_file(page, rules_page()));
+    }
+    const auto written = read_file(page);
+    REQUIRE(written);
+    CHECK(*written == rules_page());
+}

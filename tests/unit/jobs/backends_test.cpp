@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/backends/command_backend.hpp"
+#include "jobs/backends/pbs.hpp"
+#include "support/file.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+using jobs::State;
+
+namespace {
+
+std::string recorded(const std::string& name) {
+    return read_file(std::string(CYBELE_TESTS_DIR) + "/cases/pbs/" + name).value();
+}
+
+Outcome outcome(int code, const std::string& output, const std::string& errors = "") {
+    Outcome made;
+    made.code = code;
+    made.output = output;
+    made.errors = errors;
+    return made;
+}
+
+struct Recorded {
+    const char* file;
+    const char* id;
+    State state;
+    int code;   ///< -1: none
+    int signal; ///< 0: none
+};
+
+jobs::Sighting one_of(const std::vector<jobs::Sighting>& all, const std::string& id) {
+    for (const auto& seen : all) {
+        if (seen.id == id) {
+            return seen;
+        }
+    }
+    FAIL("not listed: " << id);
+    return {};
+}
+
+} // namespace
+
+TEST_CASE("what real TORQUE and OpenPBS printed of a job is read as it was") {
+    const Recorded rows[] = {
+        {"torque-6.1.qstat-f-running.txt", "496.head", State::kRunning, -1, 0},
+        {"torque-6.1.qstat-f-queued.txt", "499.head", State::kPending, -1, 0},
+        {"torque-6.1.qstat-f-waiting.txt", "498.head", State::kPending, -1, 0},
+        {"torque-6.1.qstat-f-held.txt", "497.head", State::kHeld, -1, 0},
+        {"torque-6.1.qstat-f-finished.txt", "496.head", State::kFailed, 3, 0},
+        {"torque-6.1.qstat-f-deleted.txt", "501.head", State::kCancelled, -1, 15},
+        {"torque-6.1.qstat-f-deleted-held.txt", "502.head", State::kCancelled, -1, 0},
+        {"torque-6.1.qstat-f-element.txt", "500[2].head", State::kRunning, -1, 0},
+        {"torque-6.1.qstat-tf-array.txt", "500[3].head", State::kRunning, -1, 0},
+        {"openpbs-23.06.qstat-f-running.txt", "387.head", State::kRunning, -1, 0},
+        {"openpbs-23.06.qstat-f-queued.txt", "390.head", State::kPending, -1, 0},
+        {"openpbs-23.06.qstat-f-waiting.txt", "389.head", State::kPending, -1, 0},
+        {"openpbs-23.06.qstat-f-held.txt", "388.head", State::kHeld, -1, 0},
+        {"openpbs-23.06.qstat-f-finished.txt", "387.head", State::kFailed, 3, 0},
+        {"openpbs-23.06.qstat-f-deleted.txt", "393.head", State::kCancelled, -1, 15},
+        {"openpbs-23.06.qstat-f-deleted-held.txt", "395.head", State::kCancelled, -1, 0},
+        {"openpbs-23.06.qstat-f-array.txt", "391[].head", State::kRunning, -1, 0},
+        {"openpbs-23.06.qstat-x-f-array-finished.txt", "391[2].head", State::kDone, 0, 0},
+    };
+    for (const Recorded& row : rows) {
+        CAPTURE(row.file);
+        const auto commands = std::string(row.file).starts_with("torque") ? jobs::torque_commands()
+                                                                          : jobs::pbspro_commands();
+        const auto all = commands->sightings({outcome(0, recorded(row.file))});
+        REQUIRE(all.has_value());
+        const auto seen = one_of(*all, row.id);
+        CHECK(seen.state == row.state);
+        CHECK(seen.code.value_or(-1) == row.code);
+        CHECK(seen.signal == row.signal);
+    }
+}
+
+TEST_CASE("both forms of qstat say the same") {
+    const auto same = [](const std::vector<jobs::PbsJob>& text,
+                         const std::vector<jobs::PbsJob>& machine,
+                         std::initializer_list<const char*> names) {
+        REQUIRE(text.size() == machine.size());
+        for (std::size_t at = 0; at < text.size(); ++at) {
+            CHECK(text[at].id == machine[at].id);
+            for (const char* name : names) {
+                CAPTURE(name);
+                CHECK_FALSE(text[at].get(name).empty());
+                CHECK(text[at].get(name) == machine[at].get(name));
+            }
+        }
+    };
+    const auto names = {"Job_Name", "job_state", "queue", "Output_Path", "Resource_List.walltime"};
+    same(jobs::read_qstat_text(recorded("torque-6.1.qstat-f-running.txt")),
+         jobs::read_qstat_xml(recorded("torque-6.1.qstat-x-running.xml.txt")),
+         names);
+    same(jobs::read_qstat_text(recorded("openpbs-23.06.qstat-f-running.txt")),
+         jobs::read_qstat_json(recorded("openpbs-23.06.qstat-f-Fjson-running.txt")),
+         names);
+    const auto finished =
+        jobs::read_qstat_json(recorded("openpbs-23.06.qstat-x-f-Fjson-finished.txt"));
+    REQUIRE(finished.size() == 1);
+    CHECK(finished.front().get("Exit_status") == "3");
+    CHECK(jobs::read_qstat_json(recorded("openpbs-23.06.qstat-Fjson-unknown.txt")).empty());
+    CHECK(jobs::read_qstat_json("{").empty());
+    CHECK(jobs::read_qstat_json("{\"Jobs\": 3}").empty());
+    CHECK(jobs::read_qstat_xml("<Data><Job><Job_Id>1").empty());
+}
+
+TEST_CASE("folded lines are joined, and Slurm's qstat is read with its tabs") {
+    const auto folded = jobs::read_qstat_text(recorded("torque-6.1.qstat-f-running.txt"));
+    REQUIRE(folded.size() == 1);
+    CHECK(folded.front().get("Variable_List").find(",PBS_O_SHELL=/bin/bash,PBS_O_LANG=C.UTF-8,") !=
+          std::string::npos);
+    const auto tabs = jobs::read_qstat_text("Job Id:\t12\n\tJob_Name = demo\n\tjob_state = C\n"
+                                            "\tPriority = 4\n\n");
+    REQUIRE(tabs.size() == 1);
+    CHECK(tabs.front().id == "12");
+    CHECK(tabs.front().get("job_state") == "C");
+    // One letter for every end: nobody knows by it how the job ended.
+    const auto seen =
+        jobs::slurm_torque_commands()->sightings({outcome(0, "Job Id:\t12\n\tjob_state = C\n")});
+    REQUIRE(seen.has_value());
+    CHECK(seen->front().state == State::kLost);
+    CHECK_FALSE(seen->front().code.has_value());
+}
+
+TEST_CASE("the UUID of a PBS job is in its variables") {
+    const auto all = jobs::torque_commands()->sightings(
+        {outcome(0,
+                 "Job Id: 7.head\n    job_state = Q\n    Variable_List = PBS_O_QUEUE=batch,\n"
+                 "\tCYBELE_JOB=0a-1b,PBS_O_HOST=head\n")});
+    REQUIRE(all.has_value());
+    CHECK(all->front().uuid == "0a-1b");
+}
+
+TEST_CASE("jobs that a server does not know are no failed query, other codes are") {
+    const auto torque = jobs::torque_commands();
+    const auto some = torque->sightings({outcome(153,
+                                                 recorded("torque-6.1.qstat-f-running.txt"),
+                                                 "qstat: Unknown Job Id Error 99999.head")});
+    REQUIRE(some.has_value());
+    CHECK(some->size() == 1);
+    const auto finished = jobs::pbspro_commands()->sightings({outcome(35, "", "has finished")});
+    REQUIRE(finished.has_value());
+    CHECK(finished->empty());
+    CHECK_FALSE(torque->sightings({outcome(111, "", "errno=111")}).has_value());
+    CHECK_FALSE(jobs::pbspro_commands()
+                    ->sightings({outcome(255, "", "cannot connect to server head (errno=15010)")})
+                    .has_value());
+    Outcome hung = outcome(0, recorded("torque-6.1.qstat-f-running.txt"));
+    hung.timed_out = true;
+    CHECK_FALSE(torque->sightings({hung}).has_value());
+}
+
+TEST_CASE("a receipt is an id, a clear refusal, or unclear") {
+    using Kind = jobs::Receipt::Kind;
+    struct Row {
+        int code;
+        const char* output;
+        const char* errors;
+        Kind kind;
+        const char* id;
+    };
+    const Row slurm[] = {
+        {0, "1234\n", "", Kind::kAccepted, "1234"},
+        {0, "1234;hall\n", "", Kind::kAccepted, "1234"},
+        {0, "", "", Kind::kUnclear, ""},
+        {1,
+         "",
+         "sbatch: error: Batch job submission failed: Invalid partition name specified",
+         Kind::kRefused,
+         ""},
+        {1,
+         "",
+         "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+         Kind::kUnclear,
+         ""},
+        {1,
+         "",
+         "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received",
+         Kind::kUnclear,
+         ""},
+        {1,
+         "",
+         "sbatch: error: Batch job submission failed: Unable to contact slurm controller "
+         "(connect failure)",
+         Kind::kUnreachable,
+         ""},
+        {1,
+         "",
+         "sbatch: error: _establish_config_source: failed to fetch config\nsbatch: fatal: Could "
+         "not "
+         "establish a configuration source",
+         Kind::kUnreachable,
+         ""},
+        {1, "", "", Kind::kUnclear, ""},
+        {1, "", "Killed", Kind::kUnclear, ""},
+    };
+    for (const Row& row : slurm) {
+        CAPTURE(row.errors);
+        const auto receipt =
+            jobs::slurm_commands()->receipt(outcome(row.code, row.output, row.errors));
+        CHECK(receipt.kind == row.kind);
+        CHECK(receipt.id == row.id);
+    }
+    const Row pbs[] = {
+        {0, "12.head\n", "", Kind::kAccepted, "12.head"},
+        {0, "welcome\n12[].head\n", "", Kind::kAccepted, "12[].head"},
+        {0, "thank you\n", "", Kind::kUnclear, ""},
+        {172, "", "qsub: submit error (Unknown queue MSG=cannot locate queue)", Kind::kRefused, ""},
+        {170, "", "qsub: Unknown queue", Kind::kRefused, ""},
+        {162, "", "qsub: cannot connect to server head (errno=15010)", Kind::kUnreachable, ""},
+        {1, "", "perl: fatal: Could not establish a configuration source", Kind::kUnreachable, ""},
+        {1, "", "qsub: End of File", Kind::kUnclear, ""},
+        {1, "", "", Kind::kUnclear, ""},
+    };
+    for (const Row& row : pbs) {
+        CAPTURE(row.errors);
+        const auto receipt =
+            jobs::torque_commands()->receipt(outcome(row.code, row.output, row.errors));
+        CHECK(receipt.kind == row.kind);
+        CHECK(receipt.id == row.id);
+    }
+}
+
+TEST_CASE("squeue's lines: comments with bars, words that nobody knows, held jobs") {
+    const auto seen =
+        jobs::slurm_commands()->sightings({outcome(0,
+                                                   "7|7|RUNNING|None|1795258529|cybelectl:0a-1b\n"
+                                                   "8_3|8|PENDING|JobHeldUser|N/A|a|b|c\n"
+                                                   "9|9|CANCELLED by 1000|None|N/A|(null)\n"
+                                                   "10|10|BRAND_NEW|None|N/A|(null)\n"
+                                                   "11|11|PENDING|Priority|1795258600|(null)\n"
+                                                   "garbage\n")});
+    REQUIRE(seen.has_value());
+    REQUIRE(seen->size() == 5);
+    CHECK((*seen)[0].uuid == "0a-1b");
+    CHECK((*seen)[0].state == State::kRunning);
+    CHECK((*seen)[1].state == State::kHeld);
+    CHECK((*seen)[1].id == "8_3");
+    CHECK((*seen)[1].uuid.empty());
+    CHECK((*seen)[2].state == State::kCancelled);
+    CHECK((*seen)[3].state == State::kRunning);
+    CHECK((*seen)[3].native == "BRAND_NEW");
+    CHECK((*seen)[4].start == "1795258600");
+    CHECK((*seen)[4].reason == "Priority");
+    CHECK_FALSE(jobs::slurm_commands()
+                    ->sightings({outcome(1, "", "slurm_load_jobs error: Unable to contact")})
+                    .has_value());
+}
+
+TEST_CASE("scontrol and sacct tell the end; a job that was killed has no code of its own") {
+    const auto found = jobs::slurm_commands()->findings(
+        {outcome(0, "JobId=7 JobName=x JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0 A=b\n"),
+         outcome(0, "JobId=8 JobName=x JobState=FAILED Reason=None ExitCode=0:9\n"),
+         outcome(0, "JobId=9 JobName=x JobState=RUNNING Reason=None ExitCode=0:0\n"),
+         outcome(1, "", "slurm_load_jobs error: Invalid job id specified"),
+         outcome(0, "12|COMPLETED|0:0|None\n13|CANCELLED by 1000|0:15|None\n")});
+    REQUIRE(found.size() == 5);
+    CHECK(found[0].code == 3);
+    CHECK(found[0].reason == "NonZeroExitCode");
+    CHECK_FALSE(found[1].code.has_value());
+    CHECK(found[1].signal == 9);
+    CHECK(found[2].state == State::kRunning);
+    CHECK_FALSE(found[2].code.has_value());
+    CHECK(found[3].id == "12");
+    CHECK(found[3].code == 0);
+    CHECK(found[4].state == State::kCancelled);
+}
+
+TEST_CASE("one query asks for any number of jobs") {
+    std::vector<std::string> ids;
+    for (int id = 1; id <= 500; ++id) {
+        ids.push_back(std::to_string(id));
+    }
+    CHECK(jobs::slurm_commands()->query(ids).size() == 1);
+    CHECK(jobs::torque_commands()->query(ids).size() == 1);
+    CHECK(jobs::pbspro_commands()->query(ids).size() == 1);
+}
+
+TEST_CASE("an unknown scheduler is refused with those that are known") {
+    const auto backend = jobs::make_backend({"lsf", "", {}, {}});
+    REQUIRE_FALSE(backend.has_value());
+    CHECK(backend.error().faults().front().because.find("pbspro") != std::string::npos);
+}

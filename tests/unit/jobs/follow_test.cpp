@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/follow/conclude.hpp"
+#include "jobs/follow/log_reader.hpp"
+#include "jobs/follow/pacing.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+using jobs::State;
+
+namespace {
+
+jobs::Entry running() {
+    jobs::Entry entry;
+    entry.uuid = "0a-1b";
+    entry.id = "7";
+    entry.state = State::kRunning;
+    return entry;
+}
+
+jobs::ExitRecord record(const std::string& state, int code, int signal = 0) {
+    jobs::ExitRecord made;
+    made.uuid = "0a-1b";
+    made.state = state;
+    made.code = code;
+    made.signal = signal;
+    made.start = 900;
+    made.end = 1000;
+    return made;
+}
+
+jobs::Sighting sighting(State state, std::optional<int> code = std::nullopt, int signal = 0) {
+    jobs::Sighting seen;
+    seen.id = "7";
+    seen.state = state;
+    seen.native = std::string(jobs::state_text(state));
+    seen.code = code;
+    seen.signal = signal;
+    return seen;
+}
+
+jobs::Evidence evidence() {
+    jobs::Evidence made;
+    made.was_asked = true;
+    made.now = 1000;
+    return made;
+}
+
+jobs::Entry concluded(const jobs::Evidence& given, jobs::Entry entry = running()) {
+    jobs::conclude(given, entry);
+    return entry;
+}
+
+} // namespace
+
+TEST_CASE("the script's own word comes first, whatever the scheduler still shows") {
+    for (const bool is_listed : {false, true}) {
+        jobs::Evidence given = evidence();
+        given.record = record("failed", 3);
+        if (is_listed) {
+            given.seen = sighting(State::kRunning);
+        }
+        const auto entry = concluded(given);
+        CHECK(entry.ended == 1000);
+        CHECK(entry.state == State::kFailed);
+        CHECK(entry.shell_code() == 3);
+    }
+}
+
+TEST_CASE("a script that was told to end waits for the scheduler to say why") {
+    jobs::Evidence given = evidence();
+    given.record = record("cancelled", 143, 15);
+    given.seen = sighting(State::kRunning);
+    CHECK(concluded(given).ended == 0);
+    given.seen = sighting(State::kTimeout);
+    CHECK(concluded(given).state == State::kTimeout);
+    CHECK(concluded(given).shell_code() == 124);
+    given.seen = sighting(State::kPreempted);
+    CHECK(concluded(given).state == State::kPreempted);
+    given.seen = sighting(State::kCancelled);
+    CHECK(concluded(given).state == State::kCancelled);
+    CHECK(concluded(given).shell_code() == 143);
+    given.seen.reset(); // it left the queue
+    CHECK(concluded(given).state == State::kCancelled);
+    given.was_asked = false;
+    CHECK(concluded(given).ended == 0);
+    given.now = 1000 + jobs::kSettleSeconds;
+    CHECK(concluded(given).state == State::kCancelled);
+}
+
+TEST_CASE("not listed is no state, and a failed query is no answer") {
+    jobs::Evidence given = evidence();
+    given.was_asked = false;
+    CHECK(concluded(given).missing_since == 0);
+    given.was_asked = true;
+    auto entry = concluded(given);
+    CHECK(entry.ended == 0);
+    CHECK(entry.state == State::kRunning);
+    CHECK(entry.missing_since == 1000);
+    given.now = 1000 + jobs::kPatienceSeconds - 1;
+    entry = concluded(given, entry);
+    CHECK(entry.ended == 0);
+    SUBCASE("seen again, the waiting starts anew") {
+        given.seen = sighting(State::kRunning);
+        CHECK(concluded(given, entry).missing_since == 0);
+    }
+    SUBCASE("after that it is lost: 125, never success") {
+        given.now += 1;
+        entry = concluded(given, entry);
+        CHECK(entry.state == State::kLost);
+        CHECK(entry.shell_code() == 125);
+    }
+}
+
+TEST_CASE("the scheduler's own end, where the script left no word") {
+    jobs::Evidence given = evidence();
+    given.seen = sighting(State::kDone);
+    CHECK(concluded(given).shell_code() == 0);
+    given.seen = sighting(State::kTimeout);
+    CHECK(concluded(given).shell_code() == 124);
+    given.seen = sighting(State::kCancelled);
+    CHECK(concluded(given).shell_code() == 143);
+    // A failure without a code is not given one.
+    given.seen = sighting(State::kFailed);
+    CHECK(jobs::needs_inquiry(given, running()));
+    CHECK(concluded(given).ended == 0);
+    given.accounted = sighting(State::kFailed, 9);
+    CHECK(concluded(given).shell_code() == 9);
+    given.accounted = sighting(State::kFailed, std::nullopt, 11);
+    CHECK(concluded(given).shell_code() == 139);
+}
+
+TEST_CASE("an end that nobody explains is a cancelled job where that was asked") {
+    jobs::Evidence given = evidence();
+    given.seen = sighting(State::kLost);
+    CHECK(jobs::needs_inquiry(given, running()));
+    CHECK(concluded(given).ended == 0);
+    auto asked = running();
+    asked.cancel_asked = 990;
+    CHECK(concluded(given, asked).state == State::kCancelled);
+    // Killed by KILL after TERM was ignored.
+    given.seen = sighting(State::kFailed, std::nullopt, 9);
+    CHECK(concluded(given, asked).state == State::kCancelled);
+}
+
+TEST_CASE("what has ended stays as it is") {
+    auto entry = running();
+    entry.state = State::kDone;
+    entry.ended = 900;
+    jobs::Evidence given = evidence();
+    given.seen = sighting(State::kRunning);
+    CHECK(concluded(given, entry).state == State::kDone);
+}
+
+TEST_CASE("questions become rare while nothing happens, and rarer without an answer") {
+    jobs::Pacing pacing;
+    CHECK(pacing.pause(0.5).count() == 1000);
+    CHECK(pacing.pause(0.0).count() == 800);
+    CHECK(pacing.pause(1.0).count() == 1200);
+    for (int turn = 0; turn < 20; ++turn) {
+        pacing.saw_nothing();
+    }
+    CHECK(pacing.pause(0.5) == std::chrono::seconds(30));
+    for (int turn = 0; turn < 20; ++turn) {
+        pacing.saw_failure();
+    }
+    CHECK(pacing.pause(0.5) == std::chrono::minutes(5));
+    pacing.saw_nothing();
+    CHECK(pacing.pause(0.5) == std::chrono::seconds(30));
+    pacing.saw_change();
+    CHECK(pacing.pause(0.5) == std::chrono::seconds(1));
+}
+
+TEST_CASE("a log gives whole lines, an unfinished one after a second, and starts again when cut") {
+    using Clock = jobs::LogReader::Clock;
+    jobs::LogReader log("/tmp/log");
+    const auto start = Clock::now();
+    CHECK(log.take({true, 8, "one\ntwo "}, start, false) == "one\n");
+    CHECK(log.next().offset == 8);
+    CHECK(log.take({true, 8, ""}, start + std::chrono::milliseconds(500), false).empty());
+    CHECK(log.take({true, 8, ""}, start + std::chrono::seconds(2), false) == "two ");
+    CHECK(log.take({true, 3, ""}, start, false).empty());
+    CHECK(log.was_cut());
+    CHECK_FALSE(log.was_cut());
+    CHECK(log.next().offset == 0);
+    CHECK(log.take({true, 3, "new"}, start, true) == "new");
+    CHECK(log.take({false, 0, ""}, start, true).empty());
+}

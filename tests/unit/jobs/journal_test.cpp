@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/journal/journal.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace cybele;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct StateFolder {
+    TempDirectory directory = TempDirectory::make("/tmp", "cybele-test").value();
+    Environment environment{EnvironmentMap{{"CYBELE_STATE_DIR", directory.path().native()}}};
+
+    [[nodiscard]] jobs::Journal open() const {
+        return jobs::Journal::open(environment).value();
+    }
+    void execute(const char* statement) const {
+        sqlite3* database = nullptr;
+        REQUIRE(sqlite3_open((directory.path() / "jobs.sqlite").c_str(), &database) == SQLITE_OK);
+        REQUIRE(sqlite3_exec(database, statement, nullptr, nullptr, nullptr) == SQLITE_OK);
+        sqlite3_close(database);
+    }
+};
+
+jobs::Entry entry(const std::string& uuid, const std::string& id) {
+    jobs::Entry made;
+    made.uuid = uuid;
+    made.id = id;
+    made.scheduler = "slurm";
+    made.name = "it's; DROP TABLE jobs";
+    made.script = "sha256:00";
+    made.folder = "/home/\xc3\xa9";
+    made.asked = 100;
+    made.code = 3;
+    made.state = id.empty() ? jobs::State::kSubmitting : jobs::State::kRunning;
+    return made;
+}
+
+const std::string kFirst = "0a1b2c3d-0000-4000-8000-000000000001";
+const std::string kSecond = "0a1b2c3e-0000-4000-8000-000000000002";
+
+} // namespace
+
+TEST_CASE("an entry comes back as it was put, also by another client") {
+    const StateFolder place;
+    REQUIRE(place.open().put(entry(kFirst, "12.head")).has_value());
+    const auto journal = place.open();
+    const auto found = journal.find("12.head");
+    REQUIRE(found.has_value());
+    CHECK(found->uuid == kFirst);
+    CHECK(found->name == "it's; DROP TABLE jobs");
+    CHECK(found->folder == "/home/\xc3\xa9");
+    CHECK(found->code == 3);
+    CHECK(found->state == jobs::State::kRunning);
+    CHECK((fs::status(journal.path().parent_path()).permissions() & fs::perms::others_all) ==
+          fs::perms::none);
+}
+
+TEST_CASE("jobs are found by id, by its number, by UUID and by the start of one") {
+    const StateFolder place;
+    const auto journal = place.open();
+    REQUIRE(journal.put({entry(kFirst, "12.head"), entry(kSecond, "13")}).has_value());
+    for (const std::string& name :
+         {std::string("12.head"), std::string("12"), kFirst, kFirst.substr(0, 8)}) {
+        CAPTURE(name);
+        const auto found = journal.find(name);
+        REQUIRE(found.has_value());
+        CHECK(found->uuid == kFirst);
+    }
+    for (const char* name : {"1", "0a1b2c3", "99", "", "%", "0a1b2c3d-1"}) {
+        CAPTURE(name);
+        const auto found = journal.find(name);
+        REQUIRE_FALSE(found.has_value());
+        CHECK_FALSE(found.error().faults().front().help.empty());
+    }
+}
+
+TEST_CASE("a number that came again means the job that lives") {
+    const StateFolder place;
+    const auto journal = place.open();
+    auto old = entry(kFirst, "12");
+    REQUIRE(journal.put({old, entry(kSecond, "12")}).has_value());
+    const auto both = journal.find("12");
+    REQUIRE_FALSE(both.has_value());
+    CHECK(both.error().faults().front().because.find(kSecond) != std::string::npos);
+    old.ended = 200;
+    REQUIRE(journal.put(old).has_value());
+    CHECK(journal.find("12").value().uuid == kSecond);
+    auto young = entry(kSecond, "12");
+    young.ended = 300;
+    REQUIRE(journal.put(young).has_value());
+    CHECK(journal.find("12").value().uuid == kSecond); // of those that ended, the newest
+    young.ended = 0;
+    REQUIRE(journal.put(young).has_value());
+    CHECK(journal.list(false).value().size() == 1);
+    CHECK(journal.list(true).value().size() == 2);
+}
+
+TEST_CASE("a submission that was not acknowledged is found by what was submitted, and where") {
+    const StateFolder place;
+    const auto journal = place.open();
+    REQUIRE(journal.put({entry(kFirst, ""), entry(kSecond, "13")}).has_value());
+    CHECK(journal.unacknowledged(entry("", "")).value().size() == 1);
+    auto other = entry("", "");
+    other.folder = "/elsewhere";
+    CHECK(journal.unacknowledged(other).value().empty());
+    other = entry("", "");
+    other.script = "sha256:11";
+    CHECK(journal.unacknowledged(other).value().empty());
+}
+
+TEST_CASE("a journal of another version, and a file that is none, are refused in a sentence") {
+    const StateFolder place;
+    SUBCASE("version") {
+        (void)place.open();
+        place.execute("PRAGMA user_version=7");
+        const auto journal = jobs::Journal::open(place.environment);
+        REQUIRE_FALSE(journal.has_value());
+        CHECK(journal.error().message() ==
+              "the journal of jobs is of version 7, this cybelectl reads version 1");
+        CHECK(journal.error().code() == ErrorCode::kEnvironment);
+    }
+    SUBCASE("no database") {
+        REQUIRE(
+            write_file(place.directory.path() / "jobs.sqlite", std::string(5000, 'x')).has_value());
+        const auto journal = jobs::Journal::open(place.environment);
+        REQUIRE_FALSE(journal.has_value());
+        CHECK(journal.error().faults().front().because.find("not a database") != std::string::npos);
+    }
+    SUBCASE("a folder that is a file") {
+        const auto file = place.directory.path() / "file";
+        REQUIRE(write_file(file, "x").has_value());
+        const auto journal = jobs::Journal::open(
+            Environment(EnvironmentMap{{"CYBELE_STATE_DIR", (file / "state").native()}}));
+        REQUIRE_FALSE(journal.has_value());
+        CHECK(journal.error().faults().front().help.find("CYBELE_STATE_DIR") != std::string::npos);
+    }
+}
+
+TEST_CASE(
+    "two clients that write at once both succeed, and a killed one loses nothing it was told") {
+    const StateFolder place;
+    (void)place.open();
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    std::vector<pid_t> clients;
+    for (int client = 0; client < 3; ++client) {
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            const auto journal = jobs::Journal::open(place.environment);
+            for (int number = 0; number < 20; ++number) {
+                const std::string uuid =
+                    "c" + std::to_string(client) + "-" + std::to_string(number);
+                if (!journal || !journal->put(entry(uuid, uuid))) {
+                    ::_exit(1);
+                }
+                (void)!::write(ends[1], "x", 1);
+            }
+            ::raise(SIGKILL);
+        }
+        clients.push_back(pid);
+    }
+    for (const pid_t pid : clients) {
+        CHECK(wait_for(pid) == 128 + SIGKILL);
+    }
+    ::close(ends[0]);
+    ::close(ends[1]);
+    CHECK(place.open().list(true).value().size() == 60);
+}
+
+TEST_CASE("where the journal lies") {
+    const auto folder = [](EnvironmentMap variables) {
+        return jobs::Journal::folder(Environment(std::move(variables))).native();
+    };
+    CHECK(folder({{"CYBELE_STATE_DIR", "/a"}, {"HOME", "/h"}}) == "/a");
+    CHECK(folder({{"XDG_STATE_HOME", "/x"}, {"HOME", "/h"}}) == "/x/cybelectl");
+    CHECK(folder({{"HOME", "/h"}}) == "/h/.local/state/cybelectl");
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubernetes/check/check.hpp"
+#include "kubernetes/check/rules.hpp"
+#include "kubernetes/crd.hpp"
+#include "kubernetes/documents.hpp"
+#include "kubernetes/operator_reader.hpp"
+#include "kubernetes/render.hpp"
+#include "support/message.hpp"
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::kubernetes {
+namespace {
+
+constexpr const char* kHead = "kind: Job\nname: wheat\nimage: /home/eve/wheat.sif\n";
+
+launchers::Job job_of(const std::string& fields) {
+    auto job = launchers::read_job(kHead + fields, "job.yaml");
+    if (!job) {
+        FAIL(format_text(job.error().faults()));
+    }
+    return std::move(*job);
+}
+
+launchers::Site site_of(const std::string& fields) {
+    auto site = launchers::read_site("kind: Site\nname: hall\n" + fields, "site.yaml");
+    if (!site) {
+        FAIL(format_text(site.error().faults()));
+    }
+    return std::move(*site);
+}
+
+Result<schedulers::RenderedScript> rendered(const launchers::Job& job,
+                                            const std::string& kind,
+                                            const launchers::Site* site = nullptr) {
+    schedulers::RenderInput input;
+    input.job = &job;
+    input.site = site;
+    input.image = job.image ? job.image->reference : "";
+    input.dialect = site == nullptr ? "slurm" : site->dialect;
+    return render_object(input, {kind, {}, {}});
+}
+
+std::vector<yaml::Node> objects_of(const Result<schedulers::RenderedScript>& object) {
+    if (!object) {
+        FAIL(format_text(object.error().faults()));
+    }
+    // What is written trips no rule of our own.
+    const auto report = check_objects(object->text, "rendered");
+    CHECK_MESSAGE(report.count(lint::Severity::kError) == 0,
+                  lint::text_of(report.findings, find_check_rule, false));
+    return read_objects(object->text, "rendered").value();
+}
+
+constexpr const char* kMirrorSite =
+    "scheduler: {dialect: slurm, through: {ssh: login.hall.example}}\nkubernetes: {bridge: "
+    "hpc-connector, connector: {image: docker://registry.example/connector:1.0, backend: hall-a, "
+    "credentials: hall-login, monitoring-period: 20 s}}\n";
+
+/// The fields of all faults, sorted.
+std::vector<std::string> lines_of_faults(const Result<schedulers::RenderedScript>& object) {
+    std::vector<std::string> messages;
+    if (object) {
+        return {"rendered"};
+    }
+    for (const auto& fault : object.error().faults()) {
+        CHECK_FALSE(fault.because.empty());
+        CHECK_FALSE(fault.help.empty());
+        messages.push_back(fault.message);
+    }
+    std::sort(messages.begin(), messages.end());
+    return messages;
+}
+
+} // namespace
+
+TEST_CASE("a WlmJob says what its operator makes a script of") {
+    const auto job = job_of("binds: [/data:/data:ro]\nlaunch: mpi\nresources: {nodes: 2, "
+                            "cpus-per-task: 3, memory-per-node: 1 GiB, time: 90 s}\n");
+    const auto root = objects_of(rendered(job, "WlmJob")).front();
+    CHECK(text_at(root, {"kind"}) == "WlmJob");
+    CHECK(text_at(root, {"spec", "image"}) == "local.file/home/eve/wheat.sif");
+    CHECK(text_at(root, {"spec", "resources", "nodes"}) == "2");
+    CHECK(text_at(root, {"spec", "resources", "cpuPerNode"}) == "3");
+    CHECK(text_at(root, {"spec", "resources", "memPerNode"}) == "1024");
+    CHECK(text_at(root, {"spec", "resources", "wallTime"}) == "90");
+    CHECK(find_path(root, {"spec", "options", "binds"})->items.front().scalar == "/data:/data:ro");
+    const auto bad = job_of("command: [train]\nlaunch: openmp\nenvironment: {A: b}\naccount: x\n"
+                            "array: 0-3\nresources: {gpus-per-node: 1}\n");
+    CHECK(lines_of_faults(rendered(bad, "WlmJob")).size() >= 6);
+}
+
+TEST_CASE("a mirror Job follows one batch job, and submits once") {
+    const auto site = site_of(kMirrorSite);
+    const auto job = job_of("command: [train, \"a \\\"b\\\" $HOME\"]\nresources: {time: 5 min}\n");
+    const auto objects = objects_of(rendered(job, "MirrorJob", &site));
+    REQUIRE(objects.size() == 3);
+    CHECK(text_at(objects[0], {"kind"}) == "ConfigMap");
+    CHECK(text_at(objects[0], {"metadata", "name"}) == "hall-a");
+    CHECK(text_at(objects[0], {"data", "name"}) == "SSH");
+    const auto configuration =
+        nlohmann::json::parse(text_at(objects[0], {"data", "configuration"}));
+    CHECK(configuration["host"] == "login.hall.example");
+    CHECK(text_at(objects[1], {"metadata", "name"}) == "wheat-job");
+    CHECK(text_at(objects[1], {"data", "monitoring_period"}) == "20");
+    const auto& root = objects[2];
+    CHECK(text_at(root, {"apiVersion"}) == "batch/v1");
+    CHECK(text_at(root, {"kind"}) == "Job");
+    CHECK(text_at(root, {"spec", "backoffLimit"}) == "0");
+    const auto* pod = find_path(root, {"spec", "template", "spec"});
+    CHECK(text_at(*pod, {"restartPolicy"}) == "Never");
+    CHECK(text_at(*pod, {"terminationGracePeriodSeconds"}) == "60");
+    const auto& container = pod->find("containers")->items.front();
+    const auto& stop = find_path(container, {"lifecycle", "preStop", "exec", "command"})->items;
+    CHECK(stop[0].scalar == "kill");
+    CHECK(stop[1].scalar == "-SIGINT");
+    CHECK(stop[2].scalar == "1");
+    CHECK(text_at(container.find("envFrom")->items.front(), {"secretRef", "name"}) == "hall-login");
+    CHECK(container.find("env")->items.back().find("name")->scalar == "CYBELECTL_UID");
+    schedulers::RenderInput input;
+    input.job = &job;
+    input.site = &site;
+    input.image = "/home/eve/wheat.sif";
+    input.dialect = "slurm";
+    const auto mirrored = nlohmann::json::parse(text_at(objects[1], {"data", "job"}));
+    CHECK(mirrored["script"] == schedulers::render_script(input)->text);
+    CHECK(mirrored["host"] == "login.hall.example");
+}
+
+TEST_CASE("what a mirror Job needs of the Site is said") {
+    const auto job = job_of("command: [train]\n");
+    CHECK(lines_of_faults(rendered(job, "MirrorJob")) ==
+          std::vector<std::string>{"the Site says no `kubernetes.connector.credentials`",
+                                   "the Site says no `kubernetes.connector.image`",
+                                   "the Site says no `scheduler.through`"});
+    const auto hasty =
+        site_of("scheduler: {dialect: slurm, through: {ssh: h}}\nkubernetes: {bridge: "
+                "hpc-connector, connector: {image: docker://r.example/c:1, "
+                "credentials: s, grace: 30 s}}\n");
+    const auto object = rendered(job, "MirrorJob", &hasty);
+    REQUIRE(object.has_value());
+    CHECK(object->notes.back().message ==
+          "a grace period of 30 s may end before the job is cancelled");
+}
+
+TEST_CASE("a BridgeJob's script survives the bridge's JSON, and no need is lost") {
+    const auto site = site_of(
+        "scheduler: {dialect: slurm, through: {slurmrestd: \"http://h.example:6820\"}}\nqueues: "
+        "[{name: batch}]\nkubernetes: {bridge: bridge-operator, connector: {image: "
+        "docker://r.example/slurm-pod:1, credentials: slurm-jwt}}\n");
+    const auto job = job_of("command: [echo, \"a \\\"b\\\" \\\\ c d\"]\nworkdir: /home/eve\n"
+                            "resources: {nodes: 2, tasks-per-node: 2}\nlaunch: mpi\n");
+    const auto root = objects_of(rendered(job, "BridgeJob", &site)).front();
+    CHECK(text_at(root, {"apiVersion"}) == "bridgejob.ibm.com/v1alpha1");
+    CHECK(text_at(root, {"spec", "resourceURL"}) == "http://h.example:6820/slurm/v0.0.36");
+    CHECK(text_at(root, {"spec", "resourcesecret"}) == "slurm-jwt");
+    const auto properties = nlohmann::json::parse(text_at(root, {"spec", "jobproperties"}));
+    CHECK(properties["Tasks"] == "4");
+    CHECK(properties["NodesNumber"] == "2");
+    CHECK(properties["Queue"] == "batch");
+    CHECK(properties["currentWorkingDir"] == "/home/eve");
+    const auto greedy = job_of("command: [train]\nworkdir: /w\nresources: {time: 5 min, "
+                               "memory-per-node: 1 GiB, cpus-per-task: 2, gpus-per-node: 1}\n");
+    const auto faults = lines_of_faults(rendered(greedy, "BridgeJob", &site));
+    CHECK(std::count_if(faults.begin(), faults.end(), [](const std::string& fault) {
+              return fault.ends_with("cannot be expressed in a BridgeJob");
+          }) == 4);
+    const auto homeless =
+        lines_of_faults(rendered(job_of("command: [train]\n"), "BridgeJob", &site));
+    CHECK(homeless == std::vector<std::string>{"a BridgeJob needs an absolute `workdir`"});
+}
+
+TEST_CASE("a Pod tells interLink what sbatch is to be told") {
+    const auto site =
+        site_of("scheduler: slurm\nkubernetes: {bridge: interlink, node-name: hpc-a}\n");
+    const auto job =
+        job_of("command: [train, $(hostname)]\nlaunch: {kind: mpi, options: [--map-by, node]}\n"
+               "binds: [/data:/data:ro]\nenvironment: {A: \"$(B) $$ c\"}\nresources: {nodes: 2, "
+               "tasks-per-node: 2, cpus-per-task: 3, memory-per-node: 2 GiB, time: 20 min}\n");
+    const auto root = objects_of(rendered(job, "Pod", &site)).front();
+    const auto* annotations = find_path(root, {"metadata", "annotations"});
+    CHECK(text_at(*annotations, {"slurm-job.vk.io/flags"}) ==
+          "--nodes=2 --ntasks=4 --ntasks-per-node=2 --time=00:20:00");
+    CHECK(text_at(*annotations, {"slurm-job.vk.io/mpi-flags"}) == "--map-by node");
+    CHECK(text_at(*annotations, {"slurm-job.vk.io/singularity-options"}) == "-B /data:/data:ro");
+    CHECK(text_at(root, {"spec", "nodeSelector", "kubernetes.io/hostname"}) == "hpc-a");
+    const auto& container = find_path(root, {"spec", "containers"})->items.front();
+    CHECK(text_at(container, {"image"}) == "/home/eve/wheat.sif");
+    CHECK(text_at(container, {"resources", "limits", "cpu"}) == "3");
+    CHECK(text_at(container, {"resources", "limits", "memory"}) == "2Gi");
+    CHECK(container.find("command")->items[1].scalar == "$(hostname)");
+    CHECK(container.find("env")->items[0].find("value")->scalar == "$$(B) $$$ c");
+    const auto bare = lines_of_faults(rendered(job_of("command: [x]\narray: 0-3\n"), "Pod", &site));
+    CHECK(bare == std::vector<std::string>{"`array` cannot be expressed in a Pod",
+                                           "a Pod needs `memory-per-node`"});
+}
+
+TEST_CASE("group, version and spelling of the kind are the Site's") {
+    const auto job = job_of("command: [train]\nworkdir: /w\n");
+    const auto type = [&](const std::string& settings, const std::string& kind) {
+        const auto site = site_of("scheduler: torque\nkubernetes: " + settings + "\n");
+        const auto root =
+            objects_of(rendered(job, kind.empty() ? default_kind(&site) : kind, &site)).front();
+        return text_at(root, {"apiVersion"}) + " " + text_at(root, {"kind"});
+    };
+    CHECK(default_kind(nullptr) == "TorqueJob");
+    CHECK(type("{bridge: torque-operator}", "") == "wlm.sylabs.io/v1alpha1 TorqueJob");
+    CHECK(type("{bridge: torque-operator, api-version: hpc.example/v1}", "") ==
+          "hpc.example/v1 TorqueJob");
+    CHECK(type("{bridge: wlm-operator}", "") == "wlm.sylabs.io/v1alpha1 SlurmJob");
+    CHECK(type("{bridge: cybelectl}", "") == "cybelectl.io/v1alpha1 TorqueJob");
+    CHECK(type("{bridge: cybelectl}", "SlurmJob") == "cybelectl.io/v1alpha1 SlurmJob");
+    CHECK(type("{bridge: torque-operator, kind: PbsJob}", "") == "wlm.sylabs.io/v1alpha1 PbsJob");
+    // Settings of a bridge that does not serve the kind do not count.
+    CHECK(type("{bridge: torque-operator, api-version: hpc.example/v1}", "SlurmJob") ==
+          "wlm.sylabs.io/v1alpha1 SlurmJob");
+    const auto site = site_of("scheduler: torque\nkubernetes: {bridge: torque-operator, "
+                              "api-version: \"a b\", kind: \"1 x\"}\n");
+    const auto bad = rendered(job, "1 x", &site);
+    REQUIRE_FALSE(bad.has_value());
+    CHECK(bad.error().faults().size() == 2);
+    CHECK(bad.error().faults().front().where->file == "site.yaml");
+}
+
+TEST_CASE("a user's own script is carried byte for byte, and judged for its reader") {
+    const auto job = job_of("workdir: /w\n");
+    schedulers::RenderInput input;
+    input.job = &job;
+    input.dialect = "torque";
+    const std::string script = "#!/bin/sh\n#PBS -l nodes=1\n\n\techo \"cow\" \n\n";
+    const auto object = render_object(input, {"TorqueJob", "herd", script});
+    const auto root = objects_of(object).front();
+    CHECK(text_at(root, {"spec", "batch"}) == script);
+    CHECK(text_at(root, {"metadata", "namespace"}) == "herd");
+    for (const char* bad : {"#!/bin/sh\n#SBATCH --exclusive\n",
+                            "#!/bin/sh\n#SBATCH --mem=4G\n",
+                            "#!/bin/sh\ntrue\n"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(render_object(input, {"SlurmJob", {}, bad}).has_value());
+    }
+    CHECK(render_object(input, {"SlurmJob", {}, "#!/bin/sh\n#SBATCH --nodes=1\n"}).has_value());
+    CHECK_FALSE(render_object(input, {"TorqueJob", "Bad_Space", script}).has_value());
+}
+
+TEST_CASE("definitions are of our own group, or of the operator's") {
+    const auto own = read_objects(crd("TorqueJob", "").value(), "crd").value().front();
+    CHECK(text_at(own, {"apiVersion"}) == "apiextensions.k8s.io/v1");
+    CHECK(text_at(own, {"metadata", "name"}) == "torquejobs.cybelectl.io");
+    const auto foreign = crd("SlurmJob", "wlm.sylabs.io").value();
+    CHECK(foreign.find("name: slurmjobs.wlm.sylabs.io\n") != std::string::npos);
+    CHECK(foreign.find("x-kubernetes-validations") == std::string::npos);
+    CHECK_FALSE(crd("Torquejob", "").has_value());
+    CHECK_FALSE(crd("TorqueJob", "Bad Group").has_value());
+    CHECK_FALSE(crd("TorqueJob", "nodomain").has_value());
+}
+
+} // namespace cybele::kubernetes

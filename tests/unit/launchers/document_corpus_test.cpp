@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function of the fuzz target, on every file of its corpus; it crashes where something is
+// wrong.
+// NOLINTNEXTLINE(bugprone-suspicious-include): the target itself, not a copy
+#include "../../fuzz/document_fuzz.cpp"
+#include "support/file.hpp"
+
+#include <filesystem>
+
+#include <doctest/doctest.h>
+
+TEST_CASE("the fuzz corpus of documents is read or refused") {
+    const auto folder = std::filesystem::path(CYBELE_TESTS_DIR) / "fuzz/corpus/document";
+    std::size_t count = 0;
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+        CAPTURE(file.path());
+        const auto bytes = cybele::read_file(file.path());
+        REQUIRE(bytes.has_value());
+        CHECK(LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes->data()),
+                                     bytes->size()) == 0);
+        ++count;
+    }
+    CHECK(count >= 10);
+}

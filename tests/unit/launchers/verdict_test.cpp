@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container.hpp"
+#include "launchers/verdict.hpp"
+#include "support/message.hpp"
+
+#include <array>
+
+#include <doctest/doctest.h>
+
+namespace cybele::launchers {
+namespace {
+
+struct Row {
+    const char* launch;
+    const char* image_mpi; ///< empty: no label
+    const char* probe;
+    const char* site;
+    Sureness sureness;
+    const char* rule; ///< of the worst; empty: none
+};
+
+LaunchVerdict verdict_of(const Row& row, const char* nodes = "1") {
+    auto job = read_job(
+        "kind: Job\nname: t\nimage: a.sif\ncommand: [app]\nlaunch: " + std::string(row.launch) +
+            "\nresources: {nodes: " + nodes + ", tasks-per-node: 2}\n",
+        "j.yaml");
+    REQUIRE_MESSAGE(job.has_value(), format_text(job.error().faults()));
+    auto site =
+        read_site("kind: Site\nname: hall\nscheduler: {dialect: slurm, version: 22.05.8}\n" +
+                      std::string(row.site),
+                  "s.yaml");
+    REQUIRE(site.has_value());
+    images::ImageFacts facts;
+    facts.mpi = row.image_mpi;
+    facts.mpi_probe = row.probe;
+    const PlanInput input{&*job, &*site, &facts, {"slurm", true, false, true, true}};
+    Faults faults;
+    const LaunchPlan plan = make_plan(input, faults);
+    return judge_launch(input, plan);
+}
+
+} // namespace
+
+TEST_CASE("the verdict's words, and the rule that it stands on") {
+    const char* const host = "pmi: [none, pmi2, pmix]\nmpi: [{family: openmpi, version: 4.1.4}]\n";
+    const char* const userns = "mpi: [{family: openmpi, version: 4.1.4}]\n"
+                               "runtime: {program: apptainer, version: 1.4.5, mode: userns}\n";
+    const std::array<Row, 8> rows{{
+        {"mpi", "openmpi 4.1.4", "/p", host, Sureness::kWorks, "pair/openmpi-pmix"},
+        {"{kind: mpi, launcher: mpirun}",
+         "openmpi 4.1.4",
+         "/p",
+         userns,
+         Sureness::kWorksWithOptions,
+         "circumstance/openmpi-4-user"},
+        {"{kind: mpi, pmi: pmi2}",
+         "openmpi 4.1.4",
+         "/p",
+         host,
+         Sureness::kAborts,
+         "pair/openmpi-4-pmi2"},
+        {"{kind: mpi, pmi: pmi2}",
+         "openmpi 5.0.7",
+         "/p",
+         host,
+         Sureness::kSingletons,
+         "pair/openmpi-5-pmi2"},
+        {"{kind: mpi, launcher: mpirun}", "mpich 4.0.2", "/p", host, Sureness::kSingletons, ""},
+        {"mpi", "", "/p", host, Sureness::kGuarded, ""},
+        {"mpi", "", "", host, Sureness::kUnguarded, ""},
+        {"{kind: mpi, guard: false}", "", "/p", host, Sureness::kUnguarded, ""},
+    }};
+    for (const Row& row : rows) {
+        CAPTURE(row.launch);
+        CAPTURE(row.image_mpi);
+        const LaunchVerdict verdict = verdict_of(row);
+        CHECK(sureness_text(verdict.sureness) == sureness_text(row.sureness));
+        const std::string text = print_verdict(verdict);
+        CHECK(text.find(std::string("verdict: ") + std::string(sureness_text(row.sureness))) !=
+              std::string::npos);
+        if (row.rule[0] != '\0') {
+            CHECK(verdict.judgement.worst().id == row.rule);
+            CHECK(text.find(row.rule) != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("what is known of host and image is told, and what makes it work") {
+    const Row row{
+        "{kind: mpi, launcher: mpirun}",
+        "openmpi 6.0.0rc2",
+        "/p",
+        "mpi: [{family: openmpi, version: 4.1.4}]\ninterconnect: {network: 10.0.0.0/24}\n",
+        Sureness::kWorksWithOptions,
+        ""};
+    const std::string text = print_verdict(verdict_of(row, "2"));
+    CHECK(text.starts_with("launch:  mpi, 4 ranks on 2 nodes by mpirun of Open MPI\n"
+                           "host:    openmpi 4.1.4, slurm 22.05.8\nimage:   openmpi 6.0.0rc2\n"
+                           "guard:   asks /p in the image before the program starts\n"
+                           "verdict: works with these options\n"
+                           "  option OMPI_MCA_btl_tcp_if_include="));
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every file of data/import as a Recipe, against the file that lies beside it.
+#include "recipes/import/blocks.hpp"
+#include "recipes/import/import.hpp"
+#include "recipes/recipe.hpp"
+#include "support/file.hpp"
+#include "tests/unit/support/document_golden.hpp"
+
+#include <algorithm>
+#include <set>
+
+using namespace cybele;
+using namespace cybele::recipes;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(CYBELE_TESTS_DIR) / "unit/recipes/data/import";
+
+/// Inputs with their kind; the Recipe is NAME.yaml in `recipes/`.
+struct Row {
+    const char* file;
+    ImportKind kind;
+    bool lifts_all = false;
+};
+const Row kRows[] = {
+    {"hpc.dockerfile", ImportKind::kDockerfile},
+    {"python.dockerfile", ImportKind::kDockerfile},
+    {"everything.dockerfile", ImportKind::kDockerfile},
+    {"requirements.txt", ImportKind::kRequirements},
+    {"environment.yml", ImportKind::kConda},
+    {"conda-lock.yml", ImportKind::kCondaLock},
+    {"conda-linux-64.lock", ImportKind::kCondaLock},
+    {"spack.yaml", ImportKind::kSpack},
+    {"needs.yaml", ImportKind::kNeeds},
+    {"blocks.json", ImportKind::kNeeds},
+};
+
+ImportRequest request_of(const Row& row) {
+    ImportRequest request;
+    request.file = row.file;
+    request.kind = row.kind;
+    request.text = test::read(kFolder / row.file);
+    request.folder_name = "import";
+    request.read = [](const fs::path& path) { return read_file(kFolder / path); };
+    request.look = [](const fs::path& path) {
+        return path == "requirements.txt" || path == "CMakeLists.txt" ? PathKind::kFile
+                                                                      : PathKind::kUnknown;
+    };
+    return request;
+}
+
+std::size_t filled_lines(const std::string& text) {
+    std::size_t count = 0;
+    bool is_filled = false;
+    for (const char c : text + "\n") {
+        if (c == '\n') {
+            count += is_filled ? 1 : 0;
+            is_filled = false;
+        } else {
+            is_filled = is_filled || (c != ' ' && c != '\t' && c != '\r');
+        }
+    }
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("each file becomes the Recipe beside it, which recipe check accepts") {
+    for (const auto& row : kRows) {
+        CAPTURE(row.file);
+        const auto imported = import_recipe(request_of(row));
+        REQUIRE_MESSAGE(imported.has_value(), test::told(imported));
+        test::compare(kFolder / "recipes" / (std::string(row.file) + ".yaml"), imported->text);
+        const auto recipe = read_recipe(imported->text, "import.yaml");
+        REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+        RenderOptions options;
+        options.may_be_unverified = true;
+        const auto rendered = render_definition(*recipe, options);
+        CHECK_MESSAGE(rendered.has_value(), test::told(rendered));
+        CHECK(import_recipe(request_of(row))->text == imported->text);
+    }
+}
+
+TEST_CASE("lines in = lines carried + lines named; what is named stands in the Recipe too") {
+    for (const auto& row : kRows) {
+        CAPTURE(row.file);
+        const ImportRequest request = request_of(row);
+        const auto imported = import_recipe(request);
+        REQUIRE(imported.has_value());
+        std::size_t carried = 0;
+        std::set<std::size_t> named;
+        for (const auto& line : imported->lines) {
+            if (line.file != row.file || line.is_blank) {
+                continue;
+            }
+            carried += line.is_carried ? 1 : 0;
+            if (!line.is_carried) {
+                named.insert(line.line);
+            }
+        }
+        CHECK(carried + named.size() == filled_lines(request.text));
+        CHECK(named.empty() == (imported->lost == 0 || named.empty()));
+        for (const auto& note : imported->notes) {
+            REQUIRE(note.where);
+            CHECK(note.is_warning);
+            CHECK_FALSE(note.because.empty());
+            CHECK_FALSE(note.help.empty());
+            CHECK(imported->text.find("line " + std::to_string(note.where->line) + ": ") !=
+                  std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("what a file is: by its name, else by its lines, else it must be said") {
+    for (const auto& row : kRows) {
+        CAPTURE(row.file);
+        const auto kind = detect_import_kind(row.file, test::read(kFolder / row.file));
+        if (std::string(row.file) == "blocks.json") {
+            CHECK_FALSE(kind.has_value());
+            CHECK(kind.error().code() == ErrorCode::kUsage);
+            continue;
+        }
+        REQUIRE(kind.has_value());
+        CHECK(*kind == row.kind);
+    }
+    CHECK(*detect_import_kind("x", "# a\nFROM debian:12\n") == ImportKind::kDockerfile);
+    CHECK(*detect_import_kind("Dockerfile.gpu", "") == ImportKind::kDockerfile);
+    CHECK(*detect_import_kind("y.yml", "name: a\ndependencies: [b]\n") == ImportKind::kConda);
+    for (const auto& word : import_words()) {
+        CHECK(import_word(*find_import_kind(word)) == word);
+    }
+    CHECK_FALSE(find_import_kind("docker"));
+}
+
+TEST_CASE("the page lists all building blocks; each is told apart") {
+    constexpr const char* kWords[] = {"`needs`: ",
+                                      "`compilers`",
+                                      "`mpi`: ",
+                                      "`packages.source`, built by ",
+                                      "`packages.system`",
+                                      "`packages.pip`",
+                                      "`packages.conda`",
+                                      "`environment`",
+                                      "`labels`",
+                                      "`files`",
+                                      "`steps`",
+                                      "`run`",
+                                      "a comment",
+                                      "named: "};
+    std::string table = "| block | becomes | its own options |\n|---|---|---|\n";
+    std::set<std::string_view> names;
+    for (const auto& row : blocks()) {
+        CHECK(names.insert(row.name).second);
+        CHECK(find_block(row.name) == &row);
+        const std::string word = kWords[static_cast<std::size_t>(row.kind)];
+        table += "| `" + std::string(row.name) + "` | " + word +
+                 (word.ends_with(' ') ? std::string(row.words) : std::string{}) + " | " +
+                 std::string(row.options) + " |\n";
+        ImportRequest request;
+        request.kind = ImportKind::kNeeds;
+        request.file = "needs.yaml";
+        request.name = "app";
+        request.text = "blocks: [" + std::string(row.name) + "]\n";
+        const auto imported = import_recipe(request);
+        CAPTURE(row.name);
+        CHECK_MESSAGE(imported.has_value(), test::told(imported));
+    }
+    test::compare_part(
+        fs::path(CYBELE_SOURCE_DIR) / "docs/reference/recipe-import.md", "blocks", table);
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/packages/packages.hpp"
+#include "recipes/recipe.hpp"
+#include "support/digest.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+#include "tests/unit/support/document_golden.hpp"
+
+using namespace cybele;
+using namespace cybele::recipes;
+
+namespace {
+
+const std::string kDigest(64, 'a');
+const std::string kCommit(40, 'b');
+
+Recipe read_good(const std::string& text) {
+    auto recipe = read_recipe("kind: Recipe\nname: app\n" + text, "folder/app.yaml");
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    return *recipe;
+}
+
+std::string post_of(const std::string& text, bool may_be_unverified = false) {
+    RenderOptions options;
+    options.may_be_unverified = may_be_unverified;
+    const auto rendered = render_definition(read_good(text), options);
+    REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
+    return rendered->definition.stages.back().joined("post");
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+Outcome shell(const std::string& script, const std::filesystem::path& folder = "/") {
+    Command command;
+    command.argv = {"/bin/sh", "-c", script};
+    command.directory = folder;
+    auto outcome = run_process(command);
+    REQUIRE(outcome.has_value());
+    return *outcome;
+}
+
+} // namespace
+
+TEST_CASE("one transaction for each manager, versions pinned in its own way") {
+    struct Row {
+        const char* base;
+        const char* install;
+        const char* package;
+        const char* last;
+    };
+    const Row rows[] = {
+        {"debian:12",
+         "apt-get install -y --no-install-recommends",
+         "jq=1.6",
+         "rm -rf /var/lib/apt"},
+        {"rocky:9", "dnf install -y --setopt=install_weak_deps=False", "jq-1.6", "dnf clean all"},
+        {"opensuse-leap:15.6", "zypper --non-interactive install", "jq=1.6", "zypper clean --all"},
+        {"alpine:3.24", "apk add --no-cache", "jq=1.6", "jq=1.6"}};
+    for (const auto& row : rows) {
+        CAPTURE(row.base);
+        const std::string post = post_of("base: " + std::string(row.base) +
+                                         "\npackages: {system: [zip, \"jq=1.6\", zip]}\n");
+        CHECK(has(post, row.install));
+        CHECK(has(post, std::string(" \\\n    ") + row.package + " \\\n    zip\n"));
+        CHECK(has(post, row.last));
+    }
+}
+
+TEST_CASE("repositories are enabled where programs are built, else only for what lies in them") {
+    const std::string crb = "config-manager --set-enabled crb";
+    CHECK(has(post_of("base: rocky:9\npackages: {needs: [cmake]}\n"), crb));
+    const std::string stages = "stages: [{name: b}]\n";
+    CHECK_FALSE(has(post_of("base: rocky:9\npackages: {needs: [cmake]}\n" + stages), crb));
+    CHECK(has(post_of("base: rocky:9\npackages: {needs: [eigen]}\n" + stages), crb));
+    CHECK(has(post_of("base: rocky:9\npackages: {needs: [curl]}\n"), "--allowerasing"));
+    CHECK_FALSE(has(post_of("base: fedora:44\npackages: {needs: [curl]}\n"), "--allowerasing"));
+}
+
+TEST_CASE("pip: a venv, hashes required, refused without a checksum") {
+    const std::string line = "numpy==1.24.2 --hash=sha256:" + kDigest;
+    const std::string post = post_of("base: debian:12\npackages: {pip: [\"" + line + "\"]}\n");
+    CHECK(has(post, "python3 -m venv --system-site-packages /opt/venv\n"));
+    CHECK(has(post, line + "\n"));
+    CHECK(has(post, "--require-hashes"));
+    const auto recipe = read_good("base: debian:12\npackages: {pip: [numpy==1.24.2]}\n");
+    const auto refused = render_definition(recipe);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message() == "'numpy==1.24.2' has no checksum");
+    CHECK(refused.error().faults().front().where->line == 4);
+    CHECK_FALSE(has(post_of("base: debian:12\npackages: {pip: [numpy==1.24.2]}\n", true),
+                    "--require-hashes"));
+    const auto rendered =
+        render_definition(read_good("base: debian:12\npackages: {pip: [\"" + line + "\"]}\n"));
+    const auto& last = rendered->definition.stages.back();
+    CHECK(has(last.joined("environment"), "export PATH='/opt/venv/bin'\"${PATH:+:$PATH}\"\n"));
+    CHECK(has(last.joined("test"), "-c 'import numpy'"));
+    CHECK(requirement_name("Scikit_Learn[all]>=1") == "scikit-learn");
+}
+
+TEST_CASE("a Lock pins the transaction, its dependencies and pip") {
+    LockVariant lock;
+    lock.name = "app";
+    lock.packages["system"] = {{"jq", "1.6-2.1", "amd64", "sha256:" + kDigest},
+                               {"libjq1", "1.6-2.1", "amd64", "sha256:" + kDigest}};
+    lock.packages["pip"] = {{"numpy", "1.24.2", "amd64", "sha256:" + kDigest}};
+    RenderOptions options;
+    options.lock = &lock;
+    const auto rendered = render_definition(
+        read_good("base: debian:12\npackages: {system: [jq], pip: [numpy]}\n"), options);
+    REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
+    const std::string post = rendered->definition.stages.back().joined("post");
+    CHECK(has(post, "    jq=1.6-2.1"));
+    CHECK(has(post, "Package: libjq1\nPin: version 1.6-2.1\nPin-Priority: 1001\n"));
+    CHECK(has(post, "numpy==1.24.2 --hash=sha256:" + kDigest));
+    CHECK(has(post, "/opt/cybelectl/recipe.lock.yaml"));
+}
+
+TEST_CASE("a Lock that another Recipe was made for is stale") {
+    const Recipe recipe = read_good("base: debian:12\n");
+    LockVariant variant;
+    variant.name = "app";
+    variant.arch = "amd64";
+    variant.distribution = "debian:12";
+    variant.release = {"sha256:" + kDigest};
+    variant.epoch = 7;
+    const std::string text = print_lock(recipe, {variant});
+    const auto lock = read_lock(text, "app.lock.yaml");
+    REQUIRE_MESSAGE(lock.has_value(), test::told(lock));
+    CHECK(locked_variant(*lock, recipe)->epoch == 7);
+    const auto stale = locked_variant(*lock, read_good("base: debian:12\nhelp: x\n"));
+    REQUIRE_FALSE(stale.has_value());
+    CHECK(stale.error().code() == ErrorCode::kInput);
+    CHECK(stale.error().message() == "the Lock is stale");
+    CHECK(stale.error().faults().front().where->line == 2);
+}
+
+TEST_CASE("an archive is downloaded, compared, built and removed by a real shell") {
+    const TempDirectory folder = *TempDirectory::make("/tmp", "cybelectl-source.");
+    const std::string path = folder.path().native();
+    REQUIRE(
+        shell("mkdir hello-1 && printf '#!/bin/sh\\necho \"$@\" > configured\\n' > "
+              "hello-1/configure && chmod +x hello-1/configure && "
+              "printf 'all:\\n\\tcp configured built\\ninstall:\\n\\tmkdir -p \"$(D)\"; cp built "
+              "\"$(D)/built\"\\n' > hello-1/Makefile && tar -czf a.tar.gz hello-1",
+              folder.path())
+            .ok());
+    const std::string digest = hex(sha256(*read_file(folder.path() / "a.tar.gz")));
+    const auto script = [&](const std::string& sum) {
+        const Recipe recipe = read_good("base: debian:12\npackages: {source: [{name: hello, url: "
+                                        "\"file://" +
+                                        path + "/a.tar.gz\", sha256: \"" + sum +
+                                        "\", options: [\"--with-it's\"]}]}\n");
+        return "export D=" + path + "/out TMPDIR=" + path + "\n" +
+               isolated(source_script(stage_context(recipe, 0), recipe.packages.source[0]));
+    };
+    const Outcome good = shell(script(digest));
+    CHECK_MESSAGE(good.ok(), good.errors);
+    CHECK(test::read(folder.path() / "out/built") == "--prefix=/opt/hello --with-it's\n");
+    const Outcome bad = shell(script(kDigest) + "echo reached");
+    CHECK(bad.output.find("FAILED") != std::string::npos);
+    CHECK(shell("set -e\n" + script(kDigest) + "echo reached").output.find("reached") ==
+          std::string::npos);
+    // nothing of the good run is left, but that of the two bad ones
+    CHECK(shell("ls -d tmp.* | wc -l", folder.path()).output == "2\n");
+}
+
+TEST_CASE("a commit is fetched and compared by a real git") {
+    const TempDirectory folder = *TempDirectory::make("/tmp", "cybelectl-git.");
+    const std::string path = folder.path().native();
+    const Outcome made =
+        shell("git init -q r && cd r && echo one > f && git add f && git -c user.name=t -c "
+              "user.email=t@t commit -q -m one && git rev-parse HEAD && echo two > f && git -c "
+              "user.name=t -c user.email=t@t commit -q -a -m two",
+              folder.path());
+    REQUIRE_MESSAGE(made.ok(), made.errors);
+    const auto run = [&](const std::string& commit) {
+        const Recipe recipe = read_good(
+            "base: debian:12\npackages: {source: [{name: r, git: \"file://" + path +
+            "/r\", commit: " + commit + ", build: script, script: \"cp f " + path + "/got\"}]}\n");
+        std::string script = source_script(stage_context(recipe, 0), recipe.packages.source[0]);
+        script.replace(script.find("export PREFIX=/opt/r"), 20, "export PREFIX=" + path + "/p");
+        return shell("export TMPDIR=" + path + "\n" + isolated(script));
+    };
+    const Outcome good = run(made.output.substr(0, 40));
+    CHECK_MESSAGE(good.ok(), good.errors);
+    CHECK(test::read(folder.path() / "got") == "one\n");
+    CHECK_FALSE(run(kCommit).ok());
+}
+
+TEST_CASE("conda and Spack: their installers are sources like every other") {
+    const std::string mamba =
+        "source: [{name: micromamba, url: https://a.example/m.tar.bz2, sha256: \"" + kDigest +
+        "\", build: script, script: \"install -D bin/micromamba $PREFIX/bin/micromamba\"}]";
+    const std::string conda = "conda: {channels: [conda-forge], packages: [xarray=2024.1, dask]}";
+    const std::string post = post_of("base: debian:12\npackages: {" + conda + ", " + mamba + "}\n");
+    CHECK(has(post, "/opt/micromamba/bin/micromamba create -y -q -p /opt/conda"));
+    CHECK(post.find("sha256sum -c") < post.find("micromamba create"));
+    auto refused = render_definition(read_good("base: debian:12\npackages: {" + conda + "}\n"));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message() == "what installs conda packages is missing");
+    const std::string spack =
+        "source: [{name: spack, git: https://a.example/spack, commit: " + kCommit +
+        ", build: script, script: 'cp -a . \"$PREFIX\"'}]";
+    CHECK(has(post_of("base: debian:12\npackages: {spack: [hdf5@1.14], " + spack + "}\n"),
+              "spack -e /opt/spack-env install --fail-fast"));
+    refused = render_definition(read_good("base: debian:12\npackages: {spack: [hdf5]}\n"));
+    CHECK(refused.error().message() == "Spack itself is missing");
+}
+
+TEST_CASE("bases: refusals with place, because and remedy") {
+    struct Row {
+        const char* text;
+        const char* message;
+        const char* help;
+    };
+    const Row rows[] = {
+        {"base: debain:12\n", "no distribution 'debain:12'", "did you mean `debian:12`?"},
+        {"base: rocky:9.3\n", "no distribution 'rocky:9.3'", "did you mean `rocky:9`?"},
+        {"base: {image: images/a.sif}\npackages: {system: [jq]}\n",
+         "which package manager the image has is not known",
+         nullptr},
+        {"base: debian:12\npackages: {system: [slurm]}\n",
+         "'slurm' is not what it seems",
+         "write `needs: [slurm-client]`"},
+        {"base: debian:12\npackages: {needs: [parmetis]}\n",
+         "'parmetis' of debian:12 lies in 'non-free'",
+         nullptr},
+        {"base: rocky:8\npackages: {needs: [python-pip]}\n",
+         "what 'python-pip' is called on rocky:8 is not known",
+         nullptr},
+        {"base: alpine:3.24\npackages: {needs: [ucx]}\n", "alpine:3.24 has no 'ucx'", nullptr},
+        {"base: {image: 'docker://debian:12'}\ngpu: cuda\n", "'gpu' and an image as base", nullptr},
+        {"base: debian:12\ncompilers: {target: native}\n", "no target 'native'", nullptr},
+        {"base: debian:12\ncompilers: {version: \"13\"}\n",
+         "debian:12 has GCC 12.2.0, not 13",
+         "`base: ubuntu:24.04` has it"},
+        {"base: debian:11\ncompilers: {target: x86-64-v3}\n",
+         "GCC 10.2.1 of debian:11 does not know x86-64-v3",
+         nullptr},
+        {"base: debian:12\ncompilers: llvm\n", "no compilers 'llvm' are known", nullptr},
+        {"base: debian:12\napps: {a: {files: [{from: /a, to: /a, stage: b}]}}\n",
+         "an app takes no files from a stage",
+         nullptr},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(std::string(row.text));
+        const auto rendered = render_definition(read_good(row.text));
+        REQUIRE_FALSE(rendered.has_value());
+        const Fault& fault = rendered.error().faults().front();
+        CHECK(fault.message == row.message);
+        CHECK(fault.where->line >= 3);
+        CHECK(fault.because != "");
+        CHECK((row.help == nullptr ? fault.help != "" : fault.help == row.help));
+    }
+}
+
+TEST_CASE("images as base: agents, digests, and the packages of the release they name") {
+    const std::string digest = "@sha256:" + kDigest;
+    const auto header = [](const std::string& image, const char* key) {
+        const auto rendered = render_definition(read_good("base: {image: \"" + image + "\"}\n"));
+        REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
+        return rendered->definition.stages.back().header_value(key);
+    };
+    CHECK(header("docker://debian:12" + digest, "bootstrap") == "docker");
+    CHECK(header("docker://debian:12" + digest, "from") == "debian:12" + digest);
+    CHECK(header("oras://registry.example/a:1", "bootstrap") == "oras");
+    CHECK(header("library://a/b:1", "bootstrap") == "library");
+    CHECK(header("images/a.sif", "bootstrap") == "localimage");
+    CHECK(has(post_of("base: {image: \"docker://almalinux:9" + digest +
+                      "\"}\npackages: {needs: [make]}\n"),
+              "dnf install"));
+    const auto labels =
+        render_definition(read_good("base: {image: \"docker://debian:12" + digest + "\"}\n"))
+            ->labels;
+    CHECK(labels.at("org.opencontainers.image.base.digest") == "sha256:" + kDigest);
+    const auto warnings = warnings_of(read_good("base: opensuse-leap:15.6\nmpi: openmpi\n"));
+    REQUIRE(warnings.size() == 2);
+    CHECK(warnings[0].message == "opensuse-leap:15.6 is out of support");
+    CHECK(warnings[1].message == "the base has no digest");
+    CHECK(warnings_of(read_good("base: debian:12\n")).empty());
+}
+
+TEST_CASE("compilers: flags where programs are built, nothing at run time") {
+    const auto rendered = render_definition(
+        read_good("base: debian:12\ncompilers: {target: x86-64-v3}\nstages: [{name: b, steps: "
+                  "[make]}]\nsteps: [\"true\"]\n"));
+    REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
+    const auto& stages = rendered->definition.stages;
+    CHECK(has(stages[0].joined("post"), "export CFLAGS='-O2 -march=x86-64-v3'"));
+    CHECK(has(stages[0].joined("post"), "build-essential"));
+    CHECK_FALSE(has(stages[1].joined("post"), "march"));
+    CHECK_FALSE(has(stages[1].joined("environment"), "march"));
+}
+
+TEST_CASE("conda packages with a checksum: conda's own records are compared with it") {
+    const std::string post = post_of(
+        "base: debian:12\npackages:\n  conda: {channels: [c], packages: [\"tz=1=h0 sha256:" +
+        kDigest +
+        "\", numpy]}\n  source: [{name: micromamba, url: https://a.example/m.tar.bz2, sha256: \"" +
+        kDigest + "\", build: script, script: x}]\n");
+    CHECK(has(post, " \\\n    'numpy' \\\n    'tz=1=h0'\n"));
+    const auto begin = post.find("cybelectl_list=$(mktemp)\ncat > \"$cybelectl_list\"");
+    const auto end = post.find("rm -f \"$cybelectl_list\"", begin);
+    REQUIRE(end != std::string::npos);
+    const auto folder = TempDirectory::make("/tmp", "cybelectl-conda.");
+    REQUIRE(folder.has_value());
+    std::string script = "set -eu\n" + post.substr(begin, end - begin);
+    const std::string place = "/opt/conda/conda-meta";
+    script.replace(script.find(place), place.size(), folder->path().native());
+    const auto record = [&](const std::string& sum) {
+        REQUIRE(write_file(folder->path() / "tz-1-h0.json", "{\"sha256\": \"" + sum + "\"}\n"));
+    };
+    record(kDigest);
+    CHECK(shell(script).ok());
+    record(std::string(64, 'b'));
+    CHECK_FALSE(shell(script).ok());
+}
+
+TEST_CASE("requirements beside conda packages see those of conda") {
+    const std::string text = "base: debian:12\npackages:\n  pip: [\"a==1 --hash=sha256:" + kDigest +
+                             "\"]\n  conda: {channels: [c], packages: [python]}\n  source: [{name: "
+                             "micromamba, url: https://a.example/m.tar.bz2, sha256: \"" +
+                             kDigest + "\", build: script, script: x}]\n";
+    CHECK(has(post_of(text), "/opt/conda/bin/python3 -m venv --system-site-packages /opt/venv"));
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/oci/challenge.hpp"
+#include "registry/oci/credentials.hpp"
+#include "registry/oci/manifest.hpp"
+#include "registry/oci/reference.hpp"
+#include "support/digest.hpp"
+#include "support/file.hpp"
+
+#include <string>
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+using namespace cybele;
+using namespace cybele::registry;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kDigest = "sha256:" + std::string(64, 'a');
+
+std::string manifest_of(const std::string& type, const std::string& digest = kDigest) {
+    return R"({"schemaVersion":2,"config":{"mediaType":"x","size":2,"digest":")" + kDigest +
+           R"("},"layers":[{"mediaType":")" + type + R"(","size":5,"digest":")" + digest +
+           R"("}]})";
+}
+
+} // namespace
+
+TEST_CASE("references") {
+    struct Case {
+        const char* text;
+        const char* host;
+        const char* repository;
+        const char* tag;
+    };
+    constexpr Case kCases[] = {
+        {"oras://a.example/app", "a.example", "app", "latest"},
+        {"oras://a.example:5000/g/h/app:1.0", "a.example:5000", "g/h/app", "1.0"},
+        {"oras://localhost/app:x", "localhost", "app", "x"},
+        {"oras://[::1]:5000/app:x", "[::1]:5000", "app", "x"},
+        {"oras://user/app:x", "index.docker.io", "user/app", "x"},
+        {"oras://app", "index.docker.io", "library/app", "latest"},
+        {"oras://a.example/a.b_c__d---e/f0:_T-1.x", "a.example", "a.b_c__d---e/f0", "_T-1.x"},
+    };
+    for (const Case& one : kCases) {
+        CAPTURE(one.text);
+        const auto read = read_reference(one.text);
+        REQUIRE(read);
+        CHECK(read->host == one.host);
+        CHECK(read->repository == one.repository);
+        CHECK(read->tag == one.tag);
+        CHECK(read->version() == one.tag);
+    }
+    CHECK(read_reference("oras://a.example/app@" + kDigest)->version() == kDigest);
+    for (const char* bad : {"oras://",
+                            "oras:///a",
+                            "oras://a.example",
+                            "oras://a.example/",
+                            "oras://a.example/A",
+                            "oras://a.example/a_",
+                            "oras://a.example/a___b",
+                            "oras://a.example/a..b",
+                            "oras://a.example/a/",
+                            "oras://a.example/a:",
+                            "oras://a.example/a:-x",
+                            "oras://a.example/a@",
+                            "oras://a b.example/a",
+                            "oras://a.example/a@sha512:00",
+                            "docker://a/b",
+                            "shub://a/b",
+                            "app.sif"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(read_reference(bad));
+    }
+    CHECK(*read_host("https://a.example:5000/") == "a.example:5000");
+    CHECK_FALSE(read_host("a b"));
+}
+
+TEST_CASE("the manifest that Apptainer writes, byte for byte") {
+    const std::string expected =
+        R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",)"
+        R"("config":{"mediaType":"application/vnd.sylabs.sif.config.v1+json","size":2,)"
+        R"("digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},)"
+        R"("layers":[{"mediaType":"application/vnd.sylabs.sif.layer.v1.sif","size":1234567,)"
+        R"("digest":")" +
+        kDigest + R"(","annotations":{"org.opencontainers.image.title":"small.sif"}}]})";
+    CHECK(sif_manifest(kDigest, 1234567, "small.sif") == expected);
+    CHECK(expected.size() == 461);
+    CHECK("sha256:" + hex(sha256(kSifConfigBytes)) == sif_config().digest);
+    CHECK(sif_manifest(kDigest, 1, "a&b<c>\"d\\.sif").find(R"("a\u0026b\u003cc\u003e\"d\\.sif")") !=
+          std::string::npos);
+    const auto read = read_manifest(expected, kManifestType);
+    REQUIRE(read);
+    CHECK(sif_layer(*read, "it")->size == 1234567);
+    CHECK(read->layers.front().title == "small.sif");
+}
+
+TEST_CASE("what is a SIF, and what is not") {
+    for (const char* type : {"application/vnd.sylabs.sif.layer.v1.sif",
+                             "application/vnd.sylabs.sif.layer.tar",
+                             "appliciation/vnd.sylabs.sif.layer.tar"}) {
+        CHECK(sif_layer(*read_manifest(manifest_of(type), kManifestType), "it"));
+    }
+    CHECK_FALSE(sif_layer(*read_manifest(manifest_of("text/plain"), kManifestType), "it"));
+    CHECK_FALSE(read_manifest(manifest_of("x"), "text/html"));
+    CHECK_FALSE(read_manifest(manifest_of("x"), "application/vnd.oci.image.index.v1+json"));
+    CHECK_FALSE(read_manifest(manifest_of("x", "sha256:../../etc"), kManifestType));
+    for (const char* bad : {"",
+                            "{",
+                            "[]",
+                            "{}",
+                            R"({"config":1,"layers":[]})",
+                            R"({"config":{},"layers":[]})",
+                            R"({"mediaType":7})"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(read_manifest(bad, kManifestType));
+    }
+}
+
+TEST_CASE("the entry of a list for an architecture") {
+    Manifest index;
+    index.manifests = {{"m", "a", 1, "unknown", ""}, {"m", "b", 1, "arm64", ""}};
+    CHECK(choose_entry(index, "arm64", "it")->digest == "b");
+    const auto missing = choose_entry(index, "amd64", "it");
+    REQUIRE_FALSE(missing);
+    CHECK(missing.error().faults().front().because == "it has arm64");
+    index.manifests.push_back({"m", "c", 1, "", ""});
+    CHECK(choose_entry(index, "amd64", "it")->digest == "c");
+}
+
+TEST_CASE("challenges") {
+    const auto bearer = read_challenge(
+        R"(Bearer realm="https://t.example/a?b=c",service="r",scope="repository:a/b:pull,push x",error="insufficient_scope")");
+    CHECK(bearer.scheme == "bearer");
+    CHECK(bearer.get("realm") == "https://t.example/a?b=c");
+    CHECK(bearer.get("scope") == "repository:a/b:pull,push x");
+    CHECK(bearer.get("error") == "insufficient_scope");
+    CHECK(read_challenge("BASIC Realm=\"a \\\"b\\\"\"").get("realm") == "a \"b\"");
+    CHECK(read_challenge("Bearer realm=plain, service=s").get("service") == "s");
+    CHECK(read_challenge("Negotiate, Basic realm=x").parameters.empty());
+    for (const char* odd :
+         {"", " ", "Bearer", "Bearer realm=\"", "Bearer =", "\"", "Bearer a=\"\\"}) {
+        CAPTURE(odd);
+        (void)read_challenge(odd); // nothing but not to crash
+    }
+}
+
+TEST_CASE("where an answer leads") {
+    const std::string url = "https://a.example:5000/v2/x/blobs/uploads/?mount=1";
+    CHECK(resolve_location("https://b.example/u?s=1", url) == "https://b.example/u?s=1");
+    CHECK(resolve_location("/v2/u?s=1", url) == "https://a.example:5000/v2/u?s=1");
+    CHECK(resolve_location("//b.example/u", url) == "https://b.example/u");
+    CHECK(next_page("</v2/t?last=b>; rel=\"next\"", url) == "https://a.example:5000/v2/t?last=b");
+    for (const char* last : {"", "</v2/t>; rel=\"prev\"", "/v2/t; rel=next", "<v2 rel=next"}) {
+        CHECK(next_page(last, url).empty());
+    }
+    CHECK(resolve_location("u?s=1", url) == "https://a.example:5000/v2/x/blobs/uploads/u?s=1");
+    CHECK(origin_of(url) == "https://a.example:5000");
+    CHECK(origin_of("http://a.example") == "http://a.example");
+    CHECK(with_parameter("http://a/b", "digest", "sha256:0") == "http://a/b?digest=sha256%3A0");
+    CHECK(with_parameter("http://a/b?c=d", "e", "f g") == "http://a/b?c=d&e=f%20g");
+}
+
+TEST_CASE("logins: the order of places, and the longest key that fits") {
+    const TempDirectory folder = *TempDirectory::make("/var/tmp", "cybele-logins");
+    const auto entry = [](const std::string& user) {
+        return "{\"auth\":\"" + base64(user + ":pass:word") + "\"}";
+    };
+    const auto write = [&](const fs::path& file, const std::string& text) {
+        REQUIRE(make_directories(file.parent_path()));
+        REQUIRE(write_file(file, text));
+    };
+    Environment environment(EnvironmentMap{{"HOME", folder.path() / "home"},
+                                           {"XDG_RUNTIME_DIR", folder.path() / "run"}});
+    const auto user = [&](const std::string& host, const fs::path& authfile = {}) {
+        const auto login = find_login(host, "group/app", authfile, environment);
+        return login && *login ? (*login)->user : std::string("nobody");
+    };
+    CHECK(user("a.example") == "nobody");
+    write(folder.path() / "home/.docker/config.json",
+          "{\"auths\":{\"a.example\":" + entry("docker") +
+              ",\"https://index.docker.io/v1/\":" + entry("hub") + "}}");
+    CHECK(user("a.example") == "docker");
+    CHECK(user("index.docker.io") == "hub");
+    write(folder.path() / "home/.apptainer/docker-config.json",
+          "{\"auths\":{\"a.example\":" + entry("apptainer") + "}}");
+    CHECK(user("a.example") == "apptainer");
+    CHECK(user("index.docker.io") == "hub");
+    write(folder.path() / "run/containers/auth.json",
+          "{\"auths\":{\"a.example/group\":" + entry("group") + ",\"a.example\":" + entry("host") +
+              ",\"a.example/group/application\":" + entry("other") + "}}");
+    CHECK(user("a.example") == "group");
+    CHECK(user("a.example:5000") == "nobody");
+    environment.set("REGISTRY_AUTH_FILE", folder.path() / "named.json");
+    write(folder.path() / "named.json",
+          "{\"auths\":{\"https://a.example/v2/\":" + entry("named") + "}}");
+    CHECK(user("a.example") == "named");
+    environment.set("SINGULARITY_DOCKER_USERNAME", "variable");
+    environment.set("SINGULARITY_DOCKER_PASSWORD", "x");
+    CHECK(user("a.example") == "variable");
+    write(folder.path() / "first.json", R"({"auths":{"a.example":{"identitytoken":"t"}}})");
+    CHECK(find_login("a.example", "x", folder.path() / "first.json", environment)
+              .value()
+              ->identity_token == "t");
+    write(folder.path() / "bad.json", "no json");
+    CHECK_FALSE(find_login("a.example", "x", folder.path() / "bad.json", environment));
+    const auto password = find_login(
+        "a.example", "x", {}, Environment(EnvironmentMap{{"HOME", folder.path() / "home"}}));
+    CHECK(password.value()->password == "pass:word");
+}
+
+TEST_CASE("a login is written beside what is there, and read by its owner alone") {
+    const TempDirectory folder = *TempDirectory::make("/var/tmp", "cybele-logins");
+    const fs::path file = folder.path() / "new" / "config.json";
+    Login login;
+    login.user = "alice";
+    login.password = "open sesame";
+    REQUIRE(write_login(file, "a.example", login));
+    struct stat status {};
+    REQUIRE(::stat(file.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    REQUIRE(write_file(file, R"({"psFormat":"x","auths":{"b.example":{"auth":"YTpi"}}})"));
+    REQUIRE(write_login(file, "a.example", login));
+    const auto text = read_file(file);
+    CHECK(text->find("psFormat") != std::string::npos);
+    CHECK(find_login("a.example", "x", file, {}).value()->password == "open sesame");
+    CHECK(find_login("b.example", "x", file, {}).value()->user == "a");
+    CHECK(*erase_login(file, "a.example"));
+    CHECK_FALSE(*erase_login(file, "a.example"));
+    CHECK_FALSE(find_login("a.example", "x", file, {}).value());
+    CHECK(find_login("b.example", "x", file, {}).value()->user == "a");
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every invariant is tested on rendered scripts, and every test on a script with that one rule
+// broken.
+#include "bench.hpp"
+#include "invariant_rows.hpp"
+#include "schedulers/reading/explain.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+/// The script with every `from` replaced; empty where there is none.
+std::string mutant_of(const std::string& script, std::string_view from, std::string_view to) {
+    std::string mutant = script;
+    std::size_t at = mutant.find(from);
+    if (at == std::string::npos) {
+        return {};
+    }
+    for (; at != std::string::npos; at = mutant.find(from, at + to.size())) {
+        mutant.replace(at, from.size(), to);
+    }
+    return mutant;
+}
+
+struct Rendered {
+    std::string name;
+    std::string text;
+    Reader reader;
+};
+
+Reader reader_of(const std::string& dialect) {
+    return dialect == "slurm"    ? Reader::kSlurm
+           : dialect == "torque" ? Reader::kTorque
+           : dialect == "local"  ? Reader::kNone
+                                 : Reader::kPbspro;
+}
+
+const std::vector<Rendered>& rendered_scripts() {
+    static const std::vector<Rendered> kAll = [] {
+        std::vector<Rendered> all;
+        for (const GoldenCase& golden : golden_cases()) {
+            for (const auto& dialect : dialect_names()) {
+                if (auto script = render_script(golden.input(dialect))) {
+                    all.push_back({golden.name + "." + dialect, script->text, reader_of(dialect)});
+                }
+            }
+        }
+        return all;
+    }();
+    return kAll;
+}
+
+bool is_broken(const std::string& text, Reader reader, std::string_view invariant) {
+    const auto explanation = explain_script(text, "s.sh", reader);
+    return explanation &&
+           std::any_of(explanation->breaks.begin(),
+                       explanation->breaks.end(),
+                       [&](const Break& each) { return each.invariant == invariant; });
+}
+
+fs::path page() {
+    return fs::path(CYBELE_SOURCE_DIR) / "docs" / "invariants.md";
+}
+
+/// A row of the page: tests, mutants, parts; several of each are put together.
+struct PageRow {
+    std::set<std::string> tests;
+    std::set<std::string> mutants;
+    std::set<std::string> parts;
+};
+
+std::string joined(const std::set<std::string>& texts) {
+    std::string text;
+    for (const auto& each : texts) {
+        text += (text.empty() ? "" : "; ") + each;
+    }
+    return text;
+}
+
+std::string page_text() {
+    std::map<std::string_view, PageRow> rows;
+    for (const ReadRow& row : read_rows()) {
+        auto& into = rows[row.invariant];
+        into.tests.emplace("read (`job explain`)");
+        into.mutants.emplace(row.mutant);
+        into.parts.emplace("golden scripts");
+    }
+    for (const RunRow& row : run_rows()) {
+        auto& into = rows[row.invariant];
+        into.tests.emplace("run: " + std::string(row.test));
+        into.mutants.emplace(row.mutant);
+        into.parts.emplace("bash");
+    }
+    for (const OtherRow& row : other_rows()) {
+        auto& into = rows[row.invariant];
+        into.tests.emplace(row.test);
+        into.mutants.emplace(row.mutant);
+        into.parts.emplace(row.parts);
+    }
+    std::string text = "# Invariants of a rendered script\n\n"
+                       "Every script that cybelectl renders keeps these rules. Each has a test, "
+                       "and each test a mutant: a script with that one\n"
+                       "rule broken, which the test must catch. `job explain` finds in scripts of "
+                       "others what can be found by reading. The table\n"
+                       "is written by `CYBELE_ACCEPT=1 build/dev/tests/unit_schedulers` from the "
+                       "rows that the tests run.\n\n"
+                       "| | rule | tests | mutants | shown on |\n|---|---|---|---|---|\n";
+    for (const Invariant& invariant : invariants()) {
+        const auto row = rows.find(invariant.id);
+        if (row == rows.end()) {
+            continue;
+        }
+        text += fmt::format("| {} | {} | {} | {} | {} |\n",
+                            invariant.id,
+                            invariant.text,
+                            joined(row->second.tests),
+                            joined(row->second.mutants),
+                            joined(row->second.parts));
+    }
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("reading finds each mutant, and nothing in the script that it was made from") {
+    for (const ReadRow& row : read_rows()) {
+        CAPTURE(row.invariant);
+        CAPTURE(row.mutant);
+        int caught = 0;
+        for (const Rendered& script : rendered_scripts()) {
+            const std::string mutant = mutant_of(script.text, row.from, row.to);
+            if (mutant.empty()) {
+                continue;
+            }
+            CHECK_FALSE(is_broken(script.text, script.reader, row.invariant));
+            caught += is_broken(mutant, script.reader, row.invariant) ? 1 : 0;
+        }
+        CHECK_MESSAGE(caught > 0, std::string(row.from));
+    }
+}
+
+TEST_CASE("running shows each invariant, and catches its mutant") {
+    for (const RunRow& row : run_rows()) {
+        CAPTURE(row.invariant);
+        CAPTURE(row.mutant);
+        const std::string script = row.script();
+        CHECK(row.holds(script));
+        const std::string mutant = mutant_of(script, row.from, row.to);
+        REQUIRE_FALSE(mutant.empty());
+        CHECK_FALSE(row.holds(mutant));
+    }
+}
+
+TEST_CASE("no readable invariant is without its mutant, and the page lists them all") {
+    std::set<std::string_view> tested;
+    for (const ReadRow& row : read_rows()) {
+        tested.insert(row.invariant);
+        CHECK(find_invariant(row.invariant) != nullptr);
+    }
+    for (const RunRow& row : run_rows()) {
+        tested.insert(row.invariant);
+        CHECK(find_invariant(row.invariant) != nullptr);
+    }
+    for (const OtherRow& row : other_rows()) {
+        tested.insert(row.invariant);
+    }
+    for (const auto id : readable_invariants()) {
+        CHECK(find_invariant(id) != nullptr);
+    }
+    const std::string text = page_text();
+    if (Environment::of_this_process().get("CYBELE_ACCEPT")) {
+        REQUIRE(write_file(page(), text).has_value());
+    }
+    CHECK(read_file(page()).value() == text);
+    for (const Invariant& invariant : invariants()) {
+        CHECK_MESSAGE(tested.contains(invariant.id), std::string(invariant.id));
+    }
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts of others: how they are read, explained and converted.
+#include "bench.hpp"
+#include "schedulers/reading/convert.hpp"
+#include "schedulers/reading/symptoms.hpp"
+#include "support/message.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <rapidcheck.h>
+
+namespace cybele::schedulers {
+namespace {
+
+fs::path outside_folder() {
+    return fs::path(CYBELE_TESTS_DIR) / "golden" / "outside";
+}
+
+void check_file(const fs::path& path, const std::string& text) {
+    const Environment environment = Environment::of_this_process();
+    if (environment.get("CYBELE_ACCEPT")) {
+        REQUIRE_MESSAGE(!environment.get("CI"), "golden files are not rewritten in CI");
+        REQUIRE(write_file(path, text).has_value());
+        return;
+    }
+    const auto expected = read_file(path);
+    REQUIRE_MESSAGE(expected.has_value(),
+                    path.string() << " is missing; CYBELE_ACCEPT=1 writes it");
+    CHECK_MESSAGE(*expected == text, path.filename().string() << " differs:\n" << text);
+}
+
+BatchScript read(const std::string& text, Reader reader = Reader::kNone) {
+    return read_batch_script(text, "s.sh", reader).value();
+}
+
+/// What the script asks for under a field, or "".
+std::string
+asked_of(const std::string& text, const std::string& field, Reader reader = Reader::kNone) {
+    for (const auto& [name, value] : asked_fields(what_is_asked(read(text, reader)))) {
+        if (name == field) {
+            return value;
+        }
+    }
+    return "";
+}
+
+long seconds_of(const std::optional<std::chrono::seconds>& time) {
+    return time ? time->count() : -1;
+}
+
+} // namespace
+
+TEST_CASE("scripts of others are explained and converted as their golden files say") {
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator(outside_folder())) {
+        if (entry.path().extension() != ".in") {
+            continue;
+        }
+        ++count;
+        const std::string name = entry.path().filename().string();
+        CAPTURE(name);
+        const auto explanation = explain_script(read_file(entry.path()).value(), name);
+        REQUIRE(explanation.has_value());
+        const fs::path stem = outside_folder() / entry.path().stem();
+        check_file(stem.string() + ".txt", explanation_text(*explanation));
+        CHECK(nlohmann::json::accept(explanation_json(*explanation)));
+        const auto conversion = convert_script(*explanation, entry.path().stem().string());
+        REQUIRE(conversion.has_value());
+        check_file(stem.string() + ".job.yaml", conversion->yaml);
+        const auto job = launchers::read_job(conversion->yaml, "job.yaml");
+        CHECK_MESSAGE(job.has_value(),
+                      format_text(job ? std::vector<Fault>{} : job.error().faults()));
+    }
+    CHECK(count >= 6);
+}
+
+TEST_CASE("times mean what the batch systems take them for") {
+    struct Row {
+        const char* text;
+        long slurm; ///< seconds; -1: refused
+        long pbs;
+    };
+    // launch.md 1.2 and torque.md 2.3, without Slurm's rounding to minutes.
+    constexpr std::array kRows{Row{"30", 1800, 30},
+                               Row{"1:30", 90, 90},
+                               Row{"1:00:00", 3600, 3600},
+                               Row{"49:00:00", 176400, 176400},
+                               Row{"0:90:00", 5400, 5400},
+                               Row{"2-0", 172800, -1},
+                               Row{"2-1:30", 178200, -1},
+                               Row{"1-1:1:1", 90061, -1},
+                               Row{"1:00:00:00", -1, 86400},
+                               Row{"5s", -1, -1},
+                               Row{"90m", -1, -1},
+                               Row{"-1", -1, -1},
+                               Row{"", -1, -1},
+                               Row{"abc", -1, -1}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.text);
+        CHECK(seconds_of(slurm_time(row.text)) == row.slurm);
+        CHECK(seconds_of(pbs_time(row.text)) == row.pbs);
+    }
+}
+
+TEST_CASE("memory means what the batch systems take it for") {
+    constexpr std::uint64_t kMega = std::uint64_t{1} << 20U;
+    struct Row {
+        const char* text;
+        std::uint64_t slurm; ///< bytes; 0: refused
+        std::uint64_t pbs;
+    };
+    constexpr std::array kRows{Row{"4G", 4096 * kMega, 4096 * kMega},
+                               Row{"4gb", 4096 * kMega, 4096 * kMega},
+                               Row{"4096mb", 4096 * kMega, 4096 * kMega},
+                               Row{"16", 16 * kMega, 16},
+                               Row{"1tb", 1024 * 1024 * kMega, 1024 * 1024 * kMega},
+                               Row{"1024kb", kMega, kMega},
+                               Row{"4mw", 0, 32 * kMega},
+                               Row{"1.5gb", 0, 0},
+                               Row{"1.5G", 0, 0},
+                               Row{"4GiB", 0, 0},
+                               Row{"", 0, 0}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.text);
+        CHECK(slurm_memory(row.text).value_or(0) == row.slurm);
+        CHECK(pbs_memory(row.text).value_or(0) == row.pbs);
+    }
+}
+
+TEST_CASE("directives are read up to the first command, by the rules of their batch system") {
+    struct Row {
+        const char* head;
+        const char* slurm; ///< the name that is read; nullptr: not tested
+        const char* torque;
+        const char* pbspro;
+    };
+    // `@` stands for the prefix. launch.md 1.3, torque.md 2.1.
+    constexpr std::array kRows{Row{"@ -N a\n", nullptr, "a", "a"},
+                               Row{"\n# text\n@ -N a\n", nullptr, "a", "a"},
+                               Row{": text\n@ -N a\n", nullptr, "a", "a"},
+                               Row{"  @ -N a\n", nullptr, "a", "a"},
+                               Row{"\t@ -N a\n", nullptr, "a", "a"},
+                               Row{"@-N a\n", nullptr, "a", "a"},
+                               Row{"@X -N a\n", nullptr, "a", ""},
+                               Row{"#@ -N a\n", nullptr, "", ""},
+                               Row{"true\n@ -N a\n", nullptr, "", ""},
+                               Row{"@ -N a b\n", nullptr, "a", "a"},
+                               Row{"@ -N 'a b'\n", nullptr, "a b", "a b"},
+                               Row{"@ -N a -q x\n", nullptr, "a", "a"},
+                               Row{"@ -N a\n@ -N b\n", nullptr, "b", "b"},
+                               Row{"@ -Na\n", nullptr, "a", "a"},
+                               Row{"@ -J a\n", "a", nullptr, nullptr},
+                               Row{"@ --job-name=a\n", "a", nullptr, nullptr},
+                               Row{"@ --job-name a\n", "a", nullptr, nullptr},
+                               Row{"@ --job-n a\n", "a", nullptr, nullptr},
+                               Row{"@ -Ja\n", "a", nullptr, nullptr},
+                               Row{"@ --job-name=\"a b\" # c\n", "a b", nullptr, nullptr},
+                               Row{"@ --job-name=a\\ b\n", "a b", nullptr, nullptr},
+                               Row{"@ --job-name=\"x # y\"\n", "x # y", nullptr, nullptr},
+                               Row{" @ -J a\n", "", nullptr, nullptr},
+                               Row{"  # text\n@ -J a\n", "a", nullptr, nullptr},
+                               Row{"set -e\n@ -J a\n", "", nullptr, nullptr},
+                               Row{"@ -J a\n@ -J b\n", "b", nullptr, nullptr}};
+    for (const Row& row : kRows) {
+        for (const auto& [reader, prefix, name] :
+             {std::tuple{Reader::kSlurm, "#SBATCH", row.slurm},
+              std::tuple{Reader::kTorque, "#PBS", row.torque},
+              std::tuple{Reader::kPbspro, "#PBS", row.pbspro}}) {
+            if (name == nullptr) {
+                continue;
+            }
+            std::string text = std::string("#!/bin/bash\n") + row.head;
+            for (auto at = text.find('@'); at != std::string::npos; at = text.find('@')) {
+                text.replace(at, 1, prefix);
+            }
+            CAPTURE(text);
+            CHECK(what_is_asked(read(text, reader)).name == name);
+        }
+    }
+}
+
+TEST_CASE("requests of nodes are divided into tasks and CPUs") {
+    const std::string head = "#!/bin/bash\n";
+    CHECK(asked_of(head + "#PBS -l nodes=2:ppn=3,walltime=60\n", "resources.tasks-per-node") ==
+          "3");
+    CHECK(asked_of(head + "#PBS -l nodes=2:ppn=3:gpus=2:ib\n", "resources.gpus-per-node") == "2");
+    CHECK(asked_of(head + "#PBS -l nodes=2:ppn=3:gpus=2:ib\n", "resources.constraint") == "ib");
+    CHECK(asked_of(head + "#PBS -l select=2:ncpus=8:mpiprocs=4:mem=4gb\n",
+                   "resources.cpus-per-task") == "2");
+    CHECK(asked_of(head + "#PBS -l select=2:ncpus=8\n", "resources.cpus-per-task") == "8");
+    CHECK(asked_of(head + "#PBS -l nodes=2:ppn=3\n#PBS -l mem=4gb\n",
+                   "resources.memory-per-node") == "2 GiB");
+    CHECK(asked_of(head + "#SBATCH -N2 -n6\n", "resources.tasks-per-node") == "3");
+    CHECK(asked_of(head + "#SBATCH -N2 -n5\n", "resources.tasks") == "5");
+    CHECK(asked_of(head + "#SBATCH -d afterok:1:2,afterany:3\n", "after") == "1, when ok");
+    CHECK(asked_of(head + "#SBATCH -o a.%A_%a\n", "output.stdout") == "a.%j_%a");
+    CHECK(asked_of(head + "#PBS -l nodes=n1:ppn=2+n2:ppn=4\n", "resources.nodes") == "1");
+    const auto mixed = what_is_asked(read(head + "#PBS -l nodes=n1:ppn=2+n2:ppn=4\n"));
+    REQUIRE(mixed.remainders.size() == 1);
+    CHECK(mixed.remainders[0].line == 2);
+}
+
+TEST_CASE("a rendered script is read back as the Job that it was made from, and breaks nothing") {
+    int read_back = 0;
+    for (const GoldenCase& golden : golden_cases()) {
+        for (const auto& dialect : dialect_names()) {
+            const auto rendered = render_script(golden.input(dialect));
+            if (!rendered) {
+                continue;
+            }
+            CAPTURE(golden.name);
+            CAPTURE(dialect);
+            const Reader reader = dialect == "slurm"    ? Reader::kSlurm
+                                  : dialect == "torque" ? Reader::kTorque
+                                  : dialect == "local"  ? Reader::kNone
+                                                        : Reader::kPbspro;
+            const auto explanation = explain_script(rendered->text, golden.name, reader).value();
+            for (const Break& broken : explanation.breaks) {
+                FAIL_CHECK(fmt::format("{}:{}: {}", broken.invariant, broken.line, broken.what));
+            }
+            if (reader == Reader::kNone) {
+                continue;
+            }
+            ++read_back;
+            const auto& asked = explanation.asked;
+            const auto& resources = golden.job.resources;
+            const auto slots = std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
+            CHECK(asked.name == golden.job.name);
+            CHECK(asked.nodes == resources.nodes);
+            CHECK(asked.tasks_per_node * asked.cpus_per_task == slots);
+            CHECK(asked.gpus_per_node == resources.gpus_per_node);
+            CHECK(asked.account == golden.job.account);
+            CHECK(asked.array == golden.job.array);
+            if (resources.time) {
+                CHECK(asked.time == resources.time);
+            }
+            if (resources.memory_per_node_bytes) {
+                CHECK(asked.memory_per_node == resources.memory_per_node_bytes);
+            }
+        }
+    }
+    CHECK(read_back > 10);
+}
+
+TEST_CASE("any bytes are read without a fault of ours") {
+    CHECK(rc::check("reading is total", [](const std::string& bytes) {
+        const auto explanation = explain_script("#!/bin/bash\n#SBATCH " + bytes, "x");
+        if (explanation) {
+            (void)explanation_text(*explanation);
+            (void)convert_script(*explanation, "x");
+        }
+        (void)find_symptoms(bytes);
+    }));
+}
+
+TEST_CASE("each symptom is known by a line of a job's output") {
+    struct Row {
+        const char* id;
+        const char* log;
+    };
+    constexpr std::array kRows{
+        Row{"singletons", "Rank 0 of 1 on n1\nRank 0 of 1 on n1\n"},
+        Row{"pmi2-for-openmpi-5", "No PMIx server was reachable, but a PMI1/2 was detected.\n"},
+        Row{"no-pmi-for-openmpi-4",
+            "[n1:77] OPAL ERROR: Unreachable in file ext3x_client.c at line 112\n"},
+        Row{"pmix-busy", "PMIX TEMPORARILY UNAVAILABLE in file ptl_tcp.c at line 688\n"},
+        Row{"pmix-too-old", "pmix: usock connect failed\n"},
+        Row{"cma-forbidden", "Read -1, expected 65536, errno = 1\n"},
+        Row{"ucx-cma-forbidden",
+            "cma_ep.c:81 process_vm_readv(pid=7) returned -1: Operation not permitted\n"},
+        Row{"private-pids", "[n1:2] [ 3] mca_btl_vader_sendi+0x2a\n"},
+        Row{"private-tmp", "PMIX ERROR: ERROR in file gds_ds12_lock_pthread.c at line 169\n"},
+        Row{"newer-client", "UNPACK-PMIX-VALUE: UNSUPPORTED TYPE 104\n"},
+        Row{"wrong-interface", "btl_tcp_proc.c:370 Unable to find reachable pairing\n"},
+        Row{"ucx-endpoint", "MPIDI_UCX_init_world: Endpoint timeout\n"},
+        Row{"stale-pmix-folder",
+            "Cannot create directory \"/tmp/spmix_appdir_0_2.0\": File exists\n"},
+        Row{"stale-pmix-folder", "srun: error: task 1 launch failed: Unspecified error\n"},
+        Row{"second-program", "MPI_Comm_spawn: all processes failed\n"},
+        Row{"one-core", "MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/./././.]\n"},
+        Row{"daemon-lost", "ORTE has lost communication with a remote daemon.\n"},
+        Row{"torch-without-libuv",
+            "RuntimeError: use_libuv was requested but PyTorch was build without libuv support\n"},
+        Row{"out-of-memory", "slurmstepd: error: Detected 1 oom-kill event(s)\n"},
+        Row{"time-is-up", "=>> PBS: job killed: walltime 43 exceeded limit 4\n"},
+        Row{"step-ended",
+            "slurmstepd: error: *** STEP 5.0 ON n1 CANCELLED AT 2026-01-01T00:00:00 ***\n"}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.log);
+        const auto findings = find_symptoms(row.log);
+        REQUIRE_FALSE(findings.empty());
+        CHECK(std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+            return finding.symptom->id == row.id;
+        }));
+    }
+    for (const Symptom& symptom : symptoms()) {
+        CHECK_MESSAGE(std::any_of(kRows.begin(),
+                                  kRows.end(),
+                                  [&](const Row& row) { return symptom.id == row.id; }),
+                      std::string(symptom.id));
+        CHECK_FALSE(symptom.help.empty());
+    }
+    CHECK(find_symptoms("rank 0 of 1: a job of one rank\nall good\n").empty());
+    CHECK(find_symptoms("").empty());
+}
+
+TEST_CASE("what a script runs becomes launch, image and command") {
+    struct Row {
+        const char* body;
+        const char* yaml; ///< a part of the Job
+    };
+    constexpr std::array kRows{
+        Row{"mpirun -np 4 ./a.out x\n",
+            "command: [./a.out, x]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
+        Row{"srun --mpi=pmix_v4 apptainer exec -B /a:/b,/c i.sif p\n",
+            "image: i.sif\ncommand: [p]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix}\n"},
+        Row{"srun --mpi=pmix_v4 apptainer exec -B /a:/b,/c i.sif p\n", "binds: [\"/a:/b\", /c]\n"},
+        Row{"singularity run i.sif\n", "image: i.sif\n"},
+        Row{"export A='b c'\nexport OMP_NUM_THREADS=4\n./p\n", "environment:\n  A: \"b c\"\n"},
+        Row{"./p '$HOME' \"a b\"\n", "command: [./p, \"$HOME\", \"a b\"]\n"},
+        Row{"./p $HOME\n", "script: |\n  ./p $HOME\n"},
+        Row{"./a && ./b\n", "script: |\n  ./a && ./b\n"},
+        Row{"cd \"$SLURM_SUBMIT_DIR\"\nset -e\n./p\n", "command: [./p]\n"}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.body);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH -N 1 -n 4\n") + row.body, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
+    }
+    const auto nothing = explain_script("#!/bin/bash\n#SBATCH -n 4\n", "s.sh");
+    CHECK(convert_script(*nothing, "s").error().code() == ErrorCode::kInput);
+}
+
+} // namespace cybele::schedulers
