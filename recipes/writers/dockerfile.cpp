@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 namespace cybele::recipes {
 namespace {
 
@@ -25,24 +27,8 @@ std::string docker_quoted(std::string_view text) {
 
 /// A JSON string, for the exec form of instructions.
 std::string json(std::string_view text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    std::string result = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            result += '\\';
-            result += c;
-        } else if (c == '\n') {
-            result += "\\n";
-        } else if (byte < 0x20) {
-            result += "\\u00";
-            result += kHex[byte >> 4U];
-            result += kHex[byte & 0xfU];
-        } else {
-            result += c;
-        }
-    }
-    return result + "\"";
+    return nlohmann::json(std::string(text))
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string run(std::string_view script) {
