@@ -81,8 +81,9 @@ nothing_left() {
     assert_equal "$(find "$CYBELE_TMPDIR" -mindepth 1)" ""
     assert_equal "$(grep -ls "$place" /proc/[0-9]*/mountinfo)" ""
     assert_equal "$(losetup -n -O BACK-FILE 2>/dev/null | grep -F "$place")" ""
+    # the search itself has the variable, and the place in its words
     assert_equal "$(grep -las "CYBELE_TMPDIR=$place" /proc/[0-9]*/environ | grep -vE "^/proc/($$|self|$BASHPID)/" |
-        xargs -r dirname | while read -r p; do tr '\0' ' ' <"$p/cmdline" | grep cybelectl; done)" ""
+        xargs -r dirname | while read -r p; do tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep cybelectl | grep -v '^grep -las '; done)" ""
 }
 
 # refuses CODE COMMAND…: runs the command; its exit code must be CODE, and its message whole.
