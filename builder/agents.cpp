@@ -3,8 +3,10 @@
 
 #include "builder/archive.hpp"
 #include "builder/bootstrap.hpp"
+#include "builder/busybox_base.hpp"
 #include "builder/image_base.hpp"
 #include "builder/output.hpp"
+#include "builder/rpm_base.hpp"
 #include "definitions/scan.hpp"
 #include "images/squashfs/unpack.hpp"
 #include "registry/store/name.hpp"
@@ -51,7 +53,8 @@ Result<void> make_debian(StagePlan& plan, const AgentContext& context) {
     return {};
 }
 
-Result<void> fill_from_tar(const StagePlan& plan, const fs::path& root) {
+Result<void>
+fill_from_tar(const StagePlan& plan, const fs::path& root, const FillContext& /*context*/) {
     return extract_tar(plan.source, root);
 }
 
@@ -88,7 +91,8 @@ Result<std::string> key_of_local_image(const StagePlan& plan, const AgentContext
 }
 
 /// A SIF, a bare squashfs, or a folder.
-Result<void> fill_from_image(const StagePlan& plan, const fs::path& root) {
+Result<void>
+fill_from_image(const StagePlan& plan, const fs::path& root, const FillContext& /*context*/) {
     std::error_code error;
     if (fs::is_directory(plan.source, error)) {
         const fs::path copy = root.native() + ".tar";
@@ -126,7 +130,8 @@ Result<std::string> key_of_scratch(const StagePlan& /*plan*/, const AgentContext
     return std::string("scratch");
 }
 
-Result<void> fill_nothing(const StagePlan& /*plan*/, const fs::path& /*root*/) {
+Result<void>
+fill_nothing(const StagePlan& /*plan*/, const fs::path& /*root*/, const FillContext& /*context*/) {
     return {};
 }
 
@@ -134,7 +139,9 @@ Result<void> fill_nothing(const StagePlan& /*plan*/, const fs::path& /*root*/) {
 
 const std::vector<Agent>& agents() {
     static const std::vector<Agent> table = {
+        {"busybox", 64 * kMiB, plan_busybox, key_of_busybox, make_busybox, fill_by_busybox},
         {"debootstrap", 1024 * kMiB, plan_nothing, key_of_debian, make_debian, fill_from_tar},
+        {"dnf", 2048 * kMiB, plan_rpm, key_of_rpm, nullptr, fill_by_rpm},
         {"docker", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
         {"docker-archive", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
         {"localimage", 64 * kMiB, plan_local_image, key_of_local_image, nullptr, fill_from_image},
@@ -142,6 +149,8 @@ const std::vector<Agent>& agents() {
         {"oci-archive", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
         {"oras", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
         {"scratch", 64 * kMiB, plan_nothing, key_of_scratch, nullptr, fill_nothing},
+        {"yum", 2048 * kMiB, plan_rpm, key_of_rpm, nullptr, fill_by_rpm},
+        {"zypper", 2048 * kMiB, plan_rpm, key_of_rpm, nullptr, fill_by_rpm},
     };
     return table;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/apart.hpp"
+#include "builder/inside.hpp"
 #include "builder/plan.hpp"
 #include "registry/cache.hpp"
 
@@ -22,6 +24,14 @@ struct AgentContext {
     const registry::Cache& cache;
 };
 
+/// What fills a stage's tree works with, in the process apart.
+struct FillContext {
+    const BuildRequest& request;
+    const Environment& environment;
+    const Surroundings& surroundings;
+    const Report& report;
+};
+
 struct Agent {
     std::string_view name;
     std::uint64_t needed_bytes; ///< on disk, for one stage, packages that a %post installs included
@@ -35,7 +45,9 @@ struct Agent {
     /// can be known). Unset: there is nothing to do.
     Result<void> (*make)(StagePlan& plan, const AgentContext& context);
     /// Inside: fills the empty folder `root` with the base.
-    Result<void> (*fill)(const StagePlan& plan, const std::filesystem::path& root);
+    Result<void> (*fill)(const StagePlan& plan,
+                         const std::filesystem::path& root,
+                         const FillContext& context);
 };
 
 /// All agents, by name.

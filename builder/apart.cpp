@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/apart.hpp"
 
+#include "builder/fault_pipe.hpp"
 #include "namespaces/children.hpp"
 #include "namespaces/fake_root.hpp"
 #include "support/file.hpp"
@@ -61,55 +62,6 @@ private:
     const Report& report_;
     std::string pending_;
 };
-
-/// The longest reason that is told: a pipe holds 64 KiB.
-constexpr std::size_t kLongestText = 16384;
-
-/// Every part of the first fault, with its place; parts end with a NUL.
-void send_fault(int fd, const Error& error) {
-    const Fault& fault = error.faults().front();
-    const Place place = fault.where.value_or(Place{});
-    std::string bytes;
-    for (const std::string& part : {std::to_string(static_cast<int>(fault.code)),
-                                    fault.message,
-                                    fault.because,
-                                    fault.help,
-                                    place.file,
-                                    std::to_string(place.line),
-                                    std::to_string(place.column),
-                                    place.text}) {
-        bytes += part.substr(0, kLongestText).c_str();
-        bytes += '\0';
-    }
-    (void)write_all(fd, bytes, "errors");
-}
-
-std::optional<Error> receive_fault(int fd) {
-    std::string bytes;
-    std::array<char, 4096> buffer{};
-    for (ssize_t count = 1; count > 0 || (count < 0 && errno == EINTR);) {
-        count = ::read(fd, buffer.data(), buffer.size());
-        bytes.append(buffer.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
-    }
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0; begin < bytes.size();) {
-        const std::size_t end = std::min(bytes.find('\0', begin), bytes.size());
-        parts.push_back(bytes.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    if (parts.size() != 8) {
-        return std::nullopt;
-    }
-    Fault fault;
-    fault.code = static_cast<ErrorCode>(std::atoi(parts[0].c_str())); // NOLINT: we wrote it
-    fault.message = parts[1];
-    fault.because = parts[2];
-    fault.help = parts[3];
-    if (!parts[4].empty()) {
-        fault.where = Place{parts[4], std::stoul(parts[5]), std::stoul(parts[6]), parts[7]};
-    }
-    return Error(std::move(fault));
-}
 
 [[noreturn]] void run_child(namespaces::IdMap map,
                             const namespaces::Pipe& steps,
@@ -204,17 +156,7 @@ Result<void> run_apart(namespaces::IdMap map,
     }
     const int code = wait_for(child);
     CYBELE_CHECK(SignalCatcher::check());
-    if (auto error = receive_fault(errors.read.get())) {
-        return fail(std::move(*error));
-    }
-    if (code != 0) {
-        return fail(ErrorCode::kExecution,
-                    "the building process ended unexpectedly",
-                    code > 128 ? fmt::format("signal {}", code - 128)
-                               : fmt::format("exit code {}", code),
-                    "look for 'out of memory' in the kernel's log");
-    }
-    return {};
+    return end_of_child(errors.read.get(), code);
 }
 
 } // namespace cybele::builder

@@ -2,12 +2,14 @@
 #include "builder/bootstrap.hpp"
 
 #include "builder/mirror.hpp"
+#include "builder/step_log.hpp"
 #include "builder/workspace.hpp"
 #include "definitions/scan.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <optional>
 #include <sstream>
@@ -158,25 +160,6 @@ Result<void> bootstrap(const DebianBase& base,
 
 } // namespace
 
-std::string last_lines(std::string_view text, std::size_t count) {
-    std::vector<std::string> lines;
-    std::istringstream stream{std::string(text)};
-    for (std::string line; std::getline(stream, line);) {
-        // What a progress bar overwrote was not seen either.
-        const std::size_t end = line.find_last_not_of(" \t\r");
-        const std::size_t overwritten = line.find_last_of('\r', end);
-        if (end != std::string::npos && overwritten != std::string::npos) {
-            line.erase(0, overwritten + 1);
-        }
-        if (line.find_first_not_of(" \t\r") != std::string::npos) {
-            lines.push_back("  " + printable(line.substr(0, line.find_last_not_of(" \t\r") + 1)));
-        }
-    }
-    const std::size_t skipped = lines.size() > count ? lines.size() - count : 0;
-    return fmt::format(
-        "{}", fmt::join(lines.begin() + static_cast<std::ptrdiff_t>(skipped), lines.end(), "\n"));
-}
-
 std::string DebianBase::key() const {
     std::string text =
         fmt::format("debootstrap minbase 1\nsuite {}\narchitecture {}\nmirror {}\ninclude {}\n",
@@ -188,6 +171,24 @@ std::string DebianBase::key() const {
         text += fmt::format("epoch {}\n", epoch);
     }
     return text;
+}
+
+std::string with_version(std::string address, std::string_view version) {
+    constexpr std::string_view kTemplate = "%{osversion}";
+    const auto is_same = [](char one, char other) {
+        return std::tolower(static_cast<unsigned char>(one)) == other;
+    };
+    for (std::size_t from = 0;;) {
+        const auto begin = address.begin() + static_cast<std::ptrdiff_t>(from);
+        const auto found =
+            std::search(begin, address.end(), kTemplate.begin(), kTemplate.end(), is_same);
+        if (found == address.end()) {
+            return address;
+        }
+        from = static_cast<std::size_t>(found - address.begin());
+        address.replace(from, kTemplate.size(), version);
+        from += version.size();
+    }
 }
 
 Result<DebianBase> debian_base(const definitions::Stage& stage, const BuildRequest& request) {
@@ -208,10 +209,7 @@ Result<DebianBase> debian_base(const definitions::Stage& stage, const BuildReque
     if (base.mirror.empty()) {
         CYBELE_TRY(base.mirror, mirror_for_suite("/etc/apt", base.suite));
     }
-    constexpr std::string_view kSuiteTemplate = "%{OSVERSION}";
-    if (const std::size_t at = base.mirror.find(kSuiteTemplate); at != std::string::npos) {
-        base.mirror.replace(at, kSuiteTemplate.size(), base.suite);
-    }
+    base.mirror = with_version(std::move(base.mirror), base.suite);
     std::istringstream words(stage.header_value("include"));
     for (std::string word; words >> word;) {
         std::replace(word.begin(), word.end(), ' ', ',');

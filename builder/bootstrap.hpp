@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 /// The agent `debootstrap`, by mmdebstrap: a Debian root file system as a tar, kept in the cache.
 namespace cybele::builder {
@@ -35,7 +36,7 @@ struct DebianBase {
                                                              const Environment& environment,
                                                              const registry::Cache& cache);
 
-/// The last `count` lines of a text, each with two blanks before it, for a reason.
-[[nodiscard]] std::string last_lines(std::string_view text, std::size_t count);
+/// An address with `%{OSVERSION}`, in any case, replaced: as the reference's agents do.
+[[nodiscard]] std::string with_version(std::string address, std::string_view version);
 
 } // namespace cybele::builder

@@ -9,6 +9,7 @@
 #include "builder/layers.hpp"
 #include "builder/output.hpp"
 #include "builder/plan.hpp"
+#include "builder/side_by_side.hpp"
 #include "builder/stage.hpp"
 #include "builder/workspace.hpp"
 #include "images/sif/change.hpp"
@@ -170,9 +171,16 @@ Result<void> Build::make_apart(const Report& report, const fs::path& image) cons
                          {},
                          {},
                          {}};
-    for (const StagePlan& stage : plan_.stages) {
-        CYBELE_CHECK(build_stage(context, stage, &stage == &plan_.stages.back()));
+    std::vector<std::size_t> kept;
+    for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) {
+        kept.push_back(count_kept(context, stage));
     }
+    for (std::size_t stage = 0; stage + 1 < plan_.stages.size(); ++stage) {
+        CYBELE_CHECK(build_stage(context, plan_.stages[stage], false));
+    }
+    SideBySide others(context, find_needs(plan_, keys_, kept));
+    CYBELE_CHECK(others.start());
+    CYBELE_CHECK(build_stage(context, plan_.stages.back(), true));
     return pack(context, image);
 }
 

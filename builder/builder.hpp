@@ -42,8 +42,10 @@ struct BuildRequest {
     /// instead of an image that is packed anew; without such an image it is flat, and told so.
     bool is_delta = false;
     unsigned step_timeout = 0; ///< seconds that one step may take; 0: any
-    std::string mirror;        ///< the package mirror; empty: this machine's own
-    std::string pip_index;     ///< where pip asks in build steps; empty: where this machine's does
+    /// How many stages are made side by side, where none copies from another.
+    unsigned stages_at_once = 1;
+    std::string mirror;    ///< the package mirror; empty: this machine's own
+    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
     std::filesystem::path ca_file; ///< empty: SSL_CERT_FILE … of the environment
     std::int64_t now = 0;          ///< Unix seconds
     bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/apart.hpp"
-#include "builder/bootstrap.hpp"
 #include "builder/builder.hpp"
 #include "builder/output.hpp"
+#include "builder/step_log.hpp"
 #include "builder/workspace.hpp"
 #include "support/quote.hpp"
 

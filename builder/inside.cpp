@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/inside.hpp"
 
-#include "builder/bootstrap.hpp"
 #include "builder/mirror.hpp"
 #include "builder/pip.hpp"
+#include "builder/step_log.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 /// Mount point of the files that the builder brings; removed from the tree after each script.
 constexpr const char* kBrought = "/.cybelectl-build";
-constexpr std::size_t kShownLines = 20;
-constexpr std::size_t kLogTail = std::size_t{256} << 10U;
 
 /// Variables by which programs are told of a CA file; asked of the machine in this order.
 constexpr std::array<const char*, 7> kCaVariables = {"SSL_CERT_FILE",
@@ -177,56 +175,6 @@ private:
     fs::path directory_;
 };
 
-/// Where a script's output goes: what the user sees, or a file whose end is shown on failure.
-class Log {
-public:
-    static Result<Log> open(const Surroundings& surroundings) {
-        Log log;
-        if (surroundings.is_verbose) {
-            log.fd_.reset(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
-        } else {
-            log.path_ = surroundings.work / "log";
-            log.fd_.reset(
-                ::open(log.path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-        }
-        if (!log.fd_.valid()) {
-            return fail(system_error("cannot open the log of the build", errno));
-        }
-        return log;
-    }
-    [[nodiscard]] int fd() const {
-        return fd_.get();
-    }
-    [[nodiscard]] std::string end() const {
-        struct stat status {};
-        if (path_.empty() || ::fstat(fd_.get(), &status) != 0) {
-            return {};
-        }
-        const auto size = static_cast<std::size_t>(status.st_size);
-        std::string text(std::min(size, kLogTail), '\0');
-        const std::size_t from = size - text.size();
-        if (!read_at(fd_.get(), from, std::as_writable_bytes(std::span(text)), path_)) {
-            return {};
-        }
-        return last_lines(text, kShownLines);
-    }
-
-private:
-    UniqueFd fd_;
-    fs::path path_;
-};
-
-Result<ScriptEnd> run(const ns::Sandbox& sandbox, const Surroundings& surroundings) {
-    CYBELE_TRY(const Log log, Log::open(surroundings));
-    CYBELE_TRY(const int code, ns::run_sandboxed(sandbox, log.fd()));
-    ScriptEnd end;
-    end.code = code;
-    if (code != 0) {
-        end.last_lines = log.end();
-    }
-    return end;
-}
-
 fs::path ca_of(const BuildRequest& request, const Environment& environment) {
     if (!request.ca_file.empty()) {
         return request.ca_file;
@@ -317,9 +265,23 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     sandbox.environment = script_environment(surroundings);
     sandbox.umask = mode_t{0022};
     sandbox.time_limit = surroundings.step_timeout;
-    auto result = run(sandbox, surroundings);
+    auto result = run_logged(sandbox, surroundings);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
     return result;
+}
+
+Result<ScriptEnd> run_program(const fs::path& root,
+                              const std::vector<std::string>& words,
+                              const Surroundings& surroundings) {
+    ns::Sandbox sandbox;
+    sandbox.root = root;
+    sandbox.mounts = system_mounts();
+    sandbox.new_pid_namespace = true;
+    sandbox.argv = words;
+    sandbox.environment = script_environment(surroundings);
+    sandbox.umask = mode_t{0022};
+    sandbox.time_limit = surroundings.step_timeout;
+    return run_logged(sandbox, surroundings);
 }
 
 Result<ScriptEnd> run_test(const fs::path& root, const Surroundings& surroundings) {
@@ -342,7 +304,7 @@ Result<ScriptEnd> run_test(const fs::path& root, const Surroundings& surrounding
         {"HOME", "/root"},
         {"LANG", "C"},
     };
-    return run(sandbox, surroundings);
+    return run_logged(sandbox, surroundings);
 }
 
 } // namespace cybele::builder

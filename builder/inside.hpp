@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// What a script sees that runs in the image while it is built. Nothing of it stays in the image.
 namespace cybele::builder {
@@ -51,6 +52,11 @@ struct ScriptEnd {
 [[nodiscard]] Result<ScriptEnd> run_inside(const std::filesystem::path& root,
                                            const InsideScript& script,
                                            const Surroundings& surroundings);
+
+/// Runs a program of the tree, which needs neither shell nor network.
+[[nodiscard]] Result<ScriptEnd> run_program(const std::filesystem::path& root,
+                                            const std::vector<std::string>& words,
+                                            const Surroundings& surroundings);
 
 /// Runs the image's own test action on a read-only tree.
 [[nodiscard]] Result<ScriptEnd> run_test(const std::filesystem::path& root,

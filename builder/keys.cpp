@@ -45,7 +45,7 @@ StepKey key_of_step(const Step& step,
     parts.push_back({"its text", digest_of(step.text)});
     parts.push_back({"its interpreter", digest_of(step.arguments)});
     bool is_known = !parent.empty() && step.kind != Step::Kind::kHostScript;
-    if (step.kind == Step::Kind::kCopy) {
+    if (step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kApps) {
         add_copies(step, parts);
     } else if (step.kind == Step::Kind::kStageCopy) {
         // The other stage's key stands for its files, so that they need not be made to know it.

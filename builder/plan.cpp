@@ -38,6 +38,8 @@ private:
     void plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind);
     void plan_scripts(const Stage& stage, StagePlan& plan);
     void plan_setup(const Stage& stage, StagePlan& plan);
+    void plan_apps(const Stage& stage, StagePlan& plan);
+    static void plan_installations(StagePlan& plan);
     [[nodiscard]] std::optional<std::size_t> stage_named(const std::string& name) const;
     void refuse(std::size_t line, const std::string& text, Fault fault);
     void tell(const std::string& text) const {
@@ -104,10 +106,7 @@ void Planner::check_sections(const Stage& stage) {
     for (const Section& section : stage.sections) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        if (definitions::is_app_section(section.name)) {
-            fault.message = "not yet: sections of SCIF applications ('%" + section.name + "')";
-            fault.help = "build with --builder apptainer";
-        } else if ((section.name == "pre" || section.name == "setup") && ::geteuid() != 0) {
+        if ((section.name == "pre" || section.name == "setup") && ::geteuid() != 0) {
             fault.message = "'%" + section.name + "' runs on this machine, outside the image";
             fault.because = "that is for root alone, who answers for the machine";
             fault.help = "move it into %post, and its files into %files";
@@ -202,6 +201,54 @@ void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
     }
 }
 
+void Planner::plan_apps(const Stage& stage, StagePlan& plan) {
+    auto apps = find_apps(stage, request_.definition_file.native());
+    if (!apps) {
+        faults_.add(apps.error());
+        return;
+    }
+    if (apps->empty()) {
+        return;
+    }
+    Step step;
+    step.kind = Step::Kind::kApps;
+    step.section = apps->front().sections.begin()->second;
+    step.name = "applications";
+    step.text = app_texts(*apps);
+    const CopyFrom host{"/", absolute_path(request_.directory), false};
+    for (const definitions::FileLine& line : app_files(*apps)) {
+        auto copy = find_sources(line, host, environment_.all(), request_.definition_file);
+        if (copy) {
+            step.copies.push_back(std::move(*copy));
+        } else {
+            faults_.add(copy.error());
+        }
+    }
+    step.apps = std::move(*apps);
+    plan.steps.push_back(std::move(step));
+}
+
+/// They belong to %post, in the reference; behind one that stands for itself they are a step.
+void Planner::plan_installations(StagePlan& plan) {
+    const auto apps = std::find_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
+        return step.kind == Step::Kind::kApps;
+    });
+    if (apps == plan.steps.end()) {
+        return;
+    }
+    const std::string script = install_script(apps->apps);
+    Step& last = plan.steps.back();
+    if (last.kind == Step::Kind::kScript && !last.section->is_self_contained) {
+        last.text += script;
+        return;
+    }
+    Step step;
+    step.section = apps->section;
+    step.text = script;
+    step.name = "%appinstall";
+    plan.steps.push_back(std::move(step));
+}
+
 /// A generator that puts a self-contained %post before the first %files says that it needs none of
 /// them: it runs first, so that other files do not cost its kept result.
 void run_independent_scripts_first(const Stage& stage, StagePlan& plan) {
@@ -222,10 +269,12 @@ void Planner::plan_stage(const Stage& stage) {
     plan.stage = &stage;
     plan_agent(stage, plan);
     check_sections(stage);
+    plan_apps(stage, plan);
     plan_files(stage, plan, FilesOrigin::Kind::kStage);
     plan_setup(stage, plan);
     plan_files(stage, plan, FilesOrigin::Kind::kHost);
     plan_scripts(stage, plan);
+    plan_installations(plan);
     run_independent_scripts_first(stage, plan);
     plan_.stages.push_back(std::move(plan));
 }

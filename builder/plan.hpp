@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/apps.hpp"
 #include "builder/builder.hpp"
 #include "builder/copy.hpp"
 #include "namespaces/sandbox.hpp"
@@ -20,13 +21,15 @@ struct Step {
         kCopy,       ///< %files from the host
         kStageCopy,  ///< %files from a stage
         kHostScript, ///< %setup
-        kScript      ///< one self-contained %post, or neighbouring ones joined
+        kScript,     ///< one self-contained %post, or neighbouring ones joined
+        kApps        ///< SCIF applications: their folders, files and scripts
     };
     Kind kind = Kind::kScript;
     const definitions::Section* section = nullptr; ///< the (first) section
     std::string text;                              ///< of scripts
     std::string arguments;
-    std::vector<Copy> copies;   ///< of kCopy
+    std::vector<Copy> copies;   ///< of kCopy and kApps
+    std::vector<App> apps;      ///< of kApps
     std::size_t from_stage = 0; ///< of kStageCopy
     std::string name;           ///< for the user: "%post 2 of 3"
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/stage.hpp"
 
+#include "builder/agents.hpp"
 #include "builder/image_base.hpp"
 #include "builder/output.hpp"
 #include "builder/tidy.hpp"
@@ -27,14 +28,24 @@ using definitions::Section;
 constexpr std::string_view kKind = "steps";
 constexpr std::uint64_t kStepCacheBytes = std::uint64_t{10} << 30U;
 
+/// Whether a stage's steps are layers.
+bool is_layered(const StageContext& context, std::size_t stage) {
+    return context.request.use_cache && !context.keys[stage].base.empty() &&
+           !context.way.attributes.empty();
+}
+
 class StageBuilder {
 public:
     StageBuilder(StageContext& context, const StagePlan& plan)
         : context_(context), plan_(plan), number_(context.roots.size()),
-          keys_(context.keys[number_]),
+          keys_(context.keys[number_]), surroundings_(context.surroundings),
           root_(context.surroundings.work / fmt::format("stage-{}", number_)) {
-        is_layered_ =
-            context.request.use_cache && !keys_.base.empty() && !context.way.attributes.empty();
+        surroundings_.work /= fmt::format("work-{}", number_);
+        is_layered_ = is_layered(context, number_);
+        const std::string name = context.keys.size() > 1 ? plan.stage->name() : "";
+        report_ = name.empty() ? context.report : [&context, name](const std::string& text) {
+            context.report(printable(name) + ": " + text);
+        };
         directory_ = root_;
         if (is_layered_) {
             root_ /= "root";
@@ -54,6 +65,9 @@ private:
                                                const std::string& text,
                                                const std::string& arguments);
     [[nodiscard]] Result<void> fill_base(const fs::path& root);
+    [[nodiscard]] FillContext fill_context() const {
+        return {context_.request, context_.environment, surroundings_, report_};
+    }
     [[nodiscard]] Result<std::vector<Copy>> stage_copies(const Step& step) const;
     [[nodiscard]] Result<void> build_steps();
     [[nodiscard]] Result<void> build_layers();
@@ -79,6 +93,8 @@ private:
     const StagePlan& plan_;
     std::size_t number_;
     const StageKeys& keys_;
+    Surroundings surroundings_; ///< with a working folder of this stage's own
+    Report report_;             ///< names the stage where there are several
     fs::path root_;
     fs::path directory_; ///< of the stage: its root, or what holds its layers
     bool is_layered_ = false;
@@ -126,7 +142,7 @@ const Section* StageBuilder::last_section(std::string_view name) const {
 Result<void> StageBuilder::run_host_script(const std::string& section,
                                            const std::string& text,
                                            const std::string& arguments) {
-    const fs::path file = context_.surroundings.work / (section + ".script");
+    const fs::path file = surroundings_.work / (section + ".script");
     CYBELE_CHECK(write_file(file, text, 0700));
     Command command;
     CYBELE_TRY(command.argv, script_command(arguments, file.native()));
@@ -135,7 +151,7 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     variables["SINGULARITY_ROOTFS"] = root_.native();
     command.environment = std::move(variables);
     command.directory = absolute_path(context_.request.directory);
-    if (context_.surroundings.is_verbose) {
+    if (surroundings_.is_verbose) {
         command.output = Command::Stream::kInherit;
         command.errors = Command::Stream::kInherit;
     }
@@ -149,10 +165,10 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
 
 Result<void> StageBuilder::fill_base(const fs::path& root) {
     if (plan_.agent == "localimage") {
-        context_.report("unpack " + printable(plan_.source.native()));
+        report_("unpack " + printable(plan_.source.native()));
     }
-    CYBELE_CHECK(plan_.oci ? unpack_oci(*plan_.oci, root, context_.report)
-                           : find_agent(plan_.agent)->fill(plan_, root));
+    CYBELE_CHECK(plan_.oci ? unpack_oci(*plan_.oci, root, report_)
+                           : find_agent(plan_.agent)->fill(plan_, root, fill_context()));
     return images::write_base_layout(root);
 }
 
@@ -191,7 +207,7 @@ Result<std::size_t> StageBuilder::add_kept_layers() {
         if (!kept) {
             return i;
         }
-        context_.report(plan_.steps[i].name + ": reused");
+        report_(plan_.steps[i].name + ": reused");
         CYBELE_CHECK(layers_->add_squashfs(*kept));
     }
     return plan_.steps.size();
@@ -222,9 +238,8 @@ Result<void> StageBuilder::run_script(const Step& step) {
     if (step.text.find_first_not_of(" \t\r\n") == std::string::npos) {
         return {};
     }
-    CYBELE_TRY(
-        const ScriptEnd end,
-        run_inside(root_, {step.section->name, step.arguments, step.text}, context_.surroundings));
+    CYBELE_TRY(const ScriptEnd end,
+               run_inside(root_, {step.section->name, step.arguments, step.text}, surroundings_));
     if (end.code != 0) {
         return fail(step_failed(*step.section, step.name, end));
     }
@@ -233,6 +248,9 @@ Result<void> StageBuilder::run_script(const Step& step) {
 
 Result<void> StageBuilder::run_step(const Step& step) {
     switch (step.kind) {
+    case Step::Kind::kApps:
+        CYBELE_CHECK(write_apps(step.apps, root_));
+        [[fallthrough]];
     case Step::Kind::kCopy:
         for (const Copy& copy : step.copies) {
             CYBELE_CHECK(copy_files(copy, {}, root_));
@@ -271,7 +289,7 @@ void StageBuilder::keep(const std::string& key, const fs::path& folder, const Ke
                                   [&](const fs::path& file) { return pack_layer(folder, file); })
              : Result<fs::path>(fail(lock.error()));
     if (!put) {
-        context_.report("warning: the step's result is not kept: " + put.error().message());
+        report_("warning: the step's result is not kept: " + put.error().message());
         return;
     }
     context_.cache.note(kKind, layer_key(key), print_kept(what));
@@ -318,8 +336,8 @@ Result<void> StageBuilder::test() {
         plan_.stage->joined("test").find_first_not_of(" \t\r\n") == std::string::npos) {
         return {};
     }
-    context_.report("%test");
-    CYBELE_TRY(const ScriptEnd end, run_test(root_, context_.surroundings));
+    report_("%test");
+    CYBELE_TRY(const ScriptEnd end, run_test(root_, surroundings_));
     if (end.code != 0) {
         return fail(step_failed(*section, "%test", end));
     }
@@ -330,7 +348,7 @@ Result<void> StageBuilder::test() {
 Result<void> StageBuilder::build_steps() {
     CYBELE_CHECK(fill_base(root_));
     for (const Step& step : plan_.steps) {
-        context_.report(step.name);
+        report_(step.name);
         CYBELE_CHECK(run_step(step));
     }
     return {};
@@ -345,7 +363,7 @@ Result<void> StageBuilder::build_layers() {
         const KeptStep what = describe(i);
         // The first one that is not reused explains those behind it.
         const std::string why = i == first ? why_not_reused(context_.cache, what) : "";
-        context_.report(what.step + (why.empty() ? "" : " (" + why + ")"));
+        report_(what.step + (why.empty() ? "" : " (" + why + ")"));
         CYBELE_CHECK(layers_->begin());
         CYBELE_CHECK(run_step(plan_.steps[i]));
         CYBELE_TRY(const fs::path folder, layers_->end());
@@ -357,8 +375,9 @@ Result<void> StageBuilder::build_layers() {
 
 Result<void> StageBuilder::build() {
     CYBELE_CHECK(make_directories(root_));
+    CYBELE_CHECK(make_directories(surroundings_.work));
     if (const Section* pre = last_section("pre")) {
-        context_.report("%pre");
+        report_("%pre");
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
     }
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
@@ -371,16 +390,26 @@ Result<void> StageBuilder::build() {
 
 Result<void> build_stage(StageContext& context, const StagePlan& plan, bool is_last) {
     const auto builder = std::make_shared<StageBuilder>(context, plan);
-    const std::string& key = context.keys[context.roots.size()].result();
     context.roots.push_back(builder->root());
     context.put_off.emplace_back();
-    if (!is_last && !key.empty()) {
+    if (!is_last) {
         context.put_off.back() = [builder] { return builder->build(); };
         return {};
     }
     CYBELE_CHECK(builder->build());
-    context.layers = is_last ? builder->layers() : nullptr;
+    context.layers = builder->layers();
     return {};
+}
+
+std::size_t count_kept(const StageContext& context, std::size_t stage) {
+    const std::vector<StepKey>& steps = context.keys[stage].steps;
+    std::size_t count = 0;
+    while (is_layered(context, stage) && count < steps.size() && !steps[count].key.empty() &&
+           context.cache.peek(
+               kKind, layer_key(steps[count].key, context.way.attributes, context.owners))) {
+        ++count;
+    }
+    return count;
 }
 
 } // namespace cybele::builder

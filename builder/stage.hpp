@@ -27,16 +27,18 @@ struct StageContext {
     std::string owners; ///< how this user's builds own files, as image_key()
     LayerWay way;
     std::vector<std::filesystem::path> roots; ///< trees of the stages built so far
-    /// Makes the tree of a stage that was put off; empty: it is made.
+    /// Makes the tree of a stage that was put off, or waits for it; empty: it is made.
     std::vector<std::function<Result<void>()>> put_off;
     /// Of the last stage, where it is made of layers: each step's folder, then the one of tidying
     /// and metadata.
     std::shared_ptr<Layers> layers;
 };
 
-/// Builds the tree of one stage: base, steps (from the last one whose result is kept), tidying,
-/// metadata, test. Adds it to the context. With `is_last` false a stage whose result is known by
-/// its key alone is put off until a later stage copies from it and that copy's result is not kept.
+/// Builds the tree of the image's stage (`is_last`): base, steps (from the last one whose result is
+/// kept), tidying, metadata, test. Another is put off. Adds it to the context.
 [[nodiscard]] Result<void> build_stage(StageContext& context, const StagePlan& plan, bool is_last);
+
+/// How many of a stage's first steps have results that are kept.
+[[nodiscard]] std::size_t count_kept(const StageContext& context, std::size_t stage);
 
 } // namespace cybele::builder

@@ -39,7 +39,7 @@ struct Options {
     std::vector<std::string> arguments;
     std::vector<std::string> recipe_arguments;
     bool is_all = false;
-    unsigned jobs = 1;
+    unsigned jobs = 0; ///< 0: the default
     bool no_test = false;
     bool no_cache = false;
     std::string timeout;
@@ -145,6 +145,11 @@ void tell_failed(const Session& session, const std::vector<std::string>& failed,
     session.note({fault});
 }
 
+/// The processors that this process may use.
+unsigned cores() {
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
 /// Builds each variant by a program of its own, `jobs` at a time; each has its own messages.
 Result<int> build_all(Session& session, const Options& options) {
     CYBELE_TRY(std::string text, read_file(options.source));
@@ -158,8 +163,11 @@ Result<int> build_all(Session& session, const Options& options) {
                     "leave -o out: the images lie beside the Recipe");
     }
     std::vector<std::vector<std::string>> commands;
+    const std::size_t count = std::clamp<std::size_t>(options.jobs, 1, variants.size());
+    const std::size_t share = std::max<std::size_t>(1, cores() / count);
     for (const auto& recipe : variants) {
         commands.push_back(command_of(session, options, recipe.variant));
+        commands.back().push_back(fmt::format("--jobs={}", share));
     }
     std::atomic<std::size_t> next{0};
     std::vector<int> codes(commands.size(), 0); // each written by one thread
@@ -173,7 +181,6 @@ Result<int> build_all(Session& session, const Options& options) {
         }
     };
     std::vector<std::thread> threads;
-    const std::size_t count = std::clamp<std::size_t>(options.jobs, 1, commands.size());
     for (std::size_t i = 0; i < count; ++i) {
         threads.emplace_back(work);
     }
@@ -226,6 +233,8 @@ Result<int> build(Session& session, Options& options) {
     request.now = session.now();
     request.is_deterministic = session.is_deterministic();
     request.is_verbose = session.verbosity > 0;
+    // Outputs of stages that run at once would be mixed.
+    request.stages_at_once = request.is_verbose ? 1 : options.jobs == 0 ? cores() : options.jobs;
     CYBELE_CHECK(choose_bases(session, options));
     request.provenance = options.provenance;
     request.clock = [] { return Session::clock(); };
@@ -313,7 +322,9 @@ void add_recipe_options(CLI::App& verb, Options& options) {
         "--variant", options.build.variant, "which image of a Recipe with a matrix");
     variant->type_name("NAME");
     verb.add_flag("--all", options.is_all, "build every variant of the Recipe")->excludes(variant);
-    verb.add_option("--jobs", options.jobs, "with --all: how many at a time")
+    verb.add_option("--jobs",
+                    options.jobs,
+                    "how many stages at a time (the cores), with --all: how many images (1)")
         ->check(CLI::Range(1, 64));
     verb.add_flag("--unlocked",
                   options.build.ignores_lock,

@@ -65,6 +65,15 @@ void add_options(CLI::App& verb, Options& options) {
         ->type_name("FILE")
         ->expected(1)
         ->take_all();
+    verb.add_option("--app", request.app, "of this SCIF application of the image")
+        ->type_name("NAME")
+        ->check(CLI::Validator(
+            [](std::string& name) {
+                return name.find('/') == std::string::npos && name != "." && name != ".."
+                           ? std::string()
+                           : "an application's name has no '/'";
+            },
+            ""));
     verb.add_option("--cwd,--pwd", request.directory, "where the program starts")->type_name("DIR");
     verb.add_option("-H,--home", request.home, "SRC[:DST], the home directory")->type_name("SPEC");
     verb.add_flag("-e,--cleanenv", request.cleanenv, "pass no variables of the host");
@@ -131,7 +140,7 @@ void install_run(CLI::App& app, Session& session) {
         {runtime::Action::kRun,
          "run",
          "Start an image's runscript.",
-         {"cybelectl run app.sif --its-own-option"}},
+         {"cybelectl run app.sif --its-own-option", "cybelectl run --app convert tools.sif"}},
         {runtime::Action::kShell,
          "shell",
          "Start a shell in a container.",

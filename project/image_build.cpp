@@ -271,6 +271,7 @@ builder_request(const ImageBuild& request, Plan& plan, const fs::path& source) {
     build.use_cache = request.use_cache && !request.verifies_reproducible;
     build.is_delta = request.is_delta;
     build.step_timeout = request.step_timeout;
+    build.stages_at_once = request.stages_at_once;
     build.mirror = request.mirror;
     build.pip_index = request.pip_index;
     build.ca_file = request.ca_file;

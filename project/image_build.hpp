@@ -43,6 +43,7 @@ struct ImageBuild {
     bool use_cache = true;
     bool is_delta = false;     ///< as builder::BuildRequest
     unsigned step_timeout = 0; ///< seconds; 0: any
+    unsigned stages_at_once = 1;
     bool verifies_reproducible =
         false; ///< builds a second time, without what is kept, and compares
     std::int64_t now = 0;

@@ -67,6 +67,27 @@ std::string path_changes(const PayloadEnvironment& layers) {
     return script + "export PATH\n";
 }
 
+Result<void> check_app(const std::string& name, const ImageTraits& traits) {
+    if (name.empty() || traits.has_app) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                "the image has no application '" + printable(name) + "'",
+                "it has no folder " + printable(app_folder(name)),
+                "`cybelectl inspect --list-apps IMAGE` prints those that it has");
+}
+
+Result<std::vector<std::string>> run_of_app(const std::string& name, const ImageTraits& traits) {
+    if (traits.has_app_runscript) {
+        return std::vector<std::string>{app_folder(name) + "/scif/runscript"};
+    }
+    return fail(ErrorCode::kInput,
+                "the application '" + printable(name) + "' has nothing to run",
+                "the image was built without '%apprun " + printable(name) + "'",
+                "start a program of it: `cybelectl exec --app " + printable(name) +
+                    " IMAGE PROGRAM`");
+}
+
 /// The words of the action before the user's own arguments.
 Result<std::vector<std::string>> action_words(const Request& request, const ImageTraits& traits) {
     switch (request.action) {
@@ -79,6 +100,9 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         }
         return std::vector<std::string>();
     case Action::kRun:
+        if (!request.app.empty()) {
+            return run_of_app(request.app, traits);
+        }
         if (traits.has_runscript) {
             return std::vector<std::string>{"/.singularity.d/runscript"};
         }
@@ -136,6 +160,10 @@ Program make_script(std::vector<std::string> action, const PayloadEnvironment& l
 
 } // namespace
 
+std::string app_folder(const std::string& name) {
+    return "/scif/apps/" + name;
+}
+
 std::string_view action_name(Action action) {
     constexpr std::array<std::string_view, 4> kNames = {"exec", "run", "shell", "test"};
     return kNames.at(static_cast<std::size_t>(action));
@@ -143,6 +171,7 @@ std::string_view action_name(Action action) {
 
 Result<Program>
 make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits) {
+    CYBELE_CHECK(check_app(request.app, traits));
     CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
     words.insert(words.end(), request.arguments.begin(), request.arguments.end());
     if (traits.has_metadata && traits.has_sh) {

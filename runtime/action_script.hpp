@@ -27,7 +27,12 @@ struct ImageTraits {
     bool has_bash = false;     ///< /bin/bash
     bool has_runscript = false;
     bool has_test = false;
+    bool has_app = false; ///< /scif/apps/NAME, of the application that was asked for
+    bool has_app_runscript = false;
 };
+
+/// The folder of an application inside an image.
+[[nodiscard]] std::string app_folder(const std::string& name);
 
 /// With metadata and a shell: /bin/sh with a script that reads the image's environment files, adds
 /// the layers with every value quoted, and becomes the action. Else the program itself. kInput

@@ -95,7 +95,10 @@ void add_facts(PayloadEnvironment& layers,
         layers.facts[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
     }
     layers.facts["APPTAINER_COMMAND"] = std::string(action_name(request.action));
-    layers.facts["APPTAINER_APPNAME"] = "";
+    layers.facts["APPTAINER_APPNAME"] = request.app;
+    if (!request.app.empty()) {
+        layers.facts["SINGULARITY_APPNAME"] = request.app;
+    }
     layers.facts["HOME"] = home.string();
     layers.facts["USER_PATH"] = environment.get_or("PATH", "");
 }

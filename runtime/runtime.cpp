@@ -132,17 +132,19 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
     return opened;
 }
 
-bool can_execute(const char* path) {
-    return access(path, X_OK) == 0;
+bool can_execute(const std::string& path) {
+    return access(path.c_str(), X_OK) == 0;
 }
 
-ImageTraits traits_of_this_root() {
+ImageTraits traits_of_this_root(const std::string& app) {
     ImageTraits traits;
     traits.has_metadata = access("/.singularity.d", F_OK) == 0;
     traits.has_sh = can_execute("/bin/sh");
     traits.has_bash = can_execute("/bin/bash");
     traits.has_runscript = can_execute("/.singularity.d/runscript");
     traits.has_test = can_execute("/.singularity.d/test");
+    traits.has_app = !app.empty() && access(app_folder(app).c_str(), F_OK) == 0;
+    traits.has_app_runscript = traits.has_app && can_execute(app_folder(app) + "/scif/runscript");
     return traits;
 }
 
@@ -168,7 +170,8 @@ Sandbox make_sandbox(const Request& request, const Preparation& all) {
     sandbox.drop_privileges = !all.is_root;
     sandbox.before_exec = [&request, layers = all.layers](Sandbox& inside) mutable -> Result<void> {
         fall_back_to_known_locale(layers.host, "/");
-        CYBELE_TRY(Program program, make_program(request, layers, traits_of_this_root()));
+        CYBELE_TRY(Program program,
+                   make_program(request, layers, traits_of_this_root(request.app)));
         inside.argv = std::move(program.argv);
         inside.environment = std::move(program.environment);
         return {};

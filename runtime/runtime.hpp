@@ -41,6 +41,7 @@ struct Request {
     bool nv = false;                   ///< the host's NVIDIA driver
     bool rocm = false;                 ///< the host's ROCm
     std::string shell;                 ///< --shell
+    std::string app;                   ///< --app: an SCIF application of the image
     Join join = Join::kAuto;
     bool is_verbose = false;
 };

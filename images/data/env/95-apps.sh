@@ -1,7 +1,7 @@
 #!/bin/sh
 # The environment of one SCIF application, where the runtime was asked for it by name.
-if [ -n "${SINGULARITY_APPNAME:-}" ]; then
-    SCIF_APPNAME=$SINGULARITY_APPNAME
+if [ -n "${APPTAINER_APPNAME:-${SINGULARITY_APPNAME:-}}" ]; then
+    SCIF_APPNAME=${APPTAINER_APPNAME:-$SINGULARITY_APPNAME}
     SCIF_APPROOT=/scif/apps/$SCIF_APPNAME
     SCIF_APPDATA=/scif/data/$SCIF_APPNAME
     SCIF_APPMETA=$SCIF_APPROOT/scif

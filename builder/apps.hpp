@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "definitions/definition.hpp"
+#include "definitions/lines.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+/// SCIF applications: programs of an image with a folder, an environment and a runscript of their
+/// own below /scif. Files and their texts are those of the reference (internal/pkg/build/apps).
+namespace cybele::builder {
+
+struct App {
+    std::string name;
+    std::map<std::string, const definitions::Section*> sections; ///< by name; the last one counts
+
+    /// The body of "appinstall", "apprun" …; "" where there is none.
+    [[nodiscard]] std::string text(const std::string& section) const;
+};
+
+/// The applications of a stage in the order in which they are first named. kInput for a name that
+/// would lead out of /scif/apps.
+[[nodiscard]] Result<std::vector<App>> find_apps(const definitions::Stage& stage,
+                                                 const std::string& definition_file);
+
+/// The lines of all %appfiles, their destinations inside the image.
+[[nodiscard]] std::vector<definitions::FileLine> app_files(const std::vector<App>& apps);
+
+/// All that write_apps() and the installation depend on.
+[[nodiscard]] std::string app_texts(const std::vector<App>& apps);
+
+/// What is run behind %post: each %appinstall in its application's folder.
+[[nodiscard]] std::string install_script(const std::vector<App>& apps);
+
+/// Makes the applications' folders, scripts and labels, and the environment file that names them.
+[[nodiscard]] Result<void> write_apps(const std::vector<App>& apps,
+                                      const std::filesystem::path& root);
+
+} // namespace cybele::builder

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+/// How a process that builds tells its end to the one that waits for it.
+namespace cybele::builder {
+
+/// Writes the first fault of an error, with its place, into a pipe.
+void send_fault(int fd, const Error& error);
+
+/// Of a child that ended with this code (as a shell counts): the fault that it sent, a fault of its
+/// own where it ended without one, or nothing.
+[[nodiscard]] Result<void> end_of_child(int fd, int code);
+
+} // namespace cybele::builder

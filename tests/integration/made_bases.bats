@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+# Bases that a tool of this machine makes: yum and dnf by dnf, zypper by zypper, from a small distribution of our own whose
+# repository is served on loopback; and busybox, by one download.
+load ../parts/suite.bash
+load ../parts/serve.bash
+
+setup_file() {
+    enter_place
+    export made=$place
+    "$parts_dir/rpm-repository" "$made/www/toy/1" >&2
+    cp "$(command -v busybox)" "$made/www/busybox"
+}
+teardown_file() {
+    place=$made leave_place
+}
+
+setup() {
+    own_home
+    env -u CYBELE_TMPDIR python3 -u -m http.server --bind 127.0.0.1 --directory "$made/www" 0 >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
+    running+=($!)
+    wait_for 20 grep -q '^Serving HTTP' "$BATS_TEST_TMPDIR/server"
+    address=http://127.0.0.1:$(sed -nE 's/.* port ([0-9]+) .*/\1/p' "$BATS_TEST_TMPDIR/server")
+}
+teardown() {
+    end_servers
+    leave_place
+}
+
+definition() {
+    printf '%s\n' "$@" >toy.def
+}
+
+# files: of the image, as it runs.
+files() {
+    "$CYBELECTL" exec toy.sif busybox find / -xdev "$@"
+}
+
+@test "yum: a base by dnf, whose packages' scripts ran in the tree" {
+    definition 'Bootstrap: yum' 'OSVersion: 1' "MirrorURL: $address/toy/%{OSVERSION}" 'Include: toy-release hello' \
+        '%post' 'grep -q "Toy release 1" /etc/redhat-release' 'hello >/said'
+    run -0 "$CYBELECTL" -v build toy.def
+    assert_output --partial 'bootstrap by dnf 1'
+    run -0 "$CYBELECTL" exec toy.sif cat /said /installed
+    assert_output $'hello\n0'
+    run -0 files -path '*/var/cache/*'
+    refute_output --partial 'bootstrap'
+    run -0 files -name rpmdb.sqlite
+    assert_output /var/lib/rpm/rpmdb.sqlite
+    run -0 "$CYBELECTL" exec toy.sif ls /root /dev
+    refute_output --partial rpm
+    # a second build takes what is kept
+    printf '%s\n' 'hello >/again' >>toy.def
+    run -0 "$CYBELECTL" -v build --force toy.def
+    refute_output --partial 'bootstrap by'
+    run -0 "$CYBELECTL" exec toy.sif cat /again
+    assert_output hello
+}
+
+@test "dnf: packages signed or not are refused with GPG; the database lies where the tree's rpm looks" {
+    definition 'Bootstrap: dnf' "MirrorURL: $address/toy/1" 'Include: newer-rpm' 'Setopt: install_weak_deps=0'
+    refuses 6 env GPG="$address/toy/1/key.asc" "$CYBELECTL" build toy.def
+    assert_output --partial 'dnf said:'
+    assert_file_not_exists toy.sif
+    run -0 "$CYBELECTL" build toy.def
+    run -0 files -name rpmdb.sqlite
+    assert_output /usr/lib/sysimage/rpm/rpmdb.sqlite
+}
+
+@test "yum: as an ordinary user" {
+    definition 'Bootstrap: yum' "MirrorURL: $address/toy/1" 'Include: hello' '%post' 'hello'
+    run -0 as_user "$CYBELECTL" build toy.def
+    run -0 "$CYBELECTL" exec toy.sif hello
+    assert_output hello
+}
+
+@test "zypper: a base from a signed repository, and more of them" {
+    definition 'Bootstrap: zypper' 'OSVersion: 1' "MirrorURL: $address/toy/%{osversion}" "OtherURL0: $address/toy/1" 'Include: hello' \
+        '%post' 'test "$(cat /etc/aaa)" = toy' 'hello'
+    run -0 "$CYBELECTL" -v build toy.def
+    assert_output --partial 'bootstrap by zypper 1'
+    run -0 "$CYBELECTL" exec toy.sif hello
+    assert_output hello
+    run -0 "$CYBELECTL" exec toy.sif busybox ls /etc/zypp/repos.d
+    assert_output $'base.repo\nrepo-0.repo'
+}
+
+@test "busybox: one program, and links of all its names" {
+    definition 'Bootstrap: busybox' "MirrorURL: $address/busybox" '%post' 'echo made | tr a-z A-Z >/word' '%runscript' 'cat /word'
+    run -0 "$CYBELECTL" -v build toy.def
+    assert_output --partial 'bootstrap busybox: from'
+    assert_output --partial 'plain HTTP'
+    run -0 "$CYBELECTL" run toy.sif
+    assert_output MADE
+    run -0 "$CYBELECTL" exec toy.sif grep -c root /etc/passwd
+    end_servers # what was fetched is kept
+    echo 'cat /etc/hosts' >>toy.def
+    run -0 "$CYBELECTL" -v build --force toy.def
+    assert_output --partial 'bootstrap busybox: reused'
+}
+
+@test "what cannot be made is refused before a build, with the line" {
+    definition 'Bootstrap: yum' 'UpdateURL: http://127.0.0.1:9/%{OSVERSION}' 'ConfURL: http://127.0.0.1:9/conf'
+    refuses 3 "$CYBELECTL" build toy.def
+    assert_line --partial 'the header has no MirrorURL'
+    assert_line --partial 'the header has no OSVersion'
+    assert_line --partial "not yet: 'confurl'"
+    assert_line --partial 'toy.def:1'
+    definition 'Bootstrap: busybox' 'MirrorURL: ftp://127.0.0.1/busybox'
+    refuses 3 "$CYBELECTL" build toy.def
+    definition 'Bootstrap: zypper' 'MirrorURL: http://127.0.0.1:9/'
+    mkdir none
+    ln -s "$(command -v cat)" none
+    refuses 5 env PATH="$place/none" "$CYBELECTL" build toy.def
+    assert_output --partial 'zypper is not installed'
+    nothing_left home none toy.def
+}
+
+@test "what fails in the making leaves nothing" {
+    definition 'Bootstrap: yum' "MirrorURL: $address/toy/1" 'Include: no-such-package'
+    refuses 6 "$CYBELECTL" build toy.def
+    assert_output --partial 'no-such-package'
+    definition 'Bootstrap: yum' "MirrorURL: http://127.0.0.1:9/toy"
+    refuses 5 "$CYBELECTL" build toy.def
+    definition 'Bootstrap: busybox' "MirrorURL: $address/none"
+    refuses 5 "$CYBELECTL" build toy.def
+    assert_output --partial 404
+    definition 'Bootstrap: busybox' "MirrorURL: $address/toy/1/key.asc"
+    refuses 3 "$CYBELECTL" build toy.def
+    assert_output --partial 'are no program'
+    nothing_left home cache toy.def
+}
