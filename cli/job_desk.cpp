@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_desk.hpp"
 
+#include "jobs/backends/way.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <csignal>
@@ -36,7 +38,9 @@ jobs::FollowOptions follow_options(const Session& session, const FollowChoice& c
 }
 
 Result<jobs::Desk> open_desk(const Session& session) {
-    return jobs::Desk::open(session.environment, Session::clock);
+    CYBELE_TRY(jobs::Desk desk, jobs::Desk::open(session.environment, Session::clock));
+    desk.program = session.program;
+    return desk;
 }
 
 void tell(const Session& session, const std::string& line) {
@@ -67,18 +71,19 @@ nlohmann::ordered_json time_or_null(std::int64_t seconds) {
     return seconds == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(seconds);
 }
 
-nlohmann::ordered_json entry_json(const jobs::Entry& entry) {
+nlohmann::ordered_json row_of(const jobs::Entry& entry) {
     nlohmann::ordered_json row{{"uuid", entry.uuid},
                                {"id", entry.id},
                                {"name", entry.name},
                                {"scheduler", entry.scheduler},
-                               {"login", entry.login},
+                               {"login", jobs::shown(entry.login)},
                                {"state", jobs::state_text(entry.state)},
                                {"native", entry.native},
                                {"reason", entry.reason},
                                {"code", nullptr},
                                {"signal", entry.signal},
                                {"submitted", time_or_null(entry.submitted)},
+                               {"expected-start", time_or_null(entry.expected)},
                                {"started", time_or_null(entry.started)},
                                {"ended", time_or_null(entry.ended)},
                                {"time-limit", time_or_null(entry.time_limit)},
@@ -97,15 +102,45 @@ nlohmann::ordered_json entry_json(const jobs::Entry& entry) {
     return row;
 }
 
+template <class T>
+nlohmann::ordered_json value_or_null(const std::optional<T>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+std::string print_rows(const nlohmann::ordered_json& rows) {
+    const nlohmann::ordered_json document{{"format", 1}, {"jobs", rows}};
+    return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 } // namespace
+
+std::string entry_json(const jobs::Entry& entry, const jobs::Consumption& consumption) {
+    nlohmann::ordered_json row = row_of(entry);
+    row["asked"] = {{"memory", value_or_null(consumption.asked.memory_bytes)},
+                    {"gpus", consumption.asked.gpus}};
+    row["used"] = nullptr;
+    if (consumption.used) {
+        const jobs::Usage& used = *consumption.used;
+        row["used"] = {{"measured-by",
+                        used.source.empty() ? nlohmann::ordered_json(nullptr)
+                                            : nlohmann::ordered_json(used.source)},
+                       {"seconds", used.seconds},
+                       {"cores", used.cores},
+                       {"cpu-milliseconds", value_or_null(used.cpu_milliseconds)},
+                       {"memory", value_or_null(used.memory_bytes)},
+                       {"memory-asked", value_or_null(used.memory_asked_bytes)},
+                       {"core-efficiency", value_or_null(used.core_efficiency())},
+                       {"memory-efficiency", value_or_null(used.memory_efficiency())}};
+    }
+    return print_rows(nlohmann::ordered_json::array({row}));
+}
 
 std::string entries_json(const std::vector<jobs::Entry>& entries) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const jobs::Entry& entry : entries) {
-        rows.push_back(entry_json(entry));
+        rows.push_back(row_of(entry));
     }
-    const nlohmann::ordered_json document{{"format", 1}, {"jobs", rows}};
-    return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return print_rows(rows);
 }
 
 void tell_end(const Session& session, const jobs::Entry& entry) {

@@ -3,6 +3,7 @@
 
 #include "cli/session.hpp"
 #include "jobs/follow/follow.hpp"
+#include "jobs/usage.hpp"
 
 #include <chrono>
 #include <string>
@@ -31,12 +32,18 @@ void tell(const Session& session, const std::string& line);
 /// The jobs as the published schema of `--format json` has them.
 [[nodiscard]] std::string entries_json(const std::vector<jobs::Entry>& entries);
 
+/// One job, with what it asked for and what it used.
+[[nodiscard]] std::string entry_json(const jobs::Entry& entry,
+                                     const jobs::Consumption& consumption);
+
 /// `job 12 failed: exit code 3; output in …` on standard error.
 void tell_end(const Session& session, const jobs::Entry& entry);
 
 /// Below `job`.
 void install_job_list(CLI::App& job, Session& session);
+void install_job_show(CLI::App& job, Session& session);
 void install_job_follow(CLI::App& job, Session& session);
+void install_job_mirror(CLI::App& job, Session& session);
 void install_job_logs(CLI::App& job, Session& session);
 void install_job_collect(CLI::App& job, Session& session);
 

@@ -20,6 +20,23 @@ fs::path place_of(const fs::path& folder) {
 
 namespace {
 
+nlohmann::ordered_json describe_resources(const launchers::Resources& resources) {
+    nlohmann::ordered_json asked{{"nodes", resources.nodes},
+                                 {"tasks", resources.tasks},
+                                 {"cpus-per-task", resources.cpus_per_task},
+                                 {"gpus-per-node", resources.gpus_per_node}};
+    if (resources.memory_per_node_bytes) {
+        asked["memory-per-node"] = *resources.memory_per_node_bytes;
+    }
+    if (resources.memory_per_cpu_bytes) {
+        asked["memory-per-cpu"] = *resources.memory_per_cpu_bytes;
+    }
+    if (resources.time) {
+        asked["time"] = resources.time->count();
+    }
+    return asked;
+}
+
 std::string describe(const PrepareRequest& request, const Submission& prepared) {
     const launchers::Job& job = *request.job;
     const nlohmann::ordered_json document{
@@ -38,10 +55,7 @@ std::string describe(const PrepareRequest& request, const Submission& prepared) 
         {"to", job.output.to},
         {"job", "sha256:" + job.digest},
         {"script", "sha256:" + hex(sha256(request.script))},
-        {"resources",
-         {{"nodes", job.resources.nodes},
-          {"tasks", job.resources.tasks},
-          {"cpus-per-task", job.resources.cpus_per_task}}}};
+        {"resources", describe_resources(job.resources)}};
     return document.dump(2) + "\n";
 }
 

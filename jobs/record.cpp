@@ -34,6 +34,16 @@ Result<void> write_exit_record(const std::filesystem::path& folder, const ExitRe
     if (!record.reason.empty()) {
         document["reason"] = record.reason;
     }
+    auto milliseconds = record.cpu_milliseconds;
+    if (const auto before = read_exit_record(folder); !milliseconds && before && *before) {
+        milliseconds = (**before).cpu_milliseconds; // what the script measured stays
+    }
+    if (milliseconds) {
+        document["cpu-milliseconds"] = *milliseconds;
+    }
+    if (record.memory_bytes) {
+        document["memory"] = *record.memory_bytes;
+    }
     return write_file(folder / "exit.json", document.dump() + "\n", 0600);
 }
 
@@ -58,6 +68,12 @@ Result<ExitRecord> parse_exit_record(std::string_view text, const std::filesyste
         record.end = document.value("end", std::int64_t{0});
         record.host = document.value("host", "");
         record.reason = document.value("reason", "");
+        if (const auto used = document.find("cpu-milliseconds"); used != document.end()) {
+            record.cpu_milliseconds = used->get<std::int64_t>();
+        }
+        if (const auto most = document.find("memory"); most != document.end()) {
+            record.memory_bytes = most->get<std::uint64_t>();
+        }
         return record;
     } catch (const nlohmann::json::exception&) {
         return damaged();

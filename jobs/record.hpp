@@ -21,7 +21,9 @@ struct ExitRecord {
     std::int64_t start = 0; ///< Unix seconds
     std::int64_t end = 0;
     std::string host;
-    std::string reason; ///< why it never ran, where that is so
+    std::string reason;                           ///< why it never ran, where that is so
+    std::optional<std::int64_t> cpu_milliseconds; ///< user and system, of the first node
+    std::optional<std::uint64_t> memory_bytes;    ///< the most at once
 
     /// What `--wait` exits with: the code, 128 + signal, 124 for a time limit, 125 for a lost job.
     [[nodiscard]] int shell_code() const;

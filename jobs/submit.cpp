@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/submit.hpp"
 
+#include "jobs/backends/way.hpp"
 #include "jobs/dependencies.hpp"
 #include "jobs/verification.hpp"
 #include "recipes/recipe.hpp"
@@ -93,10 +94,17 @@ Result<std::string> login_of(const JobInput& input) {
     if (input.site->through == "ssh" && host != input.site->through_settings.end()) {
         return host->second;
     }
-    return fail(ErrorCode::kInput,
-                "not yet: schedulers through " + input.site->through,
-                "the Site " + printable(input.site->name) + " asks for it",
-                "call cybelectl on its login node, or write `through: {ssh: HOST}`");
+    const auto setting = [&input](const std::string& name) {
+        const auto found = input.site->through_settings.find(name);
+        return found == input.site->through_settings.end() ? std::string() : found->second;
+    };
+    Way way;
+    way.kind = input.site->through == "rimrock" ? Way::Kind::kRimrock : Way::Kind::kSlurmrestd;
+    way.address = setting(input.site->through);
+    way.host = setting("host");
+    way.token_command = setting("token-command");
+    CYBELE_CHECK(check_address(way));
+    return text_of(way);
 }
 
 Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& environment) {
@@ -112,9 +120,13 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     if (!login.empty() && !input.job.workdir.starts_with('/')) {
         return fail(
             Error(input.job.fault_at("workdir",
-                                     "the Job names no folder of " + printable(login),
-                                     "behind ssh, a job runs in a folder of the other machine",
+                                     "the Job names no folder of " + printable(shown(login)),
+                                     "behind a login, a job runs in a folder of the other machine",
                                      "write `workdir: /PATH`, a folder that its nodes share")));
+    }
+    CYBELE_TRY(const Way way, read_way(login));
+    if (way.kind == Way::Kind::kRimrock || way.kind == Way::Kind::kSlurmrestd) {
+        CYBELE_CHECK(check_address(way));
     }
     if (login.starts_with('-')) {
         return fail(ErrorCode::kUsage,

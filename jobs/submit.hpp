@@ -13,25 +13,26 @@
 
 namespace cybele::jobs {
 
+using OnWord = std::function<void(const std::string&)>; ///< what a person should know meanwhile
+
 struct SubmitRequest {
     JobRequest job;
-    std::string login;         ///< the host behind ssh; empty: the Site's, else this machine
-    project::ImageBuild build; ///< how an image is built where the Job names a Recipe
-    std::int64_t clock = 0;    ///< Unix seconds; keeps an image of the store from gc
+    std::string login;                    ///< as backends/way.hpp writes it; empty: the Site's
+    project::ImageBuild build;            ///< how an image is built where the Job names a Recipe
+    std::int64_t clock = 0;               ///< Unix seconds; keeps an image of the store from gc
     std::filesystem::path program_folder; ///< of this program: first in the job's PATH
     std::function<void(const std::vector<Fault>&)> on_notes;
-    std::function<void(const std::string&)> on_word; ///< what a person should know meanwhile
+    OnWord on_word;
 };
 
-/// The host behind ssh by which a Site is reached, or "". What this version does not do
-/// (slurmrestd, rimrock) is kInput.
+/// How a Site is reached, as backends/way.hpp writes it; "": by the commands of this machine.
 [[nodiscard]] Result<std::string> login_of(const JobInput& input);
 
 /// A Job that is ready to be submitted.
 struct ReadyJob {
     JobInput input;
     std::string script;
-    std::string login; ///< the host behind ssh: as asked, else the Site's; empty: this machine
+    std::string login; ///< as asked, else the Site's; empty: this machine
 };
 
 /// Reads and checks the Job and renders its script; nothing is built or written.
@@ -60,5 +61,13 @@ struct Submitted {
                                             const SubmitRequest& request,
                                             const Environment& environment,
                                             const SignalWatch& signals);
+
+/// The last steps of it: the entry into the journal, the job to the scheduler, its id into the
+/// journal.
+[[nodiscard]] Result<Submitted> hand_over(Desk& desk,
+                                          Submitted submitted,
+                                          const Submission& submission,
+                                          const OnWord& on_word,
+                                          const SignalWatch& signals);
 
 } // namespace cybele::jobs

@@ -130,12 +130,12 @@ tl::unexpected<Error> unknown(const Entry& entry, const std::string& words) {
 Result<void> search(Desk& desk,
                     Submitted& submitted,
                     const std::string& words,
-                    const SubmitRequest& request,
+                    const OnWord& on_word,
                     const SignalWatch& signals) {
     Entry& entry = submitted.entry;
-    if (request.on_word) {
-        request.on_word("the answer of " + entry.scheduler + " is unclear (" + in_one_line(words) +
-                        "); looking for the job");
+    if (on_word) {
+        on_word("the answer of " + entry.scheduler + " is unclear (" + in_one_line(words) +
+                "); looking for the job");
     }
     entry.client.clear(); // so that it is searched for, by this process too
     while (true) {
@@ -205,7 +205,7 @@ Result<Submitted> submit_once(Desk& desk,
         submitted.was_there = true;
         return submitted;
     }
-    CYBELE_TRY(Backend * backend, desk.backend(like));
+    CYBELE_CHECK(desk.backend(like)); // one that there is not is told before anything is written
     CYBELE_TRY(Submission submission,
                prepare_job({&ready.input.job, ready.script, ready.input.dialect, ready.login}));
     submission.unset = overruling_variables(ready.input.job);
@@ -218,10 +218,19 @@ Result<Submitted> submit_once(Desk& desk,
     submitted.entry.login = ready.login;
     submitted.entry.folder = like.folder;
     place_outputs(ready.input.job, local_id(submission.uuid), submission);
+    return hand_over(desk, std::move(submitted), submission, request.on_word, signals);
+}
+
+Result<Submitted> hand_over(Desk& desk,
+                            Submitted submitted,
+                            const Submission& submission,
+                            const OnWord& on_word,
+                            const SignalWatch& signals) {
+    CYBELE_TRY(Backend * backend, desk.backend(submitted.entry));
     CYBELE_CHECK(desk.journal().put(submitted.entry));
     const Receipt receipt = backend->submit(submission);
     if (receipt.kind == Receipt::Kind::kUnclear) {
-        CYBELE_CHECK(search(desk, submitted, receipt.words, request, signals));
+        CYBELE_CHECK(search(desk, submitted, receipt.words, on_word, signals));
         return submitted;
     }
     if (receipt.kind != Receipt::Kind::kAccepted) {
@@ -234,8 +243,8 @@ Result<Submitted> submit_once(Desk& desk,
                     kept.error().faults().front().because,
                     "when that is mended: cybelectl job attach " + submitted.entry.uuid);
     }
-    if (request.on_word && !receipt.words.empty()) {
-        request.on_word(in_one_line(receipt.words));
+    if (on_word && !receipt.words.empty()) {
+        on_word(in_one_line(receipt.words));
     }
     return submitted;
 }

@@ -310,6 +310,9 @@ templates::Values script_values(const Rendering& rendering) {
     values["time-limit"] = rendering.plan.time
                                ? static_cast<std::uint64_t>(rendering.plan.time->count())
                                : std::uint64_t{0};
+    // What srun starts is no child of the script, nor is what runs on other nodes.
+    values["is-measured"] = rendering.plan.nodes == 1 && (rendering.plan.launcher.empty() ||
+                                                          rendering.plan.launcher[0] != "srun");
     values["has-modules"] = !rendering.plan.modules.empty();
     values["modules"] = words_of(rendering.plan.modules);
     add_output(rendering, values);

@@ -8,7 +8,9 @@
 #include "support/error.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +67,16 @@ struct Sighting {
     std::string start; ///< estimated, Unix seconds; empty: not known
 };
 
+/// What the accounting says that a job used; unset: nobody measured it.
+struct Spent {
+    std::string id;
+    std::int64_t seconds = 0; ///< wall time
+    std::int64_t cores = 0;   ///< that it was given; 0: not known
+    std::optional<std::int64_t> cpu_milliseconds;
+    std::optional<std::uint64_t> memory_bytes;       ///< the most at once, of all nodes
+    std::optional<std::uint64_t> memory_asked_bytes; ///< of all nodes
+};
+
 struct Survey {
     std::vector<Sighting> seen;   ///< jobs that are listed; one that is not is not here
     std::vector<ReadBack> files;  ///< as asked
@@ -90,6 +102,8 @@ public:
     [[nodiscard]] virtual Result<std::optional<std::string>> find(const JobRef& job) = 0;
     /// Asks for the end of jobs; what becomes of it, look() says.
     [[nodiscard]] virtual Result<void> cancel(const std::vector<JobRef>& jobs) = 0;
+    /// What jobs that ended used, where the scheduler keeps accounts; none: it does not.
+    [[nodiscard]] virtual Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs);
     /// Pieces of files of the scheduler's machine.
     [[nodiscard]] virtual Result<std::vector<ReadBack>> read(const std::vector<Reading>& files);
     /// A descriptor that becomes readable when the job ends, where there is such a thing.
@@ -98,9 +112,11 @@ public:
 
 struct BackendRequest {
     std::string scheduler;         ///< a dialect's name
-    std::string login;             ///< the host behind ssh; empty: this machine
+    std::string login;             ///< how it is reached (backends/way.hpp); empty: this machine
     std::filesystem::path sockets; ///< folder of kept ssh connections
     Environment environment;
+    std::filesystem::path program;       ///< this program, beside which the HTTP helper lies
+    std::function<std::int64_t()> clock; ///< Unix seconds
 };
 
 /// The back end for a dialect.
@@ -122,6 +138,14 @@ public:
     [[nodiscard]] virtual std::vector<Call> inquiry(const std::vector<std::string>& ids) const = 0;
     [[nodiscard]] virtual std::vector<Sighting>
     findings(const std::vector<Outcome>& outcomes) const = 0;
+    /// The call that tells what jobs used, and what it told; unset: there is none.
+    [[nodiscard]] virtual std::optional<Call>
+    accounts(const std::vector<std::string>& /*ids*/) const {
+        return std::nullopt;
+    }
+    [[nodiscard]] virtual std::vector<Spent> spent(const Outcome& /*outcome*/) const {
+        return {};
+    }
     /// Lists every job of this user, each with its UUID.
     [[nodiscard]] virtual Call search() const = 0;
     [[nodiscard]] virtual std::vector<Call>

@@ -143,6 +143,15 @@ public:
         return {};
     }
 
+    Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs) override {
+        const auto call = commands_->accounts(ids_of(jobs));
+        if (!call) {
+            return std::vector<Spent>();
+        }
+        CYBELE_TRY(const Answers answers, host_->exchange({*call}, {}));
+        return commands_->spent(answers.outcomes.front());
+    }
+
     Result<std::vector<ReadBack>> read(const std::vector<Reading>& files) override {
         CYBELE_TRY(Answers answers, host_->exchange({}, files));
         return std::move(answers.files);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/backends/command_backend.hpp"
+#include "jobs/backends/slurm_accounting.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -219,6 +220,18 @@ public:
             }
         }
         return found;
+    }
+
+    [[nodiscard]] std::optional<Call> accounts(const std::vector<std::string>& ids) const override {
+        std::string list;
+        for (const std::string& id : ids) {
+            list += (list.empty() ? "" : ",") + id;
+        }
+        return question({"sacct", "-P", "-n", "--noconvert", "-j", list, "-o", sacct_columns()});
+    }
+
+    [[nodiscard]] std::vector<Spent> spent(const Outcome& outcome) const override {
+        return outcome.ok() ? read_sacct(outcome.output) : std::vector<Spent>();
     }
 
     [[nodiscard]] Call search() const override {

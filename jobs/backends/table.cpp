@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/backends/backend.hpp"
 #include "jobs/backends/command_backend.hpp"
+#include "jobs/backends/services.hpp"
+#include "jobs/backends/way.hpp"
 #include "support/quote.hpp"
 
 namespace cybele::jobs {
@@ -24,6 +26,10 @@ UniqueFd Backend::end_of(const JobRef& /*job*/) {
     return {};
 }
 
+Result<std::vector<Spent>> Backend::spent(const std::vector<JobRef>& /*jobs*/) {
+    return std::vector<Spent>();
+}
+
 Result<std::vector<ReadBack>> Backend::read(const std::vector<Reading>& files) {
     std::vector<ReadBack> back;
     back.reserve(files.size());
@@ -32,6 +38,27 @@ Result<std::vector<ReadBack>> Backend::read(const std::vector<Reading>& files) {
     }
     return back;
 }
+
+namespace {
+
+Result<std::unique_ptr<Backend>>
+reach(Way way, std::unique_ptr<Commands> commands, const BackendRequest& request) {
+    switch (way.kind) {
+    case Way::Kind::kSlurmrestd:
+        CYBELE_CHECK(check_address(way));
+        return slurmrestd_backend(std::move(way), request);
+    case Way::Kind::kRimrock:
+        CYBELE_CHECK(check_address(way));
+        return rimrock_backend(std::move(way), std::move(commands), request);
+    case Way::Kind::kSsh:
+        return command_backend(std::move(commands),
+                               behind_ssh(way.address, request.sockets, request.environment));
+    default:
+        return command_backend(std::move(commands), this_machine(request.environment));
+    }
+}
+
+} // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
     if (request.scheduler == "local") {
@@ -44,13 +71,10 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
         }
         return local_backend(request.environment);
     }
+    CYBELE_TRY(Way way, read_way(request.login));
     for (const Row& row : kRows) {
         if (row.scheduler == request.scheduler) {
-            return command_backend(
-                row.commands(),
-                request.login.empty()
-                    ? this_machine(request.environment)
-                    : behind_ssh(request.login, request.sockets, request.environment));
+            return reach(std::move(way), row.commands(), request);
         }
     }
     return fail(ErrorCode::kInput,

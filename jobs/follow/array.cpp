@@ -112,6 +112,7 @@ void fold_elements(const std::vector<Element>& elements, std::size_t owner, Entr
     entry.code = shown.code;
     entry.signal = shown.signal;
     entry.started = started;
+    entry.expected = shown.expected;
     entry.ended = is_ended ? ended : 0;
     entry.missing_since = missing_since;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/follow/conclude.hpp"
 
+#include <charconv>
+
 namespace cybele::jobs {
 namespace {
 
@@ -28,6 +30,8 @@ void take_record(const ExitRecord& record, Entry& entry) {
 void take_words(const Sighting& seen, Entry& entry) {
     entry.native = seen.native;
     entry.reason = seen.reason;
+    entry.expected = 0;
+    (void)std::from_chars(seen.start.data(), seen.start.data() + seen.start.size(), entry.expected);
 }
 
 /// The end as a scheduler tells it, where it tells it whole.
@@ -109,6 +113,15 @@ void conclude(const Evidence& evidence, Entry& entry) {
     }
     if (evidence.accounted && is_over(evidence.accounted->state) &&
         take_end(*evidence.accounted, evidence, entry)) {
+        return;
+    }
+    // The accounting sees a job live that the queue does not show.
+    const bool lives_on = evidence.accounted && !is_over(evidence.accounted->state) &&
+                          (!evidence.seen || is_over(evidence.seen->state));
+    if (lives_on) {
+        take_words(*evidence.accounted, entry);
+        entry.state = evidence.accounted->state;
+        entry.missing_since = 0;
         return;
     }
     if (evidence.seen && !is_over(evidence.seen->state)) {

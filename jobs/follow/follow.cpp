@@ -54,6 +54,10 @@ public:
         }
         while (!is_finished()) {
             CYBELE_CHECK(take_signals());
+            if (followed_.asked_by != 0 && options_.longest_cancel &&
+                Clock::now() >= asked_at_ + *options_.longest_cancel) {
+                followed_.left_by = followed_.asked_by;
+            }
             if (followed_.left_by != 0) {
                 return followed_;
             }
@@ -186,6 +190,7 @@ private:
                 return {};
             }
             followed_.asked_by = number;
+            asked_at_ = Clock::now();
             if (options_.on_word) {
                 options_.on_word("cancelling; once more leaves at once");
             }
@@ -251,6 +256,7 @@ private:
     Clock::time_point next_question_;
     Clock::time_point next_look_;
     Clock::time_point cancelled_at_;
+    Clock::time_point asked_at_;
     Milliseconds look_ = kFirstLook;
     std::string told_;
 };

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct FollowOptions {
     bool is_cancelling = false;     ///< asks for the end of the jobs at once
     bool has_logs = false;          ///< passes on what the first job writes
     std::chrono::milliseconds longest{30'000}; ///< between two questions
+    /// How long the scheduler's word on jobs that are to be cancelled is waited for; then the
+    /// following ends, the requests stay.
+    std::optional<std::chrono::milliseconds> longest_cancel;
     std::function<void(const Entry&)> on_change;
     std::function<void(Stream, const std::string&)> on_output;
     std::function<void(const std::string&)> on_word; ///< what a person should know

@@ -22,7 +22,9 @@ Result<Backend*> Desk::backend(const Entry& entry) {
                    make_backend({entry.scheduler,
                                  entry.login,
                                  Journal::folder(environment_) / "ssh",
-                                 environment_}));
+                                 environment_,
+                                 program,
+                                 clock_}));
     }
     return kept.get();
 }

@@ -7,6 +7,7 @@
 #include "support/environment.hpp"
 #include "support/error.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -37,6 +38,8 @@ public:
     /// One back end for each scheduler and login, kept.
     [[nodiscard]] Result<Backend*> backend(const Entry& entry);
 
+    /// This program: the HTTP helper lies beside it.
+    std::filesystem::path program;
     /// How long a job without any trace is waited for; kPatienceSeconds unless set.
     std::int64_t patience = kPatienceSeconds;
 

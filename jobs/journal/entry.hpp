@@ -13,7 +13,7 @@ namespace cybele::jobs {
 struct Entry {
     std::string uuid;
     std::string scheduler; ///< a dialect's name
-    std::string login;     ///< the host behind ssh; empty: this machine
+    std::string login;     ///< how it is reached (backends/way.hpp); empty: this machine
     std::string id;        ///< native; empty while it is not known
     std::string name;
     State state = State::kSubmitting;
@@ -25,6 +25,7 @@ struct Entry {
     std::int64_t submitted = 0; ///< when the id came
     std::int64_t started = 0;
     std::int64_t ended = 0;
+    std::int64_t expected = 0;      ///< the estimated start while it waits: asked, never kept
     std::int64_t missing_since = 0; ///< when the scheduler first did not list it
     std::int64_t cancel_asked = 0;
     std::string folder; ///< where it was submitted

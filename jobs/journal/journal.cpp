@@ -65,6 +65,13 @@ Result<Journal> Journal::open(const Environment& environment) {
     return journal;
 }
 
+Result<Journal> Journal::in_memory() {
+    CYBELE_TRY(Database database, Database::open("memory", Database::Mode::kMemory, kUse));
+    Journal journal(std::move(database), "memory");
+    CYBELE_CHECK(journal.prepare());
+    return journal;
+}
+
 Result<void> Journal::prepare() const {
     CYBELE_TRY(const std::int64_t version, database_.version());
     if (version == kVersion) {

@@ -25,6 +25,9 @@ public:
     /// cannot be written are kEnvironment.
     [[nodiscard]] static Result<Journal> open(const Environment& environment);
 
+    /// One that lives as long as it is open, for who has nothing to write to.
+    [[nodiscard]] static Result<Journal> in_memory();
+
     Journal(Journal&&) noexcept = default;
     Journal& operator=(Journal&&) noexcept = default;
     Journal(const Journal&) = delete;

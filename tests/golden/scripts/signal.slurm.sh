@@ -33,8 +33,21 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
+milliseconds() { # FILE: processor time, of this shell and of all that it waited for, as `times` wrote it
+    local word sum=0
+    local -a words=()
+    read -r -d '' -a words <"$1" || :
+    for word in "${words[@]}"; do # 1m2.345s
+        word=${word%s}
+        sum=$((sum + ${word%%m*} * 60000))
+        word=${word#*m}
+        sum=$((sum + ${word%%[.,]*} * 1000 + 10#${word#*[.,]}))
+    done
+    printf %d "$sum"
+}
+
 write_record() { # CODE
-    local state=failed signal=0
+    local state=failed signal=0 times=$record/.times.$$
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -47,9 +60,11 @@ write_record() { # CODE
         signal=$(($1 - 128))
     fi
     if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
-        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
+        times >"$times"
+        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s","cpu-milliseconds":%d}\n' \
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" "$(milliseconds "$times")" \
             >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+        rm -f -- "$times"
     fi
 }
 

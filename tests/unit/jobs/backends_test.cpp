@@ -280,7 +280,9 @@ TEST_CASE("one query asks for any number of jobs") {
 }
 
 TEST_CASE("an unknown scheduler is refused with those that are known") {
-    const auto backend = jobs::make_backend({"lsf", "", {}, {}});
+    jobs::BackendRequest request;
+    request.scheduler = "lsf";
+    const auto backend = jobs::make_backend(request);
     REQUIRE_FALSE(backend.has_value());
     CHECK(backend.error().faults().front().because.find("pbspro") != std::string::npos);
 }

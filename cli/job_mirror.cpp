@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_desk.hpp"
+#include "jobs/mirror.hpp"
+#include "support/digest.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace cybele::cli {
+namespace {
+
+struct Options {
+    jobs::MirrorFiles files;
+    std::string identity;
+    double longest_seconds = 0; ///< 0: the configuration's
+    double grace_seconds = 60;
+    bool prints_logs = false;
+};
+
+/// The same for each pod of one Kubernetes Job; without it every start is another job.
+std::string identity_of(const Session& session, const Options& options) {
+    if (!options.identity.empty()) {
+        return jobs::uuid_of(options.identity);
+    }
+    const auto given = session.environment.get("CYBELECTL_UID");
+    return given ? jobs::uuid_of(*given) : random_uuid();
+}
+
+jobs::FollowOptions
+following(const Session& session, const Options& options, const jobs::Mirror& mirror) {
+    jobs::FollowOptions how = follow_options(session, {});
+    constexpr double kThousand = 1000.0;
+    constexpr std::chrono::seconds kReserve{5}; // to tell it, before the pod is killed
+    how.longest = options.longest_seconds > 0 ? std::chrono::milliseconds(static_cast<std::int64_t>(
+                                                    options.longest_seconds * kThousand))
+                                              : mirror.longest;
+    how.cancels_on_signal = true;
+    how.has_logs = options.prints_logs;
+    how.longest_cancel =
+        std::chrono::milliseconds(static_cast<std::int64_t>(options.grace_seconds * kThousand)) -
+        kReserve;
+    how.on_change = [&session](const jobs::Entry& entry) {
+        tell(session,
+             fmt::format("job {} {}{}{}",
+                         entry.id,
+                         jobs::state_text(entry.state),
+                         entry.reason.empty() ? "" : ": ",
+                         entry.reason));
+    };
+    return how;
+}
+
+Result<int> mirror(Session& session, const Options& options) {
+    CYBELE_TRY(const jobs::Mirror mirror, jobs::read_mirror(options.files));
+    CYBELE_TRY(jobs::Journal journal, jobs::Journal::in_memory());
+    jobs::Desk desk(std::move(journal), session.environment, Session::clock);
+    desk.program = session.program;
+    const SignalWatch signals;
+    CYBELE_TRY(const jobs::Submitted submitted,
+               jobs::begin_mirror(
+                   desk,
+                   mirror,
+                   identity_of(session, options),
+                   [&session](const std::string& word) { tell(session, "cybelectl: " + word); },
+                   signals));
+    if (submitted.was_there) {
+        tell(session, "cybelectl: the job is there already; following it");
+    }
+    fmt::print(stderr, "{}\n", submitted.entry.id);
+    jobs::FollowOptions how = following(session, options, mirror);
+    how.is_cancelling = submitted.cancel_by != 0;
+    CYBELE_TRY(jobs::Followed followed, jobs::follow(desk, {submitted.entry}, how, signals));
+    if (followed.asked_by == 0) {
+        followed.asked_by = submitted.cancel_by;
+    }
+    if (followed.left_by != 0) {
+        tell(session,
+             "cybelectl: the scheduler has not said yet that the job is cancelled; it was asked");
+    } else {
+        tell_end(session, followed.entries.front());
+    }
+    return code_of(followed);
+}
+
+} // namespace
+
+void install_job_mirror(CLI::App& job, Session& session) {
+    auto options = std::make_shared<Options>();
+    CLI::App* verb = add_verb(
+        job,
+        "mirror",
+        "Run a batch job as if it were this process: in a pod of Kubernetes, for hpc-connector.",
+        {"cybelectl job mirror --backend /etc/cybelectl/backend --job /etc/cybelectl/job "
+         "--print-logs",
+         "cybelectl job mirror --backend backend --job job --uid nightly-7"});
+    verb->add_option("--backend", options->files.backend, "folder with `name` and `configuration`")
+        ->required()
+        ->type_name("DIR");
+    verb->add_option("--job", options->files.job, "folder with `job` and `monitoring_period`")
+        ->required()
+        ->type_name("DIR");
+    verb->add_option("--uid", options->identity, "whose job it is; CYBELECTL_UID")
+        ->type_name("TEXT");
+    verb->add_option("--monitoring-period",
+                     options->longest_seconds,
+                     "the longest pause between two questions; the file's, else 30")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 3600.0));
+    verb->add_option("--grace",
+                     options->grace_seconds,
+                     "the pod's grace period: until five seconds before its end a cancelled job is "
+                     "waited for; 60")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(6.0, 86'400.0));
+    verb->add_flag("--print-logs", options->prints_logs, "show what the job writes");
+    verb->callback([&session, options] {
+        session.refuses_with_255 = true;
+        session.action = [&session, options] { return mirror(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_desk.hpp"
+#include "cli/job_table.hpp"
+#include "jobs/backends/way.hpp"
+#include "jobs/usage.hpp"
+#include "support/quote.hpp"
+#include "support/size.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace cybele::cli {
+namespace {
+
+Result<int> status(const Session& session, const std::vector<std::string>& names) {
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    CYBELE_TRY(const auto entries, named(session, desk, names));
+    if (session.is_json()) {
+        Session::print(entries_json(entries));
+        return 0;
+    }
+    for (const jobs::Entry& entry : entries) {
+        std::string line = fmt::format(
+            "{} {}", entry.id.empty() ? entry.uuid : entry.id, jobs::state_text(entry.state));
+        if (entry.ended != 0) {
+            line += fmt::format(" {}", entry.shell_code());
+        }
+        if (!entry.reason.empty()) {
+            line += " (" + printable(entry.reason) + ")";
+        }
+        Session::print(line + "\n");
+    }
+    return 0;
+}
+
+std::string size_text(std::uint64_t bytes) {
+    constexpr std::uint64_t kMebi = std::uint64_t{1} << 20U;
+    return bytes < kMebi || bytes % kMebi == 0
+               ? format_size(bytes)
+               : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / static_cast<double>(kMebi));
+}
+
+std::string percent_text(std::optional<double> share) {
+    constexpr double kHundred = 100.0;
+    return share ? fmt::format("{:.1f} %", *share * kHundred) : "not known";
+}
+
+std::string asked_text(const jobs::Entry& entry, const jobs::Asked& asked) {
+    std::string text =
+        fmt::format("{} nodes, {} tasks, {} cores", entry.nodes, entry.tasks, entry.cpus);
+    if (asked.memory_bytes) {
+        text += ", " + size_text(*asked.memory_bytes);
+    }
+    if (asked.gpus > 0) {
+        text += fmt::format(", {} GPUs", asked.gpus);
+    }
+    return text;
+}
+
+using Rows = std::vector<std::pair<std::string_view, std::string>>;
+
+/// As seff: what was used, and of what.
+void add_usage(const jobs::Usage& used, Rows& rows) {
+    constexpr std::int64_t kThousand = 1000;
+    rows.emplace_back("core time",
+                      used.cpu_milliseconds
+                          ? fmt::format("{} of {}, {}",
+                                        clock_text(*used.cpu_milliseconds / kThousand),
+                                        clock_text(used.seconds * used.cores),
+                                        percent_text(used.core_efficiency()))
+                          : "not known");
+    std::string memory = used.memory_bytes ? size_text(*used.memory_bytes) : "not known";
+    if (used.memory_bytes && used.memory_asked_bytes) {
+        memory += " of " + size_text(*used.memory_asked_bytes) + ", " +
+                  percent_text(used.memory_efficiency());
+    }
+    rows.emplace_back("memory", memory);
+    if (!used.source.empty()) {
+        rows.emplace_back("measured by", used.source);
+    }
+}
+
+std::string
+details_of(const jobs::Entry& entry, const jobs::Consumption& consumption, std::int64_t now) {
+    Rows rows{{"job", entry.id.empty() ? "-" : entry.id},
+              {"uuid", entry.uuid},
+              {"name", entry.name},
+              {"scheduler", entry.scheduler},
+              {"login", entry.login.empty() ? "-" : printable(jobs::shown(entry.login))},
+              {"state", std::string(jobs::state_text(entry.state))},
+              {"its own word", entry.native.empty() ? "-" : entry.native},
+              {"reason", entry.reason.empty() ? "-" : printable(entry.reason)},
+              {"exit code", entry.ended == 0 ? "-" : std::to_string(entry.shell_code())},
+              {"submitted", date_text(entry.submitted)},
+              {entry.expected == 0 ? "started" : "starts at",
+               date_text(entry.expected == 0 ? entry.started : entry.expected)},
+              {"ended", date_text(entry.ended)},
+              {"time", time_of(entry, now)},
+              {"time limit", entry.time_limit == 0 ? "-" : clock_text(entry.time_limit)},
+              {"resources", asked_text(entry, consumption.asked)},
+              {"document", entry.job},
+              {"script", entry.script},
+              {"workdir", entry.workdir},
+              {"stdout", entry.standard_output},
+              {"stderr", entry.standard_error},
+              {"record", entry.record}};
+    if (consumption.used) {
+        add_usage(*consumption.used, rows);
+    }
+    std::string text;
+    for (const auto& [name, value] : rows) {
+        text += fmt::format("{:<13} {}\n", name, value);
+    }
+    return text;
+}
+
+Result<int> show(const Session& session, const std::string& name) {
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    CYBELE_TRY(const auto entries, named(session, desk, {name}));
+    const jobs::Entry& entry = entries.front();
+    CYBELE_TRY(const jobs::Consumption consumption, jobs::consumption_of(desk, entry));
+    Session::print(session.is_json() ? entry_json(entry, consumption)
+                                     : details_of(entry, consumption, Session::clock()));
+    return 0;
+}
+
+} // namespace
+
+void install_job_show(CLI::App& job, Session& session) {
+    auto names = std::make_shared<std::vector<std::string>>();
+    CLI::App* status_verb =
+        add_verb(job,
+                 "status",
+                 "Say in a line how a job is.",
+                 {"cybelectl job status 1234", "cybelectl job status 1234 1235 --format json"});
+    status_verb->add_option("id", *names, "native id, or UUID")->required()->type_name("ID");
+    add_format(*status_verb, session);
+    status_verb->callback([&session, names] {
+        session.action = [&session, names] { return status(session, *names); };
+    });
+    auto name = std::make_shared<std::string>();
+    CLI::App* show_verb = add_verb(
+        job, "show", "Say everything that is known of a job.", {"cybelectl job show 1234"});
+    show_verb->add_option("id", *name, "native id, or UUID")->required()->type_name("ID");
+    add_format(*show_verb, session);
+    show_verb->callback(
+        [&session, name] { session.action = [&session, name] { return show(session, *name); }; });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_table.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+std::string clock_text(std::int64_t seconds) {
+    constexpr std::int64_t kMinute = 60;
+    constexpr std::int64_t kHour = 60 * kMinute;
+    constexpr std::int64_t kDay = 24 * kHour;
+    const std::int64_t days = seconds / kDay;
+    const std::int64_t hours = seconds % kDay / kHour;
+    const std::int64_t minutes = seconds % kHour / kMinute;
+    const std::int64_t rest = seconds % kMinute;
+    if (days > 0) {
+        return fmt::format("{}-{:02}:{:02}:{:02}", days, hours, minutes, rest);
+    }
+    if (hours > 0) {
+        return fmt::format("{}:{:02}:{:02}", hours, minutes, rest);
+    }
+    return fmt::format("{}:{:02}", minutes, rest);
+}
+
+std::string time_of(const jobs::Entry& entry, std::int64_t now) {
+    if (entry.started == 0) {
+        return "0:00";
+    }
+    return clock_text(
+        std::max<std::int64_t>((entry.ended != 0 ? entry.ended : now) - entry.started, 0));
+}
+
+std::string date_text(std::int64_t seconds) {
+    if (seconds == 0) {
+        return "-";
+    }
+    const std::time_t time = seconds;
+    std::tm parts{};
+    ::gmtime_r(&time, &parts);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+                       parts.tm_year + 1900,
+                       parts.tm_mon + 1,
+                       parts.tm_mday,
+                       parts.tm_hour,
+                       parts.tm_min,
+                       parts.tm_sec);
+}
+
+std::string reason_of(const jobs::Entry& entry) {
+    if (entry.ended != 0) {
+        return entry.state == jobs::State::kDone ? std::string()
+                                                 : fmt::format("exit {}{}{}",
+                                                               entry.shell_code(),
+                                                               entry.reason.empty() ? "" : ", ",
+                                                               entry.reason);
+    }
+    if (entry.expected == 0) {
+        return entry.reason;
+    }
+    return fmt::format("{}{}starts at {}",
+                       entry.reason,
+                       entry.reason.empty() ? "" : ", ",
+                       date_text(entry.expected));
+}
+
+std::string table_of(const std::vector<jobs::Entry>& entries, std::int64_t now) {
+    std::string text = fmt::format("{:<12} {:<20} {:<12} {:<13} {:>11} {:>11} {:>5} {}\n",
+                                   "ID",
+                                   "NAME",
+                                   "SCHEDULER",
+                                   "STATE",
+                                   "TIME",
+                                   "LIMIT",
+                                   "NODES",
+                                   "REASON");
+    for (const jobs::Entry& entry : entries) {
+        text += fmt::format("{:<12} {:<20} {:<12} {:<13} {:>11} {:>11} {:>5} {}\n",
+                            entry.id.empty() ? entry.uuid.substr(0, 8) : entry.id,
+                            entry.name,
+                            entry.scheduler,
+                            jobs::state_text(entry.state),
+                            time_of(entry, now),
+                            entry.time_limit == 0 ? "-" : clock_text(entry.time_limit),
+                            entry.nodes,
+                            printable(reason_of(entry)));
+    }
+    return text;
+}
+
+Result<void> refresh(const Session& session, jobs::Desk& desk, std::vector<jobs::Entry>& entries) {
+    for (jobs::Entry& entry : entries) {
+        if (entry.state == jobs::State::kSubmitting) {
+            (void)jobs::resolve(desk, entry);
+        }
+    }
+    CYBELE_TRY(const jobs::Round round, jobs::ask(desk, entries));
+    if (round.failure) {
+        Fault fault = round.failure->faults().front();
+        fault.is_warning = true;
+        fault.message += "; what it said last is shown";
+        session.note({fault});
+    }
+    return {};
+}
+
+Result<std::vector<jobs::Entry>>
+named(const Session& session, jobs::Desk& desk, const std::vector<std::string>& names) {
+    std::vector<jobs::Entry> entries;
+    for (const std::string& name : names) {
+        CYBELE_TRY(jobs::Entry entry, desk.journal().find(name));
+        entries.push_back(std::move(entry));
+    }
+    CYBELE_CHECK(refresh(session, desk, entries));
+    return entries;
+}
+
+} // namespace cybele::cli
