@@ -5,6 +5,7 @@
 #include "images/contents/survey.hpp"
 #include "support/error.hpp"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ struct Package {
     std::string name;
     std::string version;      ///< as the manager writes it, with epoch and release
     std::string architecture; ///< as the manager writes it; empty: not said
+    /// What else its package URL says: of conda `build`, `channel` and `type`.
+    std::map<std::string, std::string> qualifiers{};
 
     auto operator<=>(const Package&) const = default;
 };

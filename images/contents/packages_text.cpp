@@ -27,6 +27,34 @@ void each_line(std::string_view text, const std::function<bool(std::string_view 
     }
 }
 
+/// `https://HOST/conda-forge/linux-64` means conda-forge; a folder's channel has no name.
+std::string channel_name(std::string_view channel, std::string_view subdir) {
+    if (channel.ends_with(subdir) && !subdir.empty()) {
+        channel.remove_suffix(subdir.size());
+    }
+    while (channel.ends_with('/')) {
+        channel.remove_suffix(1);
+    }
+    const auto scheme = channel.find("://");
+    if (scheme == std::string_view::npos) {
+        return std::string(channel);
+    }
+    const auto path = channel.find('/', scheme + 3);
+    const bool is_file = channel.starts_with("file:") || path == std::string_view::npos;
+    return is_file ? std::string() : std::string(channel.substr(path + 1));
+}
+
+/// As package URLs name them.
+std::string conda_type(std::string_view file) {
+    constexpr std::string_view kTypes[] = {"conda", "tar.bz2"};
+    for (const auto type : kTypes) {
+        if (file.ends_with("." + std::string(type))) {
+            return std::string(type);
+        }
+    }
+    return {};
+}
+
 bool is_whole(const Package& package) {
     return !package.name.empty() && !package.version.empty();
 }
@@ -128,6 +156,15 @@ std::vector<Package> parse_conda_record(std::string_view text) {
     package.name = field("name");
     package.version = field("version");
     package.architecture = field("subdir");
+    const std::pair<const char*, std::string> more[] = {
+        {"build", field("build")},
+        {"channel", channel_name(field("channel"), package.architecture)},
+        {"type", conda_type(field("fn"))}};
+    for (const auto& [name, value] : more) {
+        if (!value.empty()) {
+            package.qualifiers[name] = value;
+        }
+    }
     return is_whole(package) ? std::vector{package} : std::vector<Package>{};
 }
 

@@ -167,20 +167,29 @@ std::string package_url(const Package& package, const PackageList& list) {
     for (const auto& one : kUrlTypes) {
         type = one.manager == package.manager ? &one : type;
     }
+    auto qualifiers = package.qualifiers; // written in their order
+    std::string version = package.version;
+    const auto colon = version.find(':');
+    if (type->manager == "rpm" && colon != std::string::npos) {
+        qualifiers["epoch"] = version.substr(0, colon);
+        version.erase(0, colon + 1);
+    }
+    if (!package.architecture.empty()) {
+        qualifiers[type->manager == "conda" ? "subdir" : "arch"] = package.architecture;
+    }
     auto url = fmt::format("pkg:{}/", type->type);
     if (type->has_distribution && !list.distribution.empty()) {
         url += percent_encoded(list.distribution) + "/";
+        if (!list.release.empty()) {
+            qualifiers["distro"] = list.distribution + "-" + list.release;
+        }
     }
     url += percent_encoded(type->type == "pypi" ? pypi_name(package.name) : package.name);
-    url += "@" + percent_encoded(package.version);
+    url += "@" + percent_encoded(version);
     std::string separator = "?";
-    if (!package.architecture.empty()) {
-        url += separator + (type->type == "conda" ? "subdir=" : "arch=") +
-               percent_encoded(package.architecture);
+    for (const auto& [name, value] : qualifiers) {
+        url += separator + name + "=" + percent_encoded(value);
         separator = "&";
-    }
-    if (type->has_distribution && !list.distribution.empty() && !list.release.empty()) {
-        url += separator + "distro=" + percent_encoded(list.distribution + "-" + list.release);
     }
     return url;
 }

@@ -84,6 +84,23 @@ TEST_CASE("apk, pip and conda") {
     CHECK(parse_python_metadata("Name: only\n").empty());
     CHECK(parse_conda_record(R"({"name":"zlib","version":"1.3","subdir":"linux-64"})") ==
           std::vector{Package{"conda", "zlib", "1.3", "linux-64"}});
+    const auto forge = parse_conda_record(
+        R"({"name":"zlib","version":"1.3","build":"h2_0","subdir":"linux-64",)"
+        R"("channel":"https://conda.example/conda-forge/linux-64","fn":"zlib-1.3-h2_0.conda"})");
+    REQUIRE(forge.size() == 1);
+    CHECK(forge.front().qualifiers == std::map<std::string, std::string>{{"build", "h2_0"},
+                                                                         {"channel", "conda-forge"},
+                                                                         {"type", "conda"}});
+    for (const auto& [channel, name] :
+         {std::pair{"defaults", "defaults"},
+          {"https://conda.example/t/group/label/dev/linux-64", "t/group/label/dev"},
+          {"file:///home/someone/channel/linux-64", ""}}) {
+        const auto record = parse_conda_record(fmt::format(
+            R"({{"name":"a","version":"1","subdir":"linux-64","channel":"{}"}})", channel));
+        REQUIRE(record.size() == 1);
+        const auto found = record.front().qualifiers.find("channel");
+        CHECK((found == record.front().qualifiers.end() ? "" : found->second) == name);
+    }
     for (const auto* odd : {"", "[]", "{", R"({"name":1})"}) {
         CHECK(parse_conda_record(odd).empty());
     }

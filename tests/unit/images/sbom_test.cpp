@@ -55,8 +55,20 @@ TEST_CASE("package URLs") {
           "pkg:deb/debian/zlib1g@1:1.2.13.dfsg-1?arch=amd64&distro=debian-12");
     CHECK(package_url(list.packages[2], list) == "pkg:pypi/py-yaml@6.0");
     CHECK(package_url({"rpm", "bash", "5.2-1", "x86_64"}, {}) == "pkg:rpm/bash@5.2-1?arch=x86_64");
+    // The epoch of rpm is no part of the version, and everything behind `?` is sorted.
+    CHECK(package_url({"rpm", "bind", "32:9.16-1", "x86_64"}, {"rocky", "9.3", "", {}, {}}) ==
+          "pkg:rpm/rocky/bind@9.16-1?arch=x86_64&distro=rocky-9.3&epoch=32");
+    CHECK(package_url({"apk", "musl", "1.2.4-r2", "x86_64"}, {"alpine", "3.19.1", "", {}, {}}) ==
+          "pkg:apk/alpine/musl@1.2.4-r2?arch=x86_64&distro=alpine-3.19.1");
     CHECK(package_url({"conda", "zlib", "1.3", "linux-64"}, {}) ==
           "pkg:conda/zlib@1.3?subdir=linux-64");
+    const Package conda{"conda",
+                        "zlib",
+                        "1.3",
+                        "linux-64",
+                        {{"type", "conda"}, {"build", "h2_0"}, {"channel", "conda-forge"}}};
+    CHECK(package_url(conda, {}) == "pkg:conda/zlib@1.3?build=h2_0&channel=conda-forge&subdir="
+                                    "linux-64&type=conda");
 }
 
 TEST_CASE("SPDX 2.3: the required fields, and references that exist") {
