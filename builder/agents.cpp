@@ -144,6 +144,7 @@ const std::vector<Agent>& agents() {
         {"dnf", 2048 * kMiB, plan_rpm, key_of_rpm, nullptr, fill_by_rpm},
         {"docker", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
         {"docker-archive", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
+        {"library", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
         {"localimage", 64 * kMiB, plan_local_image, key_of_local_image, nullptr, fill_from_image},
         {"oci", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},
         {"oci-archive", 64 * kMiB, plan_image_base, key_of_image_base, nullptr, fill_nothing},

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,8 @@ struct BaseImages {
     std::filesystem::path store;   ///< empty: the user's own
     /// `From:` → what a Lock says of it: an image with another digest is refused.
     std::map<std::string, std::string> digests;
-    /// `From:` → public key or Policy that must have signed it.
-    std::map<std::string, std::filesystem::path> keys;
+    /// `From:` → public keys or Policies, each of which must hold.
+    std::map<std::string, std::set<std::filesystem::path>> keys;
 };
 
 struct BuildRequest {

@@ -7,6 +7,7 @@
 #include "definitions/scan.hpp"
 #include "images/container_architecture.hpp"
 #include "registry/oci/attached.hpp"
+#include "registry/oci/library.hpp"
 #include "registry/store/lease.hpp"
 #include "registry/trusted.hpp"
 #include "support/digest.hpp"
@@ -27,6 +28,11 @@ namespace fs = std::filesystem;
 /// A compressed layer becomes its tree and is packed again.
 constexpr std::uint64_t kUnpackedTimes = 4;
 
+/// Agents whose images are named HOST/NAME, not by a path.
+bool is_remote(std::string_view agent) {
+    return agent == "docker" || agent == "oras" || agent == "library";
+}
+
 class Bringing {
 public:
     Bringing(BuildPlan& plan, const BuildRequest& request, const Environment& environment)
@@ -42,7 +48,7 @@ public:
         const bool is_oci = registry::is_oci_transport(stage.agent);
         if (is_oci) {
             CYBELE_CHECK(bring_oci(stage, from));
-        } else if (stage.agent == "oras") {
+        } else if (stage.agent == "oras" || stage.agent == "library") {
             CYBELE_CHECK(pull_sif(stage, from));
         } else if (registry::is_store_reference(from)) {
             CYBELE_CHECK(take_stored(stage, from));
@@ -58,8 +64,14 @@ public:
         if (registry::is_oci_transport(agent)) {
             return registry::resolve_oci(transport_, oci_request(agent, from));
         }
+        if (agent == "library") {
+            CYBELE_TRY(const auto reference, sif_reference(agent, from, ""));
+            registry::Library asked(client_, transport_.access, environment_, reference);
+            CYBELE_TRY(const auto image, asked.image(images::host_architecture()));
+            return image.digest;
+        }
         if (agent == "oras") {
-            CYBELE_TRY(const auto reference, registry::read_reference("oras://" + from));
+            CYBELE_TRY(const auto reference, sif_reference(agent, from, ""));
             registry::Registry asked(client_, transport_.access, environment_, reference, "pull");
             CYBELE_TRY(const registry::Manifest manifest, asked.manifest(reference.version()));
             return manifest.digest;
@@ -107,16 +119,20 @@ private:
         return found == request_.bases.digests.end() ? std::string() : found->second;
     }
 
-    [[nodiscard]] Result<std::optional<images::Trust>> trust_for(const std::string& from) const {
+    /// Each of them must hold.
+    [[nodiscard]] Result<std::vector<images::Trust>> trust_for(const std::string& from) const {
+        std::vector<images::Trust> all;
         const auto found = request_.bases.keys.find(from);
         if (found == request_.bases.keys.end()) {
-            return std::nullopt;
+            return all;
         }
-        CYBELE_TRY(images::Trust trust,
-                   registry::trust_from(absolute_path(request_.directory) / found->second,
-                                        environment_,
-                                        request_.now));
-        return std::optional<images::Trust>(std::move(trust));
+        for (const fs::path& key : found->second) {
+            CYBELE_TRY(images::Trust trust,
+                       registry::trust_from(
+                           absolute_path(request_.directory) / key, environment_, request_.now));
+            all.push_back(std::move(trust));
+        }
+        return all;
     }
 
     Result<void> bring_oci(StagePlan& stage, const std::string& from) {
@@ -125,8 +141,8 @@ private:
         CYBELE_TRY(const registry::Store store, open_store());
         CYBELE_TRY(registry::OciImage image, registry::fetch_oci(transport_, asked, store));
         tell(image.name + " is " + image.digest);
-        if (trust) {
-            CYBELE_CHECK(registry::verify_attached(transport_, asked, image.digest, *trust));
+        for (const images::Trust& one : trust) {
+            CYBELE_CHECK(registry::verify_attached(transport_, asked, image.digest, one));
         }
         plan_.needed_bytes += kUnpackedTimes * image.packed_bytes();
         stage.base_key = "oci " + image.image;
@@ -135,11 +151,20 @@ private:
         return {};
     }
 
+    /// `library`: the header's; empty: the one that is set.
+    [[nodiscard]] Result<registry::Reference> sif_reference(const std::string& agent,
+                                                            const std::string& from,
+                                                            const std::string& library) const {
+        std::string_view name = from; // definition files also write `From: //HOST/NAME`
+        name.remove_prefix(name.starts_with("//") ? 2 : 0);
+        return registry::read_pull_reference(agent + "://" + std::string(name),
+                                             library.empty() ? transport_.access.library : library);
+    }
+
     Result<void> pull_sif(StagePlan& stage, const std::string& from) {
         registry::PullRequest asked;
-        std::string_view name = from;
-        name.remove_prefix(name.starts_with("//") ? 2 : 0);
-        CYBELE_TRY(asked.reference, registry::read_reference("oras://" + std::string(name)));
+        CYBELE_TRY(asked.reference,
+                   sif_reference(stage.agent, from, stage.stage->header_value("library")));
         if (const std::string digest = locked(from); !digest.empty()) {
             asked.reference.digest = digest;
         }
@@ -197,14 +222,14 @@ private:
             }
         }
         CYBELE_TRY(const auto trust, trust_for(from));
-        if (!trust) {
-            return {};
+        for (const images::Trust& one : trust) {
+            CYBELE_CHECK(registry::verify_sif(stage.source,
+                                              one,
+                                              "the base " + printable(from) +
+                                                  " is not verified, and nothing is built from it",
+                                              "ask who made it to sign it; is it the right key?"));
         }
-        return registry::verify_sif(stage.source,
-                                    *trust,
-                                    "the base " + printable(from) +
-                                        " is not verified, and nothing is built from it",
-                                    "ask who made it to sign it; is it the right key?");
+        return {};
     }
 
     BuildPlan& plan_;
@@ -237,9 +262,8 @@ Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& reque
     fault.code = ErrorCode::kInput;
     fault.message = "the header names no image";
     fault.because = "the agent '" + plan.agent + "' needs one";
-    fault.help = plan.agent == "docker" || plan.agent == "oras"
-                     ? "give it as 'From: HOST/NAME:TAG'"
-                     : "give its path as 'From: PATH[:TAG]'";
+    fault.help = is_remote(plan.agent) ? "give it as 'From: HOST/NAME:TAG'"
+                                       : "give its path as 'From: PATH[:TAG]'";
     return fail(Error(std::move(fault)));
 }
 
@@ -267,7 +291,7 @@ std::optional<Fault> refused_agent(std::string_view agent) {
 }
 
 bool is_image_agent(std::string_view agent) {
-    return registry::is_oci_transport(agent) || agent == "oras";
+    return registry::is_oci_transport(agent) || is_remote(agent);
 }
 
 Result<std::string> resolve_base(const std::string& agent,
@@ -300,9 +324,8 @@ std::vector<UsedBase> used_bases(const BuildPlan& plan) {
         const std::string from = stage.stage->header_value("from");
         UsedBase base{from, stage.base_digest};
         if (is_image_agent(agent)) {
-            const bool is_remote = agent == "docker" || agent == "oras";
             base.uri = agent;
-            base.uri += is_remote ? "://" : ":";
+            base.uri += is_remote(agent) ? "://" : ":";
             base.uri += from;
         } else if (stage.base_key.starts_with(kBootstrapped)) {
             const std::string digest = stage.base_key.substr(kBootstrapped.size());

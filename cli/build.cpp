@@ -115,6 +115,7 @@ command_of(const Session& session, const Options& options, const std::string& va
     add("--pip-index", options.build.pip_index);
     add("--ca-file", options.ca_file);
     add("--authfile", options.access.authfile);
+    add("--library", options.access.library);
     flag("--plain-http", options.access.is_plain);
     add("--sbom", options.build.sbom);
     add("--compression", options.build.compression);
@@ -293,6 +294,7 @@ void add_network_options(CLI::App& verb, Options& options) {
         ->type_name("FILE");
     verb.add_option("--authfile", options.access.authfile, "file of logins to registries")
         ->type_name("FILE");
+    add_library(verb, options.access);
     verb.add_flag("--plain-http,--no-https",
                   options.access.is_plain,
                   "registries of bases by http:, where nobody proves who answers");

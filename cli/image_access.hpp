@@ -13,10 +13,13 @@ namespace cybele::cli {
 struct AccessOptions {
     std::string ca_file;
     std::string authfile;
+    std::string library;
     bool is_plain = false;
 };
 
 void add_access(CLI::App& verb, AccessOptions& options);
+/// Of verbs that pull.
+void add_library(CLI::App& verb, AccessOptions& options);
 
 /// The client lives as long as what is made from it.
 [[nodiscard]] Result<registry::Transport> make_transport(const Session& session,

@@ -3,6 +3,7 @@
 #include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
 #include "cli/progress.hpp"
+#include "support/duration.hpp"
 #include "support/passphrase.hpp"
 #include "support/quote.hpp"
 
@@ -79,6 +80,17 @@ Result<int> logout(const Session& session, const Options& options) {
     return 0;
 }
 
+Result<std::chrono::seconds> stall_limit(const std::string& text) {
+    const auto limit = parse_duration(text);
+    if (!limit || limit->count() < 1) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(text) + "' is no stall limit",
+                    "the setting `stall-limit` is a time of a second or more",
+                    "write it as `30 s` or `2 min`");
+    }
+    return *limit;
+}
+
 using Verb = Result<int> (*)(const Session&, const Options&);
 
 void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
@@ -102,18 +114,25 @@ void add_access(CLI::App& verb, AccessOptions& options) {
                   "http: nothing is encrypted, nobody proves who answers");
 }
 
+void add_library(CLI::App& verb, AccessOptions& options) {
+    verb.add_option("--library", options.library, "host of library:// images that name none")
+        ->type_name("HOST");
+}
+
 Result<registry::Transport> make_transport(const Session& session,
                                            const AccessOptions& options,
                                            const HttpClient& client,
                                            const std::string& what) {
     CYBELE_TRY(const project::Settings settings, session.settings());
     registry::Transport transport;
+    CYBELE_TRY(transport.access.stall, stall_limit(settings.get("stall-limit")));
     transport.client = &client;
     transport.environment = session.environment;
     transport.progress = progress(session, what);
     transport.access.ca_file = options.ca_file.empty() ? settings.get("ca-file") : options.ca_file;
     transport.access.authfile = options.authfile;
     transport.access.is_plain = options.is_plain;
+    transport.access.library = options.library.empty() ? settings.get("library") : options.library;
     transport.access.clock = [] { return Session::clock(); };
     transport.access.wait = [](std::chrono::milliseconds pause) {
         std::this_thread::sleep_for(pause);

@@ -9,7 +9,11 @@
 #include "registry/trusted.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -35,9 +39,10 @@ struct Options : AccessOptions {
     bool attaches_nothing = false;
 };
 
-Result<registry::PullRequest> pull_request(const Session& session, const Options& options) {
+Result<registry::PullRequest>
+pull_request(const Session& session, const Options& options, const std::string& library) {
     registry::PullRequest request;
-    CYBELE_TRY(request.reference, registry::read_reference(options.source));
+    CYBELE_TRY(request.reference, registry::read_pull_reference(options.source, library));
     request.architecture =
         options.architecture.empty() ? images::host_architecture() : options.architecture;
     request.now = Session::clock();
@@ -92,8 +97,8 @@ void print_pulled(const Session& session,
     }
 }
 
-Result<int> pull(const Session& session, const Options& options) {
-    CYBELE_TRY(const registry::PullRequest request, pull_request(session, options));
+Result<registry::PullResult>
+fetch(const Session& session, const Options& options, const std::string& shown) {
     if (options.has_no_store && (options.output.empty() || options.is_link)) {
         return fail(ErrorCode::kUsage,
                     "--no-store needs a file of its own to pull into",
@@ -101,15 +106,52 @@ Result<int> pull(const Session& session, const Options& options) {
                     "name one by -o FILE, and leave --link out");
     }
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const auto transport, make_transport(session, options, client, "pulling"));
-    registry::PullResult done;
+    CYBELE_TRY(const auto transport, make_transport(session, options, client, shown));
+    CYBELE_TRY(const registry::PullRequest request,
+               pull_request(session, options, transport.access.library));
     if (options.has_no_store) {
-        CYBELE_TRY(done, registry::pull_to_file(transport, request));
-    } else {
-        CYBELE_TRY(const registry::Store store, open_store(session));
-        CYBELE_TRY(done, registry::pull(transport, request, store));
+        return registry::pull_to_file(transport, request);
     }
+    CYBELE_TRY(const registry::Store store, open_store(session));
+    return registry::pull(transport, request, store);
+}
+
+Result<int> pull(const Session& session, const Options& options) {
+    CYBELE_TRY(const registry::PullResult done, fetch(session, options, "pulling"));
     print_pulled(session, options, done);
+    return 0;
+}
+
+/// A few at a time; what came and what did not is told in the order of the command line.
+Result<int> pull_several(const Session& session, const std::vector<Options>& wanted) {
+    constexpr std::size_t kAtOnce = 4;
+    std::vector<std::optional<Result<registry::PullResult>>> done(wanted.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i = next++; i < wanted.size(); i = next++) {
+            done[i] = fetch(session, wanted[i], wanted[i].source); // each written by one thread
+        }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < std::min(kAtOnce, wanted.size()); ++i) {
+        threads.emplace_back(work);
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    std::vector<Fault> faults;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const auto& one = *done[i]; // NOLINT(bugprone-unchecked-optional-access): all were done
+        if (one) {
+            print_pulled(session, wanted[i], *one);
+        } else {
+            const auto& own = one.error().faults();
+            faults.insert(faults.end(), own.begin(), own.end());
+        }
+    }
+    if (!faults.empty()) {
+        return fail(Error(std::move(faults)));
+    }
     return 0;
 }
 
@@ -121,19 +163,11 @@ Result<int> pull_all(const Session& session, const Options& options) {
                     "-o and --name are for one image",
                     "leave them out, or pull the images one by one");
     }
-    std::vector<Fault> faults;
-    for (const std::string& source : options.sources) {
-        Options one = options;
-        one.source = source;
-        if (auto done = pull(session, one); !done) { // the others come all the same
-            const auto& own = done.error().faults();
-            faults.insert(faults.end(), own.begin(), own.end());
-        }
+    std::vector<Options> wanted(options.sources.size(), options);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i].source = options.sources[i];
     }
-    if (!faults.empty()) {
-        return fail(Error(std::move(faults)));
-    }
-    return 0;
+    return wanted.size() == 1 ? pull(session, wanted.front()) : pull_several(session, wanted);
 }
 
 std::string base_name(const std::string& name) {
@@ -309,6 +343,7 @@ void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& op
 }
 
 void add_output_flags(CLI::App& verb, Options& options) {
+    add_library(verb, options);
     verb.add_flag("--link", options.is_link, "the file is a hard link into the store");
     verb.add_flag("--force", options.is_forced, "takes the place of a file that is there");
     verb.add_option("--arch", options.architecture, "of the image; this machine's without it")
@@ -326,8 +361,9 @@ void install_pull(CLI::App& image, Session& session) {
                  {"cybelectl image pull oras://registry.example/group/app:1.0",
                   "cybelectl image pull oras://registry.example/group/app:1.0 -o app.sif",
                   "cybelectl image pull oras://registry.example/app:1 --verify centre.pub",
-                  "cybelectl image pull oras://registry.example/{a:1,b:2}"});
-    verb->add_option("reference", options->sources, "oras://HOST/NAME[:TAG][@sha256:…]")
+                  "cybelectl image pull oras://registry.example/{a:1,b:2}",
+                  "cybelectl image pull library://library.example/group/tools/app:1"});
+    verb->add_option("reference", options->sources, "oras://… or library://…, [:TAG][@sha256:…]")
         ->required()
         ->type_name("REF");
     verb->add_option("-o,--output", options->output, "a file besides")->type_name("FILE");
@@ -376,7 +412,7 @@ void install_image_transfers(CLI::App& image, Session& session) {
                     "Copy an image between registries, the store and files.",
                     {"cybelectl image copy oras://a.example/app:1 oras://b.example/app:1",
                      "cybelectl image copy store:app:1 app.sif --link"});
-    verb->add_option("from", options->source, "file, store:NAME or oras://…")
+    verb->add_option("from", options->source, "file, store:NAME, oras://… or library://…")
         ->required()
         ->type_name("FROM");
     verb->add_option("to", options->target, "file, store:NAME or oras://…")

@@ -442,6 +442,7 @@ void add_lock(Verbs& verbs) {
     verb.add_option("--mirror", options.mirror, "package mirror; else the machine's own")
         ->type_name("URL");
     add_access(verb, options.access);
+    add_library(verb, options.access);
     verb.add_option("--pip-index", options.pip_index, "where pip asks; else the machine's own")
         ->type_name("URL");
 }

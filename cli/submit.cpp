@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/submit.hpp"
 
+#include "cli/image_access.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_input.hpp"
 #include "cli/session.hpp"
@@ -16,6 +17,7 @@ namespace cybele::cli {
 namespace {
 
 struct Options : JobOptions {
+    AccessOptions access;
     std::string host;
     bool wait = false;
     bool follow = false;
@@ -78,7 +80,11 @@ Result<int> follow_to_end(Session& session,
 }
 
 Result<int> submit(Session& session, const Options& options) {
-    CYBELE_TRY(const jobs::SubmitRequest request, request_of(session, options));
+    CYBELE_TRY(jobs::SubmitRequest request, request_of(session, options));
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const registry::Transport transport,
+               make_transport(session, options.access, client, "pulling"));
+    request.transport = &transport;
     if (options.dry_run) {
         CYBELE_TRY(const jobs::ReadyJob ready, jobs::render_job(request, session.environment));
         Session::print(ready.script);
@@ -112,6 +118,7 @@ void install_submit(CLI::App& app, Session& session) {
                               {"cybelectl submit demo -n 2",
                                "cybelectl submit job.yaml --scheduler slurm --wait",
                                "cybelectl submit job.yaml --site hall-a.yaml --follow",
+                               "cybelectl submit job.yaml --ca-file centre.pem",
                                "cybelectl submit job.yaml --dry-run > job.sh"});
     add_job_options(*verb, session, *options);
     add_overrides(*verb, *options);
@@ -121,6 +128,8 @@ void install_submit(CLI::App& app, Session& session) {
     verb->add_flag("--follow", options->follow, "--wait, and show what the job writes meanwhile");
     verb->add_flag("--dry-run", options->dry_run, "print the script only");
     add_follow_options(*verb, options->choice);
+    add_access(*verb, options->access);
+    add_library(*verb, options->access);
     verb->callback([&session, options] {
         session.refuses_with_255 = options->wait || options->follow;
         session.action = [&session, options] { return submit(session, *options); };

@@ -180,6 +180,7 @@ Result<void> resolve_stored(JobInput& input, const std::string& reference, const
     input.image = image->path.native();
     input.image_file = image->path;
     input.image_digest = image->record.digest;
+    input.is_stored = true;
     return {};
 }
 
@@ -201,7 +202,9 @@ Result<void> resolve_image(JobInput& input, const fs::path& store) {
             return resolve_stored(input, job.image->reference, store);
         }
         input.image = job.image->reference;
-        if (const auto at = input.image.rfind("@sha256:"); at != std::string::npos) {
+        const auto at = input.image.rfind("@sha256:");
+        // Of an image in a registry it is the manifest's digest, not the file's.
+        if (at != std::string::npos && input.image.find("://") == std::string::npos) {
             input.image_digest = input.image.substr(at + 1);
             input.image.resize(at);
         }

@@ -39,6 +39,7 @@ struct JobInput {
     std::string image;                       ///< as the script names it; empty: no image
     std::optional<std::string> image_digest; ///< `sha256:…` where the Job names it
     std::filesystem::path image_file;        ///< where it lies, seen from here
+    bool is_stored = false;                  ///< it lies in the local store
     std::filesystem::path recipe_file;       ///< where the Job names a Recipe
     std::optional<images::ImageFacts> facts; ///< of an image that is here
 

@@ -3,10 +3,10 @@
 
 #include "jobs/backends/way.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/remote_image.hpp"
 #include "jobs/verification.hpp"
 #include "recipes/recipe.hpp"
 #include "registry/store/lease.hpp"
-#include "registry/store/name.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -28,6 +28,25 @@ Result<bool> is_current(const JobInput& input) {
            label->second.find(recipe.digest) != std::string::npos;
 }
 
+/// What a Job names by `…://`, and this version does not bring to where it runs.
+Result<void> judge_remote(const JobInput& input, const std::string& login) {
+    if (!is_remote(input)) {
+        return fail(Error(input.job.fault_at(
+            "image",
+            "an OCI image is no image that a job can start",
+            printable(input.image) + " is converted by a build, which a submission does not do",
+            "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
+    }
+    if (!login.empty()) {
+        return fail(Error(input.job.fault_at(
+            "image",
+            printable(input.image) + " would not come to " + printable(shown(login)),
+            "it is pulled into this machine's store, and the job runs there",
+            "pull it there, and name its path there")));
+    }
+    return {};
+}
+
 /// Makes sure that the image is there; builds it where the Job names a Recipe.
 Result<void> provide_image(JobInput& input,
                            const SubmitRequest& request,
@@ -45,6 +64,15 @@ Result<void> provide_image(JobInput& input,
             CYBELE_CHECK(project::build_image(build, environment));
         }
         return read_image_facts(input);
+    }
+    if (input.image.find("://") != std::string::npos) {
+        CYBELE_CHECK(judge_remote(input, login));
+        return request.transport == nullptr
+                   ? Result<void>()
+                   : fetch_image(
+                         input,
+                         {request.transport, request.job.store, request.clock, request.build.now},
+                         environment);
     }
     std::error_code error;
     if (!login.empty() && input.image.starts_with('/')) {
@@ -64,8 +92,7 @@ Result<void> provide_image(JobInput& input,
 /// Until the job has surely ended; gc may take an image without a name only then.
 Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
     constexpr std::int64_t kLongest = std::int64_t{30} * 86400;
-    if (!input.job.image || !input.image_digest ||
-        !registry::is_store_reference(input.job.image->reference)) {
+    if (!input.is_stored || !input.image_digest) {
         return {};
     }
     return registry::lease_until(

@@ -4,6 +4,7 @@
 #include "jobs/follow/poll.hpp"
 #include "jobs/job_input.hpp"
 #include "project/image_build.hpp"
+#include "registry/oci/images.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/signals.hpp"
@@ -17,7 +18,8 @@ using OnWord = std::function<void(const std::string&)>; ///< what a person shoul
 
 struct SubmitRequest {
     JobRequest job;
-    std::string login;                    ///< as backends/way.hpp writes it; empty: the Site's
+    std::string login; ///< as backends/way.hpp writes it; empty: the Site's
+    const registry::Transport* transport = nullptr; ///< to registries; unset: none is asked
     project::ImageBuild build;            ///< how an image is built where the Job names a Recipe
     std::int64_t clock = 0;               ///< Unix seconds; keeps an image of the store from gc
     std::filesystem::path program_folder; ///< of this program: first in the job's PATH
@@ -40,7 +42,8 @@ struct ReadyJob {
                                           const Environment& environment);
 
 /// The same, after building the Job's image where it names a Recipe whose image is missing or made
-/// from another text of it, and verifying it where that is asked.
+/// from another text of it, or pulling it where it is of a registry or a library, and verifying it
+/// where that is asked.
 [[nodiscard]] Result<ReadyJob> ready_job(const SubmitRequest& request,
                                          const Environment& environment);
 

@@ -39,10 +39,17 @@ trust_of(const schedulers::Demand& demand, const Environment& environment, std::
 } // namespace
 
 Result<void> verify_image(const JobInput& input, const Environment& environment, std::int64_t now) {
+    return verify_file(input, input.image_file, environment, now);
+}
+
+Result<void> verify_file(const JobInput& input,
+                         const fs::path& file,
+                         const Environment& environment,
+                         std::int64_t now) {
     const auto* site = input.site ? &*input.site : nullptr;
     for (const auto& demand : schedulers::verification_demands(input.job, site)) {
         CYBELE_TRY(const images::Trust trust, trust_of(demand, environment, now));
-        CYBELE_TRY(const images::Image image, images::Image::open(input.image_file));
+        CYBELE_TRY(const images::Image image, images::Image::open(file));
         CYBELE_TRY(const images::Verification verification,
                    images::verify_signatures(image, trust, {}));
         if (!verification.is_verified) {

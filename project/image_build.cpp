@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace cybele::project {
@@ -97,7 +98,7 @@ struct Plan {
     std::string recipe; ///< its SHA-256; empty: there is none
     fs::path output;
     std::map<std::string, std::string> digests; ///< of bases, by their `From:`
-    std::map<std::string, fs::path> keys;
+    std::map<std::string, std::set<fs::path>> keys;
 };
 
 /// One image is built at a time: of a Recipe with a matrix the variant must be named.
@@ -160,10 +161,11 @@ void add_bases(const recipes::Recipe& recipe, const recipes::LockVariant* lock, 
             continue;
         }
         if (!base.key.empty()) {
-            plan.keys[context.base.from] = base.key;
+            plan.keys[context.base.from].insert(base.key);
         }
-        if (lock != nullptr && lock->image == base.image) {
-            plan.digests[context.base.from] = lock->image_digest;
+        const std::string digest = lock == nullptr ? std::string() : lock->digest_of(base.image);
+        if (!digest.empty()) {
+            plan.digests[context.base.from] = digest;
         }
     }
 }

@@ -58,6 +58,10 @@ public:
         variant.epoch = suite->epoch();
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
             const StageContext context = recipes::stage_context(recipe, i);
+            if (!image_of(context).empty()) {
+                CYBELE_CHECK(add_image(context, variant));
+                continue;
+            }
             CYBELE_TRY(auto packages, suite->resolve(recipes::system_packages(context)));
             auto& list = variant.packages["system"];
             std::move(packages.begin(), packages.end(), std::back_inserter(list));
@@ -74,6 +78,9 @@ private:
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
             const StageContext context = recipes::stage_context(recipe, i);
             recipes::check_packages(context, true, faults);
+            if (!image_of(context).empty()) {
+                continue; // its digest is locked
+            }
             if (context.base.agent != "debootstrap" || context.base.row != last.base.row) {
                 faults.add(recipe.fault_at(
                     context.prefix + "base",
@@ -99,34 +106,44 @@ private:
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
             const StageContext context = recipes::stage_context(recipe, i);
             recipes::check_packages(context, true, faults);
-            if (context.base.agent != last.base.agent || context.base.from != last.base.from) {
-                faults.add(
-                    recipe.fault_at(context.prefix + "base",
-                                    "not yet: a Lock for two bases",
-                                    "all stages of a locked Recipe begin with the same image",
-                                    "use one base, or build with --unlocked"));
+            if (image_of(context).empty()) {
+                faults.add(recipe.fault_at(context.prefix + "base",
+                                           "not yet: a Lock for this base",
+                                           "the last stage begins with an image, and packages of "
+                                           "a release are locked with the last stage's",
+                                           "begin the last stage with the release, too, or "
+                                           "build with --unlocked"));
             }
         }
         if (faults.has_errors()) {
             return fail(faults.take());
         }
-        builder::BuildRequest asked;
-        asked.bases = request_.bases;
-        asked.directory = request_.directory;
-        asked.now = request_.now;
-        CYBELE_TRY(variant.image_digest,
-                   builder::resolve_base(last.base.agent, last.base.from, asked, environment_));
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
-            const StageContext context = recipes::stage_context(recipe, i);
-            not_here(context, "system", !recipes::system_packages(context).empty());
-            not_here(context,
-                     "pip",
-                     context.base.row == nullptr && !context.fields->packages.pip.empty());
-            if (context.base.row != nullptr) {
-                CYBELE_CHECK(add_others(context, variant));
-            }
+            CYBELE_CHECK(add_image(recipes::stage_context(recipe, i), variant));
         }
         return variant;
+    }
+
+    static const std::string& image_of(const StageContext& context) {
+        return recipes::base_of(*context.recipe, *context.fields).image;
+    }
+
+    /// The digest of the image that a stage begins with, and what pip installs there.
+    Result<void> add_image(const StageContext& context, LockVariant& variant) {
+        const std::string& image = image_of(context);
+        if (variant.digest_of(image).empty()) {
+            builder::BuildRequest asked;
+            asked.bases = request_.bases;
+            asked.directory = request_.directory;
+            asked.now = request_.now;
+            CYBELE_TRY(
+                (image == variant.image ? variant.image_digest : variant.images[image]),
+                builder::resolve_base(context.base.agent, context.base.from, asked, environment_));
+        }
+        not_here(context, "system", !recipes::system_packages(context).empty());
+        not_here(
+            context, "pip", context.base.row == nullptr && !context.fields->packages.pip.empty());
+        return context.base.row == nullptr ? Result<void>() : add_others(context, variant);
     }
 
     Result<const AptSuite*> suite_of(const std::string& suite) {

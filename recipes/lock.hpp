@@ -29,9 +29,13 @@ struct LockVariant {
     std::vector<std::string> release;
     std::string image;
     std::string image_digest;
-    std::uint64_t epoch = 0; ///< seconds since 1970
+    std::map<std::string, std::string> images; ///< of further stages: image → digest
+    std::uint64_t epoch = 0;                   ///< seconds since 1970
     /// "system", "pip", "conda", "spack", "source" → packages, as written
     std::map<std::string, std::vector<LockedPackage>> packages;
+
+    /// Of an image that a stage begins with; empty: it is not locked.
+    [[nodiscard]] std::string digest_of(const std::string& base_image) const;
 };
 
 /// The exact packages of a Recipe's images: the document of kind Lock, read and checked.

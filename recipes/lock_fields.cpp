@@ -30,10 +30,18 @@ constexpr std::string_view kBaseNames[] = {"distribution", "image"};
 constexpr Group kBaseGroups[] = {{kBaseNames, true}};
 constexpr Table kBaseTable{.title = "base", .fields = kBaseFields, .groups = kBaseGroups};
 constexpr Shape kBase{.type = Type::kMap, .table = &kBaseTable};
+constexpr Field kImageFields[] = {
+    {"image", &kImage, "as the Recipe names it", true},
+    {"digest", &kDigest, "of the image that it stood for", true},
+};
+constexpr Table kImageTable{.title = "images", .fields = kImageFields};
+constexpr Shape kOneImage{.type = Type::kMap, .table = &kImageTable};
+constexpr Shape kImages{.type = Type::kList, .item = &kOneImage};
 constexpr Field kVariantFields[] = {
     {"name", &kText, "of the variant", true},
     {"arch", &kText, "its processors", true},
     {"base", &kBase, "what it begins with", true},
+    {"images", &kImages, "images that earlier stages begin with"},
     {"epoch", &kEpoch, "seconds since 1970: no time stamp in the image is later", true},
     {"system", &kLines, "packages: `name version arch sha256:…`"},
     {"pip", &kLines, "packages: `name version arch sha256:…`"},

@@ -34,6 +34,9 @@ LockVariant read_variant(const View& view) {
     variant.release = base.list("release");
     variant.image = base.text("image");
     variant.image_digest = base.text("digest");
+    for (const View& image : view.tables("images")) {
+        variant.images[image.text("image")] = image.text("digest");
+    }
     const std::string epoch = view.text("epoch");
     std::from_chars(epoch.data(), epoch.data() + epoch.size(), variant.epoch);
     for (const auto list : kLists) {
@@ -68,6 +71,14 @@ void check_base(Reading& reading, const View& view, const LockVariant& variant) 
 }
 
 } // namespace
+
+std::string LockVariant::digest_of(const std::string& base_image) const {
+    if (!base_image.empty() && base_image == image) {
+        return image_digest;
+    }
+    const auto found = images.find(base_image);
+    return found == images.end() ? std::string() : found->second;
+}
 
 Result<Lock> read_lock(std::string text, const std::filesystem::path& file) {
     Lock lock;

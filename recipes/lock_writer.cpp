@@ -10,10 +10,21 @@ namespace {
 
 constexpr std::string_view kOrder[] = {"system", "pip", "conda", "spack", "source"};
 
+std::string image_words(const std::string& image, const std::string& digest) {
+    return "{image: \"" + image + "\", digest: \"" + digest + "\"}\n";
+}
+
+std::string image_lines(const LockVariant& variant) {
+    std::string lines = variant.images.empty() ? "" : "    images:\n";
+    for (const auto& [image, digest] : variant.images) {
+        lines += "      - " + image_words(image, digest);
+    }
+    return lines;
+}
+
 std::string base_lines(const LockVariant& variant) {
     if (!variant.image.empty()) {
-        return "    base: {image: \"" + variant.image + "\", digest: \"" + variant.image_digest +
-               "\"}\n";
+        return "    base: " + image_words(variant.image, variant.image_digest);
     }
     std::string list;
     for (const auto& digest : variant.release) {
@@ -28,7 +39,8 @@ std::string print_lock(const Recipe& recipe, const std::vector<LockVariant>& var
     std::string text = "kind: Lock\nrecipe: sha256:" + recipe.digest + "\nvariants:\n";
     for (const auto& variant : variants) {
         text += "  - name: " + variant.name + "\n    arch: " + variant.arch + "\n" +
-                base_lines(variant) + "    epoch: " + std::to_string(variant.epoch) + "\n";
+                base_lines(variant) + image_lines(variant) +
+                "    epoch: " + std::to_string(variant.epoch) + "\n";
         for (const auto name : kOrder) {
             const auto list = variant.packages.find(std::string(name));
             if (list == variant.packages.end() || list->second.empty()) {

@@ -171,6 +171,17 @@ void add_image(const Rendering& rendering, Values& values) {
     values["image-sha256-line"] = is_sha256 ? digest.substr(7) + "  -" : "";
     values["image-sha256-because"] = "its digest is not " + digest;
     values["image-text"] = !input.job->image ? "none" : digest.empty() ? "as found" : digest;
+    if (input.image.find("://") != std::string::npos) {
+        Fault note =
+            input.job->fault_at("image",
+                                printable(input.image) + " is not here, and the script "
+                                                         "would look for a file",
+                                "an image of a registry is pulled when the job is submitted",
+                                "call `cybelectl submit`, or pull it and name it here: "
+                                "`cybelectl image pull`, then `image: store:NAME:TAG`");
+        note.is_warning = true;
+        rendering.faults.add(std::move(note));
+    }
     if (input.job->image && input.image.empty()) {
         rendering.faults.add(
             input.job->fault_at("image",

@@ -110,6 +110,10 @@ std::string image_reference_fault(std::string_view text, std::string& help) {
         return {};
     }
     const std::string_view name = text.substr(0, scheme);
+    if (name == "shub") {
+        help = "look for the image in another registry, or build it from its definition file";
+        return "Singularity Hub was closed in April 2021";
+    }
     if (std::find(kSchemes.begin(), kSchemes.end(), name) == kSchemes.end()) {
         const std::string near = nearest(name, kSchemes);
         help = near.empty() ? "use docker://, library:// or oras://"

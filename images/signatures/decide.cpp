@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/message.hpp"
+#include "images/signatures/signer.hpp"
 #include "images/signatures/verify.hpp"
 
 #include <algorithm>
@@ -181,6 +182,16 @@ tl::unexpected<Error> not_there(std::string message, std::string because) {
 }
 
 } // namespace
+
+std::string lacking_signers(const std::vector<SignatureState>& states, const Trust& trust) {
+    std::vector<const SignatureState*> valid;
+    for (const SignatureState& state : states) {
+        if (state.is_valid) {
+            valid.push_back(&state);
+        }
+    }
+    return lacking(valid, trust);
+}
 
 Result<void> Selection::check(const Image& image) const {
     const std::vector<std::uint32_t> groups = signable_groups(image);

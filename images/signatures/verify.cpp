@@ -4,6 +4,7 @@
 #include "images/openpgp/clear_sign.hpp"
 #include "images/signatures/message.hpp"
 #include "images/signatures/signature.hpp"
+#include "images/signatures/signer.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -171,7 +172,7 @@ private:
         for (const EnvelopeSignature& signature : envelope->signatures) {
             SignatureState own = state;
             own.claimed_key = printable(signature.key_id);
-            CYBELE_CHECK(find_signer(bytes, signature, own));
+            CYBELE_CHECK(find_signer(bytes, signature, trust_, own));
             if (own.signer.empty()) {
                 states_.push_back(std::move(own));
                 continue;
@@ -179,54 +180,6 @@ private:
             CYBELE_CHECK(claim(envelope->payload, std::move(own)));
         }
         return {};
-    }
-
-    /// By a given key, else by a certificate; without either, `because` says why.
-    Result<void> find_signer(const std::string& bytes,
-                             const EnvelopeSignature& signature,
-                             SignatureState& state) const {
-        bool is_tried = false;
-        for (const PublicKey& key : trust_.keys) {
-            if (!signature.key_id.empty() && !key.envelope_id().empty() &&
-                signature.key_id != key.envelope_id()) {
-                continue;
-            }
-            is_tried = true;
-            if (key.verifies(bytes, signature.bytes)) {
-                state.signer = "key:" + key.fingerprint();
-                state.key = key.fingerprint();
-                state.key_file = key.path().native();
-                return {};
-            }
-        }
-        if (trust_.certificate_judge) {
-            CYBELE_TRY(const auto found, trust_.certificate_judge(bytes, signature));
-            if (found) {
-                take(*found, state);
-                return {};
-            }
-        }
-        if (trust_.keys.empty() && !trust_.certificate_judge) {
-            state.because = "it was made with a PEM key, and none to verify it with was given";
-        } else if (is_tried) {
-            state.because = "it does not match the given key";
-        } else {
-            state.because =
-                fmt::format("it was made with another key ({})",
-                            state.claimed_key.empty() ? "none is named" : state.claimed_key);
-        }
-        return {};
-    }
-
-    static void take(const CertificateFinding& found, SignatureState& state) {
-        state.signer = "certificate:" + found.fingerprint;
-        state.key = found.key;
-        state.key_file = found.file;
-        state.subject = found.subject;
-        state.root = found.root;
-        state.stamped = found.stamped;
-        state.warnings = found.warnings;
-        state.because = found.is_valid ? "" : found.because;
     }
 
     /// Only now: what a stranger wrote is not looked into.

@@ -12,7 +12,7 @@ struct Scheme {
 };
 constexpr Scheme kSchemes[] = {{"docker://", "docker", true},
                                {"oras://", "oras", true},
-                               {"library://", "library", false},
+                               {"library://", "library", true},
                                {"shub://", "shub", false},
                                {"docker-daemon:", "docker-daemon", false},
                                {"docker-archive:", "docker-archive", false},
@@ -124,8 +124,9 @@ StageContext stage_context(const Recipe& recipe, std::size_t index, const LockVa
         }
         own.agent = scheme.agent;
         own.from = base.image.substr(scheme.begin.size());
-        if (scheme.is_remote && lock != nullptr && lock->image == base.image) {
-            own.from = with_digest(own.from, lock->image_digest);
+        const std::string digest = lock == nullptr ? std::string() : lock->digest_of(base.image);
+        if (scheme.is_remote && !digest.empty()) {
+            own.from = with_digest(own.from, digest);
         }
         break;
     }

@@ -182,7 +182,9 @@ std::string system_script(const StageContext& context, const std::vector<std::st
         install += " --allowerasing";
     }
     manager.install = install;
-    return lines + transaction(manager, std::move(packages), context.lock);
+    // What an image has beside is not locked: its package manager cannot be asked.
+    const bool is_release = context.base.agent == "debootstrap";
+    return lines + transaction(manager, std::move(packages), is_release ? context.lock : nullptr);
 }
 
 } // namespace cybele::recipes

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/attached.hpp"
 
-#include "images/signatures/dsse.hpp"
+#include "images/signatures/signer.hpp"
 #include "support/digest.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
-#include <set>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -78,31 +79,6 @@ layer_bytes(Registry& registry, const Transport& transport, const ContentDescrip
     const auto file = folder.path() / "document";
     CYBELE_CHECK(registry.get_blob(layer, file, {}));
     return read_file(file, kLargest);
-}
-
-/// Who of the trusted signed the envelope.
-std::set<std::string> signers_of(const images::Envelope& envelope, const images::Trust& trust) {
-    std::set<std::string> signers;
-    const std::string bytes =
-        images::pre_authentication_encoding(envelope.payload_type, envelope.payload);
-    for (const images::EnvelopeSignature& signature : envelope.signatures) {
-        for (const images::PublicKey& key : trust.keys) {
-            if (key.verifies(bytes, signature.bytes)) {
-                signers.insert(key.fingerprint());
-            }
-        }
-    }
-    return signers;
-}
-
-/// `any`, `all` or a count.
-std::size_t needed_signers(const images::Trust& trust) {
-    std::size_t count = 1;
-    if (trust.require == "all") {
-        return trust.keys.size();
-    }
-    (void)std::from_chars(trust.require.data(), trust.require.data() + trust.require.size(), count);
-    return std::max<std::size_t>(count, 1);
 }
 
 bool is_envelope(const std::string& type) {
@@ -195,8 +171,9 @@ Result<void> verify_attached(const Transport& transport,
     CYBELE_TRY(Reference reference, read_docker_reference(image.from));
     reference.digest = digest;
     CYBELE_TRY(const auto list, referrers(transport, reference, ""));
-    std::set<std::string> signers;
+    std::vector<images::SignatureState> signatures;
     std::size_t envelopes = 0;
+    std::size_t speaking = 0; // of this image
     for (const Referrer& referrer : list) {
         if (!is_envelope(referrer.type)) {
             continue;
@@ -205,18 +182,27 @@ Result<void> verify_attached(const Transport& transport,
         CYBELE_TRY(const std::string text, attached_document(transport, reference, referrer));
         const auto envelope = images::parse_envelope(text);
         if (envelope && names_subject(envelope->payload, digest)) {
-            signers.merge(signers_of(*envelope, trust));
+            ++speaking;
+            CYBELE_TRY(auto own, images::judge_envelope(*envelope, trust));
+            std::move(own.begin(), own.end(), std::back_inserter(signatures));
         }
     }
-    if (signers.size() >= needed_signers(trust)) {
+    const std::string lacks = images::lacking_signers(signatures, trust);
+    if (lacks.empty()) {
         return {};
     }
+    // Of somebody who is known tells best why it does not count.
+    const auto known = std::find_if(signatures.begin(), signatures.end(), [](const auto& state) {
+        return !state.signer.empty() && !state.is_valid;
+    });
+    const std::string why = known == signatures.end() ? "" : "; " + known->because;
     return refuse(envelopes == 0 ? "no signed statement is attached to it"
-                                 : fmt::format("of {} signed statements attached to it, {} of the "
-                                               "trusted signed one of this digest; {} are needed",
+                                 : fmt::format("of {} signed statements attached to it, {} speak "
+                                               "of this digest: {}{}",
                                                envelopes,
-                                               signers.size(),
-                                               needed_signers(trust)));
+                                               speaking,
+                                               lacks,
+                                               why));
 }
 
 } // namespace cybele::registry

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,10 +63,18 @@ Connection::Connection(const HttpClient& client,
                        const Environment& environment,
                        const Reference& reference,
                        const std::string& actions)
-    : client_(client), access_(std::move(access)), environment_(environment),
-      reference_(reference) {
+    : client_(client), access_(std::move(access)), environment_(environment), reference_(reference),
+      is_library_(reference.scheme == kLibraryScheme) {
     add_scope(reference.repository, actions);
     first_scope_ = scopes_;
+}
+
+void Connection::show_token(Login login) {
+    scheme_ = Scheme::kBearer;
+    token_ = {login.identity_token.empty() ? login.password : login.identity_token,
+              std::numeric_limits<std::int64_t>::max()};
+    login_ = std::move(login);
+    has_login_ = true;
 }
 
 void Connection::forget_scopes() {
@@ -163,7 +172,7 @@ Result<void> Connection::fetch_token() {
         if (document.contains("expires_in") && document["expires_in"].is_number_integer()) {
             lasts = document["expires_in"].get<std::int64_t>();
         }
-        token_.until = access_.clock() + std::max<std::int64_t>(lasts - kMargin, 0);
+        token_.until = access_.clock() + std::max<std::int64_t>(lasts - kMargin, 1);
         return {};
     }
 }
@@ -264,7 +273,7 @@ Result<HttpResponse> Connection::send(HttpRequest request, bool is_once) {
         constexpr unsigned kEnough = 2;
         const Challenge challenge = read_challenge(answer.header("www-authenticate"));
         if (challenge.get("error") == "insufficient_scope" || refused == kEnough ||
-            scheme_ == Scheme::kBasic) {
+            scheme_ == Scheme::kBasic || is_library_) {
             return fail(denied(answer));
         }
         ++refused;
@@ -291,6 +300,14 @@ Error Connection::denied(const HttpResponse& answer) const {
     const std::string host = printable(reference_.host);
     const std::string what =
         reference_.repository.empty() ? host : host + "/" + printable(reference_.repository);
+    if (is_library_) {
+        return {
+            ErrorCode::kEnvironment,
+            host + " does not allow " + what,
+            login_ ? "it does not take the token of " + printable(login_->origin)
+                   : "no token for it was found",
+            "put its token into $CYBELE_LIBRARY_TOKEN, or into a file of logins: --authfile FILE"};
+    }
     if (!login_) {
         return {ErrorCode::kEnvironment,
                 host + " wants to know who asks for " + what,

@@ -23,7 +23,9 @@ struct Access {
     std::filesystem::path authfile;      ///< looked into first
     std::optional<Login> login;          ///< this one, and no file is looked into
     bool is_plain = false;               ///< http: instead of https:
+    std::string library;                 ///< HOST[:PORT] of `library://` without a host
     unsigned attempts = 6;               ///< of what may go better another time
+    std::chrono::seconds stall{30};      ///< without a byte of a download: it is asked for again
     std::function<std::int64_t()> clock; ///< Unix seconds
     std::function<void(std::chrono::milliseconds)> wait;
     std::function<void(const std::string&)> say; ///< told what is tried again, and why
@@ -45,6 +47,10 @@ public:
     [[nodiscard]] std::string repository_url(const std::string& path) const;
     /// A further right, of another repository on the same host (for a mount).
     void add_scope(const std::string& repository, const std::string& actions);
+
+    /// A login whose token (else its password) goes along with every request, to a server that
+    /// hands out no tokens itself.
+    void show_token(Login login);
 
     /// Only the first right again.
     void forget_scopes();
@@ -87,8 +93,9 @@ private:
     Scheme scheme_ = Scheme::kUnknown;
     Challenge challenge_;
     std::optional<Login> login_;
-    std::string basic_;      ///< `Basic …` of the login
-    bool has_login_ = false; ///< looked for
+    std::string basic_;       ///< `Basic …` of the login
+    bool has_login_ = false;  ///< looked for
+    bool is_library_ = false; ///< hands out no tokens
     Token token_;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
+#include "registry/oci/library.hpp"
 #include "registry/store/partial.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
+#include <functional>
+#include <memory>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -24,7 +27,13 @@ constexpr std::size_t kShownDigits = 12;
 
 struct Found {
     ContentDescriptor layer;
-    std::string manifest;
+    std::string manifest; ///< its digest; of a library, the image's
+};
+
+/// Where an image comes from.
+struct Source {
+    std::function<Result<Found>()> find;
+    std::function<Result<void>(const ContentDescriptor&, const fs::path&)> get;
 };
 
 Result<Found> find_layer(Registry& registry, const PullRequest& request) {
@@ -38,6 +47,30 @@ Result<Found> find_layer(Registry& registry, const PullRequest& request) {
     }
     CYBELE_TRY(const ContentDescriptor layer, sif_layer(manifest, what));
     return Found{layer, digest};
+}
+
+bool is_of_library(const PullRequest& request) {
+    return request.reference.scheme == kLibraryScheme;
+}
+
+Source source_of(const Transport& transport, const PullRequest& request) {
+    if (is_of_library(request)) {
+        auto library = std::make_shared<Library>(
+            *transport.client, transport.access, transport.environment, request.reference);
+        return {[library, &request]() -> Result<Found> {
+                    CYBELE_TRY(const auto image, library->image(request.architecture));
+                    return Found{image, image.digest};
+                },
+                [library, &request, &transport](const auto& image, const fs::path& file) {
+                    return library->get(image, request.architecture, file, transport.progress);
+                }};
+    }
+    auto registry = std::make_shared<Registry>(
+        *transport.client, transport.access, transport.environment, request.reference, "pull");
+    return {[registry, &request] { return find_layer(*registry, request); },
+            [registry, &transport](const auto& image, const fs::path& file) {
+                return registry->get_blob(image, file, transport.progress);
+            }};
 }
 
 /// Right bytes can still be the wrong image.
@@ -86,7 +119,9 @@ Result<bool> take_stored(const PullRequest& request,
     if (request.name) {
         CYBELE_CHECK(store.tag(*known, *request.name));
     }
-    CYBELE_CHECK(store.note_repository(found.layer.digest, request.reference.place()));
+    if (!is_of_library(request)) {
+        CYBELE_CHECK(store.note_repository(found.layer.digest, request.reference.place()));
+    }
     CYBELE_TRY(result.stored, store.find_digest(found.layer.digest));
     return result.stored.has_value();
 }
@@ -98,9 +133,8 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
     if (request.output) {
         CYBELE_CHECK(check_output(*request.output));
     }
-    Registry registry(
-        *transport.client, transport.access, transport.environment, request.reference, "pull");
-    CYBELE_TRY(const Found found, find_layer(registry, request));
+    const Source source = source_of(transport, request);
+    CYBELE_TRY(const Found found, source.find());
     const std::string& digest = found.layer.digest;
     PullResult result{digest, found.manifest, found.layer.size, false, {}, {}};
     CYBELE_TRY(bool is_there, take_stored(request, found, store, result));
@@ -109,14 +143,20 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
             Partial partial,
             Partial::open(store.place().temporary() / ("pull-" + digest.substr(kAlgorithm))));
         CYBELE_TRY(is_there, take_stored(request, found, store, result));
+        if (!is_there) { // the partial file is named anew before the index knows it
+            CYBELE_TRY(const bool is_coming, store.is_coming(digest));
+            if (is_coming) {
+                CYBELE_TRY(is_there, take_stored(request, found, store, result));
+            }
+        }
         if (is_there) {
             partial.remove();
         } else {
-            CYBELE_CHECK(registry.get_blob(found.layer, partial.path(), transport.progress));
+            CYBELE_CHECK(source.get(found.layer, partial.path()));
             Arrival arrival;
             arrival.name = request.name;
             arrival.origin = request.reference.text();
-            arrival.repository = request.reference.place();
+            arrival.repository = is_of_library(request) ? "" : request.reference.place();
             arrival.now = request.now;
             if (auto judged = judge(partial.path(), request); !judged) {
                 partial.remove();
@@ -134,16 +174,15 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
 Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& request) {
     const Output output = request.output.value_or(Output());
     CYBELE_CHECK(check_output(output));
-    Registry registry(
-        *transport.client, transport.access, transport.environment, request.reference, "pull");
-    CYBELE_TRY(const Found found, find_layer(registry, request));
+    const Source source = source_of(transport, request);
+    CYBELE_TRY(const Found found, source.find());
     const fs::path folder =
         output.path.has_parent_path() ? output.path.parent_path() : fs::path(".");
     const fs::path name = fmt::format(".{}.{}.part",
                                       output.path.filename().native(),
                                       found.layer.digest.substr(kAlgorithm, kShownDigits));
     CYBELE_TRY(Partial partial, Partial::open(fs::absolute(folder) / name));
-    CYBELE_CHECK(registry.get_blob(found.layer, partial.path(), transport.progress));
+    CYBELE_CHECK(source.get(found.layer, partial.path()));
     if (auto judged = judge(partial.path(), request); !judged) {
         partial.remove();
         return fail(std::move(judged).error());

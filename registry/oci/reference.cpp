@@ -25,8 +25,8 @@ constexpr OtherScheme kOthers[] = {
      "an OCI image is no SIF; it is converted by a build",
      "name it as base: `cybelectl build` of a Recipe or definition that begins with docker://…"},
     {"library://",
-     "this version moves SIF files by oras:// only",
-     "pull it by `apptainer pull`, then `cybelectl image add` the file"},
+     "images of a library are pulled only",
+     "pull it: `cybelectl image pull library://…`; push to oras://HOST/NAME:TAG"},
     {"shub://",
      "Singularity Hub was closed in April 2021",
      "look for the image in another registry, or build it from its definition file"},
@@ -163,6 +163,74 @@ read_after(std::string_view text, std::string_view rest, std::string_view scheme
     return reference;
 }
 
+/// ENTITY/COLLECTION/NAME, of which a library fills in what is missing before the name.
+bool is_library_path(std::string_view text) {
+    constexpr int kMostParts = 3;
+    for (int part = 1; part <= kMostParts; ++part) {
+        const std::size_t slash = text.find('/');
+        const std::string_view word = text.substr(0, slash);
+        const bool is_good = !word.empty() && word.front() != '.' && word.front() != '-' &&
+                             std::all_of(word.begin(), word.end(), [](char c) {
+                                 return is_word(c) || c == '.' || c == '-';
+                             });
+        if (!is_good || slash == std::string_view::npos) {
+            return is_good;
+        }
+        text = text.substr(slash + 1);
+    }
+    return false;
+}
+
+/// The tag, or `sha256.…` in its place.
+void take_library_tag(std::string_view tag, Reference& reference) {
+    constexpr std::string_view kDigest = "sha256.";
+    reference.tag = tag;
+    if (tag.starts_with(kDigest) && reference.digest.empty()) {
+        reference.tag = "latest";
+        reference.digest = "sha256:" + std::string(tag.substr(kDigest.size()));
+    }
+}
+
+Result<Reference>
+read_library(std::string_view text, std::string_view rest, std::string_view library) {
+    constexpr const char* kWrite = "write library://HOST/ENTITY/COLLECTION/NAME:TAG";
+    Reference reference;
+    reference.scheme = kLibraryScheme;
+    if (const auto at = rest.find('@'); at != std::string_view::npos) {
+        reference.digest = rest.substr(at + 1);
+        rest = rest.substr(0, at);
+    }
+    const std::size_t slash = rest.find('/');
+    if (slash != std::string_view::npos && looks_like_host(rest.substr(0, slash))) {
+        reference.host = rest.substr(0, slash);
+        rest = rest.substr(slash + 1);
+    }
+    const std::size_t colon = rest.find(':');
+    reference.repository = rest.substr(0, colon);
+    take_library_tag(colon == std::string_view::npos ? "latest" : rest.substr(colon + 1),
+                     reference);
+    const bool is_digest = (reference.digest.empty() && text.find('@') == std::string_view::npos) ||
+                           is_sha256_digest(reference.digest);
+    if (!is_library_path(reference.repository) || !is_tag(reference.tag) || !is_digest) {
+        return unusable(text,
+                        "a name has up to three parts of letters, digits, `.`, `_` and `-`; `:TAG` "
+                        "or `@sha256:` and 64 digits may follow",
+                        kWrite);
+    }
+    if (!reference.host.empty()) {
+        return is_host(reference.host)
+                   ? Result<Reference>(std::move(reference))
+                   : unusable(text, "its host has characters that no host has", kWrite);
+    }
+    if (library.empty()) {
+        return unusable(text,
+                        "it names no host, and no library is set",
+                        "name it by --library HOST or the setting `library`");
+    }
+    CYBELE_TRY(reference.host, read_host(library));
+    return reference;
+}
+
 } // namespace
 
 std::string Reference::text() const {
@@ -183,6 +251,12 @@ Result<Reference> read_reference(std::string_view text) {
         }
     }
     return unusable(text, "it does not begin with oras://", "write oras://HOST/NAME:TAG");
+}
+
+Result<Reference> read_pull_reference(std::string_view text, std::string_view library) {
+    return text.starts_with(kLibraryScheme)
+               ? read_library(text, text.substr(kLibraryScheme.size()), library)
+               : read_reference(text);
 }
 
 Result<Reference> read_docker_reference(std::string_view text) {

@@ -8,13 +8,16 @@
 
 namespace cybele::registry {
 
+inline constexpr std::string_view kLibraryScheme = "library://";
+
 /// An artifact of a registry: `oras://HOST[:PORT]/REPOSITORY[:TAG][@sha256:…]`.
 struct Reference {
     std::string host;       ///< with its port
     std::string repository; ///< `group/app`
     std::string tag;        ///< `latest` where none is given
     std::string digest;     ///< `sha256:…`; empty: none is given
-    /// Before the host, for people: SIF artifacts are of oras://, OCI images of docker://.
+    /// Before the host: SIF artifacts are of oras://, OCI images of docker://, images of library
+    /// servers of library://.
     std::string_view scheme = "oras://";
 
     /// What a manifest is asked for by: the digest, else the tag.
@@ -42,6 +45,13 @@ struct Reference {
 /// The same of an OCI image, as docker, podman and definition files name it:
 /// `[docker://]HOST[:PORT]/REPOSITORY[:TAG][@sha256:…]`.
 [[nodiscard]] Result<Reference> read_docker_reference(std::string_view text);
+
+/// What an image can be pulled by: read_reference(), or
+/// `library://[HOST[:PORT]/]ENTITY/COLLECTION/NAME[:TAG][@sha256:…]`, where `:sha256.…` is a
+/// digest, too, and `library` the host (HOST[:PORT] or its URL) where none is named. kInput as
+/// above, and where no host is known.
+[[nodiscard]] Result<Reference> read_pull_reference(std::string_view text,
+                                                    std::string_view library);
 
 /// `HOST[:PORT]` for login and logout; a scheme before it is left out.
 [[nodiscard]] Result<std::string> read_host(std::string_view text);

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/registry.hpp"
 
-#include "support/file.hpp"
+#include "registry/oci/download.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace cybele::registry {
 
@@ -22,29 +19,10 @@ namespace {
 constexpr int kOk = 200;
 constexpr int kCreated = 201;
 constexpr int kAccepted = 202;
-constexpr int kPartial = 206;
 constexpr int kNotFound = 404;
-constexpr std::chrono::seconds kStall{120};
+constexpr std::chrono::seconds kUploadStall{
+    600}; ///< the registry hashes and moves it before it answers
 constexpr std::uint64_t kMaximumManifest = std::uint64_t{4} << 20U;
-
-std::uint64_t size_of(const fs::path& file) {
-    struct stat status {};
-    return ::stat(file.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
-}
-
-Result<void> judge_space(const ContentDescriptor& blob, const fs::path& file) {
-    const std::uint64_t have = size_of(file);
-    const auto space = free_space(file.parent_path());
-    if (space && blob.size > have && *space < blob.size - have) {
-        return fail(ErrorCode::kEnvironment,
-                    fmt::format("too little space for the image in {}",
-                                printable(file.parent_path().native())),
-                    fmt::format("{} bytes are needed, {} are free", blob.size - have, *space),
-                    "free some space there, run `cybelectl image gc`, or name another store: "
-                    "CYBELE_STORE");
-    }
-    return {};
-}
 
 } // namespace
 
@@ -124,47 +102,9 @@ Result<void>
 Registry::get_blob(const ContentDescriptor& blob, const fs::path& file, const Progress& progress) {
     const std::string what =
         (reference_.scheme == "docker://" ? "the layer " : "the image ") + blob.digest;
-    std::error_code ignored;
-    if (size_of(file) >= blob.size) {
-        fs::remove(file, ignored); // nothing to resume: it would be asked for bytes behind its end
-    }
-    CYBELE_CHECK(judge_space(blob, file));
-    for (unsigned attempt = 1;;) {
-        const std::uint64_t before = size_of(file);
-        HttpRequest request;
-        request.url = connection_.repository_url("blobs/" + blob.digest);
-        request.output = HttpOutput{file, true, true};
-        request.limit = std::chrono::milliseconds(0);
-        request.stall_limit = kStall;
-        request.maximum_size = blob.size; // a 200 sends all of it anew
-        request.on_progress = progress;
-        CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request), true));
-        const bool is_done = !answer.failure && (answer.status == kOk || answer.status == kPartial);
-        if (is_done && size_of(file) == blob.size && "sha256:" + answer.sha256 == blob.digest) {
-            if (progress) {
-                progress(blob.size, blob.size);
-            }
-            return {};
-        }
-        if (is_done && size_of(file) == blob.size) {
-            fs::remove(file, ignored);
-            if (before > 0) {
-                continue; // the part that was there before was wrong: once more from its beginning
-            }
-            return fail(ErrorCode::kVerification,
-                        what + " comes damaged from the registry",
-                        "the digest of what was received is sha256:" + answer.sha256,
-                        "try again; if it stays so, the registry's copy is damaged");
-        }
-        // A transfer that moved something is worth another one.
-        attempt = size_of(file) > before ? 1 : attempt;
-        const bool may_improve =
-            is_done || (answer.failure ? answer.is_passing : is_passing(answer.status));
-        if (!may_improve || !connection_.wait_for(attempt, answer, what)) {
-            return fail(connection_.refusal(answer, "cannot get " + what));
-        }
-        ++attempt;
-    }
+    return download(connection_,
+                    {connection_.repository_url("blobs/" + blob.digest), blob, file, what},
+                    progress);
 }
 
 /// The address where the bytes go; unset: no upload is needed, a mount did it.
@@ -199,7 +139,7 @@ Registry::upload(const ContentDescriptor& blob, const Body& body, std::string lo
             request.body_file = FileRange{body.file, 0, blob.size};
         }
         request.limit = std::chrono::milliseconds(0);
-        request.stall_limit = kStall * 5; // the registry hashes and moves it before it answers
+        request.stall_limit = kUploadStall;
         request.on_progress = body.progress;
         CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request), true));
         if (!answer.failure && answer.status == kCreated) {

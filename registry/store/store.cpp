@@ -194,6 +194,8 @@ Store::settle(const fs::path& file, const std::string& digest, const Arrival& ar
         sync_folder(blob.parent_path());
         CYBELE_TRY(row.state, blob_state(blob));
         row.record.size = row.state.size;
+    } else {
+        (void)::unlink(file.c_str());
     }
     if (!known) {
         row.record.digest = digest;
@@ -212,6 +214,16 @@ Store::settle(const fs::path& file, const std::string& digest, const Arrival& ar
     CYBELE_CHECK(index_.put(row));
     CYBELE_CHECK(transaction.commit());
     return row;
+}
+
+Result<bool> Store::is_coming(std::string_view digest) const {
+    std::error_code error;
+    if (!fs::exists(place_.blob(digest), error)) {
+        return false;
+    }
+    // The file has its name, the transaction that tells of it may not have ended.
+    CYBELE_TRY(const Transaction others, Transaction::begin(index_.database()));
+    return true;
 }
 
 Result<StoredImage>

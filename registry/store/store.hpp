@@ -85,6 +85,8 @@ public:
     [[nodiscard]] Result<std::filesystem::path> use(const StoredImage& image,
                                                     std::int64_t now) const;
 
+    /// Whether its file is there, whatever the index says; then who is putting it in has ended.
+    [[nodiscard]] Result<bool> is_coming(std::string_view digest) const;
     /// Takes a file in.
     [[nodiscard]] Result<StoredImage> add(const std::filesystem::path& source,
                                           const Arrival& arrival) const;

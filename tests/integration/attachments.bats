@@ -124,6 +124,16 @@ make_image() {
     refuses 4 "$CYBELECTL" build app.yaml --plain-http
     assert_output --partial 'of 2 signed statements'
     assert [ ! -e app.sif ]
+    # A Policy of certificates: the chain lies beside the signature.
+    "$parts_dir/authority" pki http://127.0.0.1:9
+    printf '%s\n' 'kind: Policy' 'certificates: {roots: [pki/root.pem], revocation: none}' >policy.yaml
+    sed 's/good.pub/policy.yaml/' app.yaml >certified.yaml
+    refuses 4 "$CYBELECTL" build certified.yaml -o certified.sif --plain-http
+    statement pki/good.key "$digest" certified.json
+    jq --arg c "$(cat pki/good.pem pki/issuing.pem)" '.signatures[0].cert = $c' certified.json >chain.json
+    plain attach "docker://$host/base:1" chain.json
+    "$CYBELECTL" build certified.yaml -o certified.sif --plain-http
+    refuses 4 "$CYBELECTL" build app.yaml --plain-http # a certificate is no key
     statement good.pem "$digest" good.json
     plain attach "docker://$host/base:1" good.json
     "$CYBELECTL" build app.yaml --plain-http

@@ -178,6 +178,32 @@ push_base() { # NAME:TAG
     assert_output --partial 'is not the image that the Lock names'
 }
 
+@test "a Lock keeps the images of all stages, each once" {
+    serve registry docker-registry open "$place/r"
+    push_base base:1
+    push_base tools:1
+    printf '%s\n' 'kind: Recipe' 'name: app' "base: {image: \"docker://127.0.0.1:$registry/base:1\"}" 'stages:' \
+        "  - {name: one, base: {image: \"docker://127.0.0.1:$registry/tools:1\"}, steps: ['echo tools >/made']}" \
+        "  - {name: two, base: {image: \"docker://127.0.0.1:$registry/tools:1\"}, steps: ['echo more >/more']}" \
+        '  - {name: three, base: {image: "oci:layout:1"}, steps: ["echo layout >/laid"]}' \
+        'files: [{from: /made, to: /made, stage: one}, {from: /more, to: /more, stage: two}, {from: /laid, to: /laid, stage: three}]' \
+        'run: [cat, /made, /more, /laid]' >app.yaml
+    cp -r "$images/layout" layout
+    "$CYBELECTL" recipe lock app.yaml --plain-http
+    assert_equal "$(grep -c 'digest: "sha256:' app.lock.yaml)" 3
+    "$CYBELECTL" recipe check app.yaml
+    # The tag of an earlier stage moves: what was locked is taken.
+    cp -r layout moved
+    umoci config --image moved:1 --config.cmd other
+    skopeo copy -q --dest-tls-verify=false oci:moved:1 "docker://127.0.0.1:$registry/tools:1"
+    "$CYBELECTL" build app.yaml --plain-http
+    assert_equal "$("$CYBELECTL" run app.sif | xargs)" 'tools more layout'
+    # Of a layout the digest is compared.
+    umoci config --image layout:1 --config.cmd other
+    refuses 4 "$CYBELECTL" build app.yaml --plain-http --force
+    assert_output --partial 'is not the image that the Lock names'
+}
+
 @test "store:, oras:// and files are bases, and a key judges them before anything is built" {
     serve registry docker-registry open "$place/r"
     define base oci "$images/layout:1"

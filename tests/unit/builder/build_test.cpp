@@ -168,7 +168,7 @@ TEST_CASE("what cannot be built is refused before anything is done") {
         CHECK_FALSE(fs::exists(bench.here / "tmp"));
         return built.error().message();
     };
-    CHECK(refused("Bootstrap: library\nFrom: x\n") == "not yet: the bootstrap agent 'library'");
+    CHECK(refused("Bootstrap: arch\n") == "not yet: the bootstrap agent 'arch'");
     CHECK(refused("Bootstrap: localimage\nFrom: none.sif\n").find("does not exist") !=
           std::string::npos);
     CHECK(refused("Bootstrap: localimage\n") == "the header names no image");

@@ -262,7 +262,7 @@ TEST_CASE("lock: every field, the schema, the page and its example") {
     std::string more = "kind: Lock\nrecipe: " + digest +
                        "\nvariants:\n  - name: a\n    arch: amd64\n    epoch: 0\n"
                        "    base: {image: a.sif, digest: " +
-                       digest + "}\n";
+                       digest + "}\n    images: [{image: b.sif, digest: " + digest + "}]\n";
     for (const char* list : {"pip", "conda", "spack", "source"}) {
         more += "    " + std::string(list) + ": [b 1.0 amd64 " + digest + "]\n";
     }
@@ -274,7 +274,12 @@ TEST_CASE("lock: every field, the schema, the page and its example") {
     CHECK(lock->variants[0].packages.at("system")[0].name == "libopenmpi3");
     CHECK(lock->variants[0].packages.at("system")[0].version == "4.1.4-3+b1");
     CHECK(lock->variants[0].packages.at("system")[0].digest.starts_with("sha256:c41e"));
-    CHECK(read_lock(more, "a.lock.yaml").has_value());
+    const auto images = read_lock(more, "a.lock.yaml");
+    REQUIRE_MESSAGE(images.has_value(), test::told(images));
+    CHECK(images->variants[0].digest_of("a.sif") == digest);
+    CHECK(images->variants[0].digest_of("b.sif") == digest);
+    CHECK(images->variants[0].digest_of("c.sif").empty());
+    CHECK(images->variants[0].digest_of("").empty());
 }
 
 TEST_CASE("lock: refusals") {

@@ -77,6 +77,39 @@ TEST_CASE("references") {
     CHECK_FALSE(read_host("a b"));
 }
 
+TEST_CASE("references to a library") {
+    const std::string digits(64, 'a');
+    const auto read = [](const std::string& text, const std::string& library = "l.example") {
+        const auto reference = read_pull_reference(text, library);
+        return reference ? reference->text() : std::string();
+    };
+    CHECK(read("library://group/tools/app:1") == "library://l.example/group/tools/app:1");
+    CHECK(read("library://app") == "library://l.example/app:latest");
+    CHECK(read("library://other.example/g/c/App_2") == "library://other.example/g/c/App_2:latest");
+    CHECK(read("library://localhost:80/app:1", "") == "library://localhost:80/app:1");
+    CHECK(read("library://app", "https://l.example:8/") == "library://l.example:8/app:latest");
+    CHECK(read("library://app:sha256." + digits) ==
+          "library://l.example/app:latest@sha256:" + digits);
+    CHECK(read("library://app@sha256:" + digits) ==
+          "library://l.example/app:latest@sha256:" + digits);
+    CHECK(read("oras://a.example/b") == "oras://a.example/b:latest");
+    for (const std::string bad : {"library://",
+                                  "library://a/b/c/d",
+                                  "library://a//b",
+                                  "library://a:",
+                                  "library://a:b:c",
+                                  "library://-a",
+                                  "library://a@sha256:1",
+                                  "library://a@",
+                                  "library://a b",
+                                  "shub://a/b"}) {
+        CHECK_MESSAGE(read(bad).empty(), bad);
+    }
+    CHECK(read("library://app", "").empty());
+    CHECK(read("library://app", "l.example/path").empty());
+    CHECK_FALSE(read_reference("library://l.example/g/c/app"));
+}
+
 TEST_CASE("the manifest that Apptainer writes, byte for byte") {
     const std::string expected =
         R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",)"

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/oci/download.hpp"
+
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace cybele::registry {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kOk = 200;
+constexpr int kPartial = 206;
+
+std::uint64_t size_of(const fs::path& file) {
+    struct stat status {};
+    return ::stat(file.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+Result<void> judge_space(const Download& wanted) {
+    const fs::path folder = wanted.file.parent_path();
+    const std::uint64_t have = size_of(wanted.file);
+    const auto space = free_space(folder);
+    if (space && wanted.blob.size > have && *space < wanted.blob.size - have) {
+        return fail(
+            ErrorCode::kEnvironment,
+            fmt::format("too little space for {} in {}", wanted.what, printable(folder.native())),
+            fmt::format("{} bytes are needed, {} are free", wanted.blob.size - have, *space),
+            "free some space there, run `cybelectl image gc`, or name another store: "
+            "CYBELE_STORE");
+    }
+    return {};
+}
+
+} // namespace
+
+Result<void> download(Connection& connection, const Download& wanted, const Progress& progress) {
+    const ContentDescriptor& blob = wanted.blob;
+    const fs::path& file = wanted.file;
+    const std::string& what = wanted.what;
+    std::error_code ignored;
+    if (size_of(file) >= blob.size) {
+        fs::remove(file, ignored); // nothing to resume: it would be asked for bytes behind its end
+    }
+    CYBELE_CHECK(judge_space(wanted));
+    for (unsigned attempt = 1;;) {
+        const std::uint64_t before = size_of(file);
+        HttpRequest request;
+        request.url = wanted.url;
+        request.output = HttpOutput{file, true, true};
+        request.limit = std::chrono::milliseconds(0);
+        request.stall_limit = connection.access().stall;
+        request.maximum_size = blob.size; // a 200 sends all of it anew
+        request.on_progress = progress;
+        CYBELE_TRY(const HttpResponse answer, connection.send(std::move(request), true));
+        const bool is_done = !answer.failure && (answer.status == kOk || answer.status == kPartial);
+        if (is_done && size_of(file) == blob.size && "sha256:" + answer.sha256 == blob.digest) {
+            if (progress) {
+                progress(blob.size, blob.size);
+            }
+            return {};
+        }
+        if (is_done && size_of(file) == blob.size) {
+            fs::remove(file, ignored);
+            if (before > 0) {
+                continue; // the part that was there before was wrong: once more from its beginning
+            }
+            return fail(ErrorCode::kVerification,
+                        what + " comes damaged from the registry",
+                        "the digest of what was received is sha256:" + answer.sha256,
+                        "try again; if it stays so, the registry's copy is damaged");
+        }
+        // A transfer that moved something is worth another one.
+        attempt = size_of(file) > before ? 1 : attempt;
+        const bool may_improve =
+            is_done || (answer.failure ? answer.is_passing : is_passing(answer.status));
+        if (!may_improve || !connection.wait_for(attempt, answer, what)) {
+            return fail(connection.refusal(answer, "cannot get " + what));
+        }
+        ++attempt;
+    }
+}
+
+} // namespace cybele::registry
