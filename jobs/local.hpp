@@ -12,21 +12,25 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
 namespace cybele::jobs {
 
-/// A job that the embedded scheduler runs on this machine, with its record folder made.
+/// A job that the embedded scheduler runs on this machine, with its record folder made: one part of
+/// what was submitted, where that is an array.
 struct LocalJob : Submission {
-    std::string id; ///< the native id, what %j stands for: the UUID's first eight characters
+    std::string id;          ///< what %j stands for
+    std::int64_t index = -1; ///< of an array's element; -1: no array
+    std::int64_t attempt = 1;
+    std::vector<int> cpus; ///< its own hardware threads; none: all that there are
+    std::vector<int> gpus;
+    std::filesystem::path script_record; ///< where the script itself writes how it ended
 };
 
 /// Writes the record folder (job.json, script) and opens nothing else.
 [[nodiscard]] Result<LocalJob> prepare_local(const launchers::Job& job, const std::string& script);
-
-/// The local scheduler's id of a job.
-[[nodiscard]] std::string local_id(const std::string& uuid);
 
 /// The process that follows a local job: itself alone while its id is its own, so its start time
 /// and the boot are kept with the id.
@@ -41,24 +45,16 @@ struct SupervisorId {
 [[nodiscard]] SupervisorId id_of_process(pid_t pid);
 [[nodiscard]] std::string text_of(const SupervisorId& id);
 [[nodiscard]] std::optional<SupervisorId> read_process_id(const std::string& text);
-/// Of the job with this record; unset: none was started.
-[[nodiscard]] std::optional<SupervisorId> supervisor_of(const std::filesystem::path& record);
 
-/// Runs the job to its end in this process: output to its files, TERM then KILL (10 s later) at the
-/// time limit or when this process is told to end, no process of it left, exit.json written. Gives
-/// how it ended.
-[[nodiscard]] Result<ExitRecord> run_local(const LocalJob& job,
-                                           const Environment& environment,
-                                           const std::filesystem::path& program_folder);
+/// Runs the job to its end in this process, pinned to its cores: output to its files, TERM then
+/// KILL (10 s later) at the time limit or when this process is told to end, no process of it left,
+/// exit.json written. Gives how it ended.
+[[nodiscard]] Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environment);
 
-/// The same in a process of its own that outlives this one. Returns when that process is there and
-/// can be found again by supervisor_of().
-[[nodiscard]] Result<void> start_local(const LocalJob& job,
-                                       const Environment& environment,
-                                       const std::filesystem::path& program_folder);
-
-/// `%x`, `%j`, `%%` of an output pattern (sbatch's spelling).
-[[nodiscard]] std::string
-expand_pattern(const std::string& pattern, const std::string& name, const std::string& id);
+/// `%x`, `%j`, `%%` of an output pattern (sbatch's spelling), and `%a` where an index is given.
+[[nodiscard]] std::string expand_pattern(const std::string& pattern,
+                                         const std::string& name,
+                                         const std::string& id,
+                                         const std::string& index = {});
 
 } // namespace cybele::jobs

@@ -75,6 +75,7 @@ Result<void> check_workdir(const PrepareRequest& request, const fs::path& workdi
 Result<Submission> prepare_job(const PrepareRequest& request) {
     const launchers::Job& job = *request.job;
     Submission prepared;
+    prepared.job = &job;
     prepared.uuid = random_uuid();
     prepared.name = job.name;
     prepared.time = job.resources.time;

@@ -35,9 +35,4 @@ std::optional<SupervisorId> read_process_id(const std::string& text) {
     return SupervisorId{*pid, std::string(words[1]), std::string(words[2])};
 }
 
-std::optional<SupervisorId> supervisor_of(const std::filesystem::path& record) {
-    const ReadBack text = read_piece({record / "supervisor", 0, 4096});
-    return read_process_id(text.bytes);
-}
-
 } // namespace cybele::jobs

@@ -3,6 +3,7 @@
 
 #include "jobs/backends/way.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/local/demand.hpp"
 #include "jobs/remote_image.hpp"
 #include "jobs/verification.hpp"
 #include "recipes/recipe.hpp"
@@ -162,6 +163,9 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
                     "write HOST, USER@HOST, or a name of ~/.ssh/config");
     }
     CYBELE_CHECK(resolve_dependencies(input, environment, login));
+    if (input.dialect == "local") {
+        CYBELE_CHECK(check_local(input.job, environment));
+    }
     CYBELE_CHECK(provide_image(input, request, environment, login));
     CYBELE_CHECK(verify_image(input, environment, request.build.now));
     CYBELE_CHECK(keep_image(input, request));

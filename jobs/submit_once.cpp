@@ -217,7 +217,6 @@ Result<Submitted> submit_once(Desk& desk,
     submitted.entry = entry_of(ready, submission, desk.now());
     submitted.entry.login = ready.login;
     submitted.entry.folder = like.folder;
-    place_outputs(ready.input.job, local_id(submission.uuid), submission);
     return hand_over(desk, std::move(submitted), submission, request.on_word, signals);
 }
 

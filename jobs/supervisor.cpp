@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/supervisor.hpp"
 
+#include "jobs/local/session.hpp"
 #include "support/file.hpp"
+#include "support/machine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,13 +31,17 @@ constexpr std::chrono::seconds kGrace{10};
                             pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     ::setsid();
-    if (::getppid() != parent || ::chdir(supervised.directory.c_str()) != 0) {
+    if (!supervised.cpus.empty()) {
+        (void)run_on(supervised.cpus); // a processor may have been switched off meanwhile
+    }
+    if (::getppid() != parent || ::chdir(supervised.directory.c_str()) != 0 ||
+        (!supervised.attempt.empty() && !take_attempt(supervised.attempt))) {
         ::_exit(126);
     }
     ::dup2(supervised.output, STDOUT_FILENO);
     ::dup2(supervised.errors, STDERR_FILENO);
     ::signal(SIGPIPE, SIG_DFL); // NOLINT: the only thread of the child
-    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    ::pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
     ::execve(argv[0], argv, environment);
     ::_exit(127);
 }
@@ -71,6 +77,12 @@ std::vector<pid_t> children() {
     return found;
 }
 
+/// Whether it follows another job, which the one that ended had submitted.
+bool is_supervisor(pid_t pid) {
+    const auto name = read_file("/proc/" + std::to_string(pid) + "/comm", 64);
+    return name && *name == std::string(kSupervisorName) + "\n";
+}
+
 /// Ends what the job left behind: TERM, then KILL after two seconds, until nothing is left.
 void end_leftovers() {
     const auto kill_after = Clock::now() + std::chrono::seconds(2);
@@ -78,7 +90,8 @@ void end_leftovers() {
     for (int signal = SIGTERM;;) {
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
-        const std::vector<pid_t> left = children();
+        std::vector<pid_t> left = children();
+        std::erase_if(left, is_supervisor);
         if (left.empty() || Clock::now() > give_up_after) {
             return;
         }
@@ -179,7 +192,7 @@ Result<SupervisedEnd> supervise(const Supervised& supervised) {
     for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) {
         ::sigaddset(&watched, number);
     }
-    ::sigprocmask(SIG_BLOCK, &watched, &before);
+    ::pthread_sigmask(SIG_BLOCK, &watched, &before);
     const UniqueFd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
     const pid_t parent = ::getpid();
     const pid_t pid = ::fork();
@@ -187,12 +200,12 @@ Result<SupervisedEnd> supervise(const Supervised& supervised) {
         return fail(system_error("cannot start the job", errno));
     }
     if (pid == 0) {
-        run_child(supervised, argv.data(), environment.data(), before, parent);
+        run_child(supervised, argv.data(), environment.data(), watched, parent);
     }
     const SupervisedEnd end = Watch(pid, signals.get(), supervised.time).wait();
     ::kill(-pid, SIGTERM);
     end_leftovers();
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     ::prctl(PR_SET_CHILD_SUBREAPER, 0);
     return end;
 }

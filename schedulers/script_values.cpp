@@ -18,8 +18,16 @@ using launchers::Job;
 using templates::Value;
 using templates::Values;
 
-/// The signals that a program in the background can be sent (INT and QUIT it ignores).
+/// The signals that the launchers of ranks pass on; at others mpirun ends them, and srun keeps INT
+/// to itself.
 constexpr std::array<std::string_view, 3> kForwarded{"USR1", "USR2", "TERM"};
+/// The signals that a program in the background ignores, unless it is started otherwise.
+constexpr std::array<std::string_view, 2> kOfKeyboard{"INT", "QUIT"};
+
+template <class Words>
+bool is_one_of(const Words& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 /// A pattern of `output` as one shell word: `%x` name, `%j` id, `%a` index.
 std::string pattern_expression(const Rendering& rendering, const std::string& pattern) {
@@ -105,6 +113,8 @@ void add_output(const Rendering& rendering, Values& values) {
 void add_signal(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     values["signal-timer"] = false;
+    values["signal-trap"] = false;
+    values["signal-of-keyboard"] = false;
     values["signal-name"] = "";
     values["signal-delay"] = "";
     values["signals-all"] = rendering.dialect.has("signals-all");
@@ -112,12 +122,19 @@ void add_signal(const Rendering& rendering, Values& values) {
         return;
     }
     const auto& name = job.signal->name;
-    if (std::find(kForwarded.begin(), kForwarded.end(), name) == kForwarded.end()) {
-        rendering.faults.add(job.fault_at("signal.name",
-                                          fmt::format("not yet: signal `{}`", printable(name)),
-                                          "the script forwards USR1, USR2 and TERM",
-                                          "use `USR1`"));
+    const bool is_any = is_one_of(kForwarded, name);
+    const auto& plan = rendering.plan;
+    if (!is_any && (plan.starter || plan.torch || plan.spark)) {
+        rendering.faults.add(
+            job.fault_at("signal.name",
+                         fmt::format("signal `{}` does not reach the ranks", printable(name)),
+                         "the programs that start ranks pass USR1, USR2 and TERM on, and take "
+                         "others for themselves",
+                         "use `USR1`"));
     }
+    values["signal-trap"] = !is_any;
+    values["signal-of-keyboard"] = is_one_of(kOfKeyboard, name);
+    values["signal-name"] = std::string(name);
     if (job.signal->before < std::chrono::seconds(60)) {
         rendering.faults.add(job.fault_at("signal.before",
                                           "the signal would come too late",

@@ -21,6 +21,7 @@ namespace cybele::jobs {
 
 /// A job that is handed to a scheduler; its record folder and script are there.
 struct Submission {
+    const launchers::Job* job = nullptr; ///< as long as the submission lasts
     std::string uuid;
     std::string name;
     std::filesystem::path script;

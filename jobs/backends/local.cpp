@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local.hpp"
 
+#include "jobs/follow/array.hpp"
+#include "jobs/journal/journal.hpp"
+#include "jobs/local/demand.hpp"
+#include "jobs/local/dependency.hpp"
+#include "jobs/local/serve.hpp"
+
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <set>
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,40 +19,51 @@
 namespace cybele::jobs {
 namespace {
 
+using Phase = LocalPart::Phase;
+
+constexpr int kPatience = 60'000; ///< milliseconds for the queue's lock
+
+std::uint64_t most_of(const std::string& array) {
+    const std::size_t percent = array.find('%');
+    std::uint64_t most = 0;
+    if (percent != std::string::npos) {
+        std::from_chars(array.data() + percent + 1, array.data() + array.size(), most);
+    }
+    return most;
+}
+
 /// This machine itself: every job has a process that follows it, and outlives the client.
 class LocalBackend : public Backend {
 public:
-    explicit LocalBackend(const Environment& environment) : environment_(environment) {}
+    explicit LocalBackend(const Environment& environment)
+        : environment_(environment), scheduler_(Journal::folder(environment), environment) {}
 
     Receipt submit(const Submission& submission) override {
-        LocalJob job;
-        static_cast<Submission&>(job) = submission;
-        job.id = local_id(job.uuid);
-        Environment environment = environment_;
-        environment.set("PATH", submission.search_path);
-        const auto started = start_local(job, environment, {});
-        if (!started) {
-            const Fault& fault = started.error().faults().front();
-            return {Receipt::Kind::kRefused, {}, fault.message + ": " + fault.because};
+        std::string id;
+        const auto taken = enter(submission, id);
+        if (!taken) {
+            const Fault& fault = taken.error().faults().front();
+            return {Receipt::Kind::kRefused,
+                    {},
+                    fault.message + (fault.because.empty() ? "" : ": " + fault.because)};
         }
-        return {Receipt::Kind::kAccepted, job.id, {}};
+        return {Receipt::Kind::kAccepted, id, {}};
     }
 
+    /// The queue first, the records after it: a job that ends in between has written its own.
     Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
         Survey survey;
-        for (const JobRef& job : jobs) {
-            // Its supervisor first, its record after it: one that ends in between has written it.
-            const auto supervisor = supervisor_of(job.record);
-            if (supervisor && supervisor->is_alive()) {
-                Sighting seen;
-                seen.id = job.id;
-                seen.uuid = job.uuid;
-                seen.native = "running";
-                survey.seen.push_back(std::move(seen));
-            }
+        std::set<std::string> unborn; ///< records that are not there yet
+        if (const auto turn = take_turn(); !turn) {
+            survey.failure = turn.error();
+        } else {
+            add_sightings(turn->draft, jobs, survey, unborn);
         }
+        survey.files.reserve(files.size());
         for (const Reading& reading : files) {
-            survey.files.push_back(read_piece(reading));
+            survey.files.push_back(unborn.contains(reading.file.parent_path().native())
+                                       ? ReadBack()
+                                       : read_piece(reading));
         }
         return survey;
     }
@@ -51,37 +71,66 @@ public:
     Survey inquire(const std::vector<JobRef>& jobs) override {
         Survey survey;
         for (const JobRef& job : jobs) {
-            const auto supervisor = supervisor_of(job.record);
-            const auto record = read_exit_record(job.record);
-            if (!(supervisor && supervisor->is_alive()) && record && !*record) {
-                Sighting seen;
-                seen.id = job.id;
-                seen.state = State::kLost;
-                seen.native = "gone";
-                seen.reason = "its supervisor was killed, or the machine stopped";
-                survey.seen.push_back(std::move(seen));
+            const auto parts = part_of(job);
+            if (!parts) {
+                survey.failure = parts.error();
+                return survey;
             }
+            const LocalPart* const part = parts->empty() ? nullptr : &parts->front();
+            const auto record = read_exit_record(job.record);
+            const bool has_ended = part == nullptr || part->phase == Phase::kEnded;
+            if (!has_ended || !record || record->has_value()) {
+                continue; // it lives, or its record came meanwhile
+            }
+            Sighting seen;
+            seen.id = job.id;
+            seen.state = State::kLost;
+            seen.native = "gone";
+            seen.reason = "the local scheduler does not know it";
+            if (part != nullptr) {
+                seen.state = state_of_text(part->outcome).value_or(State::kLost);
+                seen.native = part->outcome;
+                seen.reason = part->reason;
+            }
+            survey.seen.push_back(std::move(seen));
         }
         return survey;
     }
 
     Result<std::optional<std::string>> find(const JobRef& job) override {
-        return supervisor_of(job.record) ? std::optional(local_id(job.uuid)) : std::nullopt;
+        if (!Queue::exists(scheduler_.folder())) {
+            return std::nullopt;
+        }
+        CYBELE_TRY(const Queue queue, Queue::open(scheduler_.folder()));
+        CYBELE_TRY(const std::optional<LocalSpec> spec, queue.find(job.uuid));
+        return spec ? std::optional(std::to_string(spec->number)) : std::nullopt;
     }
 
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
-        for (const JobRef& job : jobs) {
-            const auto supervisor = supervisor_of(job.record);
-            if (supervisor && supervisor->is_alive() && ::kill(supervisor->pid, SIGTERM) != 0 &&
-                errno != ESRCH) {
-                return fail(system_error("cannot end job " + job.id, errno));
+        return change([&jobs](LocalDraft& draft) {
+            for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
+                const LocalPart& part = draft.state.parts[at];
+                const std::string& uuid = draft.spec_of(part).uuid;
+                const bool is_meant = std::any_of(jobs.begin(), jobs.end(), [&](const JobRef& job) {
+                    return job.uuid == uuid &&
+                           (job.id.find('_') == std::string::npos || job.id == part.id());
+                });
+                const auto supervisor = read_process_id(part.supervisor);
+                if (is_meant && part.phase == Phase::kWaiting) {
+                    draft.end(at, "cancelled", "it was cancelled before it began");
+                } else if (is_meant && supervisor && supervisor->is_alive() &&
+                           ::kill(supervisor->pid, SIGTERM) != 0 && errno != ESRCH) {
+                    return Result<void>(fail(system_error("cannot end job " + part.id(), errno)));
+                }
             }
-        }
-        return {};
+            return Result<void>();
+        });
     }
 
     UniqueFd end_of(const JobRef& job) override {
-        const auto supervisor = supervisor_of(job.record);
+        const std::vector<LocalPart> parts = part_of(job).value_or(std::vector<LocalPart>());
+        const auto supervisor =
+            read_process_id(parts.empty() ? std::string() : parts.front().supervisor);
         if (!supervisor || !supervisor->is_alive()) {
             return {};
         }
@@ -90,7 +139,129 @@ public:
     }
 
 private:
+    /// A turn of the scheduler. A process that it forked never comes back from here.
+    Result<LocalScheduler::Turn> turn(const LocalScheduler::Change& how, int patience) {
+        auto taken = scheduler_.turn(how, patience);
+        if (taken) {
+            if (const auto& errand = taken->errand) {
+                serve(*errand, scheduler_);
+            }
+        }
+        return taken;
+    }
+
+    Result<LocalScheduler::Turn> take_turn() {
+        if (!Queue::exists(scheduler_.folder())) {
+            return LocalScheduler::Turn();
+        }
+        return turn([](LocalDraft&) { return Result<void>(); }, 0);
+    }
+
+    Result<void> change(const LocalScheduler::Change& how) {
+        CYBELE_TRY(const LocalScheduler::Turn taken, turn(how, kPatience));
+        if (!taken.was_taken) {
+            return fail(ErrorCode::kEnvironment,
+                        "the local scheduler's queue stays locked",
+                        "another process holds it for a minute",
+                        "look for a stopped cybelectl, or try again");
+        }
+        return {};
+    }
+
+    Result<void> enter(const Submission& submission, std::string& id) {
+        if (submission.job == nullptr) {
+            return fail(ErrorCode::kInput, "the local scheduler takes Jobs, no scripts alone");
+        }
+        const launchers::Job& job = *submission.job;
+        EnvironmentMap variables = environment_.all();
+        variables["PATH"] = submission.search_path;
+        CYBELE_CHECK(keep_environment(submission.record, variables));
+        LocalSpec spec;
+        spec.uuid = submission.uuid;
+        spec.host = scheduler_.machine().host;
+        spec.name = submission.name;
+        spec.record = submission.record;
+        spec.workdir = submission.workdir;
+        spec.output = job.output.standard_output;
+        spec.errors = job.output.standard_error;
+        spec.most = static_cast<std::int64_t>(most_of(job.array));
+        spec.demand = demand_of(job);
+        std::vector<LocalCondition> conditions;
+        for (const launchers::After& after : job.after) {
+            if (const auto known = read_local_id(after.job)) {
+                conditions.push_back({after.when, known->first, known->second});
+            }
+        }
+        spec.after = text_of(conditions);
+        std::vector<std::int64_t> indices{-1};
+        if (!job.array.empty()) {
+            const auto listed = array_indices(job.array);
+            const std::set<std::int64_t> once(listed.begin(), listed.end());
+            indices.assign(once.begin(), once.end());
+        }
+        CYBELE_CHECK(change([&](LocalDraft& draft) {
+            spec.number = draft.last_number + 1;
+            draft.add(spec, indices);
+            return Result<void>();
+        }));
+        id = std::to_string(spec.number);
+        return {};
+    }
+
+    static void add_sightings(const LocalDraft& draft,
+                              const std::vector<JobRef>& jobs,
+                              Survey& survey,
+                              std::set<std::string>& unborn) {
+        std::set<std::string_view> wanted;
+        for (const JobRef& job : jobs) {
+            wanted.insert(job.uuid);
+        }
+        for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
+            const LocalPart& part = draft.state.parts[at];
+            const LocalSpec& spec = draft.spec_of(part);
+            if (part.phase == Phase::kEnded || !wanted.contains(spec.uuid)) {
+                continue;
+            }
+            Sighting seen;
+            seen.id = part.id();
+            seen.uuid = spec.uuid;
+            seen.native = "running";
+            if (part.phase == Phase::kWaiting) {
+                const Decision& decision = draft.waits[at];
+                seen.state = State::kPending;
+                seen.native = "pending";
+                seen.reason = decision.reason;
+                seen.start = decision.expected == 0 ? "" : std::to_string(decision.expected);
+                unborn.insert(part.record(spec).native());
+            }
+            survey.seen.push_back(std::move(seen));
+        }
+    }
+
+    /// The part that a reference means, of an array as a whole its first; none: it is not known.
+    [[nodiscard]] Result<std::vector<LocalPart>> part_of(const JobRef& job) const {
+        std::vector<LocalPart> meant;
+        if (!Queue::exists(scheduler_.folder())) {
+            return meant;
+        }
+        CYBELE_TRY(const Queue queue, Queue::open(scheduler_.folder()));
+        CYBELE_TRY(const std::optional<LocalSpec> spec, queue.find(job.uuid));
+        if (!spec) {
+            return meant;
+        }
+        const auto id = read_local_id(job.id);
+        const std::int64_t index = id ? id->second : -1;
+        CYBELE_TRY(const std::vector<LocalPart> parts, queue.parts_of(spec->number));
+        for (const LocalPart& part : parts) {
+            if (meant.empty() && (index < 0 || part.index == index)) {
+                meant.push_back(part);
+            }
+        }
+        return meant;
+    }
+
     Environment environment_;
+    LocalScheduler scheduler_;
 };
 
 } // namespace

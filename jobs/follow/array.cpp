@@ -84,10 +84,13 @@ void fold_elements(const std::vector<Element>& elements, std::size_t owner, Entr
     std::int64_t ended = 0;
     std::int64_t missing_since = 0;
     bool is_ended = true;
-    for (const Element& element : elements) {
-        if (element.owner != owner) {
-            continue;
-        }
+    // They stand in the order of their owners.
+    auto at = std::lower_bound(
+        elements.begin(), elements.end(), owner, [](const Element& element, std::size_t least) {
+            return element.owner < least;
+        });
+    for (; at != elements.end() && at->owner == owner; ++at) {
+        const Element& element = *at;
         const Entry& one = element.entry;
         if (liveliest == nullptr || liveliness(one.state) > liveliness(liveliest->entry.state)) {
             liveliest = &element;

@@ -5,6 +5,7 @@
 #include "jobs/local.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <unistd.h>
 
@@ -63,15 +64,37 @@ std::optional<ExitRecord> record_of(const ReadBack& back, const Entry& entry) {
     return std::move(*record);
 }
 
-std::optional<Sighting> sighting_of(const std::vector<Sighting>& seen, const Entry& entry) {
-    const auto found = std::find_if(seen.begin(), seen.end(), [&entry](const Sighting& one) {
-        // A scheduler's numbers come again: with another UUID it is another job.
-        return one.uuid.empty()
-                   ? one.id == entry.id
-                   : one.uuid == entry.uuid && (entry.array.empty() || one.id == entry.id);
-    });
-    return found == seen.end() ? std::nullopt : std::optional(*found);
-}
+/// What was seen, to be found by job: with thousands of them, none is looked for one by one.
+class Sightings {
+public:
+    explicit Sightings(const std::vector<Sighting>& seen) {
+        for (const Sighting& one : seen) {
+            if (one.uuid.empty()) {
+                by_id_.emplace(one.id, &one);
+                continue;
+            }
+            by_uuid_.emplace(one.uuid, &one);
+            by_id_.emplace(one.uuid + "/" + one.id, &one);
+        }
+    }
+
+    /// A scheduler's numbers come again: with another UUID it is another job.
+    [[nodiscard]] std::optional<Sighting> of(const Entry& entry) const {
+        const auto named = by_id_.find(entry.id);
+        const auto known = entry.array.empty() ? by_uuid_.find(entry.uuid)
+                                               : by_id_.find(entry.uuid + "/" + entry.id);
+        const Sighting* first = named == by_id_.end() ? nullptr : named->second;
+        const bool is_known = known != (entry.array.empty() ? by_uuid_.end() : by_id_.end());
+        if (is_known && (first == nullptr || known->second < first)) {
+            first = known->second;
+        }
+        return first == nullptr ? std::nullopt : std::optional(*first);
+    }
+
+private:
+    std::unordered_map<std::string, const Sighting*> by_id_;
+    std::unordered_map<std::string, const Sighting*> by_uuid_;
+};
 
 /// The jobs of one scheduler and login: each as its elements, which is one where it is no array.
 struct Group {
@@ -91,8 +114,9 @@ void inquire(Backend& backend, Group& group) {
         return;
     }
     const Survey survey = backend.inquire(silent);
+    const Sightings sightings(survey.seen);
     for (Element& element : group.elements) {
-        element.evidence.accounted = sighting_of(survey.seen, element.entry);
+        element.evidence.accounted = sightings.of(element.entry);
     }
 }
 
@@ -117,13 +141,14 @@ std::optional<Error> ask_group(Desk& desk,
     readings.insert(readings.end(), files.begin(), files.end());
     Survey survey = backend.look(refs, readings);
     survey.files.resize(readings.size());
+    const Sightings sightings(survey.seen);
     for (std::size_t at = 0; at < group.elements.size(); ++at) {
         Element& element = group.elements[at];
         element.evidence.now = desk.now();
         element.evidence.patience = element.entry.scheduler == "local" ? 0 : desk.patience;
         element.evidence.was_asked = !survey.failure;
         element.evidence.record = record_of(survey.files[at], element.entry);
-        element.evidence.seen = sighting_of(survey.seen, element.entry);
+        element.evidence.seen = sightings.of(element.entry);
     }
     if (read != nullptr) {
         read->assign(survey.files.end() - static_cast<std::ptrdiff_t>(files.size()),

@@ -116,8 +116,8 @@ check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the 
 job_number='' # the scheduler gives the record's folder
 submit_directory=${CYBELE_SUBMIT_DIR:-$PWD}
 
-cpus_of_poorest_node() {
-    nproc
+cpus_of_poorest_node() { # those that the scheduler pinned the job to
+    env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc
 }
 
 # --- Where it runs

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local.hpp"
+#include "jobs/local/session.hpp"
 #include "support/file.hpp"
+#include "support/machine.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -28,8 +30,8 @@ struct Trial {
     }
 };
 
-Environment environment() {
-    return Environment(EnvironmentMap{{"PATH", "/usr/local/bin:/usr/bin:/bin"}});
+EnvironmentMap environment() {
+    return {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"CYBELE_ARRAY_INDEX", "9"}};
 }
 
 /// Whether a process with this argument is left.
@@ -48,7 +50,7 @@ bool is_running(const std::string& mark) {
 TEST_CASE("a job runs in its directory, writes its files and leaves its record") {
     const Trial place;
     const auto job = place.prepare("echo \"out $CYBELE_JOB\"; echo err >&2; pwd; exit 3\n");
-    const auto end = jobs::run_local(job, environment(), "/opt/cybele/bin");
+    const auto end = jobs::run_local(job, environment());
     REQUIRE(end.has_value());
     CHECK(end->state == "failed");
     CHECK(end->shell_code() == 3);
@@ -61,13 +63,15 @@ TEST_CASE("a job runs in its directory, writes its files and leaves its record")
     REQUIRE(record->has_value());
     CHECK((*record)->uuid == job.uuid);
     CHECK((*record)->code == 3);
+    CHECK((*record)->cpu_milliseconds.value_or(-1) >= 0);
+    CHECK((*record)->memory_bytes.value_or(0) > 100'000);
     CHECK((*record)->end >= (*record)->start);
     CHECK((fs::status(job.record).permissions() & fs::perms::mask) == fs::perms::owner_all);
 }
 
 TEST_CASE("a script that dies by a signal counts as a shell does") {
     const Trial place;
-    const auto end = jobs::run_local(place.prepare("kill -SEGV $$\n"), environment(), "");
+    const auto end = jobs::run_local(place.prepare("kill -SEGV $$\n"), environment());
     REQUIRE(end.has_value());
     CHECK(end->shell_code() == 139);
     CHECK(end->state == "failed");
@@ -78,7 +82,7 @@ TEST_CASE("the time limit ends a job with all that it started") {
     place.job.resources.time = std::chrono::seconds(1);
     const auto job = place.prepare("sleep 86391 & setsid sleep 86392 & wait\n");
     const auto begin = std::chrono::steady_clock::now();
-    const auto end = jobs::run_local(job, environment(), "");
+    const auto end = jobs::run_local(job, environment());
     REQUIRE(end.has_value());
     CHECK(end->state == "timeout");
     CHECK(end->shell_code() == 124);
@@ -89,10 +93,8 @@ TEST_CASE("the time limit ends a job with all that it started") {
 
 TEST_CASE("what a job leaves in the background is ended") {
     const Trial place;
-    const auto end =
-        jobs::run_local(place.prepare("setsid sh -c 'trap \"\" TERM; sleep 86393' & sleep 0.2\n"),
-                        environment(),
-                        "");
+    const auto end = jobs::run_local(
+        place.prepare("setsid sh -c 'trap \"\" TERM; sleep 86393' & sleep 0.2\n"), environment());
     REQUIRE(end.has_value());
     CHECK(end->state == "done");
     CHECK_FALSE(is_running("86393"));
@@ -103,7 +105,7 @@ TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
     const auto job = place.prepare("trap 'echo cleaned; exit 7' TERM; sleep 86394 & wait $!\n");
     const pid_t pid = ::fork();
     if (pid == 0) {
-        const auto end = jobs::run_local(job, environment(), "");
+        const auto end = jobs::run_local(job, environment());
         ::_exit(end && end->state == "cancelled" && end->code == 7 ? 0 : 1);
     }
     for (int i = 0; i < 200 && !is_running("86394"); ++i) {
@@ -117,25 +119,43 @@ TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
     CHECK_FALSE(is_running("86394"));
 }
 
-TEST_CASE("a job that is not waited for outlives the one who submitted it") {
+TEST_CASE("a job is pinned to its cores, and told its GPUs and its index") {
     const Trial place;
-    const auto job = place.prepare("echo later\n");
-    REQUIRE(jobs::start_local(job, environment(), "").has_value());
-    for (int i = 0; i < 500; ++i) {
-        const auto record = jobs::read_exit_record(job.record);
-        REQUIRE(record.has_value());
-        if (record->has_value()) {
-            break;
-        }
-        ::usleep(20'000);
-    }
-    CHECK(jobs::read_exit_record(job.record).value().value().state == "done");
-    CHECK(read_file(job.standard_output).value() == "later\n");
+    auto job = place.prepare("nproc; echo \"$CUDA_VISIBLE_DEVICES ${CYBELE_ARRAY_INDEX:-none}\"; "
+                             "cat \"$CYBELE_JOB_DIR\"/../attempt-3\n");
+    const int cpu = allowed_cpus().back();
+    job.cpus = {cpu};
+    job.gpus = {1, 3};
+    job.attempt = 3;
+    REQUIRE(jobs::run_local(job, environment()).has_value());
+    const std::string output = read_file(job.standard_output).value();
+    CHECK(output.starts_with("1\n1,3 none\n"));
+    CHECK(allowed_cpus().size() >= 1);
+    job.index = 4;
+    job.attempt = 4;
+    job.script_record = job.record;
+    REQUIRE(
+        write_file(job.script, "#!/bin/bash\necho \"$CYBELE_ARRAY_INDEX\"\n", 0700).has_value());
+    REQUIRE(jobs::run_local(job, environment()).has_value());
+    CHECK(read_file(job.standard_output).value() == "4\n");
+}
+
+TEST_CASE("an attempt is taken once: a second script does not begin") {
+    const Trial place;
+    const auto job = place.prepare("echo began\n");
+    REQUIRE(jobs::take_attempt(jobs::attempt_file(job.record, 1)));
+    CHECK_FALSE(jobs::take_attempt(jobs::attempt_file(job.record, 1)));
+    const auto end = jobs::run_local(job, environment());
+    REQUIRE(end.has_value());
+    CHECK(end->shell_code() == 126);
+    CHECK(read_file(job.standard_output).value().empty());
 }
 
 TEST_CASE("output patterns are sbatch's") {
     CHECK(jobs::expand_pattern("%x-%j.out", "n", "12") == "n-12.out");
     CHECK(jobs::expand_pattern("100%%-%q%", "n", "12") == "100%-%q%");
+    CHECK(jobs::expand_pattern("%j_%a-%%a", "n", "12", "3") == "12_3-%a");
+    CHECK(jobs::expand_pattern("%j_%a", "n", "12") == "12_%a");
 }
 
 TEST_CASE("a damaged record is told, not believed") {

@@ -202,6 +202,19 @@ TEST_CASE("the clock of the script sends the signal before the end") {
     CHECK(bench.record()["state"] == "done");
 }
 
+TEST_CASE("each signal that a Job may ask for reaches the program, INT and QUIT too") {
+    for (const char* const name : {"USR2", "TERM", "INT", "HUP", "QUIT", "CONT"}) {
+        CAPTURE(name);
+        const Bench bench;
+        const auto outcome = bench.run(
+            fmt::format("script: |\n  trap 'echo near; exit 0' {0}\n  sleep 20 & wait $!\n"
+                        "resources: {{time: 61 s}}\nsignal: {{name: {0}, before: 60 s}}\n",
+                        name));
+        CHECK(outcome.output == "near\n");
+        CHECK(outcome.code == 0);
+    }
+}
+
 TEST_CASE("more than the machine has is refused when the job starts") {
     const Bench bench;
     const auto cpus =

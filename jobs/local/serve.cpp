@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/local/serve.hpp"
+
+#include "jobs/local.hpp"
+#include "jobs/supervisor.hpp"
+#include "support/file.hpp"
+#include "support/machine.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace cybele::jobs {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kPatience = 600'000; ///< milliseconds for the queue's lock
+
+/// Nothing of the process that was forked stays open, a test's or a terminal's least of all.
+void close_inherited() {
+    const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (const int stream : {0, 1, 2}) {
+        ::dup2(nowhere.get(), stream);
+    }
+    constexpr unsigned kFirst = 3;
+    if (::syscall(SYS_close_range, kFirst, ~0U, 0U) == 0) {
+        return;
+    }
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    constexpr rlim_t kMost = 65536;
+    for (int fd = kFirst; fd < static_cast<int>(std::min<rlim_t>(limit.rlim_cur, kMost)); ++fd) {
+        ::close(fd);
+    }
+}
+
+LocalJob job_of(const Errand& errand) {
+    const LocalSpec& spec = errand.spec;
+    const LocalPart& part = errand.part;
+    LocalJob job;
+    job.uuid = spec.uuid;
+    job.name = spec.name;
+    job.script = fs::path(spec.record) / "job.sh";
+    job.workdir = spec.workdir;
+    job.record = part.record(spec);
+    job.script_record = fs::path(spec.record) / "script";
+    job.id = std::to_string(part.number);
+    job.index = part.index;
+    job.attempt = part.attempt;
+    job.cpus = parse_cpu_list(part.cpus).value_or(std::vector<int>{});
+    job.gpus = parse_cpu_list(part.gpus).value_or(std::vector<int>{});
+    if (spec.demand.seconds != 0) {
+        job.time = std::chrono::seconds(spec.demand.seconds);
+    }
+    const std::string index = part.index < 0 ? std::string() : std::to_string(part.index);
+    job.standard_output = job.workdir / expand_pattern(spec.output, spec.name, job.id, index);
+    job.standard_error = job.workdir / expand_pattern(spec.errors, spec.name, job.id, index);
+    return job;
+}
+
+Result<ExitRecord> run(const LocalJob& job, const Errand& errand, const std::string& cpus) {
+    CYBELE_TRY(EnvironmentMap environment, kept_environment(errand.spec.record));
+    environment[kMachineCpus] = cpus;
+    CYBELE_CHECK(make_directories(job.record, 0700));
+    return run_local(job, environment);
+}
+
+/// Runs the job; one that cannot even begin has failed, with the reason in its record.
+ExitRecord run_to_record(const Errand& errand, const std::string& cpus) {
+    const LocalJob job = job_of(errand);
+    auto record = run(job, errand, cpus);
+    if (record) {
+        return std::move(*record);
+    }
+    ExitRecord failed;
+    failed.uuid = job.uuid;
+    failed.state = "failed";
+    failed.code = static_cast<int>(record.error().code());
+    const Fault& fault = record.error().faults().front();
+    failed.reason = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
+    (void)write_exit_record(job.record, failed);
+    return failed;
+}
+
+/// Ends the part in the queue, unless somebody thought this process dead and did.
+void enter_end(LocalDraft& draft, const Errand& errand, const ExitRecord& record) {
+    for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
+        const LocalPart& part = draft.state.parts[at];
+        if (part.number == errand.part.number && part.index == errand.part.index &&
+            part.attempt == errand.part.attempt && part.phase == LocalPart::Phase::kRunning) {
+            draft.end(at, record.state, record.reason);
+        }
+    }
+}
+
+} // namespace
+
+Result<void> keep_environment(const fs::path& record, const EnvironmentMap& environment) {
+    const fs::path path = record / "environment";
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!fd.valid()) {
+        return fail(system_error("cannot write " + printable(path.native()), errno));
+    }
+    std::string bytes;
+    for (const auto& [name, value] : environment) {
+        bytes.append(name).append("=").append(value).push_back('\0');
+    }
+    return write_all(fd.get(), bytes, path);
+}
+
+Result<EnvironmentMap> kept_environment(const fs::path& record) {
+    CYBELE_TRY(const std::string bytes, read_file(record / "environment"));
+    EnvironmentMap environment;
+    for (std::string_view rest = bytes; !rest.empty();) {
+        const std::string_view entry = rest.substr(0, rest.find('\0'));
+        rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+        const std::size_t equals = entry.find('=');
+        if (equals != std::string_view::npos) {
+            environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+        }
+    }
+    return environment;
+}
+
+void serve(Errand errand, const LocalScheduler& forked_by) {
+    ::prctl(PR_SET_NAME, kSupervisorName);
+    const fs::path& folder = forked_by.folder();
+    const std::string cpus = cpu_list(forked_by.allowed());
+    (void)run_on(forked_by.allowed()); // a job that submitted it had fewer
+    const Environment environment(EnvironmentMap{{kMachineCpus, cpus}});
+    for (;;) {
+        close_inherited();
+        const ExitRecord record = run_to_record(errand, cpus);
+        const LocalScheduler scheduler(folder, environment);
+        const auto turn = scheduler.turn(
+            [&](LocalDraft& draft) {
+                enter_end(draft, errand, record);
+                return Result<void>();
+            },
+            kPatience);
+        std::optional<Errand> next = turn ? turn->errand : std::nullopt;
+        if (!next) {
+            ::_exit(0);
+        }
+        errand = std::move(*next);
+    }
+}
+
+} // namespace cybele::jobs
