@@ -42,6 +42,19 @@ void close_inherited() {
     }
 }
 
+/// A file of an element of an array: as in Slurm, where each has a number of its own, no two of
+/// them write into one.
+fs::path output_of(const std::string& pattern, const Errand& errand) {
+    const std::string number = std::to_string(errand.part.number);
+    if (errand.part.index < 0) {
+        return expand_pattern(pattern, errand.spec.name, number);
+    }
+    const std::string index = std::to_string(errand.part.index);
+    const bool has_index = pattern.find("%a") != std::string::npos;
+    return expand_pattern(
+        pattern, errand.spec.name, has_index ? number : number + "_" + index, index);
+}
+
 LocalJob job_of(const Errand& errand) {
     const LocalSpec& spec = errand.spec;
     const LocalPart& part = errand.part;
@@ -60,9 +73,8 @@ LocalJob job_of(const Errand& errand) {
     if (spec.demand.seconds != 0) {
         job.time = std::chrono::seconds(spec.demand.seconds);
     }
-    const std::string index = part.index < 0 ? std::string() : std::to_string(part.index);
-    job.standard_output = job.workdir / expand_pattern(spec.output, spec.name, job.id, index);
-    job.standard_error = job.workdir / expand_pattern(spec.errors, spec.name, job.id, index);
+    job.standard_output = job.workdir / output_of(spec.output, errand);
+    job.standard_error = job.workdir / output_of(spec.errors, errand);
     return job;
 }
 

@@ -133,6 +133,14 @@ state_of() {
     refute [ -e .cybelectl/*/environment ]
 }
 
+@test "elements of an array never write into one file" {
+    host_job plain 'script: echo "element $CYBELE_ARRAY_INDEX"' 'array: 0-3'
+    run "$CYBELECTL" submit plain.yaml --scheduler local --wait
+    assert_success
+    assert_equal "$(cat plain-1_[0-3].out)" "$(printf 'element %s\n' 0 1 2 3)"
+    assert_file_not_exists plain-1.out
+}
+
 @test "an array ends as its first bad element; lists and steps; cancelling ends all of it" {
     host_job some 'script: exit $CYBELE_ARRAY_INDEX' 'array: 0-6:3'
     run "$CYBELECTL" submit some.yaml --scheduler local --wait
