@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What goes wrong on the way to and from registries: transfers that stall or are cut, tokens that end meanwhile, full disks,
-# SIGKILL, many processes at once. The store stays whole, nothing wrong is served, and a second try succeeds. About three minutes.
+# SIGKILL, many processes at once. The store stays whole, nothing wrong is served, and a second try succeeds. About three
+# minutes. CYBELE_KILLS=100000 kills at every system call instead of a sample.
 load ../parts/suite.bash
 load ../parts/serve.bash
 
@@ -178,7 +179,7 @@ killed_at() {
     plain push app.sif "oras://127.0.0.1:$registry/keep:1"
     local count i pull=("$CYBELECTL" image pull "oras://127.0.0.1:$registry/a:1" --plain-http)
     count=$(count_calls "${pull[@]}")
-    for ((i = 1; i <= count; i += 1 + count / 40)); do
+    for ((i = 1; i <= count; i += 1 + count / ${CYBELE_KILLS:-40})); do
         rm -rf "$CYBELE_STORE"
         killed_at "$i" "${pull[@]}"
         [[ ! -d $CYBELE_STORE/blobs ]] || image verify -q
@@ -196,7 +197,7 @@ killed_at() {
     with_base
     local count i build=("$CYBELECTL" build base.def -o base.sif --plain-http --no-cache --force)
     count=$(count_calls "${build[@]}")
-    for ((i = 1; i <= count; i += 1 + count / 20)); do
+    for ((i = 1; i <= count; i += 1 + count / ${CYBELE_KILLS:-20})); do
         rm -rf "$CYBELE_STORE" base.sif
         killed_at "$i" "${build[@]}"
         layers_are_whole
