@@ -387,3 +387,26 @@ nothing_kept() {
     image verify
     assert_equal "$(image list --format json | jq -r '.images | length')" 1
 }
+
+# written COMMAND…: the bytes that it and its helper write into files of this place.
+written() {
+    strace -f -qq -y -e trace=write,pwrite64,writev,pwritev,copy_file_range,sendfile,splice -o calls "$@"
+    grep -F "<$place/" calls | sed -nE 's/.* = ([0-9]+)$/\1/p' | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+@test "what is pulled is written once, into the store as into a file" {
+    serve registry docker-registry open "$place/r"
+    head -c 20000000 /dev/urandom >data
+    "$CYBELECTL" sif add app.sif data --datatype 7
+    local name=oras://127.0.0.1:$registry/a:1 size
+    size=$(stat -c %s app.sif)
+    plain push app.sif "$name"
+    local bytes
+    bytes=$(written "$CYBELECTL" image pull "$name" --plain-http -q)
+    assert [ "$bytes" -ge "$size" ]
+    assert [ "$bytes" -le $((size + size / 20)) ]
+    rm -r "$CYBELE_STORE"
+    bytes=$(written "$CYBELECTL" image pull "$name" --plain-http -q -o out.sif --link)
+    assert [ "$bytes" -le $((size + size / 20)) ]
+    cmp app.sif out.sif
+}
