@@ -109,29 +109,44 @@ Result<void> Journal::put(const std::vector<Entry>& entries) const {
 
 namespace {
 
-/// Of jobs with one name: the only one, the only one that lives, or the newest of one scheduler,
-/// whose numbers come again.
+/// Of jobs with one name: the only one, or of one scheduler's, whose numbers come again, the one
+/// that lives, else the newest. Of several schedulers none: the wrong one could be meant.
 const Entry* meant_of(const std::vector<Entry>& found) {
-    const auto is_living = [](const Entry& entry) { return entry.ended == 0; };
-    if (std::count_if(found.begin(), found.end(), is_living) == 1) {
-        return &*std::find_if(found.begin(), found.end(), is_living);
+    if (found.empty()) {
+        return nullptr;
     }
     const bool is_one_scheduler =
         std::all_of(found.begin(), found.end(), [&found](const Entry& entry) {
             return entry.scheduler == found.front().scheduler &&
-                   entry.login == found.front().login && entry.id == found.front().id &&
-                   entry.ended != 0;
+                   entry.login == found.front().login && entry.id == found.front().id;
         });
-    if (found.size() == 1 || (is_one_scheduler && !found.empty())) {
-        return &found.back();
+    if (found.size() == 1 || !is_one_scheduler) {
+        return found.size() == 1 ? &found.front() : nullptr;
     }
-    return nullptr;
+    const auto is_living = [](const Entry& entry) { return entry.ended == 0; };
+    const auto living = std::count_if(found.begin(), found.end(), is_living);
+    if (living > 1) {
+        return nullptr;
+    }
+    return living == 1 ? &*std::find_if(found.begin(), found.end(), is_living) : &found.back();
+}
+
+/// `slurm:12` is the job 12 of Slurm.
+struct WantedJob {
+    std::string scheduler; ///< empty: any
+    std::string name;
+};
+WantedJob wanted_job(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    return colon == std::string::npos ? WantedJob{{}, text}
+                                      : WantedJob{text.substr(0, colon), text.substr(colon + 1)};
 }
 
 } // namespace
 
-Result<Entry> Journal::find(const std::string& name) const {
+Result<Entry> Journal::find(const std::string& text) const {
     const Rows rows(database_);
+    const auto [scheduler, name] = wanted_job(text);
     const bool is_prefix = name.size() >= kShortest &&
                            name.find_first_not_of("0123456789abcdef-") == std::string::npos;
     CYBELE_TRY(std::vector<Entry> found,
@@ -139,12 +154,16 @@ Result<Entry> Journal::find(const std::string& name) const {
                            "(instr(id, '.') > 0 AND substr(id, 1, instr(id, '.') - 1) = ?1) "
                            "ORDER BY asked, rowid",
                            {name, is_prefix ? "1" : "0"}));
+    if (!scheduler.empty()) {
+        std::erase_if(found,
+                      [&wanted = scheduler](const Entry& one) { return one.scheduler != wanted; });
+    }
     if (const Entry* const meant = meant_of(found)) {
         return *meant;
     }
     if (found.empty()) {
         return fail(ErrorCode::kInput,
-                    "there is no job '" + printable(name) + "'",
+                    "there is no job '" + printable(text) + "'",
                     "the journal " + printable(path_.native()) + " knows none by that id or UUID",
                     "`cybelectl job list --all` shows them; a record is taken up with `cybelectl "
                     "job attach .cybelectl/UUID`");
@@ -154,9 +173,10 @@ Result<Entry> Journal::find(const std::string& name) const {
         uuids += (uuids.empty() ? "" : ", ") + entry.uuid + " (" + entry.scheduler + ")";
     }
     return fail(ErrorCode::kInput,
-                "'" + printable(name) + "' names " + std::to_string(found.size()) + " jobs",
+                "'" + printable(text) + "' names " + std::to_string(found.size()) + " jobs",
                 "they are " + uuids,
-                "name one by its UUID");
+                "name one by its UUID, or as `" + found.front().scheduler + ":" +
+                    printable(found.front().id) + "`");
 }
 
 Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {

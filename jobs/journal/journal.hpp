@@ -38,8 +38,9 @@ public:
     [[nodiscard]] Result<void> put(const Entry& entry) const;
     /// Several at once.
     [[nodiscard]] Result<void> put(const std::vector<Entry>& entries) const;
-    /// By UUID, by the first eight characters or more of one, or by native id (`12`, `12.server`).
-    /// Nothing or several: kInput.
+    /// By UUID, by the first eight characters or more of one, or by native id (`12`, `12.server`);
+    /// `slurm:12` of that scheduler only. Nothing or several, as jobs of two schedulers with one
+    /// number: kInput.
     [[nodiscard]] Result<Entry> find(const std::string& name) const;
     /// In the order of submission; those that have ended too where asked.
     [[nodiscard]] Result<std::vector<Entry>> list(bool is_with_ended) const;

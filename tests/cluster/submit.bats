@@ -232,8 +232,8 @@ fake_sbatch() {
 @test "the local scheduler beside it, and both in one list" {
     host_job here 'command: [sleep, "200"]'
     run slurm cybelectl submit here.yaml --scheduler local
-    assert_output --regexp '^[0-9a-f]{8}$'
-    here=$output
+    assert_output --regexp '^[0-9]+$'
+    here=local:$output # Slurm may have a job of that number, too
     run slurm cybelectl job list --format json
     assert_equal "$(jq -r '[.jobs[].scheduler] | unique | join(" ")' <<<"$output")" 'local slurm'
     run slurm cybelectl job cancel "$here"
@@ -350,9 +350,9 @@ fake_sbatch() {
 }
 
 @test "the time limit of Slurm gives 124" {
-    run slurm cybelectl job wait "$(cat limit.id)"
+    run slurm cybelectl job wait "slurm:$(cat limit.id)"
     assert_equal "$status" 124
-    run slurm cybelectl job show "$(cat limit.id)"
+    run slurm cybelectl job show "slurm:$(cat limit.id)"
     assert_line --regexp '^state +timeout'
     wait_for 30 sh -c "'$parts_dir/slurm' exec '$place' squeue -h -t all -j $(cat limit.id) -o %T | grep -q TIMEOUT"
 }

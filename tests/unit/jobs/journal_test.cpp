@@ -106,6 +106,25 @@ TEST_CASE("a number that came again means the job that lives") {
     CHECK(journal.list(true).value().size() == 2);
 }
 
+TEST_CASE("one number of two schedulers names none of their jobs, ended or not") {
+    const StateFolder place;
+    const auto journal = place.open();
+    auto here = entry(kFirst, "12");
+    here.scheduler = "local";
+    auto there = entry(kSecond, "12");
+    there.scheduler = "slurm";
+    for (const std::int64_t ended : {0, 200}) {
+        here.ended = ended;
+        REQUIRE(journal.put({here, there}).has_value());
+        const auto found = journal.find("12");
+        REQUIRE_FALSE(found.has_value());
+        CHECK(found.error().faults().front().help.find("`local:12`") != std::string::npos);
+        CHECK(journal.find("local:12").value().uuid == kFirst);
+        CHECK(journal.find("slurm:12").value().uuid == kSecond);
+        CHECK_FALSE(journal.find("torque:12").has_value());
+    }
+}
+
 TEST_CASE("a submission that was not acknowledged is found by what was submitted, and where") {
     const StateFolder place;
     const auto journal = place.open();
