@@ -29,7 +29,8 @@ std::vector<StageNeed> find_needs(const BuildPlan& plan,
 }
 
 bool SideBySide::is_done(std::size_t stage) const {
-    return asides_[stage] && asides_[stage]->has_ended();
+    const std::optional<Aside>& aside = asides_[stage];
+    return aside && aside->has_ended();
 }
 
 bool SideBySide::is_ready(std::size_t stage) const {
