@@ -76,7 +76,7 @@ struct BuildResult {
     std::vector<UsedBase> bases; ///< those with a digest
 };
 
-/// Builds with the embedded builder: bootstrap agents debootstrap and localimage; %setup and %pre
+/// Builds with the embedded builder, by the bootstrap agents of agents.cpp; %setup and %pre
 /// are refused unless root asks. As root, or as a user with subuid. A step that fails is
 /// kExecution, with the last lines of its output and the line of the definition file.
 [[nodiscard]] Result<BuildResult> build(const BuildRequest& request,
