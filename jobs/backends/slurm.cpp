@@ -157,12 +157,20 @@ public:
         if (has_any(words,
                     {"(connect failure)",
                      "Unable to establish configuration source",
-                     "Could not establish a configuration source"})) {
+                     "Could not establish a configuration source",
+                     "auth_g_create: REQUEST_SUBMIT_BATCH_JOB",   // munge is not there, so
+                     "auth_create: REQUEST_SUBMIT_BATCH_JOB"})) { // nothing was sent
             return {Receipt::Kind::kUnreachable, {}, words};
         }
-        // The request may have arrived, and been done, although no answer came back.
-        if (!has_any(words, {"sbatch: "}) ||
-            has_any(words, {"timed out", "Zero Bytes", "Unexpected message", "Connection reset"})) {
+        // The request may have arrived, and been done, although no answer came back, or none that
+        // munge could read.
+        if (!has_any(words, {"sbatch: "}) || has_any(words,
+                                                     {"timed out",
+                                                      "Zero Bytes",
+                                                      "Unexpected message",
+                                                      "Connection reset",
+                                                      "authentication error",
+                                                      "Unspecified error"})) {
             return {Receipt::Kind::kUnclear, {}, words};
         }
         return {Receipt::Kind::kRefused, {}, words};
@@ -197,11 +205,18 @@ public:
             jobs.insert(id.substr(0, id.find('_')));
         }
         std::vector<Call> calls;
-        calls.reserve(jobs.size() + 1);
         std::string list;
         for (const std::string& id : jobs) {
-            calls.push_back(question({"scontrol", "-o", "show", "job", id}));
             list += (list.empty() ? "" : ",") + id;
+        }
+        // scontrol takes one job, or shows all: many of them are never asked for one by one.
+        constexpr std::size_t kFew = 4;
+        if (jobs.size() > kFew) {
+            calls.push_back(question({"scontrol", "-o", "show", "job"}));
+        } else {
+            for (const std::string& id : jobs) {
+                calls.push_back(question({"scontrol", "-o", "show", "job", id}));
+            }
         }
         calls.push_back(
             question({"sacct", "-X", "-P", "-n", "-j", list, "-o", "JobID,State,ExitCode,Reason"}));

@@ -194,6 +194,21 @@ TEST_CASE("a receipt is an id, a clear refusal, or unclear") {
          "establish a configuration source",
          Kind::kUnreachable,
          ""},
+        // munge is not there: the request was never sent; the answer could not be read: it was done
+        {1,
+         "",
+         "sbatch: error: slurm_send_node_msg: auth_g_create: REQUEST_SUBMIT_BATCH_JOB has "
+         "authentication error\nsbatch: error: Batch job submission failed: Protocol "
+         "authentication error",
+         Kind::kUnreachable,
+         ""},
+        {1,
+         "",
+         "sbatch: error: slurm_unpack_received_msg: [[ctl]:6817] auth_g_verify: "
+         "RESPONSE_SUBMIT_BATCH_JOB has authentication error: Unspecified error\nsbatch: error: "
+         "Batch job submission failed: Unspecified error",
+         Kind::kUnclear,
+         ""},
         {1, "", "", Kind::kUnclear, ""},
         {1, "", "Killed", Kind::kUnclear, ""},
     };
