@@ -106,7 +106,8 @@ tl::unexpected<Error> refuse(Desk& desk, Entry& entry, const Receipt& receipt) {
         return fail(ErrorCode::kEnvironment,
                     entry.scheduler + " cannot be reached; nothing was submitted",
                     in_one_line(receipt.words),
-                    receipt.words.find("is not here") != std::string::npos
+                    !receipt.help.empty() ? receipt.help
+                    : receipt.words.find("is not here") != std::string::npos
                         ? "log in where its commands are, or run it on this machine: "
                           "`--scheduler local`"
                         : "submit again when it answers");

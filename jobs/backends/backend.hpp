@@ -45,8 +45,9 @@ struct Receipt {
         kUnclear,     ///< it may have been submitted
     };
     Kind kind = Kind::kUnclear;
-    std::string id;    ///< native
-    std::string words; ///< the scheduler's own
+    std::string id;        ///< native
+    std::string words;     ///< the scheduler's own
+    std::string help = {}; ///< what can be done, where who asked knows it
 };
 
 /// A job as the follower knows it.

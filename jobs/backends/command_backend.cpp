@@ -84,13 +84,13 @@ public:
         call.files = submission.files;
         const auto answers = host_->exchange({call}, {});
         if (!answers) {
-            // Here the program did not start, so nothing was submitted; what a broken connection
-            // did not tell is not known.
+            // What a broken connection did not tell is not known.
             const Fault& fault = answers.error().faults().front();
-            return {submission.files.empty() ? Receipt::Kind::kUnreachable
-                                             : Receipt::Kind::kUnclear,
+            return {answers.error().code() == ErrorCode::kEnvironment ? Receipt::Kind::kUnreachable
+                                                                      : Receipt::Kind::kUnclear,
                     {},
-                    fault.message + ": " + fault.because};
+                    fault.message + ": " + fault.because,
+                    submission.files.empty() ? std::string() : fault.help};
         }
         const Outcome& outcome = answers->outcomes.front();
         if (outcome.timed_out || outcome.signal != 0) {

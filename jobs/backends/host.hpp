@@ -57,8 +57,9 @@ public:
     Host& operator=(const Host&) = delete;
     virtual ~Host() = default;
 
-    /// Everything in one round trip. Fails where a program is not there or the host cannot be
-    /// reached: then nothing is known of any call.
+    /// Everything in one round trip. Fails with kEnvironment where the program is not there or the
+    /// host cannot be reached: then no call began. With kExecution where the connection ended
+    /// meanwhile: then nothing is known of any call.
     [[nodiscard]] virtual Result<Answers> exchange(const std::vector<Call>& calls,
                                                    const std::vector<Reading>& readings) = 0;
 };

@@ -58,7 +58,7 @@ public:
         const std::string output = text_in(parsed(answer), "standard_output");
         auto answers = read_frames(output, calls.size(), readings.size(), nonce);
         if (answer.status != kGood || !answers) {
-            return fail(ErrorCode::kEnvironment,
+            return fail(ErrorCode::kExecution,
                         "rimrock did not run a command on " + printable(service_->way().host),
                         printable(words_in(answer)),
                         "the job goes on; ask again with `cybelectl job status`");

@@ -13,6 +13,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kOfSsh = 255; ///< its own faults; also a remote shell that was killed
+/// What ssh says before it starts a command there, at the beginning of a line, or behind a name.
+constexpr std::string_view kBeforeTheStart[] = {"ssh: connect to host ",
+                                                "ssh: Could not resolve hostname ",
+                                                "Host key verification failed.",
+                                                "kex_exchange_identification: ",
+                                                ": Permission denied ("};
 constexpr std::chrono::seconds kConnect{30};
 constexpr std::size_t kLongestSocket = 60; ///< characters before the 40 of %C; the kernel takes 108
 
@@ -70,7 +76,24 @@ private:
         return words;
     }
 
-    /// The connection ended before the last frame: what was done there is not known.
+    /// Whether ssh never came so far that it started anything there. Its last line says so: what
+    /// a login shell prints comes before it.
+    static bool never_began(const Outcome& outcome) {
+        const std::string_view said = trimmed(outcome.errors);
+        const std::size_t end = said.rfind('\n');
+        const std::string_view last = end == std::string_view::npos ? said : said.substr(end + 1);
+        return !outcome.timed_out && outcome.code == kOfSsh && outcome.output.empty() &&
+               std::any_of(std::begin(kBeforeTheStart),
+                           std::end(kBeforeTheStart),
+                           [last](std::string_view words) {
+                               return words.starts_with(':')
+                                          ? last.find(words) != std::string_view::npos
+                                          : last.starts_with(words);
+                           });
+    }
+
+    /// The connection ended before the last frame: what was done there is not known, but where it
+    /// never began.
     [[nodiscard]] Error broken(const Outcome& outcome) const {
         std::string because = "the connection ended before the answer was whole";
         if (outcome.timed_out) {
@@ -85,7 +108,7 @@ private:
                    "` forgets the old one";
         }
         std::replace(because.begin(), because.end(), '\n', ' ');
-        return {ErrorCode::kEnvironment,
+        return {never_began(outcome) ? ErrorCode::kEnvironment : ErrorCode::kExecution,
                 "the login " + printable(login_) + " cannot be reached by ssh",
                 printable(because),
                 help};
