@@ -38,8 +38,9 @@ void add_reading(const Reading& reading, const std::string& nonce, std::string& 
     script += "if [ -f " + file + " ] && tail -c +" + std::to_string(reading.offset + 1) + " " +
               file + " 2>/dev/null | head -c " + std::to_string(reading.most) +
               " >\"$t/o\"; then\n";
-    script += "echo \"" + nonce + " read \"$(wc -c <" + file + ") $(wc -c <\"$t/o\")\n";
-    script += "cat \"$t/o\"\nelse echo \"" + nonce + " none 0 0\"; fi\n";
+    script += "set -- $(ls -di " + file + ")\n"; // its first word is the inode
+    script += "echo \"" + nonce + " read \"$(wc -c <" + file + ") $(wc -c <\"$t/o\") ${1:-0}\n";
+    script += "cat \"$t/o\"\nelse echo \"" + nonce + " none 0 0 0\"; fi\n";
 }
 
 /// One frame's line: its words behind the nonce.
@@ -66,6 +67,11 @@ bool take_bytes(std::string_view& rest, std::string_view length, std::string& in
     return true;
 }
 
+bool take_number(std::string_view word, std::uint64_t& into) {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), into);
+    return error == std::errc() && end == word.data() + word.size();
+}
+
 bool take_outcome(std::string_view& rest, const std::string& nonce, Outcome& into) {
     constexpr std::size_t kWords = 4; // call, code, length of the output, of the errors
     const auto line =
@@ -76,15 +82,11 @@ bool take_outcome(std::string_view& rest, const std::string& nonce, Outcome& int
 }
 
 bool take_piece(std::string_view& rest, const std::string& nonce, ReadBack& into) {
-    constexpr std::size_t kWords = 3; // read or none, size of the file, length of the piece
+    constexpr std::size_t kWords = 4; // read or none, size of the file, length of the piece, inode
     const auto line =
         take_line(rest, nonce, kWords).value_or(std::vector<std::string_view>(kWords));
-    std::uint64_t size = 0;
-    const auto [end, error] =
-        std::from_chars(line[1].data(), line[1].data() + line[1].size(), size);
     into.exists = line[0] == "read";
-    into.size = size;
-    return error == std::errc() && end == line[1].data() + line[1].size() &&
+    return take_number(line[1], into.size) && take_number(line[3], into.inode) &&
            take_bytes(rest, line[2], into.bytes);
 }
 

@@ -42,6 +42,7 @@ struct ReadBack {
     bool exists = false;
     std::uint64_t size = 0; ///< of the whole file
     std::string bytes;
+    std::uint64_t inode = 0; ///< another one: another file under the same name; 0: not known
 };
 
 struct Answers {

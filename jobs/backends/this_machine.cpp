@@ -18,6 +18,7 @@ ReadBack read_piece(const Reading& reading) {
     }
     back.exists = true;
     back.size = static_cast<std::uint64_t>(status.st_size);
+    back.inode = status.st_ino;
     if (back.size <= reading.offset) {
         return back;
     }

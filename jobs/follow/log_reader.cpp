@@ -9,7 +9,11 @@ constexpr std::chrono::seconds kHold{1};
 } // namespace
 
 std::string LogReader::take(const ReadBack& back, Clock::time_point now, bool is_last) {
-    if (back.exists && back.size < offset_) {
+    const bool is_other = offset_ != 0 && inode_ != 0 && back.inode != 0 && back.inode != inode_;
+    if (back.exists) {
+        inode_ = back.inode;
+    }
+    if (back.exists && (is_other || back.size < offset_)) {
         was_cut_ = true;
         offset_ = 0;
         has_more_ = true;

@@ -11,7 +11,8 @@
 namespace cybele::jobs {
 
 /// Follows a file that grows: gives whole lines as they come, an unfinished one after a second,
-/// and starts again where the file was cut.
+/// and starts again where the file was cut, or another one took its name (rotation). A file that
+/// was cut and has grown beyond its old size between two looks cannot be told from one that grew.
 class LogReader {
 public:
     using Clock = std::chrono::steady_clock;
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] bool has_more() const {
         return has_more_;
     }
-    /// Whether the file was cut since the last call; told once.
+    /// Whether the file was cut or replaced since the last call; told once.
     [[nodiscard]] bool was_cut();
     [[nodiscard]] const std::filesystem::path& file() const {
         return file_;
@@ -38,7 +39,8 @@ private:
     static constexpr std::uint64_t kMost = 65536;
     std::filesystem::path file_;
     std::uint64_t offset_ = 0;
-    std::string held_; ///< the unfinished line
+    std::uint64_t inode_ = 0; ///< of the file that was read up to the offset
+    std::string held_;        ///< the unfinished line
     Clock::time_point held_since_;
     bool has_more_ = false;
     bool was_cut_ = false;

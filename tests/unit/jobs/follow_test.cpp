@@ -186,3 +186,17 @@ TEST_CASE("a log gives whole lines, an unfinished one after a second, and starts
     CHECK(log.take({true, 3, "new"}, start, true) == "new");
     CHECK(log.take({false, 0, ""}, start, true).empty());
 }
+
+TEST_CASE("a log whose name another file took is shown from its start, however long that one is") {
+    using Clock = jobs::LogReader::Clock;
+    jobs::LogReader log("/tmp/log");
+    const auto start = Clock::now();
+    CHECK(log.take({true, 4, "one\n", 7}, start, false) == "one\n");
+    CHECK(log.take({false, 0, ""}, start, false).empty()); // between the two
+    CHECK(log.take({true, 9, "t\nfour\n", 8}, start, false).empty());
+    CHECK(log.was_cut());
+    CHECK(log.has_more());
+    CHECK(log.next().offset == 0);
+    CHECK(log.take({true, 9, "next\nfour\n", 8}, start, false) == "next\nfour\n");
+    CHECK_FALSE(log.was_cut());
+}

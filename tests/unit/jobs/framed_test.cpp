@@ -53,6 +53,8 @@ TEST_CASE("calls and files come back as they are, whatever they hold and the log
     CHECK(answers->outcomes[3].code == 127);
     CHECK(answers->files[0].bytes == "two");
     CHECK(answers->files[0].size == file_size(open_for_reading(file)->get(), file).value());
+    CHECK(answers->files[0].inode == jobs::read_piece({file, 0, 1}).inode);
+    CHECK(answers->files[0].inode != 0);
     CHECK_FALSE(answers->files[1].exists);
     CHECK(answers->files[2].bytes.ends_with(" end\n"));
     for (std::size_t cut = 1; cut < 200 && cut < output.size(); cut += 7) {
