@@ -69,9 +69,11 @@ Result<std::string> take_up(Desk& desk, const std::string& name) {
 Result<void> ask_to_end(Desk& desk, std::vector<Entry>& entries) {
     for (Entry& entry : entries) {
         entry.cancel_asked = desk.now();
-        CYBELE_CHECK(desk.journal().put(entry));
-        CYBELE_TRY(Backend * backend, desk.backend(entry));
-        CYBELE_CHECK(backend->cancel({ref_of(entry)}));
+    }
+    CYBELE_CHECK(desk.journal().put(entries));
+    CYBELE_TRY(const std::vector<Error> refusals, cancel_all(desk, entries));
+    if (!refusals.empty()) {
+        return fail(refusals.front());
     }
     return {};
 }

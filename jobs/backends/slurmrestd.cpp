@@ -112,10 +112,13 @@ public:
     }
 
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
+        Result<void> all;
         for (const JobRef& job : jobs) {
-            CYBELE_CHECK(cancel_one(job));
+            if (auto taken = cancel_one(job); !taken) {
+                all = std::move(taken);
+            }
         }
-        return {};
+        return all;
     }
 
 private:

@@ -3,6 +3,7 @@
 
 #include "jobs/follow/log_reader.hpp"
 #include "jobs/follow/pacing.hpp"
+#include "jobs/follow/record_watch.hpp"
 #include "support/digest.hpp"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kFirstLook{20};
+constexpr Milliseconds kFirstOfLocal{100}; ///< most that a short job needs
 constexpr Milliseconds kLongestLook{1000};
 constexpr std::chrono::seconds kCancelAgain{10};
 
@@ -45,10 +47,18 @@ public:
     }
 
     Result<Followed> run() {
+        bool is_told = true; ///< the end of each job comes by itself
         for (const Entry& entry : followed_.entries) {
             ends_.push_back(end_of(entry));
+            is_told = is_told && ends_.back().valid();
+            if (entry.login.empty() && entry.array.empty() && entry.ended == 0) {
+                records_.add(entry.record);
+            }
         }
         next_question_ = next_look_ = Clock::now();
+        if (is_told) {
+            next_question_ += kFirstOfLocal;
+        }
         if (options_.is_cancelling) {
             CYBELE_CHECK(cancel());
         }
@@ -97,6 +107,8 @@ private:
         } else if (Clock::now() >= next_look_) {
             CYBELE_CHECK(look_at_records(desk_, followed_.entries));
             look_at_logs();
+        } else {
+            return {}; // something came that says nothing
         }
         next_look_ = Clock::now() + look_;
         look_ = std::min(look_ * 3 / 2, kLongestLook);
@@ -150,7 +162,8 @@ private:
     void give(Stream stream, LogReader& log, const ReadBack& piece, bool is_last) {
         const std::string lines = log.take(piece, Clock::now(), is_last);
         if (log.was_cut() && options_.on_word) {
-            options_.on_word(log.file().native() + " was cut: it is shown from its start");
+            options_.on_word(log.file().native() +
+                             " was cut or replaced: it is shown from its start");
         }
         if (!lines.empty() && options_.on_output) {
             options_.on_output(stream, lines);
@@ -209,11 +222,9 @@ private:
             }
         }
         CYBELE_CHECK(desk_.journal().put(wanted));
-        for (const Entry& entry : wanted) {
-            CYBELE_TRY(Backend * backend, desk_.backend(entry));
-            if (const auto taken = backend->cancel({ref_of(entry)}); !taken) {
-                tell_once(taken.error().message() + ": " + taken.error().faults().front().because);
-            }
+        CYBELE_TRY(const std::vector<Error> refusals, cancel_all(desk_, wanted));
+        for (const Error& refusal : refusals) {
+            tell_once(refusal.message() + ": " + refusal.faults().front().because);
         }
         cancelled_at_ = Clock::now();
         pacing_.saw_change();
@@ -231,15 +242,19 @@ private:
 
     /// Until something may have happened: a signal, the end of a local job, or time.
     void wait() {
-        std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}};
+        std::vector<pollfd> waits{{signals_.fd(), POLLIN, 0}, {records_.fd(), POLLIN, 0}};
+        constexpr std::size_t kOthers = 2;
         for (const UniqueFd& end : ends_) {
             waits.push_back({end.get(), POLLIN, 0}); // negative ones are passed over
         }
         const auto until = std::min(next_question_, next_look_);
         const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now()).count();
         ::poll(waits.data(), waits.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+        if (waits[1].revents != 0 && records_.take()) {
+            next_look_ = Clock::now();
+        }
         for (std::size_t at = 0; at < ends_.size(); ++at) {
-            if (waits[at + 1].revents != 0) {
+            if (waits[at + kOthers].revents != 0) {
                 ends_[at].reset();
                 next_question_ = Clock::now();
             }
@@ -253,6 +268,7 @@ private:
     Followed followed_;
     std::vector<std::pair<Stream, LogReader>> logs_;
     std::vector<UniqueFd> ends_;
+    RecordWatch records_;
     Clock::time_point next_question_;
     Clock::time_point next_look_;
     Clock::time_point cancelled_at_;

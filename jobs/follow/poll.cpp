@@ -207,6 +207,27 @@ Result<Round> ask(Desk& desk,
     return round;
 }
 
+Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries) {
+    struct Asked {
+        Backend* backend;
+        std::vector<JobRef> jobs;
+    };
+    std::map<std::pair<std::string, std::string>, Asked> groups;
+    for (const Entry& entry : entries) {
+        CYBELE_TRY(Backend * backend, desk.backend(entry));
+        Asked& asked = groups[{entry.scheduler, entry.login}];
+        asked.backend = backend;
+        asked.jobs.push_back(ref_of(entry));
+    }
+    std::vector<Error> refusals;
+    for (const auto& [key, asked] : groups) {
+        if (auto taken = asked.backend->cancel(asked.jobs); !taken) {
+            refusals.push_back(std::move(taken).error());
+        }
+    }
+    return refusals;
+}
+
 Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {
     Group group;
     for (Entry& entry : entries) {
