@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong between a client and a real Slurm: munge, slurmctld, the accounting, ssh, disks, logs, other clients. In
+# each case no job runs twice, none is lost, and what is said is true. About five minutes.
+load ../parts/suite.bash
+load nodes.bash
+load jobs.bash
+
+setup_file() { start_nodes; }
+setup() {
+    enter_nodes
+    small=$place/slurm/small # a file system of 512 KiB
+    slurm sh -c "rm -rf fake '$small'/*"
+    [[ -S slurm/munge/socket ]] || munge start # a test that failed left it so
+    signal CONT
+}
+teardown_file() { stop_nodes; }
+
+# through NAME LINE…: a Job whose folder the login nodes see.
+through() {
+    mkdir -p there
+    host_job "$1" "workdir: $place/there" "${@:2}"
+}
+
+# kill_connection: the process that keeps the ssh connection.
+kill_connection() { slurm sh -c "kill -KILL \$(pgrep -f '^ssh: $place/state/ssh/.*mux')"; }
+
+munge() { "$parts_dir/slurm" munge "$place" "$1"; }
+signal() { "$parts_dir/slurm" signal "$place" "$1"; }
+
+@test "munge is not there while a job is submitted: nothing was sent, and that is what is said" {
+    host_job no-munge 'script: exit 3'
+    munge stop
+    refuses 5 submit no-munge
+    munge start
+    assert_output --partial 'nothing was submitted'
+    assert_equal "$(jobs_named no-munge)" 0
+    run submit no-munge --wait
+    assert_equal "$status" 3
+    assert_equal "$(jobs_named no-munge)" 1
+}
+
+@test "munge ends between sbatch's question and Slurm's answer: the job is found, once" {
+    local second
+    host_job deaf 'script: exit 4'
+    slurm strace -o connects -e trace=connect sbatch --chdir "$place" -o /dev/null --wrap true
+    second=$(grep -n munge connects | sed -n '2s/:.*//p')
+    fake sbatch "exec strace -o /dev/null -e trace=connect -e inject=connect:error=ENOENT:when=$second+ \"\$real\" \"\$@\""
+    run --separate-stderr slurm env PATH="$place/fake:$PATH" cybelectl submit deaf.yaml --scheduler slurm --wait
+    assert_equal "$status" 4
+    assert_regex "$stderr" 'is unclear .*RESPONSE_SUBMIT_BATCH_JOB has authentication error'
+    assert_equal "$(jobs_named deaf)" 1
+}
+
+@test "munge is not there while a job is followed: a query that fails is no end" {
+    host_job mute 'script: |' '  while [ ! -e mute.go ]; do sleep 0.2; done' '  exit 9'
+    behind mute cybelectl submit mute.yaml --scheduler slurm --wait --monitoring-period 1
+    pid=$!
+    wait_for 20 is_in_state mute RUNNING
+    munge stop
+    wait_for 20 grep -q 'Slurm does not answer: .*authentication error; asking again' mute.said
+    touch mute.go
+    ends_with 9 "$pid"
+    munge start
+}
+
+@test "munge is not there while a job is cancelled: the request is made again" {
+    host_job unheard 'command: [sleep, "300"]'
+    id=$(submit unheard)
+    wait_for 20 is_in_state unheard RUNNING
+    munge stop
+    behind unheard cybelectl job cancel "$id"
+    pid=$!
+    wait_for 20 grep -q 'did not take the request to cancel: .*authentication error' unheard.said
+    munge start
+    ends_with 0 "$pid"
+    assert is_in_state unheard CANCELLED
+}
+
+@test "slurmctld hangs while a job is cancelled: it is cancelled when that goes on" {
+    host_job stuck 'command: [sleep, "300"]'
+    id=$(submit stuck)
+    wait_for 20 is_in_state stuck RUNNING
+    signal STOP
+    behind stuck cybelectl job cancel "$id"
+    pid=$!
+    sleep 3
+    assert [ -e "/proc/$pid" ]
+    signal CONT
+    ends_with 0 "$pid"
+    assert is_in_state stuck CANCELLED
+}
+
+@test "ssh: the connection is killed between two queries and in the middle of one; the output is whole" {
+    through cut-off 'script: |' '  echo one' '  for n in two three; do while [ ! -e "$n" ]; do sleep 0.2; done; echo "$n"; done' '  exit 13'
+    rm -f there/two there/three
+    behind cut-off cybelectl submit cut-off.yaml --scheduler slurm --host n1 --follow
+    pid=$!
+    wait_for 20 grep -q one cut-off.out
+    kill_connection
+    touch there/two
+    wait_for 20 grep -q two cut-off.out
+    signal STOP
+    sleep 6 # the query hangs now
+    kill_connection
+    wait_for 20 grep -q 'login n1 cannot be reached by ssh: .*; asking again' cut-off.said
+    signal CONT
+    touch there/three
+    ends_with 13 "$pid"
+    assert_equal "$(cat cut-off.out)" $'one\ntwo\nthree'
+}
+
+@test "ssh: the connection is killed while a job is handed over: it is found by another, once" {
+    through handed 'script: exit 5'
+    signal STOP
+    behind handed cybelectl submit handed.yaml --scheduler slurm --host n1 --wait
+    pid=$!
+    wait_for 20 sh -c "[ -S state/ssh/* ]"
+    sleep 2 # sbatch waits for slurmctld
+    kill_connection
+    wait_for 20 grep -q 'is unclear' handed.said
+    signal CONT
+    ends_with 5 "$pid"
+    assert_equal "$(jobs_named handed)" 1
+}
+
+@test "ssh: a host key that changed, a login that does not exist: one sentence each, and nothing was submitted" {
+    through keyed 'script: |' '  while [ ! -e keyed.go ]; do sleep 0.2; done' '  exit 4'
+    printf '%s\n' 'Host known' '  HostName n1' '  HostKeyAlias known' '  StrictHostKeyChecking yes' \
+        "  UserKnownHostsFile $place/known" | cat - slurm/ssh/client >client && cat client >slurm/ssh/client
+    sed 's/^/known /' slurm/ssh/host.pub >known
+    id=$(slurm cybelectl submit keyed.yaml --scheduler slurm --host known)
+    slurm ssh -O exit -o ControlPath="$place/state/ssh/%C" known
+    sed 's/^/known /' slurm/ssh/user.pub >known
+    refuses 5 slurm cybelectl submit keyed.yaml --scheduler slurm --host known
+    assert_line --partial "the host's key is another than the one that is known"
+    assert_line --partial 'ssh-keygen -R known'
+    refuses 255 slurm cybelectl submit keyed.yaml --scheduler slurm --host known --wait
+    refuses 5 slurm cybelectl submit keyed.yaml --scheduler slurm --host nobody-knows-it
+    assert_line --partial 'nothing was submitted'
+    assert_equal "$(jobs_named keyed)" 1
+    sed 's/^/known /' slurm/ssh/host.pub >known
+    touch there/keyed.go
+    run slurm cybelectl job attach "$id" --wait
+    assert_equal "$status" 4
+}
+
+@test "ssh as another user: the job, its record and its logs are that user's" {
+    mkdir -p guests
+    chmod 777 guests
+    host_job by-guest "workdir: $place/guests" 'script: |' '  id -un; umask 077; exit 3'
+    run --separate-stderr slurm cybelectl submit by-guest.yaml --scheduler slurm --host guest@n1 --follow
+    assert_equal "$status" 3
+    assert_output guest
+    assert_equal "$(slurm squeue -h -t all --name=by-guest -o %u)" guest
+    assert_equal "$(slurm stat -c '%U %a' guests/.cybelectl)" 'guest 700'
+    host_job guest-long "workdir: $place/guests" 'command: [sleep, "300"]'
+    id=$(slurm cybelectl submit guest-long.yaml --scheduler slurm --host guest@n1)
+    run slurm cybelectl job cancel "$id"
+    assert_success
+    assert is_in_state guest-long CANCELLED
+}
+
+@test "a disk that is full when the id is to be kept: it is told, and job attach finds the job" {
+    host_job full-disk 'script: exit 6'
+    fake sbatch '"$real" "$@"' "head -c 1M /dev/zero >'$small/ballast' 2>/dev/null" 'exit 0'
+    refuses 5 slurm env PATH="$place/fake:$PATH" CYBELE_STATE_DIR="$small/state" cybelectl submit full-disk.yaml --scheduler slurm
+    assert_line --regexp 'error: job [0-9]+ was submitted, but the journal could not keep its id'
+    assert_line --regexp 'help: when that is mended: cybelectl job attach [0-9a-f-]{36}'
+    uuid=$(grep -o '[0-9a-f-]\{36\}' <<<"$output" | tail -n 1)
+    slurm rm "$small/ballast"
+    run slurm env CYBELE_STATE_DIR="$small/state" cybelectl job attach "$uuid" --wait
+    assert_equal "$status" 6
+    assert_equal "$(jobs_named full-disk)" 1
+}
+
+@test "a disk that fills while a job is followed: the client says so and ends, the job does not" {
+    host_job filled 'script: |' '  while [ ! -e filled.go ]; do sleep 0.2; done' '  exit 7'
+    export CYBELE_STATE_DIR=$small/state
+    behind filled env CYBELE_STATE_DIR="$small/state" cybelectl submit filled.yaml --scheduler slurm --wait --monitoring-period 1
+    pid=$!
+    wait_for 20 is_in_state filled RUNNING
+    wait_for 20 sh -c "'$parts_dir/slurm' exec '$place' env CYBELE_STATE_DIR='$small/state' cybelectl job list --cached | grep -q running"
+    slurm sh -c "head -c 1M /dev/zero >'$small/ballast'" || true
+    touch filled.go
+    ends_with 255 "$pid"
+    run cat filled.said
+    assert_line --partial 'because: no space is left on the device'
+    assert_line --partial 'help: make room on the disk (df), then `cybelectl job attach'
+    slurm rm "$small/ballast"
+    run slurm env CYBELE_STATE_DIR="$small/state" cybelectl job attach "$(cat filled.out)" --wait
+    assert_equal "$status" 7
+}
+
+@test "many clients on one journal: two follow, one lists, two cancel; each sees the same end" {
+    local pids=() name
+    host_job shared 'command: [sleep, "300"]'
+    behind first cybelectl submit shared.yaml --scheduler slurm --wait --monitoring-period 1
+    pids+=($!)
+    wait_for 20 is_in_state shared RUNNING
+    id=$(cat first.out)
+    behind second cybelectl job wait "$id" --monitoring-period 1 && pids+=($!)
+    behind third sh -c 'for n in $(seq 20); do cybelectl job list >/dev/null || exit; done' && pids+=($!)
+    behind fourth cybelectl job cancel "$id" && pids+=($!)
+    behind fifth cybelectl job cancel "$id" && pids+=($!)
+    for code in 143 143 0 0 0; do
+        ends_with "$code" "${pids[0]}"
+        pids=("${pids[@]:1}")
+    done
+    for name in first second third fourth fifth; do refute grep '^error' "$name.said"; done
+}
+
+@test "a log that is cut, and one that is replaced by a longer one, through ssh and here" {
+    local way
+    for way in '' '--host n1'; do
+        through turned 'script: |' '  echo one; while [ ! -e a ]; do sleep 0.2; done' '  : >turned.out; echo 2; while [ ! -e b ]; do sleep 0.2; done' \
+            '  mv turned.out turned.1; exec >turned.out; echo a much longer line; echo three' 'output: {stdout: turned.out, stderr: turned.err}'
+        rm -f there/[ab]
+        # shellcheck disable=SC2086
+        behind turned cybelectl submit turned.yaml --scheduler slurm $way --follow
+        pid=$!
+        wait_for 20 grep -q one turned.out
+        touch there/a
+        wait_for 20 grep -q 2 turned.out
+        touch there/b
+        ends_with 0 "$pid"
+        assert_equal "$(cat turned.out)" $'one\n2\na much longer line\nthree'
+    done
+}
+
+# The tests behind this one have the accounting.
+@test "the accounting is switched on: what a job used is what seff makes of it" {
+    "$parts_dir/slurm" account "$place"
+    host_job used 'script: |' "  python3 -c 'import time; held = bytearray(100 << 20)" \
+        '  while time.process_time() < 3: pass' "  time.sleep(2)'" 'resources: {cpus-per-task: 2, memory-per-node: 400 MiB}'
+    run --separate-stderr submit used --wait
+    assert_success
+    id=$output
+    wait_for 20 sh -c "'$parts_dir/slurm' exec '$place' sacct -X -n -j $id -o State | grep -q COMPLETED"
+    run --separate-stderr slurm cybelectl job show "slurm:$id" --format json
+    # Three seconds of two cores, 100 MiB and the interpreter of 400 MiB.
+    jq -e '.jobs[0].used | ."measured-by" == "accounting" and .cores == 2 and ."memory-asked" == 419430400 and
+        ."cpu-milliseconds" > 2900 and ."cpu-milliseconds" < 4500 and .memory > 104857600 and .memory < 157286400' <<<"$output"
+    # seff: the processor time over the wall time of the cores; the memory over what was asked for.
+    jq -e --argjson wall "$(slurm sacct -X -n -P -j "$id" -o ElapsedRaw)" '.jobs[0].used | .seconds == $wall and
+        ."core-efficiency" == ."cpu-milliseconds" / 1000 / ($wall * 2) and ."memory-efficiency" == .memory / 419430400' <<<"$output"
+}
+
+@test "jobs that Slurm has purged, and that left no record: sacct tells how each ended" {
+    local name
+    sed -i 's/^ClusterName/MinJobAge=2\n&/' slurm/slurm.conf
+    slurm scontrol reconfigure
+    host_job purged-code 'script: exit 12'
+    host_job purged-signal 'script: kill -KILL $$'
+    host_job purged-cancel 'command: [sleep, "300"]'
+    for name in code signal cancel; do submit "purged-$name" >"purged-$name.id"; done
+    wait_for 20 is_in_state purged-cancel RUNNING
+    slurm scancel "$(cat purged-cancel.id)"
+    for name in code signal cancel; do
+        wait_for 120 sh -c "! '$parts_dir/slurm' exec '$place' scontrol show job $(cat "purged-$name.id")"
+    done
+    rm -r .cybelectl
+    # Of codes beyond 127 sacct shows 128 less: 137 is 9 there.
+    for row in 'code 12' 'signal 9' 'cancel 143'; do
+        run slurm cybelectl job wait "$(cat "purged-${row% *}.id")"
+        assert_equal "${row% *} $status" "$row"
+    done
+}
