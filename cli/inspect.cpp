@@ -254,6 +254,9 @@ Result<int> inspect(Session& session, const Options& options) {
         const auto& choice = options.metadata;
         metadata_members(*json, choice.any() ? chosen(inspection, choice) : inspection);
     }
+    if (options.has_ours() && !contents.note.empty()) {
+        warn(session, {{}, {}, {}, {}, {contents.note}});
+    }
     if (options.files) {
         CYBELE_CHECK(show_files(options, contents, json.get()));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/contents/contents.hpp"
 
+#include "images/contents/layered_node.hpp"
 #include "images/inspect_json.hpp"
 #include "images/squashfs/nodes.hpp"
 #include "support/file.hpp"
@@ -42,6 +43,29 @@ std::optional<std::uint64_t> squashfs_offset(std::string_view first) {
     return std::nullopt;
 }
 
+bool is_laid_over(const Descriptor& one, const Descriptor& primary) {
+    return one.type == DataType::kPartition && one.part_type() == PartType::kOverlay &&
+           one.group == primary.group;
+}
+
+/// The overlay partitions, in the order in which a runtime lays them over the root.
+Result<void> add_overlays(Contents& contents, const Image& image, const Descriptor& primary) {
+    std::uint64_t layer = 0;
+    for (const Descriptor& one : image.descriptors()) {
+        if (!is_laid_over(one, primary)) {
+            continue;
+        }
+        if (one.fs_type() != FsType::kSquashfs) {
+            contents.note = fmt::format(
+                "the overlay partition {} is no squashfs: what lies in it is not seen", one.id);
+            continue;
+        }
+        CYBELE_TRY(auto upper, open_squashfs(image.fd(), one.offset, one.size));
+        contents.root = lay_over(std::move(contents.root), std::move(upper), ++layer);
+    }
+    return {};
+}
+
 Result<Contents> open_sif(const std::filesystem::path& path) {
     CYBELE_TRY(auto image, Image::open(path));
     Contents contents;
@@ -50,6 +74,7 @@ Result<Contents> open_sif(const std::filesystem::path& path) {
         contents.because = "it has no root file system";
     } else if (partition->fs_type() == FsType::kSquashfs) {
         CYBELE_TRY(contents.root, open_squashfs(image.fd(), partition->offset, partition->size));
+        CYBELE_CHECK(add_overlays(contents, image, *partition));
     } else {
         contents.because = "its root file system is of an unknown kind";
         for (const auto& kind : kUnreadable) {

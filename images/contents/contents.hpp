@@ -17,10 +17,12 @@ struct Contents {
     std::optional<Image> image; ///< of a SIF
     FilePointer root;           ///< null where the files cannot be read: see `because`
     std::string because;        ///< why there is no root: "its root file system is ext3, …"
+    std::string note;           ///< what of the files cannot be seen; empty: nothing
 };
 
-/// Opens a SIF, a bare squashfs (behind a first line `#!…` too, as Singularity 2 wrote it) or a
-/// directory. A SIF without files that can be read is opened all the same. Else kInput.
+/// Opens a SIF (its overlay partitions laid over its root file system), a bare squashfs (behind a
+/// first line `#!…` too, as Singularity 2 wrote it) or a directory. A SIF without files that can be
+/// read is opened all the same. Else kInput.
 [[nodiscard]] Result<Contents> open_contents(const std::filesystem::path& path);
 
 /// The files; without them kInput with the reason, saying that `what` needs them.

@@ -46,6 +46,10 @@ make_delta() {
     assert_output two
     run "$CYBELECTL" exec app.sif sh -c 'ls -A /opt /opt/d'
     assert_output $'/opt:\nd\nword\n\n/opt/d:'
+    run -0 "$CYBELECTL" inspect --files app.sif '/opt/**' /opt
+    assert_output --regexp $'^d[^\n]* /opt\nd[^\n]* /opt/d\n-[^\n]* 4 [^\n]* /opt/word$'
+    run -0 "$CYBELECTL" inspect --files app.sif '/bin/sh'
+    assert_line --partial ' /bin/sh'
     chmod 644 app.sif
     for closed in '' -c; do
         # shellcheck disable=SC2086

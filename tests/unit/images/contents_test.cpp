@@ -3,6 +3,7 @@
 #include "images/contents/binary_text.hpp"
 #include "images/contents/contents.hpp"
 #include "images/contents/file_node.hpp"
+#include "images/contents/layered_node.hpp"
 #include "images/contents/listing.hpp"
 #include "images/squashfs/nodes.hpp"
 #include "support/file.hpp"
@@ -240,4 +241,38 @@ TEST_CASE("the version at the begin of a text") {
     CHECK(leading_version("17") == "");
     CHECK(leading_version("v1.2") == "");
     CHECK(leading_version("...") == "");
+}
+
+TEST_CASE("overlays hide, merge and take away names as overlayfs does") {
+    const auto dir = scratch();
+    shell(fmt::format(
+        "cd {} && mkdir -p low/d low/gone low/o up/d up/o top/d && echo low >low/d/a && echo low "
+        ">low/d/b && "
+        "echo low >low/f && echo x >low/gone/x && echo low >low/o/hidden && echo up >up/d/b && "
+        "echo up >up/d/c && mknod up/gone c 0 0 && "
+        "echo up >up/o/own && echo top >top/d/a && mknod top/d/c c 0 0 && echo dir >top/f2",
+        dir.path().string()));
+    REQUIRE(::setxattr((dir.path() / "up/o").c_str(), "user.overlay.opaque", "y", 1, 0) == 0);
+    const auto open = [&](const char* name) {
+        auto root = open_directory((dir.path() / name).native());
+        REQUIRE(root);
+        return *root;
+    };
+    const auto root = lay_over(lay_over(open("low"), open("up"), 1), open("top"), 2);
+    std::string names;
+    REQUIRE(walk_files(root, [&](const std::string& path, const FilePointer&) -> Result<bool> {
+        names += path + " ";
+        return true;
+    }));
+    CHECK(names == "/d /d/a /d/b /f /f2 /o /o/own ");
+    for (const auto& [path, bytes] : {std::pair{"d/a", "top\n"}, {"d/b", "up\n"}, {"f", "low\n"}}) {
+        const auto text = read_file_at(root, path);
+        REQUIRE(text);
+        CHECK(text->value_or("") == bytes);
+    }
+    for (const char* path : {"gone", "gone/x", "d/c", "o/hidden"}) {
+        const auto found = find_file(root, path);
+        REQUIRE(found);
+        CHECK_FALSE(*found);
+    }
 }
