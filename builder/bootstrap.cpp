@@ -2,6 +2,8 @@
 #include "builder/bootstrap.hpp"
 
 #include "builder/mirror.hpp"
+#include "builder/output.hpp"
+#include "builder/packages.hpp"
 #include "builder/step_log.hpp"
 #include "builder/workspace.hpp"
 #include "definitions/scan.hpp"
@@ -35,14 +37,9 @@ constexpr std::array<std::string_view, 5> kNetworkFaults = {"Temporary failure r
                                                             "Unable to connect",
                                                             "Connection timed out"};
 
-/// The packages of earlier bootstraps of this suite; apt checks each against the signed index.
-fs::path package_store(const DebianBase& base, const Environment& environment) {
-    return environment.cache_directory() / "debs" /
-           fmt::format("base-{}-{}", base.suite, base.architecture);
-}
-
 struct Places {
-    fs::path store;
+    fs::path methods; ///< apt's, ours in front of its own
+    fs::path kept;    ///< what they bring
     fs::path unpacking;
     fs::path target;
     std::string mode;
@@ -69,16 +66,32 @@ Result<std::string> mode_of_mmdebstrap(const Environment& environment) {
                 "localimage'");
 }
 
-/// The host's own; a container gets them when it runs.
-constexpr const char* kForgetHost = "--customize-hook=rm -f \"$1\"/etc/resolv.conf "
-                                    "\"$1\"/etc/hostname "
-                                    "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap";
-/// sync-in gave it the store's owner and mode.
-constexpr const char* kOwnArchives = "--customize-hook=chown 0:0 \"$1\"/var/cache/apt/archives "
-                                     "&& chmod 755 \"$1\"/var/cache/apt/archives";
+/// The host's own, which a container gets when it runs; and what was kept of apt.
+constexpr const char* kForget = "--customize-hook=rm -rf \"$1\"/etc/resolv.conf "
+                                "\"$1\"/etc/hostname \"$1\"/var/cache/apt/kept "
+                                "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap";
+
+/// The folder that becomes apt's methods for mmdebstrap, with the cache beside them: itself, or
+/// where mmdebstrap's root is a subordinate id, which cannot pass this user's folders, a copy.
+Result<void> give_methods(const PackageCache& packages, const Places& places) {
+    CYBELE_CHECK(make_directories(places.methods));
+    CYBELE_CHECK(PackageCache::write_methods(places.methods));
+    const fs::path store = places.methods / "store";
+    CYBELE_TRY(const fs::path folder, packages.folder());
+    if (places.mode == "unshare") {
+        CYBELE_CHECK(make_directories(store));
+        for (const fs::path& open : {places.methods, store}) {
+            (void)::chmod(open.c_str(), 0755); // whatever the umask is
+        }
+        return packages.copy_recent(store);
+    }
+    std::error_code error;
+    fs::create_directory_symlink(folder, store, error);
+    return error ? Result<void>(fail(system_error("cannot link the cache", error.value())))
+                 : Result<void>();
+}
 
 Command mmdebstrap(const DebianBase& base, const Environment& environment, const Places& places) {
-    const std::string quoted = shell_quote(places.store.native());
     Command command;
     command.argv = {"mmdebstrap",
                     "--mode=" + places.mode,
@@ -87,12 +100,12 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
                     "--architectures=" + base.architecture,
                     "--aptopt=Acquire::Check-Valid-Until \"false\"",
                     "--aptopt=Acquire::Check-Date \"false\"",
-                    "--skip=essential/unlink",
-                    "--setup-hook=mkdir -p \"$1\"/var/cache/apt/archives",
-                    "--setup-hook=sync-in " + quoted + " /var/cache/apt/archives",
-                    "--customize-hook=sync-out /var/cache/apt/archives " + quoted,
-                    kForgetHost,
-                    kOwnArchives};
+                    "--aptopt=" + method_option("http", (places.methods / "http").native()),
+                    "--aptopt=" + method_option("https", (places.methods / "https").native()),
+                    "--setup-hook=mkdir -p \"$1\"/var/cache/apt/kept",
+                    "--customize-hook=sync-out /var/cache/apt/kept " +
+                        shell_quote(places.kept.native()),
+                    kForget};
     if (!base.include.empty()) {
         command.argv.push_back("--include=" + base.include);
     }
@@ -132,8 +145,9 @@ Result<void> bootstrap(const DebianBase& base,
                     "the bootstrap agent 'debootstrap' needs it",
                     "apt-get install mmdebstrap, or start from an image: 'Bootstrap: localimage'");
     }
-    const fs::path store = package_store(base, environment);
-    CYBELE_CHECK(make_directories(store, 0700));
+    const PackageCache packages(registry::Cache(environment.cache_directory()),
+                                absolute_path(request.definition_file).native());
+    CYBELE_TRY(const auto held, packages.hold());
     CYBELE_TRY(const std::string mode, mode_of_mmdebstrap(environment));
     const auto map = mode == "unshare" ? namespaces::IdMap::kSubordinate : namespaces::IdMap::kNone;
     CYBELE_TRY(const Workspace unpacking,
@@ -142,7 +156,11 @@ Result<void> bootstrap(const DebianBase& base,
     if (::chmod(unpacking.path().c_str(), 0711) != 0) {
         return fail(system_error("cannot open " + printable(unpacking.path().native()), errno));
     }
-    Command command = mmdebstrap(base, environment, {store, unpacking.path(), target, mode});
+    const Places places{
+        unpacking.path() / "methods", unpacking.path() / "kept", unpacking.path(), target, mode};
+    CYBELE_CHECK(make_directories(places.kept, 0700));
+    CYBELE_CHECK(give_methods(packages, places));
+    Command command = mmdebstrap(base, environment, places);
     std::string output;
     const auto keep = [&](std::string_view piece) {
         output += piece;
@@ -154,6 +172,10 @@ Result<void> bootstrap(const DebianBase& base,
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
         return fail(bootstrap_failed(base, outcome.output + outcome.errors));
+    }
+    const std::string count = packages.take(places.kept).text();
+    if (request.is_verbose && request.on_step && !count.empty()) {
+        request.on_step(fmt::format("bootstrap debian {}: {}", base.suite, count));
     }
     return {};
 }

@@ -8,6 +8,7 @@
 #include "builder/keys.hpp"
 #include "builder/layers.hpp"
 #include "builder/output.hpp"
+#include "builder/packages.hpp"
 #include "builder/plan.hpp"
 #include "builder/side_by_side.hpp"
 #include "builder/stage.hpp"
@@ -56,14 +57,6 @@ Result<namespaces::IdMap> choose_map(const std::function<void(const std::string&
          "): every file belongs to root, changes of owners are feigned, and programs that check "
          "them may fail");
     return namespaces::IdMap::kOwnRoot;
-}
-
-/// The store of packages that %post downloads: one per definition file, since a script may put
-/// anything there.
-fs::path package_store(const BuildRequest& request, const Environment& environment) {
-    const std::string key =
-        hex(sha256(absolute_path(request.definition_file).native())).substr(0, 16);
-    return environment.cache_directory() / "debs" / key;
 }
 
 /// A delta image is another file than the flat one of the same tree.
@@ -265,14 +258,15 @@ Result<void> Build::make(const fs::path& image) {
     CYBELE_TRY(surroundings_, find_surroundings(request_, environment_));
     surroundings_.work = work.path();
     surroundings_.has_one_id = map_ == namespaces::IdMap::kOwnRoot;
-    surroundings_.packages =
-        request_.use_cache ? package_store(request_, environment_) : fs::path();
+    surroundings_.cache = cache_.directory(); // also with --no-cache: by content, so the same
+    surroundings_.definition = absolute_path(request_.definition_file).native();
     if (!surroundings_.ca_file.empty() && request_.is_verbose) {
         tell("build steps trust the certificates of " + printable(surroundings_.ca_file.native()));
     }
     CYBELE_CHECK(run_apart(map_, signals_, request_.on_step, [&](const Report& report) {
         return make_apart(report, image);
     }));
+    PackageCache(cache_, {}).prune();
     keep(image);
     return {};
 }

@@ -2,8 +2,10 @@
 #include "builder/inside.hpp"
 
 #include "builder/mirror.hpp"
+#include "builder/packages.hpp"
 #include "builder/pip.hpp"
 #include "builder/step_log.hpp"
+#include "images/layout_root.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -54,11 +56,6 @@ std::string apt_configuration(const Surroundings& surroundings) {
     }
     if (!surroundings.ca_file.empty()) {
         text += fmt::format("Acquire::https::CAInfo \"{}/ca.pem\";\n", kBrought);
-    }
-    if (!surroundings.packages.empty()) {
-        // A later `apt-get clean` of the script must not empty the store.
-        text += "DPkg::Pre-Invoke { \"ln -f /var/cache/apt/archives/*.deb /var/cache/apt/kept/ "
-                "2>/dev/null || true\"; };\n";
     }
     return text;
 }
@@ -119,60 +116,67 @@ Result<void> add_network_files(const Surroundings& surroundings, std::vector<ns:
     return {};
 }
 
-/// A file that is put into place of the archive of packages, by link or, across disks, by copy.
-void link_or_copy(const fs::path& from, const fs::path& to) {
-    std::error_code error;
-    fs::create_hard_link(from, to, error);
-    if (error == std::errc::cross_device_link) {
-        fs::copy_file(from, to, error);
-    }
-}
-
-void link_packages(const fs::path& from, const fs::path& to) {
-    std::error_code error;
-    for (auto it = fs::directory_iterator(from, error); !error && it != fs::directory_iterator();
-         it.increment(error)) {
-        if (it->path().extension() == ".deb" && it->is_regular_file(error) &&
-            !it->is_symlink(error)) {
-            link_or_copy(it->path(), to / it->path().filename());
-        }
-    }
-}
-
-/// A folder of this build's own that stands in for /var/cache/apt: apt runs that share one delete
-/// each other's packages.
-class PackageArchive {
+/// The packages of a script's apt: a folder of this build's own stands in for /var/cache/apt, since
+/// apt runs that share one delete each other's packages; methods of ours look into the cache.
+class ScriptPackages {
 public:
-    explicit PackageArchive(const Surroundings& surroundings)
-        : store_(surroundings.packages), directory_(surroundings.work / "apt") {}
-    PackageArchive(const PackageArchive&) = delete;
-    PackageArchive& operator=(const PackageArchive&) = delete;
+    explicit ScriptPackages(const Surroundings& surroundings)
+        : cache_(registry::Cache(surroundings.cache), surroundings.definition),
+          is_wanted_(!surroundings.cache.empty()), directory_(surroundings.work / "apt") {}
+    ScriptPackages(const ScriptPackages&) = delete;
+    ScriptPackages& operator=(const ScriptPackages&) = delete;
 
-    Result<void> add_to(std::vector<ns::Mount>& mounts) {
-        if (store_.empty()) {
+    /// `brought` is the folder that the script sees as kBrought.
+    Result<void> prepare(const fs::path& brought) {
+        if (!is_wanted_) {
             return {};
         }
+        CYBELE_TRY(store_, cache_.folder());
+        CYBELE_TRY(held_, cache_.hold());
         CYBELE_CHECK(remove_tree(directory_));
         CYBELE_CHECK(make_directories(directory_ / "archives" / "partial"));
         CYBELE_CHECK(make_directories(directory_ / "kept"));
-        CYBELE_CHECK(make_directories(store_, 0700));
-        link_packages(store_, directory_ / "archives");
-        ns::Mount mount = bind(directory_, "/var/cache/apt", false);
-        mount.is_optional = true;
-        mount.make_target = false;
-        mounts.push_back(mount);
-        return {};
+        CYBELE_CHECK(make_directories(brought / "apt" / "store"));
+        return PackageCache::write_methods(brought / "apt");
     }
-    ~PackageArchive() {
-        if (!store_.empty()) {
-            link_packages(directory_ / "kept", store_);
-            (void)remove_tree(directory_);
+    void add_to(std::vector<ns::Mount>& mounts) const {
+        if (is_wanted_) {
+            ns::Mount mount = bind(directory_, "/var/cache/apt", false);
+            mount.is_optional = true;
+            mount.make_target = false;
+            mounts.push_back(mount);
+            mounts.push_back(bind(store_, fs::path(kBrought) / "apt" / "store", true));
         }
+    }
+    /// apt's options, for the methods that the tree has.
+    [[nodiscard]] Result<std::string> options(const fs::path& root) const {
+        std::string text;
+        if (is_wanted_) {
+            CYBELE_TRY(const auto tree, images::RootDirectory::open(root));
+            for (const char* scheme : {"http", "https"}) {
+                if (tree.exists(std::string("usr/lib/apt/methods/") + scheme)) {
+                    text +=
+                        method_option(scheme, fmt::format("{}/apt/{}", kBrought, scheme)) + "\n";
+                }
+            }
+        }
+        return text;
+    }
+    PackageCount take() {
+        if (!is_wanted_) {
+            return {};
+        }
+        const PackageCount count = cache_.take(directory_ / "kept");
+        (void)remove_tree(directory_);
+        return count;
     }
 
 private:
-    fs::path store_;
+    PackageCache cache_;
+    bool is_wanted_;
     fs::path directory_;
+    fs::path store_;
+    registry::Cache::Lock held_;
 };
 
 fs::path ca_of(const BuildRequest& request, const Environment& environment) {
@@ -248,7 +252,10 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
     CYBELE_CHECK(write_file(brought / (script.section + ".script"), script.text, 0755));
-    CYBELE_CHECK(write_file(brought / "apt.conf", apt_configuration(surroundings)));
+    ScriptPackages packages(surroundings);
+    CYBELE_CHECK(packages.prepare(brought));
+    CYBELE_TRY(const std::string methods, packages.options(root));
+    CYBELE_CHECK(write_file(brought / "apt.conf", apt_configuration(surroundings) + methods));
     if (!surroundings.ca_file.empty()) {
         CYBELE_TRY(const std::string certificates, read_file(surroundings.ca_file));
         CYBELE_CHECK(write_file(brought / "ca.pem", certificates));
@@ -258,8 +265,7 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     sandbox.mounts = system_mounts();
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
-    PackageArchive packages(surroundings);
-    CYBELE_CHECK(packages.add_to(sandbox.mounts));
+    packages.add_to(sandbox.mounts);
     sandbox.new_pid_namespace = true;
     CYBELE_TRY(sandbox.argv, script_command(script.arguments, file));
     sandbox.environment = script_environment(surroundings);
@@ -267,6 +273,10 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     sandbox.time_limit = surroundings.step_timeout;
     auto result = run_logged(sandbox, surroundings);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
+    const PackageCount count = packages.take();
+    if (result) {
+        result->packages = count;
+    }
     return result;
 }
 

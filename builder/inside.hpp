@@ -2,6 +2,7 @@
 #pragma once
 
 #include "builder/builder.hpp"
+#include "builder/packages.hpp"
 #include "namespaces/sandbox.hpp"
 #include "support/error.hpp"
 
@@ -15,8 +16,9 @@ namespace cybele::builder {
 
 /// The machine's part of it, the same for all steps of a build.
 struct Surroundings {
-    std::filesystem::path work;     ///< of this build; private
-    std::filesystem::path packages; ///< store of downloaded packages; empty: none
+    std::filesystem::path work;    ///< of this build; private
+    std::filesystem::path cache;   ///< that keeps downloaded packages; empty: none
+    std::string definition;        ///< the file that is built, for what is kept
     std::filesystem::path ca_file; ///< certificates that the machine trusts; empty: the image's own
     EnvironmentMap proxies;        ///< http_proxy and its like
     EnvironmentMap pip;            ///< PIP_INDEX_URL and its like
@@ -44,6 +46,7 @@ struct InsideScript {
 struct ScriptEnd {
     int code = 0;
     std::string last_lines;
+    PackageCount packages = {};
 };
 
 /// Runs a script in the tree: working directory /, clean environment, umask 0022 (the reference's

@@ -157,7 +157,7 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     }
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
-        const ScriptEnd end{outcome.shell_code(), "  " + printable(outcome.errors)};
+        const ScriptEnd end{outcome.shell_code(), "  " + printable(outcome.errors), {}};
         return fail(step_failed(*last_section(section), "%" + section, end));
     }
     return {};
@@ -240,6 +240,10 @@ Result<void> StageBuilder::run_script(const Step& step) {
     }
     CYBELE_TRY(const ScriptEnd end,
                run_inside(root_, {step.section->name, step.arguments, step.text}, surroundings_));
+    if (const std::string packages = end.packages.text();
+        !packages.empty() && surroundings_.is_verbose) {
+        report_(step.name + ": " + packages);
+    }
     if (end.code != 0) {
         return fail(step_failed(*step.section, step.name, end));
     }

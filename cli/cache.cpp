@@ -4,6 +4,7 @@
 
 #include "builder/keys.hpp"
 #include "cli/session.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -92,7 +93,7 @@ Result<int> list(Session& session, const Options& options) {
             rows.push_back(json_of(entry));
             continue;
         }
-        Session::print(fmt::format("{:<8}{:<14}{:>10}  {:<12}  {}\n",
+        Session::print(fmt::format("{:<9}{:<14}{:>10}  {:<12}  {}\n",
                                    entry.kind,
                                    entry.key.substr(0, 12),
                                    in_megabytes(entry.bytes),
@@ -223,6 +224,10 @@ Result<int> prune(Session& session, const Options& options) {
         freed += entry.bytes;
         ++count;
     }
+    if (options.is_all && options.kind.empty() && !options.is_dry) {
+        // Where earlier versions kept packages, by the name of a definition file.
+        CYBELE_CHECK(remove_tree(cache.directory() / "debs"));
+    }
     if (session.is_json()) {
         const nlohmann::json document{
             {"format", 1}, {"removed", count}, {"bytes", freed}, {"in_use", locked}};
@@ -283,7 +288,7 @@ void install_cache(CLI::App& app, Session& session) {
         return verb;
     };
     const auto add_kind = [&](CLI::App* verb) {
-        verb->add_option("--kind", options->kind, "only these: bases, steps, images")
+        verb->add_option("--kind", options->kind, "only these: bases, steps, images, packages")
             ->type_name("KIND");
     };
     add_kind(add("list",

@@ -28,15 +28,20 @@ namespace fs = std::filesystem;
 struct Kind {
     std::string_view name;
     std::string_view suffix;
+    bool is_by_content = false; ///< the key is the content's SHA-256, and the file's name
 };
 constexpr std::string_view kTar = ".tar";
-constexpr std::array kKinds = {Kind{"steps", ".squashfs"}, Kind{"images", ".sif"}};
+constexpr std::array kKinds = {
+    Kind{"steps", ".squashfs"}, Kind{"images", ".sif"}, Kind{"packages", ".package", true}};
 
-std::string_view suffix_of(std::string_view kind) {
+Kind kind_of(std::string_view name) {
     const auto* const found = std::find_if(
-        kKinds.begin(), kKinds.end(), [&](const Kind& one) { return one.name == kind; });
-    return found == kKinds.end() ? kTar : found->suffix;
+        kKinds.begin(), kKinds.end(), [&](const Kind& one) { return one.name == name; });
+    return found == kKinds.end() ? Kind{name, kTar} : *found;
 }
+
+/// Of a whole kind: shared by builds that use some of its entries, which they cannot tell before.
+constexpr const char* kInUse = "in-use.lock";
 
 constexpr std::string_view kFormat = "1\n";
 
@@ -70,7 +75,7 @@ std::string describe(const Digest& digest, std::uint64_t size) {
 std::vector<CacheEntry> entries(const fs::path& directory) {
     std::vector<std::pair<timespec, CacheEntry>> found;
     const std::string kind = directory.filename().native();
-    const std::string_view suffix = suffix_of(kind);
+    const std::string_view suffix = kind_of(kind).suffix;
     std::error_code error;
     for (auto it = fs::directory_iterator(directory, error);
          !error && it != fs::directory_iterator();
@@ -116,7 +121,10 @@ bool is_as_noted(const UniqueFd& fd, const fs::path& entry) {
 } // namespace
 
 fs::path Cache::path(std::string_view kind, std::string_view key) const {
-    return directory_ / kind / (hex(sha256(key)) + std::string(suffix_of(kind)));
+    const Kind known = kind_of(kind);
+    return directory_ / kind /
+           ((known.is_by_content ? std::string(key) : hex(sha256(key))) +
+            std::string(known.suffix));
 }
 
 bool Cache::is_of_this_version() const {
@@ -141,21 +149,32 @@ Result<void> Cache::prepare() const {
                 "use the later cybelectl, or name another cache: CYBELE_CACHE_DIR=DIR");
 }
 
-Result<Cache::Lock> Cache::lock(std::string_view kind, std::string_view key) const {
+Result<Cache::Lock> Cache::lock_by(const fs::path& file, int how) const {
     CYBELE_CHECK(prepare());
-    const fs::path file = lock_file(path(kind, key));
     CYBELE_CHECK(make_directories(file.parent_path(), 0700));
     UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) {
         return fail(
             system_error("cannot open the cache's lock " + printable(file.native()), errno));
     }
-    while (::flock(fd.get(), LOCK_EX) != 0) {
+    while (::flock(fd.get(), how) != 0) {
         if (errno != EINTR) {
             return fail(system_error("cannot lock " + printable(file.native()), errno));
         }
     }
     return Lock(std::move(fd));
+}
+
+Result<Cache::Lock> Cache::lock(std::string_view kind, std::string_view key) const {
+    return lock_by(lock_file(path(kind, key)), LOCK_EX);
+}
+
+Result<Cache::Lock> Cache::hold(std::string_view kind) const {
+    return lock_by(directory_ / kind / kInUse, LOCK_SH);
+}
+
+void Cache::mark_used(std::string_view kind, std::string_view key) const {
+    (void)::utimensat(AT_FDCWD, path(kind, key).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 std::optional<fs::path> Cache::get(std::string_view kind, std::string_view key) const {
@@ -219,7 +238,10 @@ bool Cache::is_whole(const CacheEntry& entry) {
 bool Cache::remove(const CacheEntry& entry) {
     const UniqueFd fd(
         ::open(lock_file(entry.path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    const UniqueFd whole(
+        ::open((entry.path.parent_path() / kInUse).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 ||
+        (whole.valid() && ::flock(whole.get(), LOCK_EX | LOCK_NB) != 0)) {
         return false;
     }
     remove_entry(entry.path); // not its lock, for which another process may wait
@@ -244,6 +266,12 @@ Result<fs::path> Cache::put(std::string_view kind,
     CYBELE_TRY(const UniqueFd fd, open_for_reading(temporary));
     CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), temporary));
     CYBELE_TRY(const Digest digest, sha256_range(fd.get(), 0, size, temporary));
+    if (kind_of(kind).is_by_content && hex(digest) != key) {
+        fs::remove(temporary, ignored);
+        return fail(ErrorCode::kVerification,
+                    "what was brought for " + printable(entry.filename().native()) + " is not it",
+                    "its SHA-256 is " + hex(digest));
+    }
     // Not synced: an entry that a crash cuts has another digest, and is made again.
     if (::rename(temporary.c_str(), entry.c_str()) != 0) {
         const int saved = errno;

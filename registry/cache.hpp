@@ -26,7 +26,8 @@ struct CacheEntry {
 
 /// A folder of big files, each found by a text that says what it was made from: KIND/KEY.tar below
 /// the cache directory (KEY.squashfs for steps, KEY.sif for images), KEY being the SHA-256 of that
-/// text, with its digest in a file of that name and ".sha256". An
+/// text, with its digest in a file of that name and ".sha256". The kind `packages` is found by
+/// content instead: the key is the SHA-256 of the file's own bytes (KEY.package). An
 /// entry whose digest does not fit (cut off, damaged) is removed when it is asked for, never given.
 /// Processes that want one entry wait for each other by flock(2). A file `format` holds the version
 /// of all this; a cache without one is of the first.
@@ -48,6 +49,12 @@ public:
 
     /// Waits for the entry's lock.
     [[nodiscard]] Result<Lock> lock(std::string_view kind, std::string_view key) const;
+
+    /// Keeps every entry of a kind from being removed, for who cannot tell yet which it will use.
+    [[nodiscard]] Result<Lock> hold(std::string_view kind) const;
+
+    /// Marks an entry as used, for prune(), without reading it.
+    void mark_used(std::string_view kind, std::string_view key) const;
 
     /// The entry's file, after its digest was checked; nothing where there is none. Marks it as
     /// used, for prune().
@@ -72,7 +79,8 @@ public:
     static bool remove(const CacheEntry& entry);
 
     /// Makes an entry: `write(path)` makes the file at a temporary name, which becomes the entry
-    /// when it gave no error. The caller holds the lock. Gives the entry's path.
+    /// when it gave no error. The caller holds the lock. Gives the entry's path; kVerification for
+    /// a kind that is found by content where the content is another.
     [[nodiscard]] Result<std::filesystem::path>
     put(std::string_view kind,
         std::string_view key,
@@ -99,6 +107,7 @@ public:
 
 private:
     [[nodiscard]] bool is_of_this_version() const;
+    [[nodiscard]] Result<Lock> lock_by(const std::filesystem::path& file, int how) const;
     std::filesystem::path directory_;
 };
 
