@@ -105,6 +105,13 @@ files() {
     assert_line --partial 'the header has no OSVersion'
     assert_line --partial "not yet: 'confurl'"
     assert_line --partial 'toy.def:1'
+    definition 'Bootstrap: zypper' 'MirrorURL: http://127.0.0.1:9/' 'Product: SLES' 'User: somebody' 'Regcode: none' 'Modules: sle-module'
+    refuses 3 "$CYBELECTL" build toy.def
+    for header in product user regcode modules; do assert_line --partial "not yet: '$header'"; done
+    assert_line --partial 'build with --builder apptainer'
+    definition 'Bootstrap: arch'
+    refuses 3 "$CYBELECTL" build toy.def
+    assert_line --partial "not yet: the bootstrap agent 'arch'"
     definition 'Bootstrap: busybox' 'MirrorURL: ftp://127.0.0.1/busybox'
     refuses 3 "$CYBELECTL" build toy.def
     definition 'Bootstrap: zypper' 'MirrorURL: http://127.0.0.1:9/'
