@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/run.hpp"
 #include "cli/session.hpp"
 #include "namespaces/accounts.hpp"
 #include "support/message.hpp"
@@ -140,7 +141,9 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
                                        {{"inspect"}, install_inspect},
                                        {{"sif"}, install_sif},
                                        {{"image"}, install_image},
-                                       {{"exec", "run", "shell"}, install_run},
+                                       {{"exec"}, install_exec},
+                                       {{"run"}, install_run},
+                                       {{"shell"}, install_shell},
                                        {{"submit"}, install_submit},
                                        {{"generate"}, install_generate},
                                        {{"recipe", "def"}, install_recipe},

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/run.hpp"
+
 #include "cli/image_store.hpp"
 #include "cli/session.hpp"
 #include "runtime/runtime.hpp"
@@ -130,24 +132,32 @@ void install(CLI::App& app, Session& session, const Entrance& entrance) {
 
 } // namespace
 
+void install_exec(CLI::App& app, Session& session) {
+    install(app,
+            session,
+            {runtime::Action::kExec,
+             "exec",
+             "Start a program in a container, in place of this process.",
+             {"cybelectl exec app.sif python3 --version",
+              "cybelectl exec -B /scratch:/data:ro --env THREADS=4 app.sif solve --fast"}});
+}
+
 void install_run(CLI::App& app, Session& session) {
-    const std::vector<Entrance> entrances{
-        {runtime::Action::kExec,
-         "exec",
-         "Start a program in a container, in place of this process.",
-         {"cybelectl exec app.sif python3 --version",
-          "cybelectl exec -B /scratch:/data:ro --env THREADS=4 app.sif solve --fast"}},
-        {runtime::Action::kRun,
-         "run",
-         "Start an image's runscript.",
-         {"cybelectl run app.sif --its-own-option", "cybelectl run --app convert tools.sif"}},
-        {runtime::Action::kShell,
-         "shell",
-         "Start a shell in a container.",
-         {"cybelectl shell app.sif"}}};
-    for (const Entrance& entrance : entrances) {
-        install(app, session, entrance);
-    }
+    install(app,
+            session,
+            {runtime::Action::kRun,
+             "run",
+             "Start an image's runscript.",
+             {"cybelectl run app.sif --its-own-option", "cybelectl run --app convert tools.sif"}});
+}
+
+void install_shell(CLI::App& app, Session& session) {
+    install(app,
+            session,
+            {runtime::Action::kShell,
+             "shell",
+             "Start a shell in a container.",
+             {"cybelectl shell app.sif"}});
 }
 
 } // namespace cybele::cli

@@ -37,9 +37,12 @@ Result<void> drop_all_privileges() {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return fail(system_error("cannot give up privileges", errno));
     }
-    // Each is refused where it is unknown or already gone; capset below is what must succeed.
+    // Refused for the first one that the kernel does not know; where the right is gone already, for
+    // each. capset below is what must succeed.
     for (int capability = 0; capability < kMostCapabilities; ++capability) {
-        (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
+            break;
+        }
     }
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     CapabilitySets none;

@@ -63,6 +63,12 @@ struct Mount {
     std::string options; ///< tmpfs: "mode=1777,size=64m"; bind: "nosuid,nodev,noexec" or fewer
 };
 
+/// A program that is tried before another one, in silence.
+struct Attempt {
+    std::vector<std::string> argv;
+    EnvironmentMap environment; ///< PWD is added
+};
+
 /// A process in a root file system of its own: mounts, pivot_root, then exec.
 struct Sandbox {
     std::filesystem::path root; ///< a directory, or a mount point
@@ -75,6 +81,7 @@ struct Sandbox {
     bool drop_privileges = false;                         ///< no_new_privs and no capabilities
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
     EnvironmentMap environment;
+    std::optional<Attempt> direct; ///< started instead where it can be
     std::optional<mode_t> umask;
     unsigned time_limit = 0; ///< seconds, of run_sandboxed(); 0: none
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/action_script.hpp"
 
+#include "runtime/known_environment.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -16,6 +17,8 @@ constexpr std::size_t kMostScript = 120 * 1024;
 /// bash refuses to set these and ends; every shell has IFS and OPTIND already.
 constexpr std::array<std::string_view, 8> kShellsOwn = {
     "UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "IFS", "OPTIND"};
+
+constexpr const char* kEnvironmentFiles = "/.singularity.d/env";
 
 constexpr std::string_view kReadFiles = R"(
 cybele_complete() {
@@ -40,9 +43,12 @@ unset -f cybele_complete
 unset cybele_file cybele_part
 )";
 
+bool is_shells_own(const std::string& name) {
+    return std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
+}
+
 void set(std::string& script, const std::string& name, const std::string& value) {
-    const bool is_own = std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
-    if (!is_own) {
+    if (!is_shells_own(name)) {
         script += "export " + name + '=' + shell_quote(value) + '\n';
     }
 }
@@ -131,11 +137,44 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
     return std::vector<std::string>{"/bin/sh"};
 }
 
+/// What the script does, done here: nothing where that takes a shell.
+std::optional<namespaces::Attempt> without_shell(const std::vector<std::string>& action,
+                                                 EnvironmentMap before,
+                                                 const PayloadEnvironment& layers) {
+    const bool has_shells_own =
+        std::any_of(layers.host.begin(), layers.host.end(), [](const auto& variable) {
+            return is_shells_own(variable.first);
+        });
+    auto all = has_shells_own ? std::nullopt : read_known_files(kEnvironmentFiles, before);
+    if (!all) {
+        return std::nullopt;
+    }
+    for (const auto& [name, value] : layers.host) {
+        const auto [place, is_new] = all->try_emplace(name, value);
+        if (!is_new && place->second.empty()) {
+            all->erase(place);
+        }
+    }
+    for (const auto& [name, value] : layers.injected) {
+        if (!is_shells_own(name)) {
+            (*all)[name] = value;
+        }
+    }
+    change_path((*all)["PATH"], layers);
+    const std::string prompt = (*all)["PS1"].empty() ? "Apptainer> " : (*all)["PS1"];
+    (*all)["PS1"] = prompt;
+    std::string& command = (*all)["PROMPT_COMMAND"];
+    command +=
+        (command.empty() ? "" : "; ") + std::string("PS1=\"") + prompt + "\"; unset PROMPT_COMMAND";
+    return namespaces::Attempt{action, std::move(*all)};
+}
+
 Program make_script(std::vector<std::string> action, const PayloadEnvironment& layers) {
     Program program;
     program.environment = layers.facts;
     // The environment files see these, not the host's variables, as with Apptainer.
     program.environment["PATH"] = kDefaultPath;
+    program.direct = without_shell(action, program.environment, layers);
     std::string tail = "\n";
     for (const auto& [name, value] : layers.injected) {
         set(tail, name, value);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "namespaces/sandbox.hpp"
 #include "runtime/payload_environment.hpp"
 #include "runtime/runtime.hpp"
 #include "support/process.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,8 @@ namespace cybele::runtime {
 struct Program {
     std::vector<std::string> argv;
     EnvironmentMap environment;
+    /// The same without a shell, where the environment files need none: tried first.
+    std::optional<namespaces::Attempt> direct = {};
 };
 
 /// What the image has, seen from inside.
@@ -36,7 +40,7 @@ struct ImageTraits {
 
 /// With metadata and a shell: /bin/sh with a script that reads the image's environment files, adds
 /// the layers with every value quoted, and becomes the action. Else the program itself. kInput
-/// where the image has nothing to run.
+/// where the image has nothing to run. For use in the container's root, whose files are read.
 [[nodiscard]] Result<Program>
 make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits);
 

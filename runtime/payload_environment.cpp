@@ -205,11 +205,14 @@ EnvironmentMap flatten(const PayloadEnvironment& layers) {
     for (const auto& [name, value] : layers.injected) {
         all[name] = value;
     }
-    std::string& path = all["PATH"];
+    change_path(all["PATH"], layers);
+    return all;
+}
+
+void change_path(std::string& path, const PayloadEnvironment& layers) {
     path = layers.prepend_path.empty() ? path : layers.prepend_path + ':' + path;
     path = layers.append_path.empty() ? path : path + ':' + layers.append_path;
     path = layers.path.empty() ? path : layers.path;
-    return all;
 }
 
 } // namespace cybele::runtime

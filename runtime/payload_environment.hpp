@@ -40,4 +40,7 @@ struct PayloadEnvironment {
 /// The layers as one, for an image whose scripts cannot be run.
 [[nodiscard]] EnvironmentMap flatten(const PayloadEnvironment& layers);
 
+/// PREPEND_PATH, APPEND_PATH and PATH of the user, done to a PATH.
+void change_path(std::string& path, const PayloadEnvironment& layers);
+
 } // namespace cybele::runtime

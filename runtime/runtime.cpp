@@ -174,6 +174,7 @@ Sandbox make_sandbox(const Request& request, const Preparation& all) {
                    make_program(request, layers, traits_of_this_root(request.app)));
         inside.argv = std::move(program.argv);
         inside.environment = std::move(program.environment);
+        inside.direct = std::move(program.direct);
         return {};
     };
     return sandbox;

@@ -23,21 +23,21 @@ constexpr const char* kPlaces[] = {
 /// Whether `folder` is `place` or lies above it, links resolved.
 bool holds(const std::filesystem::path& folder, const char* place) {
     std::error_code error;
-    const auto outer = std::filesystem::canonical(folder, error);
     const auto inner = std::filesystem::canonical(place, error);
-    return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first ==
-           outer.end();
+    return std::mismatch(folder.begin(), folder.end(), inner.begin(), inner.end()).first ==
+           folder.end();
 }
 
-/// The places that no source holds first; one that a source holds is better than none.
-std::vector<const char*> order_places(const std::vector<std::filesystem::path>& sources) {
-    std::vector<const char*> places(std::begin(kPlaces), std::end(kPlaces));
-    std::stable_partition(places.begin(), places.end(), [&](const char* place) {
-        return std::none_of(sources.begin(), sources.end(), [&](const auto& source) {
-            return holds(source, place);
-        });
-    });
-    return places;
+/// The sources that may hold a place: folders, links resolved; each asked for once.
+std::vector<std::filesystem::path> resolve(const std::vector<std::filesystem::path>& sources) {
+    std::vector<std::filesystem::path> resolved;
+    std::error_code error;
+    for (const auto& source : sources) {
+        if (auto path = std::filesystem::canonical(source, error); !error) {
+            resolved.push_back(std::move(path));
+        }
+    }
+    return resolved;
 }
 
 } // namespace
@@ -45,18 +45,28 @@ std::vector<const char*> order_places(const std::vector<std::filesystem::path>& 
 Result<Stage> Stage::make(const std::string& size,
                           const std::vector<std::filesystem::path>& sources) {
     const std::string options = size.empty() ? "mode=0755" : "mode=0755,size=" + size;
-    for (const char* place : order_places(sources)) {
-        const UniqueFd target(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!target.valid()) {
-            continue;
+    const auto resolved = resolve(sources);
+    const auto is_held = [&](const char* place) {
+        return std::any_of(resolved.begin(), resolved.end(), [&](const auto& source) {
+            return holds(source, place);
+        });
+    };
+    // The places that no source holds first; one that a source holds is better than none.
+    for (const bool may_be_held : {false, true}) {
+        for (const char* place : kPlaces) {
+            const UniqueFd target(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
+            if (!target.valid() || (!may_be_held && is_held(place))) {
+                continue;
+            }
+            CYBELE_CHECK(
+                namespaces::mount_over(target.get(), "tmpfs", MS_NOSUID | MS_NODEV, options));
+            Stage stage;
+            stage.fd_.reset(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
+            if (!stage.fd_.valid() || fchdir(stage.fd_.get()) != 0) {
+                return fail(system_error("cannot enter a new tmpfs", errno));
+            }
+            return stage;
         }
-        CYBELE_CHECK(namespaces::mount_over(target.get(), "tmpfs", MS_NOSUID | MS_NODEV, options));
-        Stage stage;
-        stage.fd_.reset(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!stage.fd_.valid() || fchdir(stage.fd_.get()) != 0) {
-            return fail(system_error("cannot enter a new tmpfs", errno));
-        }
-        return stage;
     }
     return fail(ErrorCode::kEnvironment,
                 "no folder to put the root file system together",
