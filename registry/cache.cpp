@@ -57,9 +57,14 @@ fs::path about_file(fs::path entry) {
     return entry += ".about";
 }
 
+fs::path seen_file(fs::path entry) {
+    return entry += ".seen";
+}
+
 void remove_entry(const fs::path& entry) {
     std::error_code ignored;
     fs::remove(about_file(entry), ignored);
+    fs::remove(seen_file(entry), ignored);
     // The digest last: an entry without one is never given.
     fs::remove(entry, ignored);
     fs::remove(digest_file(entry), ignored);
@@ -116,6 +121,28 @@ bool is_as_noted(const UniqueFd& fd, const fs::path& entry) {
     }
     const auto digest = sha256_range(fd.get(), 0, *size, entry);
     return digest && *known == describe(*digest, *size);
+}
+
+/// What changes when somebody writes to a file, or puts another in its place.
+std::string stamp_of(const UniqueFd& fd) {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) {
+        return {};
+    }
+    return fmt::format("{} {} {}.{:09} {}.{:09}\n",
+                       status.st_ino,
+                       status.st_size,
+                       status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec,
+                       status.st_ctim.tv_sec,
+                       status.st_ctim.tv_nsec);
+}
+
+/// Whether it is untouched since its digest was checked.
+bool is_as_seen(const UniqueFd& fd, const fs::path& entry) {
+    const auto seen = read_file(seen_file(entry), 4096);
+    std::error_code error;
+    return seen && !seen->empty() && *seen == stamp_of(fd) && fs::exists(digest_file(entry), error);
 }
 
 } // namespace
@@ -183,8 +210,9 @@ std::optional<fs::path> Cache::get(std::string_view kind, std::string_view key) 
     if (!fd.valid() || !is_of_this_version()) {
         return std::nullopt;
     }
-    if (is_as_noted(fd, entry)) {
+    if (is_as_seen(fd, entry) || is_as_noted(fd, entry)) {
         (void)::futimens(fd.get(), nullptr);
+        (void)write_file(seen_file(entry), stamp_of(fd), 0600);
         return entry;
     }
     remove_entry(entry);

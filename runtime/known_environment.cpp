@@ -208,6 +208,7 @@ struct CloseDirectory {
 std::optional<std::vector<std::string>> list_files(const std::filesystem::path& folder) {
     const std::unique_ptr<DIR, CloseDirectory> entries(opendir(folder.c_str()));
     std::vector<std::string> names;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
     while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
         const std::string name = static_cast<const char*>(entry->d_name);
         if (name.ends_with(".sh") && !name.starts_with('.')) {

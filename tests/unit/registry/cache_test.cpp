@@ -147,6 +147,29 @@ TEST_CASE("pruning removes what was not used for longest, but nothing that is lo
     CHECK(cache.get("steps", "a"));
 }
 
+TEST_CASE("an entry is read again only when somebody touched it") {
+    const auto directory = temporary();
+    const registry::Cache cache(directory.path());
+    const auto entry = cache.put("steps", "a", writer("good bytes"));
+    REQUIRE(entry);
+    REQUIRE(cache.get("steps", "a"));
+    const fs::path seen = entry->native() + ".seen";
+    REQUIRE(fs::exists(seen));
+    // Untouched: the digest is not asked, so that a wrong one does not matter.
+    const std::string digest = content(entry->native() + ".sha256");
+    std::ofstream(entry->native() + ".sha256") << std::string(64, '0') + digest.substr(64);
+    CHECK(cache.get("steps", "a"));
+    std::ofstream(entry->native() + ".sha256") << digest;
+    // Touched, with the size and the time of change that it had.
+    const auto time = fs::last_write_time(*entry);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::ofstream(*entry) << "evil bytes";
+    fs::last_write_time(*entry, time);
+    CHECK_FALSE(cache.get("steps", "a"));
+    CHECK_FALSE(fs::exists(*entry));
+    CHECK_FALSE(fs::exists(seen));
+}
+
 TEST_CASE("steps that version 0.1 kept as tars are listed, and are the first to go") {
     const auto directory = temporary();
     const registry::Cache cache(directory.path());
