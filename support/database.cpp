@@ -109,9 +109,9 @@ Result<void> Statement::run() {
 
 std::string Statement::text(int column) const {
     const unsigned char* const bytes = sqlite3_column_text(statement_.get(), column);
-    const int size = sqlite3_column_bytes(statement_.get(), column);
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
     return bytes == nullptr ? std::string()
-                            : std::string(bytes, bytes + static_cast<std::ptrdiff_t>(size));
+                            : std::string(reinterpret_cast<const char*>(bytes), size); // NOLINT
 }
 
 std::int64_t Statement::number(int column) const {
@@ -129,7 +129,8 @@ Database::open(const std::filesystem::path& path, Mode mode, const DatabaseUse& 
     database.use_ = &use;
     sqlite3* opened = nullptr;
     const char* const name = mode == Mode::kMemory ? ":memory:" : path.c_str();
-    const int code = sqlite3_open_v2(name, &opened, flags_of(mode), nullptr);
+    const int locks = use.is_of_one_thread ? SQLITE_OPEN_NOMUTEX : 0;
+    const int code = sqlite3_open_v2(name, &opened, flags_of(mode) | locks, nullptr);
     database.handle_.reset(opened);
     if (code != SQLITE_OK) {
         return failed(path, use, code, opened);

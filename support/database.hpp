@@ -23,6 +23,8 @@ struct DatabaseUse {
     std::string_view when_denied;
     std::string_view otherwise; ///< no database, damaged
     int patience = 60'000;      ///< milliseconds that others may hold it
+    /// A handle is used by one thread at a time, so that SQLite need not lock each call.
+    bool is_of_one_thread = false;
 };
 
 class Statement {

@@ -12,6 +12,8 @@
 #include <charconv>
 #include <csignal>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,17 +55,18 @@ public:
     /// The queue first, the records after it: a job that ends in between has written its own.
     Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
         Survey survey;
-        std::set<std::string> unborn; ///< records that are not there yet
-        if (const auto turn = take_turn(); !turn) {
+        std::unordered_set<std::string> unborn; ///< records that are not there yet
+        const auto turn = take_turn();
+        if (!turn) {
             survey.failure = turn.error();
         } else {
             add_sightings(turn->draft, jobs, survey, unborn);
         }
         survey.files.reserve(files.size());
         for (const Reading& reading : files) {
-            survey.files.push_back(unborn.contains(reading.file.parent_path().native())
-                                       ? ReadBack()
-                                       : read_piece(reading));
+            const std::string& file = reading.file.native();
+            const std::string folder = file.substr(0, file.rfind('/'));
+            survey.files.push_back(unborn.contains(folder) ? ReadBack() : read_piece(reading));
         }
         return survey;
     }
@@ -211,8 +214,8 @@ private:
     static void add_sightings(const LocalDraft& draft,
                               const std::vector<JobRef>& jobs,
                               Survey& survey,
-                              std::set<std::string>& unborn) {
-        std::set<std::string_view> wanted;
+                              std::unordered_set<std::string>& unborn) {
+        std::unordered_set<std::string_view> wanted;
         for (const JobRef& job : jobs) {
             wanted.insert(job.uuid);
         }
@@ -232,7 +235,8 @@ private:
                 seen.native = "pending";
                 seen.reason = decision.reason;
                 seen.start = decision.expected == 0 ? "" : std::to_string(decision.expected);
-                unborn.insert(part.record(spec).native());
+                unborn.insert(part.index < 0 ? spec.record
+                                             : spec.record + "/" + std::to_string(part.index));
             }
             survey.seen.push_back(std::move(seen));
         }

@@ -47,10 +47,20 @@ namespace {
 
 constexpr std::uint64_t kMostOfRecord = 65536;
 
-bool is_same(const Entry& a, const Entry& b) {
-    return a.state == b.state && a.native == b.native && a.reason == b.reason &&
-           a.ended == b.ended && a.started == b.started && a.missing_since == b.missing_since;
-}
+/// Of an entry what a poll may change, and what is then put into the journal.
+struct Changing {
+    explicit Changing(const Entry& entry)
+        : state(entry.state), native(entry.native), reason(entry.reason), ended(entry.ended),
+          started(entry.started), missing_since(entry.missing_since) {}
+    bool operator==(const Changing&) const = default;
+
+    State state;
+    std::string native;
+    std::string reason;
+    std::int64_t ended;
+    std::int64_t started;
+    std::int64_t missing_since;
+};
 
 /// A record of another job, or one that is damaged, says nothing.
 std::optional<ExitRecord> record_of(const ReadBack& back, const Entry& entry) {
@@ -74,7 +84,9 @@ public:
                 continue;
             }
             by_uuid_.emplace(one.uuid, &one);
-            by_id_.emplace(one.uuid + "/" + one.id, &one);
+            if (one.id.find_first_of("_[") != std::string::npos) { // an element of an array
+                by_id_.emplace(one.uuid + "/" + one.id, &one);
+            }
         }
     }
 
@@ -128,6 +140,7 @@ std::optional<Error> ask_group(Desk& desk,
                                std::vector<ReadBack>* read) {
     std::vector<JobRef> refs;
     refs.reserve(group.entries.size());
+    group.elements.reserve(group.entries.size());
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
         refs.push_back(ref_of(*group.entries[at]));
         add_elements(*group.entries[at], at, group.elements);
@@ -135,8 +148,7 @@ std::optional<Error> ask_group(Desk& desk,
     std::vector<Reading> readings;
     readings.reserve(group.elements.size() + files.size());
     for (const Element& element : group.elements) {
-        readings.push_back(
-            {std::filesystem::path(element.entry.record) / "exit.json", 0, kMostOfRecord});
+        readings.push_back({element.entry.record + "/exit.json", 0, kMostOfRecord});
     }
     readings.insert(readings.end(), files.begin(), files.end());
     Survey survey = backend.look(refs, readings);
@@ -165,9 +177,9 @@ Result<bool> conclude_all(Desk& desk, Group& group) {
     }
     std::vector<Entry> changed;
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
-        const Entry before = *group.entries[at];
+        const Changing before(*group.entries[at]);
         fold_elements(group.elements, at, *group.entries[at]);
-        if (!is_same(before, *group.entries[at])) {
+        if (Changing(*group.entries[at]) != before) {
             changed.push_back(*group.entries[at]);
         }
     }

@@ -19,7 +19,10 @@ constexpr DatabaseUse kUse{
     "name a folder that you can write: CYBELE_STATE_DIR=DIR",
     "keep another journal: CYBELE_STATE_DIR=DIR",
     15'000,
+    true,
 };
+/// Jobs that live, in the order of a list: those that have ended are not looked through.
+constexpr const char* kLiving = "CREATE INDEX IF NOT EXISTS living ON jobs(asked) WHERE ended = 0";
 constexpr std::size_t kShortest = 8; ///< characters of a UUID that stand for it
 } // namespace
 
@@ -75,6 +78,8 @@ Result<Journal> Journal::in_memory() {
 Result<void> Journal::prepare() const {
     CYBELE_TRY(const std::int64_t version, database_.version());
     if (version == kVersion) {
+        // A journal of an older cybelectl lacks it; one that cannot be changed does without.
+        (void)database_.run(kLiving);
         return database_.run("PRAGMA synchronous=FULL");
     }
     if (version != 0) {
@@ -90,6 +95,7 @@ Result<void> Journal::prepare() const {
     CYBELE_CHECK(database_.run(Rows::table().c_str()));
     CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_id ON jobs(id)"));
     CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_state ON jobs(state)"));
+    CYBELE_CHECK(database_.run(kLiving));
     CYBELE_CHECK(database_.run(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
     return transaction.commit();
 }
@@ -182,7 +188,12 @@ Result<Entry> Journal::find(const std::string& text) const {
 Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {
     const Rows rows(database_);
     if (is_with_ended) {
-        return rows.select("ORDER BY asked, rowid", {});
+        // Nearly sorted as it lies there; SQLite would sort whole rows, in a file.
+        CYBELE_TRY(std::vector<Entry> all, rows.select("ORDER BY rowid", {}));
+        std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
+            return a.asked < b.asked;
+        });
+        return all;
     }
     return rows.select("WHERE ended = 0 ORDER BY asked, rowid", {});
 }

@@ -24,6 +24,7 @@ constexpr DatabaseUse kUse{
     "name a folder that you can write: CYBELE_STATE_DIR=DIR",
     "keep another queue: CYBELE_STATE_DIR=DIR",
     15'000,
+    true,
 };
 
 constexpr const char* kTables =
@@ -178,26 +179,26 @@ Result<LocalState> Queue::active() const {
     CYBELE_TRY(Statement parts,
                database_.prepare("SELECT " + std::string(kPartColumns) +
                                  " FROM parts WHERE phase < 2 ORDER BY number, part"));
-    CYBELE_TRY(
-        Statement jobs,
-        database_.prepare("SELECT " + std::string(kJobColumns) + " FROM jobs WHERE number = ?"));
     for (;;) {
         CYBELE_TRY(const bool has_row, parts.step());
         if (!has_row) {
-            return state;
+            break;
         }
         state.parts.push_back(part_of(parts));
-        const std::int64_t number = state.parts.back().number;
-        if (state.specs.contains(number)) {
-            continue;
+    }
+    // In one sweep: with thousands that wait, none is looked for one by one.
+    CYBELE_TRY(Statement jobs,
+               database_.prepare("SELECT " + std::string(kJobColumns) +
+                                 " FROM jobs WHERE number IN (SELECT number FROM parts WHERE "
+                                 "phase < 2)"));
+    for (;;) {
+        CYBELE_TRY(const bool has_row, jobs.step());
+        if (!has_row) {
+            return state;
         }
-        jobs.bind(number);
-        CYBELE_TRY(const bool has_job, jobs.step());
-        if (has_job) {
-            state.specs.emplace(number, spec_of(jobs));
-            CYBELE_TRY(const bool has_more, jobs.step());
-            (void)has_more;
-        }
+        LocalSpec spec = spec_of(jobs);
+        const std::int64_t number = spec.number;
+        state.specs.emplace(number, std::move(spec));
     }
 }
 

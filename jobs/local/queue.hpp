@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -52,7 +52,7 @@ struct LocalPart {
 
 /// Everything that waits or runs, on any host, by number and index.
 struct LocalState {
-    std::map<std::int64_t, LocalSpec> specs;
+    std::unordered_map<std::int64_t, LocalSpec> specs; ///< by number
     std::vector<LocalPart> parts;
 };
 
