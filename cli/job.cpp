@@ -17,6 +17,19 @@ namespace cybele::cli {
 
 namespace {
 
+/// A script alone copies nothing.
+void note_inputs(const Session& session, const launchers::Job& job) {
+    if (job.stage_in.empty()) {
+        return;
+    }
+    Fault note = job.fault_at("stage-in",
+                              "the script does not bring the inputs",
+                              "`cybelectl submit` copies them before it hands the script over",
+                              "submit the Job, or copy them yourself");
+    note.is_warning = true;
+    session.note({note});
+}
+
 Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
     CYBELE_TRY(jobs::JobInput input, load_job(session, options));
     CYBELE_CHECK(jobs::resolve_dependencies(input, session.environment));
@@ -43,6 +56,7 @@ Result<int> render(Session& session, const JobOptions& options) {
     CYBELE_TRY(const schedulers::RenderedScript script,
                schedulers::render_script(input.render_input()));
     session.note(script.notes);
+    note_inputs(session, input.job);
     CYBELE_CHECK(write_file(options.output, script.text, 0755));
     return 0;
 }

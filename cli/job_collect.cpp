@@ -18,12 +18,6 @@ struct Options {
 Result<int> collect(Session& session, const Options& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     CYBELE_TRY(jobs::Entry entry, desk.journal().find(options.name));
-    if (!entry.login.empty()) {
-        return fail(ErrorCode::kInput,
-                    "not yet: collecting from behind ssh",
-                    "the results of job " + entry.id + " lie on " + entry.login,
-                    "fetch them: scp -r " + entry.login + ":" + entry.workdir + " .");
-    }
     std::vector<jobs::Entry> entries{entry};
     CYBELE_TRY(const jobs::Round round, jobs::ask(desk, entries));
     entry = entries.front();
@@ -36,7 +30,7 @@ Result<int> collect(Session& session, const Options& options) {
                     "wait for it: cybelectl job wait " + entry.id);
     }
     CYBELE_TRY(const jobs::Collected collected,
-               jobs::collect({entry, options.patterns, options.to}));
+               jobs::collect({entry, options.patterns, options.to, session.environment}));
     if (session.is_json()) {
         Session::print(collected.record);
         return 0;

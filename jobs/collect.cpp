@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/collect.hpp"
 
-#include "support/digest.hpp"
+#include "jobs/backends/way.hpp"
+#include "jobs/journal/journal.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <map>
+#include <memory>
 
-#include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
 namespace cybele::jobs {
@@ -18,9 +18,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 /// What the record says of the job; job.json of an older or damaged record may lack it.
-Json record_of(const Entry& entry) {
-    const auto text = read_file(fs::path(entry.record) / "job.json", std::size_t{1} << 20U);
-    Json document = text ? Json::parse(*text, nullptr, false) : Json();
+Json record_of(const ReadBack& description) {
+    Json document = description.exists ? Json::parse(description.bytes, nullptr, false) : Json();
     return document.is_object() ? document : Json::object();
 }
 
@@ -36,76 +35,49 @@ std::vector<std::string> patterns_of(const Json& record) {
     return patterns;
 }
 
-/// The folder above the first part of the pattern that is none by itself.
-fs::path root_of(const std::string& pattern) {
-    fs::path root;
-    for (const fs::path& part : fs::path(pattern).parent_path()) {
-        if (part.native().find_first_of("*?[") != std::string::npos) {
-            break;
-        }
-        root /= part;
+/// Where the results lie: here, or behind ssh.
+Result<std::unique_ptr<Results>> results_of(const CollectRequest& request) {
+    const Entry& entry = request.entry;
+    CYBELE_TRY(const Way way, read_way(entry.login));
+    if (way.kind == Way::Kind::kRimrock) {
+        return fail(ErrorCode::kInput,
+                    "the results of job " + entry.id + " do not come through " +
+                        printable(shown(entry.login)),
+                    "the service takes jobs, and hands no files out",
+                    "fetch them by ssh: scp -r " + way.host + ":" + entry.workdir + " .");
     }
-    return root;
+    if (way.kind != Way::Kind::kSsh) {
+        return results_here(entry.workdir); // of slurmrestd: where the folder is shared
+    }
+    const fs::path sockets = Journal::folder(request.environment) / "ssh";
+    return results_there(SshLogin(way.address, sockets, request.environment),
+                         behind_ssh(way.address, sockets, request.environment),
+                         entry.workdir);
 }
 
-/// Regular files below the workdir that the pattern names, or that lie in a folder it names.
-std::vector<std::string> matches(const fs::path& workdir, const std::string& pattern) {
-    std::vector<std::string> found;
-    std::error_code error;
-    auto at = fs::recursive_directory_iterator(
-        workdir / root_of(pattern), fs::directory_options::skip_permission_denied, error);
-    for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-        const std::string name = at->path().lexically_relative(workdir).native();
-        std::error_code ignored;
-        if (name == ".cybelectl") {
-            at.disable_recursion_pending();
-            continue;
+/// The names that the patterns match, each once.
+Result<std::vector<std::string>>
+names_of(Results& results, const Entry& entry, const std::vector<std::string>& patterns) {
+    CYBELE_TRY(const auto found, results.list(patterns));
+    std::vector<std::string> names;
+    Faults faults;
+    for (std::size_t index = 0; index < patterns.size(); ++index) {
+        if (found[index].empty()) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = "no result matches '" + printable(patterns[index]) + "'";
+            fault.because = "the job wrote no such file below " + printable(entry.workdir);
+            fault.help = "look at what it wrote: cybelectl job logs " + entry.id;
+            faults.add(std::move(fault));
         }
-        const bool is_match =
-            ::fnmatch(pattern.c_str(), name.c_str(), FNM_PATHNAME) == 0 ||
-            ::fnmatch(pattern.c_str(), name.c_str(), FNM_PATHNAME | FNM_LEADING_DIR) == 0;
-        if (is_match && at->is_regular_file(ignored)) {
-            found.push_back(name);
-        }
+        names.insert(names.end(), found[index].begin(), found[index].end());
     }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-Result<ResultFile>
-copy_file(const fs::path& workdir, const std::string& name, const fs::path& folder) {
-    const fs::path from = workdir / name;
-    const fs::path to = folder / name;
-    CYBELE_TRY(const Digest digest, sha256_file(from));
-    std::error_code error;
-    ResultFile file{name, fs::file_size(from, error), "sha256:" + hex(digest)};
-    const auto there = sha256_file(to);
-    if (there && *there == digest) {
-        return file;
+    if (faults.has_errors()) {
+        return fail(faults.take());
     }
-    CYBELE_CHECK(make_directories(to.parent_path()));
-    fs::path part = to;
-    part += ".part";
-    fs::copy_file(from, part, fs::copy_options::overwrite_existing, error);
-    if (error) {
-        return fail(system_error("cannot copy " + printable(from.native()) + " to " +
-                                     printable(part.native()),
-                                 error.value()));
-    }
-    CYBELE_TRY(const Digest copied, sha256_file(part));
-    if (copied != digest) {
-        return fail(ErrorCode::kEnvironment,
-                    "the copy " + printable(part.native()) + " differs from " +
-                        printable(from.native()),
-                    "the file changed meanwhile, or the disk is at fault",
-                    "collect again when nothing writes to it");
-    }
-    fs::rename(part, to, error);
-    if (error) {
-        return fail(
-            system_error("cannot put " + printable(to.native()) + " in place", error.value()));
-    }
-    return file;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
 }
 
 std::string describe(const Entry& entry, const Json& record, const std::vector<ResultFile>& files) {
@@ -126,6 +98,7 @@ std::string describe(const Entry& entry, const Json& record, const std::vector<R
                         {"document", entry.job},
                         {"job", record.value("job", "")},
                         {"image", record.value("image", "")},
+                        {"image-digest", record.value("image-digest", "")},
                         {"resources", record.value("resources", Json::object())},
                         {"script", entry.script},
                         {"results", results}};
@@ -136,7 +109,10 @@ std::string describe(const Entry& entry, const Json& record, const std::vector<R
 
 Result<Collected> collect(const CollectRequest& request) {
     const Entry& entry = request.entry;
-    const Json record = record_of(entry);
+    CYBELE_TRY(const auto results, results_of(request));
+    const fs::path folder = entry.record;
+    CYBELE_TRY(const auto kept, results->read({folder / "job.json", folder / "job.sh"}));
+    const Json record = record_of(kept.front());
     const auto patterns = request.patterns.empty() ? patterns_of(record) : request.patterns;
     if (patterns.empty()) {
         return fail(ErrorCode::kInput,
@@ -147,30 +123,14 @@ Result<Collected> collect(const CollectRequest& request) {
     const fs::path to = request.to.empty()
                             ? fs::path(entry.folder) / record.value("to", std::string("results"))
                             : request.to;
-    std::vector<std::string> names;
-    for (const std::string& pattern : patterns) {
-        const auto found = matches(entry.workdir, pattern);
-        if (found.empty()) {
-            return fail(ErrorCode::kInput,
-                        "no result matches '" + printable(pattern) + "'",
-                        "the job wrote no such file below " + printable(entry.workdir),
-                        "look at what it wrote: cybelectl job logs " + entry.id);
-        }
-        names.insert(names.end(), found.begin(), found.end());
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    Collected collected;
+    CYBELE_TRY(const auto names, names_of(*results, entry, patterns));
     CYBELE_CHECK(make_directories(to));
-    for (const std::string& name : names) {
-        CYBELE_TRY(ResultFile file, copy_file(entry.workdir, name, to));
-        collected.files.push_back(std::move(file));
-    }
+    Collected collected;
+    CYBELE_TRY(collected.files, results->fetch(names, to));
     collected.record = describe(entry, record, collected.files);
     const fs::path beside = to / (entry.name + "-" + entry.id);
-    const auto script = read_file(fs::path(entry.record) / "job.sh");
-    if (script) {
-        CYBELE_CHECK(write_file(beside.native() + ".job.sh", *script, 0755));
+    if (kept.back().exists) {
+        CYBELE_CHECK(write_file(beside.native() + ".job.sh", kept.back().bytes, 0755));
     }
     CYBELE_CHECK(write_file(beside.native() + ".job.json", collected.record));
     return collected;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "jobs/journal/entry.hpp"
+#include "jobs/staging/results.hpp"
+#include "support/environment.hpp"
 #include "support/error.hpp"
 
 #include <cstdint>
@@ -15,12 +17,7 @@ struct CollectRequest {
     Entry entry;                       ///< a job that has ended
     std::vector<std::string> patterns; ///< below its workdir; empty: the Job's `output.results`
     std::filesystem::path to;          ///< empty: the Job's `output.to`, beside its document
-};
-
-struct ResultFile {
-    std::string name; ///< below the workdir
-    std::uint64_t size = 0;
-    std::string digest; ///< sha256:…
+    Environment environment;           ///< for ssh, where the job was behind it
 };
 
 struct Collected {
@@ -28,8 +25,8 @@ struct Collected {
     std::string record; ///< the JSON that lies beside them as NAME-ID.job.json
 };
 
-/// Copies what the patterns match, each file as NAME.part, compared by digest and then renamed; one
-/// that is there already with the same digest is left. A pattern that matches nothing is kInput.
+/// Copies what the patterns match, here or from behind ssh, as Results::fetch() does, and writes
+/// the record. Patterns that match nothing are kInput, all of them; nothing is copied then.
 [[nodiscard]] Result<Collected> collect(const CollectRequest& request);
 
 } // namespace cybele::jobs

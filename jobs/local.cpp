@@ -39,7 +39,7 @@ std::string expand_pattern(const std::string& pattern,
 }
 
 Result<LocalJob> prepare_local(const launchers::Job& job, const std::string& script) {
-    CYBELE_TRY(Submission prepared, prepare_job({&job, script, "local", {}}));
+    CYBELE_TRY(Submission prepared, prepare_job({&job, script, "local", {}, {}}));
     LocalJob local;
     static_cast<Submission&>(local) = std::move(prepared);
     local.id = "1";

@@ -50,6 +50,7 @@ std::string describe(const PrepareRequest& request, const Submission& prepared) 
         {"stderr", job.output.standard_error},
         {"document", place_of(job.source.file()).native()},
         {"image", job.image ? job.image->reference + job.image->recipe : std::string()},
+        {"image-digest", request.image_digest},
         {"array", job.array},
         {"results", job.output.results},
         {"to", job.output.to},
@@ -59,18 +60,18 @@ std::string describe(const PrepareRequest& request, const Submission& prepared) 
     return document.dump(2) + "\n";
 }
 
-Result<void> check_workdir(const PrepareRequest& request, const fs::path& workdir) {
+} // namespace
+
+Result<void> check_workdir(const launchers::Job& job, const fs::path& workdir) {
     std::error_code error;
-    if (request.login.empty() && !fs::is_directory(workdir, error)) {
-        return fail(Error(request.job->fault_at("workdir",
-                                                "the working directory does not exist",
-                                                printable(workdir.native()) + " is no directory",
-                                                "make it with mkdir -p")));
+    if (!fs::is_directory(workdir, error)) {
+        return fail(Error(job.fault_at("workdir",
+                                       "the working directory does not exist",
+                                       printable(workdir.native()) + " is no directory",
+                                       "make it with mkdir -p")));
     }
     return {};
 }
-
-} // namespace
 
 Result<Submission> prepare_job(const PrepareRequest& request) {
     const launchers::Job& job = *request.job;
@@ -81,7 +82,9 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     prepared.time = job.resources.time;
     prepared.folder = place_of(job.folder);
     prepared.workdir = place_of(prepared.folder / job.workdir);
-    CYBELE_CHECK(check_workdir(request, prepared.workdir));
+    if (request.login.empty()) {
+        CYBELE_CHECK(check_workdir(job, prepared.workdir));
+    }
     prepared.record = prepared.workdir / ".cybelectl" / prepared.uuid;
     prepared.script = prepared.record / "job.sh";
     const std::string description = describe(request, prepared);

@@ -13,11 +13,16 @@ namespace cybele::jobs {
 /// A folder in one spelling: absolute, without dots and without a slash at its end.
 [[nodiscard]] std::filesystem::path place_of(const std::filesystem::path& folder);
 
+/// kInput, at the Job's `workdir`, where it is no folder of this machine.
+[[nodiscard]] Result<void> check_workdir(const launchers::Job& job,
+                                         const std::filesystem::path& workdir);
+
 struct PrepareRequest {
     const launchers::Job* job = nullptr;
     std::string script;
     std::string scheduler;
-    std::string login; ///< the host behind ssh; empty: this machine
+    std::string login;        ///< the host behind ssh; empty: this machine
+    std::string image_digest; ///< sha256:…; empty: not known
 };
 
 /// Gives the job a UUID and writes its record folder, WORKDIR/.cybelectl/UUID (0700): job.json and

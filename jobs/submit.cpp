@@ -5,6 +5,7 @@
 #include "jobs/dependencies.hpp"
 #include "jobs/local/demand.hpp"
 #include "jobs/remote_image.hpp"
+#include "jobs/staging/stage.hpp"
 #include "jobs/verification.hpp"
 #include "recipes/recipe.hpp"
 #include "registry/store/lease.hpp"
@@ -31,6 +32,7 @@ Result<bool> is_current(const JobInput& input) {
 
 /// What a Job names by `…://`, and this version does not bring to where it runs.
 Result<void> judge_remote(const JobInput& input, const std::string& login) {
+    CYBELE_TRY(const Way way, read_way(login));
     if (!is_remote(input)) {
         return fail(Error(input.job.fault_at(
             "image",
@@ -38,7 +40,7 @@ Result<void> judge_remote(const JobInput& input, const std::string& login) {
             printable(input.image) + " is converted by a build, which a submission does not do",
             "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
     }
-    if (!login.empty()) {
+    if (way.kind == Way::Kind::kSlurmrestd || way.kind == Way::Kind::kRimrock) {
         return fail(Error(input.job.fault_at(
             "image",
             printable(input.image) + " would not come to " + printable(shown(login)),
@@ -112,6 +114,21 @@ Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
     return ReadyJob{std::move(input), std::move(script.text), {}};
 }
 
+void tell(const Brought& brought, const SubmitRequest& request) {
+    if (brought.files == 0 || !request.on_word) {
+        return;
+    }
+    const auto count = [](std::uint64_t number, const std::string& what) {
+        return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+    };
+    std::string line = "inputs: " + count(brought.files, "file") + ", " +
+                       std::to_string(brought.sent) + " sent (" + count(brought.bytes, "byte");
+    if (brought.resumed != 0) {
+        line += ", after " + std::to_string(brought.resumed) + " that had arrived";
+    }
+    request.on_word(line + ")");
+}
+
 } // namespace
 
 Result<std::string> login_of(const JobInput& input) {
@@ -139,12 +156,15 @@ Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& env
     CYBELE_TRY(JobInput input, read_job_input(request.job));
     CYBELE_TRY(const std::string login, login_asked(input, request));
     CYBELE_CHECK(resolve_dependencies(input, environment, login));
+    CYBELE_CHECK(pack(input, login, environment));
     return render(std::move(input), request);
 }
 
 Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& environment) {
     CYBELE_TRY(JobInput input, read_job_input(request.job));
     CYBELE_TRY(std::string login, login_asked(input, request));
+    // A back end that there is not is told before anything is built or copied.
+    CYBELE_CHECK(make_backend({input.dialect, login, {}, environment, {}, {}}));
     if (!login.empty() && !input.job.workdir.starts_with('/')) {
         return fail(
             Error(input.job.fault_at("workdir",
@@ -169,8 +189,11 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     CYBELE_CHECK(provide_image(input, request, environment, login));
     CYBELE_CHECK(verify_image(input, environment, request.build.now));
     CYBELE_CHECK(keep_image(input, request));
+    CYBELE_TRY(const Luggage luggage, pack(input, login, environment));
     CYBELE_TRY(ReadyJob ready, render(std::move(input), request));
     ready.login = login;
+    CYBELE_TRY(const Brought brought, bring(luggage, ready.input.job, environment));
+    tell(brought, request);
     return ready;
 }
 

@@ -43,7 +43,8 @@ struct ReadyJob {
 
 /// The same, after building the Job's image where it names a Recipe whose image is missing or made
 /// from another text of it, or pulling it where it is of a registry or a library, and verifying it
-/// where that is asked.
+/// where that is asked; last, when all else is right, its inputs and behind ssh its image are
+/// copied to where it runs (jobs/staging).
 [[nodiscard]] Result<ReadyJob> ready_job(const SubmitRequest& request,
                                          const Environment& environment);
 

@@ -208,7 +208,11 @@ Result<Submitted> submit_once(Desk& desk,
     }
     CYBELE_CHECK(desk.backend(like)); // one that there is not is told before anything is written
     CYBELE_TRY(Submission submission,
-               prepare_job({&ready.input.job, ready.script, ready.input.dialect, ready.login}));
+               prepare_job({&ready.input.job,
+                            ready.script,
+                            ready.input.dialect,
+                            ready.login,
+                            ready.input.image_digest.value_or("")}));
     submission.unset = overruling_variables(ready.input.job);
     const std::string path = environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");
     if (ready.login.empty()) {

@@ -104,11 +104,11 @@ struct Bridge {
     std::string_view name;
     std::array<std::string_view, 2> kinds; ///< that it serves, its own first
 };
-constexpr std::array<Bridge, 6> kBridges{{{"torque-operator", {"TorqueJob", ""}},
+constexpr std::array<Bridge, 6> kBridges{{{"torque-operator", {"TorqueJob"}},
                                           {"wlm-operator", {"SlurmJob", "WlmJob"}},
-                                          {"hpc-connector", {"MirrorJob", ""}},
-                                          {"bridge-operator", {"BridgeJob", ""}},
-                                          {"interlink", {"Pod", ""}},
+                                          {"hpc-connector", {"MirrorJob"}},
+                                          {"bridge-operator", {"BridgeJob"}},
+                                          {"interlink", {"Pod"}},
                                           {"cybelectl", {"TorqueJob", "SlurmJob"}}}};
 
 const Bridge* find_bridge(const Site* site) {
@@ -190,6 +190,14 @@ void set_type(const Kind& kind, Object& object) {
                                              "mend `kubernetes.kind` of the Site"));
     }
 }
+
+/// What no bridge carries.
+constexpr std::array kUnserved{
+    Unserved{"stage-in",
+             [](const Job& job) { return !job.stage_in.empty(); },
+             "bridges hand a script over, and no files",
+             "put the data on the cluster, and name it in `binds`"},
+};
 
 /// The server's rules for names; the namespace may come from the command line.
 void check_names(const Object& object) {
@@ -310,6 +318,7 @@ Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
     check_names(object);
     note_workdir(object, *kind);
     check_size(object);
+    refuse_asked(object, kUnserved);
     const Documents documents = kind->build(object);
     if (faults.has_errors()) {
         return fail(faults.take());

@@ -42,19 +42,9 @@ const KindRow& row_of(LaunchKind kind) {
     return kKinds[static_cast<std::size_t>(kind)];
 }
 
-Fault not_yet(const Job& job, std::string_view field, const std::string& what, std::string help) {
-    Fault fault =
-        job.fault_at(field, "not yet: " + what, "this version cannot do it", std::move(help));
-    fault.code = ErrorCode::kInput;
-    return fault;
-}
-
-/// Fields that no room serves yet. They are refused, never passed over.
-void refuse_later_fields(const PlanInput& input, Faults& faults) {
+/// What no container runtime lets a job set.
+void check_environment(const PlanInput& input, Faults& faults) {
     const Job& job = *input.job;
-    if (!job.stage_in.empty()) {
-        faults.add(not_yet(job, "stage-in", "copying inputs", "copy them before, drop `stage-in`"));
-    }
     for (const auto& [name, variant] : job.environment) {
         (void)variant;
         if (name == "HOME" || name == "PATH" || name == "LD_LIBRARY_PATH") {
@@ -184,7 +174,7 @@ LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
         auto& list = is_secret ? plan.secrets : plan.environment;
         list.emplace_back(name, is_secret ? value.substr(kFileValue.size()) : value);
     }
-    refuse_later_fields(input, faults);
+    check_environment(input, faults);
     check_limits(input, plan, faults);
     plan_kind(input, plan, faults);
     plan_threads(input, plan, faults);

@@ -68,18 +68,24 @@ struct Child {
     ::_exit(127);
 }
 
-/// Reads what there is; false at the end of the stream.
-bool drain(int fd, std::string& into, const std::function<void(std::string_view)>& on_output) {
+/// Reads what there is, for `take`, else to be kept; false at the end of the stream.
+bool drain(int fd,
+           std::string& into,
+           const std::function<bool(std::string_view)>& take,
+           const std::function<void(std::string_view)>& on_output) {
     std::array<char, 65536> buffer{};
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count < 0) {
         return errno == EINTR || errno == EAGAIN;
     }
     const std::string_view piece(buffer.data(), static_cast<std::size_t>(count));
-    into.append(piece);
     if (on_output && !piece.empty()) {
         on_output(piece);
     }
+    if (take && !piece.empty()) {
+        return take(piece);
+    }
+    into.append(piece);
     return count > 0;
 }
 
@@ -130,18 +136,26 @@ struct Streams {
     Pipe input;
     Pipe output;
     Pipe errors;
-    std::size_t written = 0;
+    std::string piece;     ///< of Command::more_input
+    std::string_view left; ///< what is not written yet
 };
 
 void write_input(const Command& command, Streams& streams) {
-    const std::string& text = *command.input;
-    const ssize_t count = ::write(streams.input.write_end.get(),
-                                  text.data() + streams.written,
-                                  text.size() - streams.written);
-    if (count > 0) {
-        streams.written += static_cast<std::size_t>(count);
+    if (streams.left.empty() && command.more_input) {
+        streams.piece = command.more_input();
+        streams.left = streams.piece;
     }
-    if (streams.written == text.size() || (count < 0 && errno != EAGAIN && errno != EINTR)) {
+    if (streams.left.empty()) {
+        streams.input.write_end.reset();
+        return;
+    }
+    const ssize_t count =
+        ::write(streams.input.write_end.get(), streams.left.data(), streams.left.size());
+    if (count > 0) {
+        streams.left.remove_prefix(static_cast<std::size_t>(count));
+    }
+    const bool is_done = streams.left.empty() && !command.more_input;
+    if (is_done || (count < 0 && errno != EAGAIN && errno != EINTR)) {
         streams.input.write_end.reset();
     }
 }
@@ -200,12 +214,14 @@ Outcome follow(pid_t pid, const Command& command, Streams& streams, const Signal
         if (waits[0].revents != 0) {
             relay.pass_on(pid);
         }
-        if (waits[1].revents != 0 &&
-            !drain(streams.output.read_end.get(), outcome.output, command.on_output)) {
+        if (waits[1].revents != 0 && !drain(streams.output.read_end.get(),
+                                            outcome.output,
+                                            command.take_output,
+                                            command.on_output)) {
             streams.output.read_end.reset();
         }
         if (waits[2].revents != 0 &&
-            !drain(streams.errors.read_end.get(), outcome.errors, command.on_output)) {
+            !drain(streams.errors.read_end.get(), outcome.errors, {}, command.on_output)) {
             streams.errors.read_end.reset();
         }
         if (waits[3].revents != 0) {
@@ -269,7 +285,10 @@ Result<Child> prepare(const Command& command) {
 Result<Streams> open_streams(const Command& command, Child& child, UniqueFd& nowhere) {
     Streams streams;
     nowhere.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    if (command.input) {
+    if (command.input || command.more_input) {
+        if (command.input) {
+            streams.left = *command.input;
+        }
         CYBELE_TRY(streams.input, make_pipe());
         ::fcntl(streams.input.write_end.get(), F_SETFL, O_NONBLOCK);
         child.streams[0] = streams.input.read_end.get();

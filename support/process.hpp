@@ -27,10 +27,14 @@ struct Command {
     std::optional<EnvironmentMap> environment; ///< unset: this process's own
     std::filesystem::path directory;           ///< empty: this process's own
     std::optional<std::string> input;          ///< given to standard input; unset: inherited
+    std::function<std::string()> more_input;   ///< behind `input`, piece by piece; "" is the end
     Stream output = Stream::kCapture;
     Stream errors = Stream::kCapture;
     std::function<void(std::string_view)> on_output; ///< called with captured output as it comes
-    std::optional<std::chrono::milliseconds> limit;  ///< then TERM, 2 s later KILL
+    /// Takes standard output as it comes; then Outcome::output stays empty. False: no more is
+    /// wanted, and its pipe is closed.
+    std::function<bool(std::string_view)> take_output;
+    std::optional<std::chrono::milliseconds> limit; ///< then TERM, 2 s later KILL
 };
 
 /// How a process ended.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "jobs/backends/ssh.hpp"
+
 #include "jobs/backends/command_backend.hpp"
 #include "jobs/backends/framed.hpp"
 #include "jobs/backends/host.hpp"
@@ -22,21 +24,30 @@ constexpr std::string_view kBeforeTheStart[] = {"ssh: connect to host ",
 constexpr std::chrono::seconds kConnect{30};
 constexpr std::size_t kLongestSocket = 60; ///< characters before the 40 of %C; the kernel takes 108
 
-/// A login node behind the OpenSSH program, with the user's own configuration, agent and keys. One
-/// connection is kept for a minute; everything of an exchange is one script on its standard input.
+/// Whether ssh never came so far that it started anything there. Its last line says so: what a
+/// login shell prints comes before it.
+bool never_began(const Outcome& outcome) {
+    const std::string_view said = trimmed(outcome.errors);
+    const std::size_t end = said.rfind('\n');
+    const std::string_view last = end == std::string_view::npos ? said : said.substr(end + 1);
+    return !outcome.timed_out && outcome.code == kOfSsh && outcome.output.empty() &&
+           std::any_of(std::begin(kBeforeTheStart),
+                       std::end(kBeforeTheStart),
+                       [last](std::string_view words) {
+                           return words.starts_with(':')
+                                      ? last.find(words) != std::string_view::npos
+                                      : last.starts_with(words);
+                       });
+}
+
 class Ssh : public Host {
 public:
-    Ssh(std::string login, fs::path sockets, const Environment& environment)
-        : login_(std::move(login)), sockets_(std::move(sockets)), environment_(environment) {}
+    explicit Ssh(SshLogin login) : login_(std::move(login)) {}
 
     Result<Answers> exchange(const std::vector<Call>& calls,
                              const std::vector<Reading>& readings) override {
-        const auto random = random_bytes(12);
-        std::vector<std::uint8_t> bytes(random.begin(), random.end());
-        const std::string nonce = "cybelectl-" + hex(bytes);
-        Command command;
-        command.argv = argv();
-        command.environment = environment_.all();
+        const std::string nonce = new_nonce();
+        Command command = login_.command("exec sh -s"); // for every login shell, csh too
         command.input = framed_script(calls, readings, nonce);
         std::chrono::seconds limit = kConnect;
         for (const Call& call : calls) {
@@ -46,84 +57,72 @@ public:
         CYBELE_TRY(const Outcome outcome, run_process(command));
         auto answers = read_frames(outcome.output, calls.size(), readings.size(), nonce);
         if (!answers) {
-            return fail(broken(outcome));
+            return fail(login_.broken(outcome));
         }
         return std::move(*answers);
     }
 
 private:
-    [[nodiscard]] std::vector<std::string> argv() const {
-        std::vector<std::string> words{"ssh",
-                                       "-T",
-                                       "-o",
-                                       "BatchMode=yes",
-                                       "-o",
-                                       "ConnectTimeout=20",
-                                       "-o",
-                                       "ServerAliveInterval=15",
-                                       "-o",
-                                       "ServerAliveCountMax=3"};
-        if (sockets_.native().size() <= kLongestSocket && make_directories(sockets_, 0700)) {
-            words.insert(words.end(),
-                         {"-o",
-                          "ControlMaster=auto",
-                          "-o",
-                          "ControlPersist=60",
-                          "-o",
-                          "ControlPath=" + sockets_.native() + "/%C"});
-        }
-        words.insert(words.end(), {"--", login_, "exec sh -s"}); // for every login shell, csh too
-        return words;
-    }
-
-    /// Whether ssh never came so far that it started anything there. Its last line says so: what
-    /// a login shell prints comes before it.
-    static bool never_began(const Outcome& outcome) {
-        const std::string_view said = trimmed(outcome.errors);
-        const std::size_t end = said.rfind('\n');
-        const std::string_view last = end == std::string_view::npos ? said : said.substr(end + 1);
-        return !outcome.timed_out && outcome.code == kOfSsh && outcome.output.empty() &&
-               std::any_of(std::begin(kBeforeTheStart),
-                           std::end(kBeforeTheStart),
-                           [last](std::string_view words) {
-                               return words.starts_with(':')
-                                          ? last.find(words) != std::string_view::npos
-                                          : last.starts_with(words);
-                           });
-    }
-
-    /// The connection ended before the last frame: what was done there is not known, but where it
-    /// never began.
-    [[nodiscard]] Error broken(const Outcome& outcome) const {
-        std::string because = "the connection ended before the answer was whole";
-        if (outcome.timed_out) {
-            because = "no answer came within the time limit";
-        } else if (outcome.code == kOfSsh && !trimmed(outcome.errors).empty()) {
-            because = trimmed(outcome.errors);
-        }
-        std::string help = "see whether `ssh " + login_ + "` works without a password";
-        if (has_any(because, {"HOST IDENTIFICATION HAS CHANGED"})) {
-            because = "the host's key is another than the one that is known";
-            help = "ask the centre whether it changed its key; `ssh-keygen -R " + login_ +
-                   "` forgets the old one";
-        }
-        std::replace(because.begin(), because.end(), '\n', ' ');
-        return {never_began(outcome) ? ErrorCode::kEnvironment : ErrorCode::kExecution,
-                "the login " + printable(login_) + " cannot be reached by ssh",
-                printable(because),
-                help};
-    }
-
-    std::string login_;
-    fs::path sockets_;
-    Environment environment_;
+    SshLogin login_;
 };
 
 } // namespace
 
+std::string new_nonce() {
+    const auto random = random_bytes(12);
+    const std::vector<std::uint8_t> bytes(random.begin(), random.end());
+    return "cybelectl-" + hex(bytes);
+}
+
+Command SshLogin::command(const std::string& remote) const {
+    Command command;
+    command.environment = environment_.all();
+    command.argv = {"ssh",
+                    "-T",
+                    "-o",
+                    "BatchMode=yes",
+                    "-o",
+                    "ConnectTimeout=20",
+                    "-o",
+                    "ServerAliveInterval=15",
+                    "-o",
+                    "ServerAliveCountMax=3"};
+    if (sockets_.native().size() <= kLongestSocket && make_directories(sockets_, 0700)) {
+        command.argv.insert(command.argv.end(),
+                            {"-o",
+                             "ControlMaster=auto",
+                             "-o",
+                             "ControlPersist=60",
+                             "-o",
+                             "ControlPath=" + sockets_.native() + "/%C"});
+    }
+    command.argv.insert(command.argv.end(), {"--", login_, remote});
+    return command;
+}
+
+Error SshLogin::broken(const Outcome& outcome) const {
+    std::string because = "the connection ended before the answer was whole";
+    if (outcome.timed_out) {
+        because = "no answer came within the time limit";
+    } else if (outcome.code == kOfSsh && !trimmed(outcome.errors).empty()) {
+        because = trimmed(outcome.errors);
+    }
+    std::string help = "see whether `ssh " + login_ + "` works without a password";
+    if (has_any(because, {"HOST IDENTIFICATION HAS CHANGED"})) {
+        because = "the host's key is another than the one that is known";
+        help = "ask the centre whether it changed its key; `ssh-keygen -R " + login_ +
+               "` forgets the old one";
+    }
+    std::replace(because.begin(), because.end(), '\n', ' ');
+    return {never_began(outcome) ? ErrorCode::kEnvironment : ErrorCode::kExecution,
+            "the login " + printable(login_) + " cannot be reached by ssh",
+            printable(because),
+            help};
+}
+
 std::unique_ptr<Host>
 behind_ssh(const std::string& login, const fs::path& sockets, const Environment& environment) {
-    return std::make_unique<Ssh>(login, sockets, environment);
+    return std::make_unique<Ssh>(SshLogin(login, sockets, environment));
 }
 
 } // namespace cybele::jobs

@@ -55,11 +55,3 @@ schedulers='slurm torque pbspro local'
     assert_equal "$status" 0
     assert_equal "$(cat words-*.out)" "$(printf '<%s>' 'a b' "it's" '$HOME' '`id`')"
 }
-
-@test "a field that comes later is refused, never ignored" {
-    printf 'stage-in: [{from: a, to: b}]\n' >>demo.yaml
-    run "$CYBELECTL" job render demo.yaml --scheduler slurm
-    assert_equal "$status" 3
-    assert_output --partial 'not yet'
-    assert_output --partial 'demo.yaml:8:'
-}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/staging/conversation.hpp"
+#include "jobs/staging/destination.hpp"
+#include "jobs/staging/pieces.hpp"
+#include "jobs/staging/results.hpp"
+#include "support/digest.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Two lines a file: its name; the digest of what is here, size and digest of a part. Answers
+/// `missing`, or `file SIZE DIGEST OFFSET x|-` and the bytes from the offset on; last `end`.
+constexpr std::string_view kFetch = R"sh(while IFS= read -r p && read -r h k d; do
+    if [ ! -f "$p" ] || ! y=$(sha256sum <"$p"); then
+        echo "$n missing"
+        continue
+    fi
+    s=$(wc -c <"$p") y=${y%% *} o=0 x=-
+    [ ! -x "$p" ] || x=x
+    if [ "$y" = "$h" ]; then
+        o=$s
+    elif [ "$k" -gt 0 ] && [ "$k" -le "$s" ] && z=$(head -c "$k" "$p" | sha256sum) && [ "${z%% *}" = "$d" ]; then
+        o=$k
+    fi
+    echo "$n file $((s)) $y $((o)) $x"
+    [ "$o" -eq "$s" ] || tail -c "+$((o + 1))" "$p" | head -c "$((s - o))"
+done
+echo "$n end"
+)sh";
+
+/// What lies here under a result's name.
+struct Own {
+    fs::path file;
+    std::string digest = "-";
+    std::uint64_t part = 0;
+    std::string part_digest = "-";
+};
+
+Own own_of(const fs::path& file) {
+    Own own;
+    own.file = file;
+    if (const auto digest = sha256_file(file)) {
+        own.digest = hex(*digest);
+        return own;
+    }
+    std::error_code error;
+    const fs::path part = part_of(file);
+    if (const auto digest = sha256_file(part)) {
+        own.part = fs::file_size(part, error);
+        own.part_digest = hex(*digest);
+    }
+    return own;
+}
+
+/// Takes the answer apart while it comes, and writes the files.
+class Receiver {
+public:
+    Receiver(const std::string& nonce, const std::vector<std::string>& names, std::vector<Own> own)
+        : prefix_(nonce + " "), names_(names), own_(std::move(own)) {}
+
+    /// False: it has failed.
+    bool take(std::string_view piece) {
+        while (!piece.empty() && !failure_) {
+            if (left_ > 0) {
+                piece.remove_prefix(write(piece));
+                continue;
+            }
+            const std::size_t end = piece.find('\n');
+            line_ += piece.substr(0, end);
+            if (end == std::string_view::npos) {
+                break;
+            }
+            piece.remove_prefix(end + 1);
+            read_line(std::exchange(line_, {}));
+        }
+        return !failure_;
+    }
+
+    [[nodiscard]] const std::optional<Error>& failure() const {
+        return failure_;
+    }
+    [[nodiscard]] bool is_whole() const {
+        return has_ended_ && files_.size() == names_.size();
+    }
+    [[nodiscard]] std::string refusal() const {
+        return refusal_;
+    }
+    [[nodiscard]] std::vector<ResultFile> files() const {
+        return files_;
+    }
+
+private:
+    void read_line(const std::string& line) {
+        const std::string_view rest =
+            line.starts_with(prefix_) ? std::string_view(line).substr(prefix_.size()) : "";
+        const auto words = words_of_line(rest);
+        if (rest == "end") {
+            has_ended_ = true;
+        } else if (rest.starts_with("refused")) {
+            refusal_ = words_behind(rest);
+        } else if (rest == "missing" && files_.size() < names_.size()) {
+            failure_ = Error(ErrorCode::kEnvironment,
+                             "the result " + printable(names_[files_.size()]) + " cannot be read",
+                             "it went away, or you may not read it there",
+                             "look at it there, and collect again");
+        } else if (words.size() == 5 && words[0] == "file" && files_.size() < names_.size()) {
+            begin_file(words);
+        } else {
+            failure_ = changed();
+        }
+    }
+
+    void begin_file(const std::vector<std::string_view>& words) {
+        const auto size = count_of(words[1]).value_or(0);
+        const auto offset = count_of(words[3]).value_or(0);
+        const Own& own = own_[files_.size()];
+        files_.push_back({names_[files_.size()], size, "sha256:" + std::string(words[2])});
+        if (own.digest == words[2]) {
+            return;
+        }
+        if (offset > size) {
+            failure_ = changed();
+            return;
+        }
+        const fs::path part = part_of(own.file);
+        if (const auto made = make_directories(own.file.parent_path()); !made) {
+            failure_ = made.error();
+            return;
+        }
+        file_.reset(::open(part.c_str(),
+                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                           words[4] == "x" ? 0755 : 0644));
+        if (!file_.valid() || ::ftruncate(file_.get(), static_cast<off_t>(offset)) != 0) {
+            failure_ = write_error(part.native(), reason_of(errno));
+            return;
+        }
+        left_ = size - offset;
+        if (left_ == 0) {
+            end_file();
+        }
+    }
+
+    std::size_t write(std::string_view piece) {
+        const auto bytes =
+            piece.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, piece.size())));
+        const fs::path part = part_of(own_[files_.size() - 1].file);
+        if (const auto done = write_all(file_.get(), bytes, part); !done) {
+            failure_ = write_error(part.native(), done.error().faults().front().because);
+            return bytes.size();
+        }
+        left_ -= bytes.size();
+        if (left_ == 0) {
+            end_file();
+        }
+        return bytes.size();
+    }
+
+    void end_file() {
+        const fs::path& file = own_[files_.size() - 1].file;
+        const fs::path part = part_of(file);
+        file_.reset();
+        const auto digest = sha256_file(part);
+        std::error_code error;
+        if (!digest || "sha256:" + hex(*digest) != files_.back().digest) {
+            fs::remove(part, error);
+            failure_ = differs_error(file.native(), files_.back().name);
+            return;
+        }
+        fs::rename(part, file, error);
+        if (error) {
+            failure_ = write_error(file.native(), error.message());
+        }
+    }
+
+    [[nodiscard]] Error changed() const {
+        return {ErrorCode::kEnvironment,
+                "a result changed while it was fetched",
+                files_.empty() ? "the answer cannot be read"
+                               : printable(files_.back().name) + " has become shorter",
+                "collect again when nothing writes to it"};
+    }
+
+    std::string prefix_;
+    const std::vector<std::string>& names_;
+    std::vector<Own> own_;
+    std::vector<ResultFile> files_;
+    std::string line_;
+    std::string refusal_;
+    std::uint64_t left_ = 0;
+    UniqueFd file_;
+    bool has_ended_ = false;
+    std::optional<Error> failure_;
+};
+
+class There : public Results {
+public:
+    There(SshLogin login, std::unique_ptr<Host> host, fs::path workdir)
+        : login_(std::move(login)), host_(std::move(host)), workdir_(std::move(workdir)) {}
+
+    Result<std::vector<ReadBack>> read(const std::vector<fs::path>& files) override {
+        constexpr std::uint64_t kMost = std::uint64_t{16} << 20U;
+        std::vector<Reading> readings;
+        readings.reserve(files.size());
+        for (const fs::path& file : files) {
+            readings.push_back({file, 0, kMost});
+        }
+        CYBELE_TRY(Answers answers, host_->exchange({}, readings));
+        return std::move(answers.files);
+    }
+
+    Result<std::vector<std::vector<std::string>>>
+    list(const std::vector<std::string>& patterns) override {
+        std::vector<Call> calls;
+        calls.reserve(patterns.size());
+        for (const std::string& pattern : patterns) {
+            calls.push_back(find_call(pattern));
+        }
+        CYBELE_TRY(const Answers answers, host_->exchange(calls, {}));
+        std::vector<std::vector<std::string>> found;
+        for (std::size_t index = 0; index < patterns.size(); ++index) {
+            found.push_back(names_in(answers.outcomes[index].output, patterns[index]));
+        }
+        return found;
+    }
+
+    Result<std::vector<ResultFile>> fetch(const std::vector<std::string>& names,
+                                          const fs::path& into) override {
+        const std::string nonce = new_nonce();
+        std::string asked;
+        std::vector<Own> owns;
+        for (const std::string& name : names) {
+            owns.push_back(own_of(into / name));
+            const Own& own = owns.back();
+            asked += fmt::format("./{}\n{} {} {}\n", name, own.digest, own.part, own.part_digest);
+        }
+        Receiver receiver(nonce, names, std::move(owns));
+        Conversation talk{kFetch, workdir_, false, {}, {}};
+        talk.more = [&asked] { return std::exchange(asked, {}); };
+        talk.take = [&receiver](std::string_view piece) { return receiver.take(piece); };
+        CYBELE_TRY(const Outcome outcome, converse(login_, nonce, talk));
+        if (receiver.failure()) {
+            return fail(*receiver.failure());
+        }
+        if (!receiver.refusal().empty()) {
+            return fail(ErrorCode::kEnvironment,
+                        "cannot read " + printable(login_.name() + ":" + workdir_.native()),
+                        printable(receiver.refusal()),
+                        "see whether the folder is there still");
+        }
+        if (!receiver.is_whole()) {
+            return fail(broken_off(login_, outcome, "files were fetched"));
+        }
+        return receiver.files();
+    }
+
+private:
+    [[nodiscard]] Call find_call(const std::string& pattern) const {
+        constexpr std::chrono::minutes kLong{10};
+        Call call;
+        const std::string root = root_of(pattern);
+        call.argv = {"find",
+                     root.empty() ? "." : "./" + root,
+                     "-path",
+                     "./.cybelectl",
+                     "-prune",
+                     "-o",
+                     "(",
+                     "-type",
+                     "f",
+                     "-o",
+                     "-type",
+                     "l",
+                     "-exec",
+                     "test",
+                     "-f",
+                     "{}",
+                     ";",
+                     ")",
+                     "-print0"};
+        call.directory = workdir_;
+        call.limit = kLong;
+        return call;
+    }
+
+    /// Names that lead out of the workdir, or do not fit a line, are none.
+    static std::vector<std::string> names_in(std::string_view output, const std::string& pattern) {
+        std::vector<std::string> found;
+        while (!output.empty()) {
+            const std::size_t end = std::min(output.find('\0'), output.size());
+            std::string name(output.substr(0, end));
+            output.remove_prefix(std::min(end + 1, output.size()));
+            name = name.starts_with("./") ? name.substr(2) : name;
+            const fs::path path(name);
+            if (path.is_relative() && path.lexically_normal() == path && *path.begin() != ".." &&
+                name.find('\n') == std::string::npos && is_match(pattern, name)) {
+                found.push_back(name);
+            }
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+    SshLogin login_;
+    std::unique_ptr<Host> host_;
+    fs::path workdir_;
+};
+
+} // namespace
+
+std::unique_ptr<Results>
+results_there(const SshLogin& login, std::unique_ptr<Host> host, const fs::path& workdir) {
+    return std::make_unique<There>(login, std::move(host), workdir);
+}
+
+} // namespace cybele::jobs
