@@ -5,6 +5,7 @@
 #include "cli/job_desk.hpp"
 #include "cli/job_input.hpp"
 #include "cli/session.hpp"
+#include "cli/submit_kube.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -19,10 +20,12 @@ namespace {
 struct Options : JobOptions {
     AccessOptions access;
     std::string host;
+    std::string token_command;
     bool wait = false;
     bool follow = false;
     bool dry_run = false;
     FollowChoice choice;
+    TargetOptions target;
 };
 
 Result<jobs::SubmitRequest> request_of(Session& session, const Options& options) {
@@ -31,6 +34,7 @@ Result<jobs::SubmitRequest> request_of(Session& session, const Options& options)
     CYBELE_TRY(request.job, job_request(session, options));
     request.clock = Session::clock();
     request.login = options.host;
+    request.token_command = options.token_command;
     request.build.builder = settings.get("builder");
     request.build.mirror = settings.get("mirror");
     request.build.ca_file = settings.get("ca-file");
@@ -80,6 +84,13 @@ Result<int> follow_to_end(Session& session,
 }
 
 Result<int> submit(Session& session, const Options& options) {
+    TargetOptions target = options.target;
+    target.is_dry = options.dry_run;
+    target.is_followed = options.wait || options.follow;
+    CYBELE_TRY(const auto done, submit_elsewhere(session, options, target));
+    if (done) {
+        return *done;
+    }
     CYBELE_TRY(jobs::SubmitRequest request, request_of(session, options));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const registry::Transport transport,
@@ -112,21 +123,29 @@ Result<int> submit(Session& session, const Options& options) {
 
 void install_submit(CLI::App& app, Session& session) {
     auto options = std::make_shared<Options>();
-    CLI::App* verb = add_verb(app,
-                              "submit",
-                              "Build what is missing, check the Job and submit it.",
-                              {"cybelectl submit demo -n 2",
-                               "cybelectl submit job.yaml --scheduler slurm --wait",
-                               "cybelectl submit job.yaml --site hall-a.yaml --follow",
-                               "cybelectl submit job.yaml --ca-file centre.pem",
-                               "cybelectl submit job.yaml --dry-run > job.sh"});
+    CLI::App* verb =
+        add_verb(app,
+                 "submit",
+                 "Build what is missing, check the Job and submit it.",
+                 {"cybelectl submit demo -n 2",
+                  "cybelectl submit job.yaml --scheduler slurm --wait",
+                  "cybelectl submit job.yaml --site hall-a.yaml --follow",
+                  "cybelectl submit job.yaml --ca-file centre.pem",
+                  "cybelectl submit job.yaml --dry-run > job.sh",
+                  "cybelectl submit job.yaml --site hall-a.yaml --target auto --explain",
+                  "cybelectl submit job.yaml --site hall-a.yaml --kube --apply"});
     add_job_options(*verb, session, *options);
     add_overrides(*verb, *options);
     verb->add_option("--host", options->host, "the login node, reached by ssh; the Site's")
         ->type_name("LOGIN");
+    verb->add_option("--token-command",
+                     options->token_command,
+                     "prints the token of a REST service; the Site's")
+        ->type_name("COMMAND");
     verb->add_flag("--wait", options->wait, "wait for the end; exit with the program's code");
     verb->add_flag("--follow", options->follow, "--wait, and show what the job writes meanwhile");
     verb->add_flag("--dry-run", options->dry_run, "print the script only");
+    add_target_options(*verb, options->target);
     add_follow_options(*verb, options->choice);
     add_access(*verb, options->access);
     add_library(*verb, options->access);

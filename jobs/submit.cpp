@@ -103,7 +103,20 @@ Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
 }
 
 Result<std::string> login_asked(const JobInput& input, const SubmitRequest& request) {
-    return request.login.empty() ? login_of(input) : Result<std::string>(request.login);
+    CYBELE_TRY(const std::string login,
+               request.login.empty() ? login_of(input) : Result<std::string>(request.login));
+    if (request.token_command.empty()) {
+        return login;
+    }
+    CYBELE_TRY(Way way, read_way(login));
+    if (way.kind != Way::Kind::kSlurmrestd && way.kind != Way::Kind::kRimrock) {
+        return fail(ErrorCode::kUsage,
+                    "--token-command is for REST services",
+                    "the Site reaches its scheduler by commands or ssh, which take no token",
+                    "drop it, or name a Site with `through: {slurmrestd: URL}`");
+    }
+    way.token_command = request.token_command;
+    return text_of(way);
 }
 
 Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {

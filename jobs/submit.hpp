@@ -18,7 +18,8 @@ using OnWord = std::function<void(const std::string&)>; ///< what a person shoul
 
 struct SubmitRequest {
     JobRequest job;
-    std::string login; ///< as backends/way.hpp writes it; empty: the Site's
+    std::string login;         ///< as backends/way.hpp writes it; empty: the Site's
+    std::string token_command; ///< of a service; empty: the Site's
     const registry::Transport* transport = nullptr; ///< to registries; unset: none is asked
     project::ImageBuild build;            ///< how an image is built where the Job names a Recipe
     std::int64_t clock = 0;               ///< Unix seconds; keeps an image of the store from gc

@@ -123,6 +123,8 @@ token_in_turn() {
     refuses 5 slurm env SLURM_JWT=a.b.c CYBELE_LIBEXEC="$(dirname "$CYBELECTL")/../libexec" cybelectl submit refused.yaml --site bare.yaml
     refute_output --partial 'a.b.c'
     assert_equal "$(jobs_named refused)" 0
+    run --separate-stderr submit refused bare --token-command 'scontrol token lifespan=600' --wait
+    assert_success
     write_site far '{slurmrestd: "http://slurm.example:6820"}'
     refuses 3 submit refused far
     assert_output --partial 'no address for a token'
