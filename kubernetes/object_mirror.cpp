@@ -69,7 +69,14 @@ Tree identity() {
               Tree::Map{{"fieldPath", "metadata.labels['batch.kubernetes.io/controller-uid']"}}}}}};
 }
 
-Tree container(const Object& object, const std::string& site_map, const std::string& job_map) {
+/// The Site's bridge is hpc-connector itself: its own command line, its Secret as variables.
+bool is_hpc_connector(const Object& object) {
+    return object.settings != nullptr && object.settings->bridge == "hpc-connector";
+}
+
+Tree connector_container(const Object& object,
+                         const std::string& site_map,
+                         const std::string& job_map) {
     const launchers::Connector connector = object.connector();
     return Tree::Map{
         {"name", "hpc-connector"},
@@ -98,6 +105,92 @@ Tree container(const Object& object, const std::string& site_map, const std::str
          Tree::Map{
              {"preStop",
               Tree::Map{{"exec", Tree::Map{{"command", Tree::List{"kill", "-SIGINT", "1"}}}}}}}}};
+}
+
+// The pod of our own mirror, `cybelectl job mirror`. The user is that of the catalogue's image.
+constexpr std::int64_t kUser = 65532;
+constexpr std::int64_t kGroupReads =
+    0440; ///< of a Secret's files, which belong to root and fsGroup
+constexpr const char* kBackendFolder = "/etc/cybelectl/backend";
+constexpr const char* kJobFolder = "/etc/cybelectl/job";
+constexpr const char* kTokenFolder = "/etc/cybelectl/credentials";
+constexpr const char* kSshFolder = "/home/mirror/.ssh"; ///< OpenSSH reads it, whatever HOME says
+constexpr const char* kStateFolder = "/run/cybelectl";  ///< of the ssh connection that is kept
+
+Tree mount(const char* name, const char* path, bool is_writable = false) {
+    Tree::Map map{{"name", name}, {"mountPath", path}};
+    if (!is_writable) {
+        map.emplace_back("readOnly", true);
+    }
+    return map;
+}
+
+Tree variable(const char* name, const std::string& value) {
+    return Tree::Map{{"name", name}, {"value", value}};
+}
+
+Tree mirror_container(const Object& object, bool is_ssh) {
+    const launchers::Connector connector = object.connector();
+    Tree::List variables{identity()};
+    Tree::List mounts{mount("backend", kBackendFolder), mount("job", kJobFolder)};
+    if (is_ssh) {
+        variables.push_back(variable("CYBELE_STATE_DIR", kStateFolder));
+        mounts.push_back(mount("credentials", kSshFolder));
+        mounts.push_back(mount("state", kStateFolder, true));
+    } else {
+        variables.push_back(variable("CYBELE_TOKEN_FILE", std::string(kTokenFolder) + "/token"));
+        mounts.push_back(mount("credentials", kTokenFolder));
+    }
+    return Tree::Map{{"name", "mirror"},
+                     {"image", connector.image},
+                     {"command",
+                      Tree::List{"cybelectl",
+                                 "job",
+                                 "mirror",
+                                 "--backend",
+                                 kBackendFolder,
+                                 "--job",
+                                 kJobFolder,
+                                 "--grace",
+                                 std::to_string(connector.grace.count()),
+                                 "--print-logs"}},
+                     {"env", std::move(variables)},
+                     {"securityContext",
+                      Tree::Map{{"allowPrivilegeEscalation", false},
+                                {"readOnlyRootFilesystem", true},
+                                {"capabilities", Tree::Map{{"drop", Tree::List{"ALL"}}}}}},
+                     {"volumeMounts", std::move(mounts)}};
+}
+
+Tree config_volume(const char* name, const std::string& map) {
+    return Tree::Map{{"name", name}, {"configMap", Tree::Map{{"name", map}}}};
+}
+
+/// What the namespace policy `restricted` asks for, and no right on the API server.
+void add_mirror_pod(const Object& object,
+                    const std::string& site_map,
+                    const std::string& job_map,
+                    Tree::Map& pod) {
+    const bool is_ssh = object.input.site->through == "ssh";
+    Tree::List volumes{config_volume("backend", site_map),
+                       config_volume("job", job_map),
+                       Tree::Map{{"name", "credentials"},
+                                 {"secret",
+                                  Tree::Map{{"secretName", object.connector().credentials},
+                                            {"defaultMode", kGroupReads}}}}};
+    if (is_ssh) {
+        volumes.push_back(
+            Tree::Map{{"name", "state"}, {"emptyDir", Tree::Map{{"medium", "Memory"}}}});
+    }
+    pod.emplace_back("automountServiceAccountToken", false);
+    pod.emplace_back("securityContext",
+                     Tree::Map{{"runAsNonRoot", true},
+                               {"runAsUser", kUser},
+                               {"runAsGroup", kUser},
+                               {"fsGroup", kUser},
+                               {"seccompProfile", Tree::Map{{"type", "RuntimeDefault"}}}});
+    pod.emplace_back("containers", Tree::List{mirror_container(object, is_ssh)});
+    pod.emplace_back("volumes", std::move(volumes));
 }
 
 Tree config_map(const Object& object, const std::string& name, Tree::Map data) {
@@ -133,6 +226,12 @@ Documents build_mirror_job(const Object& object) {
     refuse_asked(object, kUnserved);
     const launchers::Connector connector = object.connector();
     check_settings(object, connector);
+    if (!is_hpc_connector(object) && !is_absolute_path(object.job.workdir)) {
+        object.refuse("workdir",
+                      "a mirrored job needs an absolute `workdir`",
+                      "its record and its output are kept below a folder of the cluster",
+                      "write it from `/` on");
+    }
     const Backend* backend = find_backend(object);
     if (backend == nullptr) {
         return {};
@@ -142,7 +241,12 @@ Documents build_mirror_job(const Object& object) {
         configuration["url"] = setting(object, backend->url);
     }
     configuration["host"] = setting(object, backend->host);
-    const nlohmann::json job{{"host", configuration["host"]}, {"script", object.script}};
+    nlohmann::json job{{"host", configuration["host"]}, {"script", object.script}};
+    if (!is_hpc_connector(object)) {
+        configuration["scheduler"] = object.input.dialect;
+        job["name"] = object.job.name;
+        job["workdir"] = object.job.workdir;
+    }
     const std::string site_map =
         connector.backend.empty() ? object.input.site->name + "-backend" : connector.backend;
     const std::string job_map = object.job.name + "-job";
@@ -151,7 +255,11 @@ Documents build_mirror_job(const Object& object) {
     if (auto selector = node_selector(object); !selector.empty()) {
         pod.emplace_back("nodeSelector", std::move(selector));
     }
-    pod.emplace_back("containers", Tree::List{container(object, site_map, job_map)});
+    if (is_hpc_connector(object)) {
+        pod.emplace_back("containers", Tree::List{connector_container(object, site_map, job_map)});
+    } else {
+        add_mirror_pod(object, site_map, job_map, pod);
+    }
     return {config_map(object,
                        site_map,
                        {{"name", backend->name},

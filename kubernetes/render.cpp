@@ -102,14 +102,14 @@ constexpr std::array<Kind, 6> kKinds{
 
 struct Bridge {
     std::string_view name;
-    std::array<std::string_view, 2> kinds; ///< that it serves, its own first
+    std::array<std::string_view, 3> kinds; ///< that it serves, its own first
 };
 constexpr std::array<Bridge, 6> kBridges{{{"torque-operator", {"TorqueJob"}},
                                           {"wlm-operator", {"SlurmJob", "WlmJob"}},
                                           {"hpc-connector", {"MirrorJob"}},
                                           {"bridge-operator", {"BridgeJob"}},
                                           {"interlink", {"Pod"}},
-                                          {"cybelectl", {"TorqueJob", "SlurmJob"}}}};
+                                          {"cybelectl", {"TorqueJob", "SlurmJob", "MirrorJob"}}}};
 
 const Bridge* find_bridge(const Site* site) {
     if (site == nullptr || !site->kubernetes) {

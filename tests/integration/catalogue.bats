@@ -19,6 +19,7 @@ teardown_file() { leave_place; }
     local recipe name
     cp -r "$catalogue" beside
     : >beside/cybelectl/cybelectl.tar.xz # the archive of packaging/release, which is not in the tree
+    : >beside/mirror/cybelectl.tar.xz
     for recipe in "$catalogue"/*.yaml; do
         name=$(basename "$recipe" .yaml)
         run -0 "$CYBELECTL" recipe check "$recipe"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The catalogue's image of cybelectl itself: made from the release's archive, and used as CI systems use it. Five minutes; the release
+# The catalogue's images of cybelectl itself: made from the release's archive, and used as CI systems and pods use them. Six minutes; the release
 # preset is built before.
 load ../parts/suite.bash
 
@@ -7,7 +7,7 @@ setup_file() {
     enter_place
     export place BATS_TEST_TIMEOUT=900
     "$repo/packaging/release" -o "$place/out" >&2
-    cp "$catalogue/cybelectl.yaml" .
+    cp "$catalogue/cybelectl.yaml" "$catalogue/mirror.yaml" .
     "$CYBELECTL" build cybelectl.yaml --arg archive="$(echo "$place"/out/*.tar.xz)" -o cybelectl.sif >build.log 2>&1 || tail -n 40 build.log >&2
 }
 setup() { cd "$place" || return; }
@@ -65,4 +65,16 @@ inside() { "$CYBELECTL" exec cybelectl.sif "$@"; }
     run "$parts_dir/apptainer" run apptainer run cybelectl.sif --version
     assert_success
     assert_output --partial "$("$CYBELECTL" --version)"
+}
+
+@test "the mirror's image has the program, OpenSSH and the user that a pod is" {
+    run "$CYBELECTL" build mirror.yaml --arg archive="$(echo "$place"/out/*.tar.xz)" -o mirror.sif
+    assert_success
+    run "$CYBELECTL" exec mirror.sif sh -c 'getent passwd 65532; ssh -V 2>&1; cybelectl --version'
+    assert_line 'mirror:x:65532:65532:cybelectl mirror:/home/mirror:/bin/sh'
+    assert_line --partial OpenSSH
+    assert_line "$("$CYBELECTL" --version)"
+    run "$CYBELECTL" recipe render mirror.yaml --as dockerfile
+    assert_success
+    assert_line --regexp '^FROM .*debian'
 }

@@ -130,12 +130,51 @@ TEST_CASE("a mirror Job follows one batch job, and submits once") {
     CHECK(mirrored["host"] == "login.hall.example");
 }
 
+TEST_CASE("our own mirror has no privilege, no right and no secret in sight") {
+    for (const bool is_ssh : {true, false}) {
+        CAPTURE(is_ssh);
+        const auto site =
+            site_of(std::string("scheduler: {dialect: slurm, through: ") +
+                    (is_ssh ? "{ssh: login.hall.example}" : "{slurmrestd: \"https://s.example\"}") +
+                    "}\nkubernetes: {bridge: cybelectl, connector: {image: r.example/mirror:1, "
+                    "credentials: hall-login, grace: 90 s}}\n");
+        const auto job = job_of("command: [train]\nworkdir: /home/eve\nresources: {time: 5 min}\n");
+        const auto objects = objects_of(rendered(job, "MirrorJob", &site));
+        REQUIRE(objects.size() == 3);
+        CHECK(nlohmann::json::parse(text_at(objects[0], {"data", "configuration"}))["scheduler"] ==
+              "slurm");
+        CHECK(nlohmann::json::parse(text_at(objects[1], {"data", "job"}))["workdir"] ==
+              "/home/eve");
+        const auto* pod = find_path(objects[2], {"spec", "template", "spec"});
+        CHECK(text_at(*pod, {"securityContext", "runAsNonRoot"}) == "true");
+        CHECK(text_at(*pod, {"automountServiceAccountToken"}) == "false");
+        const auto& container = pod->find("containers")->items.front();
+        CHECK(text_at(container, {"securityContext", "readOnlyRootFilesystem"}) == "true");
+        CHECK(find_path(container, {"lifecycle"}) == nullptr);
+        CHECK(find_path(container, {"envFrom"}) == nullptr);
+        const auto& words = find_path(container, {"command"})->items;
+        CHECK(words.front().scalar == "cybelectl");
+        CHECK(words[words.size() - 2].scalar == "90");
+        const auto& volumes = pod->find("volumes")->items;
+        CHECK(volumes.size() == (is_ssh ? 4 : 3));
+        CHECK(text_at(volumes[2], {"secret", "secretName"}) == "hall-login");
+        CHECK(text_at(volumes[2], {"secret", "defaultMode"}) == "288");
+    }
+}
+
 TEST_CASE("what a mirror Job needs of the Site is said") {
     const auto job = job_of("command: [train]\n");
     CHECK(lines_of_faults(rendered(job, "MirrorJob")) ==
-          std::vector<std::string>{"the Site says no `kubernetes.connector.credentials`",
+          std::vector<std::string>{"a mirrored job needs an absolute `workdir`",
+                                   "the Site says no `kubernetes.connector.credentials`",
                                    "the Site says no `kubernetes.connector.image`",
                                    "the Site says no `scheduler.through`"});
+    const auto nowhere = job_of("command: [train]\nworkdir: there\n");
+    const auto ours =
+        site_of("scheduler: {dialect: slurm, through: {ssh: h}}\nkubernetes: {bridge: "
+                "cybelectl, connector: {image: r.example/c:1, credentials: s}}\n");
+    CHECK(lines_of_faults(rendered(nowhere, "MirrorJob", &ours)) ==
+          std::vector<std::string>{"a mirrored job needs an absolute `workdir`"});
     const auto hasty =
         site_of("scheduler: {dialect: slurm, through: {ssh: h}}\nkubernetes: {bridge: "
                 "hpc-connector, connector: {image: docker://r.example/c:1, "
