@@ -58,7 +58,7 @@ struct Child {
             ::_exit(127);
         }
     }
-    ::sigprocmask(SIG_SETMASK, &child.mask, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &child.mask, nullptr);
     ::signal(SIGPIPE, SIG_DFL); // NOLINT: the only thread of the child
     if (child.directory.empty() || ::chdir(child.directory.c_str()) == 0) {
         ::execve(child.program.c_str(), child.argv.data(), child.environment.data());
@@ -247,7 +247,7 @@ Result<Child> prepare(const Command& command) {
     std::string search = own_path != nullptr ? own_path : "/usr/bin:/bin";
     if (command.environment) {
         for (const auto& [name, value] : *command.environment) {
-            child.variables.push_back(name + "=" + value);
+            child.variables.emplace_back(name).append("=").append(value);
             if (name == "PATH") {
                 search = value;
             }

@@ -96,8 +96,8 @@ public:
             return true;
         };
         CYBELE_TRY(const Outcome outcome, converse(login_, nonce, talk));
-        if (sender.failure()) {
-            return fail(*sender.failure());
+        if (const auto& failure = sender.failure()) {
+            return fail(*failure);
         }
         const auto lines = lines_of(answer, nonce);
         const auto done = static_cast<std::size_t>(std::count(lines.begin(), lines.end(), "done"));

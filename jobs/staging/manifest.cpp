@@ -27,8 +27,10 @@ struct Item {
                 std::string message,
                 std::string because,
                 std::string help) const {
-        faults.add(job.fault_at(
-            fmt::format("{}.{}", field, member), std::move(message), std::move(because), help));
+        faults.add(job.fault_at(fmt::format("{}.{}", field, member),
+                                std::move(message),
+                                std::move(because),
+                                std::move(help)));
     }
 };
 
@@ -57,13 +59,20 @@ std::string target_of(const Item& item, const std::string& to) {
     return target.empty() ? "." : target;
 }
 
+bool is_one_line(const Item& item, const std::string& target) {
+    if (target.find_first_of("\n\r") == std::string::npos) {
+        return true;
+    }
+    item.refuse("from",
+                printable(target) + " has a line's end in its name",
+                "names travel line by line",
+                "rename it");
+    return false;
+}
+
 void add_file(const Item& item, const fs::path& source, const std::string& target) {
     struct stat status {};
-    if (target.find_first_of("\n\r") != std::string::npos) {
-        item.refuse("from",
-                    printable(target) + " has a line's end in its name",
-                    "names travel line by line",
-                    "rename it");
+    if (!is_one_line(item, target)) {
         return;
     }
     if (::stat(source.c_str(), &status) != 0 || ::access(source.c_str(), R_OK) != 0) {
@@ -94,11 +103,18 @@ void add_file(const Item& item, const fs::path& source, const std::string& targe
                             item.field});
 }
 
+void add_empty_folder(const Item& item, const fs::path& source, const std::string& target) {
+    std::error_code error;
+    if (fs::is_empty(source, error) && !error && is_one_line(item, target)) {
+        item.parcels.push_back({source, target, 0, {}, false, item.field});
+    }
+}
+
 void add_folder(const Item& item, const fs::path& source, const std::string& target) {
     std::error_code error;
     const std::string prefix = target == "." ? "" : target + "/";
-    if (fs::is_empty(source, error) && !error && target != ".") {
-        item.parcels.push_back({source, target, 0, {}, false, item.field});
+    if (target != ".") {
+        add_empty_folder(item, source, target);
     }
     auto at = fs::recursive_directory_iterator(source, error);
     for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
@@ -106,8 +122,8 @@ void add_folder(const Item& item, const fs::path& source, const std::string& tar
         const std::string name = prefix + at->path().lexically_relative(source).native();
         if (!at->is_directory(ignored) || at->is_symlink(ignored)) {
             add_file(item, at->path(), name);
-        } else if (fs::is_empty(at->path(), ignored) && !ignored) {
-            item.parcels.push_back({at->path(), name, 0, {}, false, item.field});
+        } else {
+            add_empty_folder(item, at->path(), name);
         }
     }
     if (error) {

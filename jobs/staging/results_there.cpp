@@ -251,8 +251,8 @@ public:
         talk.more = [&asked] { return std::exchange(asked, {}); };
         talk.take = [&receiver](std::string_view piece) { return receiver.take(piece); };
         CYBELE_TRY(const Outcome outcome, converse(login_, nonce, talk));
-        if (receiver.failure()) {
-            return fail(*receiver.failure());
+        if (const auto& failure = receiver.failure()) {
+            return fail(*failure);
         }
         if (!receiver.refusal().empty()) {
             return fail(ErrorCode::kEnvironment,
