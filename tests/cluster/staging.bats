@@ -14,9 +14,11 @@ setup_file() {
 }
 setup() {
     enter_nodes
+    wait_for 60 is_idle # a job that no test waited for still writes
     rm -rf fake/* there/* there/.cybelectl results
 }
 teardown_file() { stop_nodes; }
+is_idle() { [[ -z $(slurm squeue --noheader) ]]; }
 
 # far NAME LINE…: a Job NAME.yaml that runs in a folder of the other machine.
 far() {
