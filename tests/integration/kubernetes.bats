@@ -242,6 +242,54 @@ fail_pods() {
     kubectl delete -f MirrorJob.yaml
 }
 
+# restricted: a namespace whose policy takes no pod with any privilege, and our own mirror rendered for it.
+restricted() {
+    printf '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "%s", "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}' \
+        "$1" | kubectl apply -f - >&2
+    sed 's/bridge: hpc-connector/bridge: cybelectl/' MirrorJob.site.yaml >own.site.yaml
+    "$CYBELECTL" kube render MirrorJob.job.yaml --site own.site.yaml --kind MirrorJob -n "$1" -o own.yaml -q
+}
+
+@test "our own mirror's pod is made where the policy allows no privilege; hpc-connector's is not" {
+    restricted strict
+    run kubectl create --validate=strict -f own.yaml
+    assert_success
+    refute_output --partial 'would violate'
+    kubectl get -f own.yaml -o json >got.json
+    run kept own.yaml got.json
+    assert_success
+    run "$CYBELECTL" kube check own.yaml
+    assert_success
+    wait_for 20 eval '[[ $(kubectl get pods -n strict -o name | wc -l) == 1 ]]'
+    run kubectl get pods -n strict -o 'jsonpath={.items[0].spec.containers[0].command}'
+    assert_output --partial '["cybelectl","job","mirror","--backend",'
+    kubectl delete -f own.yaml
+    render MirrorJob
+    run kubectl create --dry-run=server -n strict -f MirrorJob.yaml
+    assert_line --partial 'would violate PodSecurity "restricted'
+}
+
+@test "submit hands the objects to kubectl, again too; what the server refuses is passed on" {
+    restricted submitted
+    mkdir -p bin
+    printf '%s\n' '#!/bin/sh' "exec '$parts_dir/kubernetes' kubectl 1.34 \"\$@\"" >bin/kubectl
+    chmod +x bin/kubectl
+    PATH=$place/bin:$PATH run --separate-stderr "$CYBELECTL" submit MirrorJob.job.yaml --site own.site.yaml \
+        --target kubernetes --kind MirrorJob --namespace submitted
+    assert_success
+    assert_line job.batch/seg7
+    PATH=$place/bin:$PATH run --separate-stderr "$CYBELECTL" submit MirrorJob.job.yaml --site own.site.yaml \
+        --kube --apply --kind MirrorJob --namespace submitted
+    assert_success
+    assert_line job.batch/seg7
+    assert_equal "$(kubectl get jobs -n submitted -o name)" job.batch/seg7
+    PATH=$place/bin:$PATH refuses 6 "$CYBELECTL" submit MirrorJob.job.yaml --site own.site.yaml \
+        --kube --apply --kind MirrorJob --namespace nowhere
+    assert_line --partial 'kubectl did not apply the objects'
+    assert_line --partial 'namespaces "nowhere" not found'
+    kubectl delete namespace submitted --wait=false
+}
+
 @test "three versions of kubectl read nasty texts and scripts as they were written" {
     CYBELE_NASTY=$place run "$repo/build/dev/tests/unit_kubernetes" --no-skip -tc='nasty objects for other readers'
     assert_success
