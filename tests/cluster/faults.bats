@@ -214,7 +214,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     for way in '' '--host n1'; do
         through turned 'script: |' '  echo one; while [ ! -e a ]; do sleep 0.2; done' '  : >turned.out; echo 2; while [ ! -e b ]; do sleep 0.2; done' \
             '  mv turned.out turned.1; exec >turned.out; echo a much longer line; echo three' 'output: {stdout: turned.out, stderr: turned.err}'
-        rm -f there/[ab]
+        rm -f there/[ab] there/turned.* # what another job left there would be shown first
         # shellcheck disable=SC2086
         behind turned cybelectl submit turned.yaml --scheduler slurm $way --follow
         pid=$!
