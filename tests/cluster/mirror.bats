@@ -3,6 +3,7 @@
 # the kubelet: it starts what the pod says, as whom it says, and tells the server. Three minutes; the first time on a machine seven more.
 load ../parts/suite.bash
 load nodes.bash
+load jobs.bash
 
 setup_file() {
     start_nodes
@@ -24,7 +25,6 @@ teardown_file() {
 }
 
 kubectl() { "$parts_dir/kubernetes" kubectl 1.34 "$@"; }
-is_in_state() { [[ $(slurm squeue -h -t all --name="$1" -o %T) == "$2" ]]; }
 pods_of() { kubectl get pods -l "job-name=$1" -o name; }
 has_pods() { [[ $(pods_of "$1" | wc -l) == "$2" ]]; }
 is_ending() { [[ -n $(kubectl get "$1" -o 'jsonpath={.metadata.deletionTimestamp}') ]]; }

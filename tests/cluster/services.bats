@@ -3,6 +3,7 @@
 # About four minutes.
 load ../parts/suite.bash
 load nodes.bash
+load jobs.bash
 
 setup_file() {
     start_nodes
@@ -28,8 +29,6 @@ host_job() {
 cluster() { slurm env CYBELE_LIBEXEC="${CYBELE_LIBEXEC:-$(dirname "$CYBELECTL")/../libexec}" cybelectl "$@"; }
 # submit NAME SITE OPTION…
 submit() { cluster submit "$1.yaml" --site "$2.yaml" "${@:3}"; }
-jobs_named() { slurm squeue -h -t all --name="$1" -o %A | wc -l; }
-is_in_state() { [[ $(slurm squeue -h -t all --name="$1" -o %T) == "$2" ]]; }
 
 @test "slurmrestd: submitted and followed with its output; the id alone, the program's code" {
     host_job four 'script: |' '  echo from-there; exit 4'

@@ -24,7 +24,7 @@ is_idle() { [[ -z $(slurm squeue --noheader) ]]; }
 far() {
     local name=$1
     shift
-    printf '%s\n' 'kind: Job' "name: $name" "workdir: $place/there/work" "$@" >"$name.yaml"
+    printf '%s\n' 'kind: Job' "name: $name" "workdir: $place/there/hall" "$@" >"$name.yaml"
 }
 # submit NAME OPTION…
 submit() {
@@ -61,7 +61,7 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     assert_regex "$stderr" 'inputs: 4 files, 4 sent \([0-9]+ bytes\)'
     assert_line ran
     assert_line --partial "$(sha256sum <big | cut -d' ' -f1)"
-    assert [ -x there/work/tool ]
+    assert [ -x there/hall/tool ]
     assert [ "$(total sent)" -gt 3000000 ]
     counted_ssh
     run --separate-stderr submit inputs
@@ -72,7 +72,7 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     seq 10 >data/numbers
     run --separate-stderr submit inputs
     assert_regex "$stderr" 'inputs: 4 files, 1 sent \(21 bytes\)'
-    cmp data/numbers there/work/in/numbers
+    cmp data/numbers there/hall/in/numbers
 }
 
 @test "a connection that breaks while files are copied: no job, no half file; the next submission goes on" {
@@ -82,8 +82,8 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     run submit broken
     assert_equal "$status" 5
     assert_line --partial 'broke while files were copied'
-    assert_not_exist there/work/big
-    assert [ "$(stat -c %s there/work/big.part)" -gt 1000000 ]
+    assert_not_exist there/hall/big
+    assert [ "$(stat -c %s there/hall/big.part)" -gt 1000000 ]
     assert_equal "$(slurm squeue -h -t all --name=broken -o %A)" ''
     counted_ssh
     run --separate-stderr submit broken --follow
@@ -91,12 +91,12 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     assert_line --partial "$(sha256sum <big | cut -d' ' -f1)"
     assert_regex "$stderr" '1 sent \([0-9]+ bytes, after [0-9]+ that had arrived\)'
     assert [ "$(total sent)" -lt 2100000 ]
-    assert_not_exist there/work/big.part
+    assert_not_exist there/hall/big.part
 }
 
 @test "a disk that is full there: told before, or when it happens; what came stays to be gone on with" {
     far full 'command: ["true"]' 'stage-in: [{from: big, to: big}]'
-    slurm ssh n1 "mkdir -p '$place/there/work' && mount -t tmpfs -o size=2m none '$place/there/work'"
+    slurm ssh n1 "mkdir -p '$place/there/hall' && mount -t tmpfs -o size=2m none '$place/there/hall'"
     refuses 5 submit full
     assert_line --partial 'what the job needs does not fit where it runs'
     assert_line --partial '3000000 B are to be copied'
@@ -106,23 +106,23 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     slurm ssh n1 "mount --bind '$place/fake/df' /usr/bin/df"
     refuses 5 submit full
     slurm ssh n1 umount /usr/bin/df
-    assert_line --partial "cannot write n1:$place/there/work/big"
+    assert_line --partial "cannot write n1:$place/there/hall/big"
     assert_line --partial 'No space left on device'
-    run slurm ssh n1 "ls '$place/there/work'"
+    run slurm ssh n1 "ls '$place/there/hall'"
     assert_output big.part
-    slurm ssh n1 "mount -o remount,size=8m '$place/there/work'"
+    slurm ssh n1 "mount -o remount,size=8m '$place/there/hall'"
     run --separate-stderr submit full
     assert_success
     assert_regex "$stderr" 'after [0-9]+ that had arrived'
-    slurm ssh n1 "umount '$place/there/work'"
+    slurm ssh n1 "umount '$place/there/hall'"
 }
 
 @test "what cannot be written there is refused before anything is submitted" {
     far denied 'command: ["true"]' 'stage-in: [{from: big, to: in/big}]'
-    mkdir there/work
-    echo x >there/work/in
+    mkdir there/hall
+    echo x >there/hall/in
     refuses 5 submit denied
-    assert_line --partial "cannot write n1:$place/there/work/in/big"
+    assert_line --partial "cannot write n1:$place/there/hall/in/big"
     assert_equal "$(slurm squeue -h -t all --name=denied -o %A)" ''
     printf '%s\n' 'kind: Job' 'name: denied' 'workdir: /proc/none' 'command: ["true"]' 'stage-in: [{from: big, to: big}]' >denied.yaml
     refuses 5 submit denied
@@ -138,7 +138,7 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     run --separate-stderr submit pictured --site far.yaml --follow
     assert_success
     assert_output --regexp '^12\.'
-    image=there/work/.cybelectl/images/$(sha256sum <hello-mpi.sif | cut -d' ' -f1).sif
+    image=there/hall/.cybelectl/images/$(sha256sum <hello-mpi.sif | cut -d' ' -f1).sif
     cmp hello-mpi.sif "$image"
     counted_ssh
     run --separate-stderr submit pictured --site far.yaml --wait
@@ -171,7 +171,7 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     refuses 3 slurm cybelectl job collect "$id"
     assert_line --partial "no result matches '*.csv'"
     assert_not_exist results
-    sed 's/^/a,/' there/work/other >there/work/table.csv
+    sed 's/^/a,/' there/hall/other >there/hall/table.csv
     counted_ssh
     echo 1500000 >back
     run slurm env PATH="$place/fake:$PATH" cybelectl job collect "$id"
@@ -183,20 +183,20 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     run --separate-stderr slurm env PATH="$place/fake:$PATH" cybelectl job collect "$id"
     assert_success
     assert_output $'out/big\nout/deep/it\'s 5\nout/link\nout/none\nout/tool\ntable.csv'
-    for file in big deep "none" tool; do diff -r "there/work/out/$file" "results/out/$file"; done
+    for file in big deep "none" tool; do diff -r "there/hall/out/$file" "results/out/$file"; done
     assert [ -x results/out/tool ]
     assert_equal "$(find results -name '*.part')" ''
-    jq -e --arg sum "sha256:$(sha256sum <there/work/out/big | cut -d' ' -f1)" \
+    jq -e --arg sum "sha256:$(sha256sum <there/hall/out/big | cut -d' ' -f1)" \
         '.id == "'"$id"'" and .state == "done" and (.results[] | select(.name == "out/big") | .digest == $sum and .size == 3000000)' \
         "results/yields-$id.job.json"
-    cmp there/work/.cybelectl/*/job.sh "results/yields-$id.job.sh"
+    cmp there/hall/.cybelectl/*/job.sh "results/yields-$id.job.sh"
     counted_ssh
     rm results/out/tool
     head -c 1000000 results/out/big >results/out/big.part
     rm results/out/big
     run slurm env PATH="$place/fake:$PATH" cybelectl job collect "$id"
     assert_success
-    diff -r there/work/out results/out
+    diff -r there/hall/out results/out
     assert [ "$(total got)" -lt 5100000 ] # out/link is a file of its own
 }
 
@@ -207,9 +207,9 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     id=$output
     refuses 3 slurm cybelectl job collect "$id" --results nothing
     assert_line --partial "no result matches 'nothing'"
-    mv there/work there/elsewhere
+    mv there/hall there/elsewhere
     refuses 3 slurm cybelectl job collect "$id" --results out.txt
-    mv there/elsewhere there/work
+    mv there/elsewhere there/hall
     run slurm cybelectl job collect "$id" --to taken
     assert_success
     assert_equal "$(cat taken/out.txt)" x

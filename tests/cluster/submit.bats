@@ -2,6 +2,7 @@
 # A job's whole life by one command, on a real Slurm: never twice, never lost. About six minutes.
 load ../parts/suite.bash
 load nodes.bash
+load jobs.bash
 
 setup_file() {
     start_nodes
@@ -13,23 +14,6 @@ setup_file() {
 }
 setup() { enter_nodes; }
 teardown_file() { stop_nodes; }
-
-# host_job NAME LINE…: a Job NAME.yaml whose program is the host's.
-host_job() {
-    local name=$1
-    shift
-    printf '%s\n' 'kind: Job' "name: $name" "$@" >"$name.yaml"
-}
-
-# submit NAME OPTION…
-submit() {
-    local name=$1
-    shift
-    slurm cybelectl submit "$name.yaml" --scheduler slurm "$@"
-}
-
-# jobs_named NAME: how many jobs Slurm itself has had under this name.
-jobs_named() { slurm squeue -h -t all --name="$1" -o %A | wc -l; }
 
 @test "submit prints the native id alone; job wait gives the program's code" {
     host_job zero 'command: ["true"]'
