@@ -99,11 +99,10 @@ Result<registry::Cache::Lock> PackageCache::hold() const {
 }
 
 Result<void> PackageCache::write_methods(const fs::path& folder) {
-    for (const EmbeddedFile& file : embedded::builder_files()) {
-        for (const char* scheme : kSchemes) {
-            CYBELE_CHECK(write_file(folder / scheme, file.bytes, 0755));
-            (void)::chmod((folder / scheme).c_str(), 0755); // whatever the umask is
-        }
+    const EmbeddedFile& method = embedded::builder_files().front();
+    for (const char* scheme : kSchemes) {
+        CYBELE_CHECK(write_file(folder / scheme, method.bytes, 0755));
+        (void)::chmod((folder / scheme).c_str(), 0755); // whatever the umask is
     }
     return {};
 }

@@ -6,6 +6,7 @@
 #include "cli/job_verdict.hpp"
 #include "cli/session.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/staging/manifest.hpp"
 #include "schedulers/render.hpp"
 #include "support/file.hpp"
 
@@ -34,6 +35,7 @@ Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
     CYBELE_TRY(jobs::JobInput input, load_job(session, options));
     CYBELE_CHECK(jobs::resolve_dependencies(input, session.environment));
     CYBELE_CHECK(jobs::find_facts_in_files(input));
+    CYBELE_CHECK(jobs::read_manifest(input.job, session.environment, jobs::Contents::kUnread));
     if (!session.is_quiet) {
         CYBELE_CHECK(print_job_verdict(session, input));
     }

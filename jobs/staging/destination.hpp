@@ -52,9 +52,4 @@ public:
 [[nodiscard]] std::unique_ptr<Destination> destination_there(SshLogin login,
                                                              const std::filesystem::path& workdir);
 
-/// Why a file could not be written, with the remedy that fits the reason; `where` names it.
-[[nodiscard]] Error write_error(const std::string& where, const std::string& because);
-/// The bytes that arrived are not those that were to.
-[[nodiscard]] Error differs_error(const std::string& where, const std::filesystem::path& source);
-
 } // namespace cybele::jobs

@@ -2,6 +2,7 @@
 #include "jobs/staging/conversation.hpp"
 #include "jobs/staging/destination.hpp"
 #include "jobs/staging/pieces.hpp"
+#include "jobs/staging/write_part.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -154,7 +155,7 @@ private:
             left_ -= piece.size();
             if (piece.empty()) {
                 const fs::path& source = shipments_[at_ - 1].parcel->source;
-                failure_ = differs_error(source.filename().native(), source);
+                failure_ = differs_error(Errand::kSubmission, source.filename().native(), source);
             }
             return piece;
         }
@@ -174,7 +175,8 @@ private:
                                                    std::size_t count,
                                                    const Outcome& outcome) const {
         if (!lines.empty() && lines.back().starts_with("refused")) {
-            return fail(write_error(login_.name() + ":" + workdir_.native(),
+            return fail(write_error(Errand::kSubmission,
+                                    login_.name() + ":" + workdir_.native(),
                                     std::string(words_behind(lines.back()))));
         }
         if (lines.size() != count + 1 || !lines.back().starts_with("end")) {
@@ -209,9 +211,10 @@ private:
         }
         const Parcel& parcel = *shipments[done].parcel;
         if (lines.back() == "differs") {
-            return differs_error(there(parcel.target), parcel.source);
+            return differs_error(Errand::kSubmission, there(parcel.target), parcel.source);
         }
-        return write_error(there(parcel.target), std::string(words_behind(lines.back())));
+        return write_error(
+            Errand::kSubmission, there(parcel.target), std::string(words_behind(lines.back())));
     }
 
     SshLogin login_;

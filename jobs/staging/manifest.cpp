@@ -22,6 +22,7 @@ struct Item {
     std::string field; ///< stage-in[N]
     std::vector<Parcel>& parcels;
     Faults& faults;
+    Contents contents;
 
     void refuse(std::string_view member,
                 std::string message,
@@ -90,15 +91,19 @@ void add_file(const Item& item, const fs::path& source, const std::string& targe
                     "name what it stands for");
         return;
     }
-    const auto digest = sha256_file(source);
-    if (!digest) {
-        item.faults.add(digest.error());
-        return;
+    std::string digest = "-";
+    if (item.contents == Contents::kDigested) {
+        const auto found = sha256_file(source);
+        if (!found) {
+            item.faults.add(found.error());
+            return;
+        }
+        digest = hex(*found);
     }
     item.parcels.push_back({source,
                             target,
                             static_cast<std::uint64_t>(status.st_size),
-                            hex(*digest),
+                            std::move(digest),
                             (status.st_mode & S_IXUSR) != 0,
                             item.field});
 }
@@ -187,12 +192,13 @@ fs::path source_of(const Job& job, const std::string& from, const Environment& e
 
 } // namespace
 
-Result<std::vector<Parcel>> read_manifest(const Job& job, const Environment& environment) {
+Result<std::vector<Parcel>>
+read_manifest(const Job& job, const Environment& environment, Contents contents) {
     std::vector<Parcel> parcels;
     Faults faults;
     for (std::size_t index = 0; index < job.stage_in.size(); ++index) {
         const auto& [from, to] = job.stage_in[index];
-        const Item item{job, fmt::format("stage-in[{}]", index), parcels, faults};
+        const Item item{job, fmt::format("stage-in[{}]", index), parcels, faults, contents};
         add_item(item, to, source_of(job, from, environment));
     }
     // A slash sorts before all else, so that a file and what would lie in it stand side by side.

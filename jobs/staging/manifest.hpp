@@ -22,12 +22,16 @@ struct Parcel {
     std::string field; ///< of the Job that names it, for faults
 };
 
+/// Whether files are read whole.
+enum class Contents { kDigested, kUnread };
+
 /// What `stage-in` of the Job names, file by file, sorted by target. A folder is all that lies in
 /// it; links to files are followed. All faults at once (kInput), each at its place: a source that
 /// is missing, cannot be read or is neither file nor folder; a target outside of the workdir, or in
 /// `.cybelectl`, or twice. A relative `from` starts at the Job's folder, `~/` at the home of who
-/// submits; a `to` with a slash at its end is a folder for a file.
+/// submits; a `to` with a slash at its end is a folder for a file. kUnread: digests are `-`.
 [[nodiscard]] Result<std::vector<Parcel>> read_manifest(const launchers::Job& job,
-                                                        const Environment& environment);
+                                                        const Environment& environment,
+                                                        Contents contents = Contents::kDigested);
 
 } // namespace cybele::jobs

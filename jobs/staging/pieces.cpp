@@ -2,6 +2,7 @@
 #include "jobs/staging/pieces.hpp"
 
 #include "jobs/backends/command_backend.hpp"
+#include "support/digest.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -68,6 +69,31 @@ fs::path part_of(const fs::path& file) {
     fs::path part = file;
     part += ".part";
     return part;
+}
+
+bool begins_with(const fs::path& file, std::uint64_t bytes, const std::string& digest) {
+    const auto opened = open_for_reading(file);
+    const auto size = opened ? file_size(opened->get(), file) : Result<std::uint64_t>(0);
+    if (bytes == 0 || !size || bytes > *size) {
+        return false;
+    }
+    const auto found = sha256_range(opened->get(), 0, bytes, file);
+    return found && hex(*found) == digest;
+}
+
+LyingHere lying_here(const fs::path& file) {
+    LyingHere lying;
+    if (const auto digest = sha256_file(file)) {
+        lying.digest = hex(*digest);
+        return lying;
+    }
+    std::error_code error;
+    const fs::path part = part_of(file);
+    if (const auto digest = sha256_file(part)) {
+        lying.part = fs::file_size(part, error);
+        lying.part_digest = hex(*digest);
+    }
+    return lying;
 }
 
 std::string reason_of(int saved_errno) {

@@ -30,6 +30,18 @@ namespace cybele::jobs {
 
 /// FILE.part
 [[nodiscard]] std::filesystem::path part_of(const std::filesystem::path& file);
+/// Whether the file's first bytes have this digest (SHA-256 in hexadecimal). None are no beginning.
+[[nodiscard]] bool
+begins_with(const std::filesystem::path& file, std::uint64_t bytes, const std::string& digest);
+
+/// What lies on this machine under a name: the file, or what an interrupted transfer left of it.
+struct LyingHere {
+    std::string digest = "-"; ///< of the file; `-`: there is none
+    std::uint64_t part = 0;   ///< bytes of NAME.part
+    std::string part_digest = "-";
+};
+[[nodiscard]] LyingHere lying_here(const std::filesystem::path& file);
+
 /// Why a system call failed, in words.
 [[nodiscard]] std::string reason_of(int saved_errno);
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jobs/staging/destination.hpp"
 #include "jobs/staging/pieces.hpp"
 #include "jobs/staging/results.hpp"
+#include "jobs/staging/write_part.hpp"
 #include "support/digest.hpp"
-#include "support/file.hpp"
-#include "support/quote.hpp"
 
 #include <algorithm>
 
@@ -90,25 +88,15 @@ private:
         CYBELE_TRY(const Digest digest, sha256_file(from));
         std::error_code error;
         ResultFile file{name, fs::file_size(from, error), "sha256:" + hex(digest)};
-        const auto there = sha256_file(to);
-        if (there && *there == digest) {
+        const LyingHere lying = lying_here(to);
+        if (lying.digest == hex(digest)) {
             return file;
         }
-        CYBELE_CHECK(make_directories(to.parent_path()));
-        const fs::path part = part_of(to);
-        fs::copy_file(from, part, fs::copy_options::overwrite_existing, error);
-        if (error) {
-            return fail(write_error(part.native(), error.message()));
-        }
-        CYBELE_TRY(const Digest copied, sha256_file(part));
-        if (copied != digest) {
-            fs::remove(part, error);
-            return fail(differs_error(to.native(), from));
-        }
-        fs::rename(part, to, error);
-        if (error) {
-            return fail(write_error(to.native(), error.message()));
-        }
+        const bool is_begun = begins_with(from, lying.part, lying.part_digest);
+        const auto mode = fs::status(from, error).permissions();
+        const bool is_executable = (mode & fs::perms::owner_exec) != fs::perms::none;
+        CYBELE_CHECK(copy_here(Errand::kCollection,
+                               {from, to, is_begun ? lying.part : 0, hex(digest), is_executable}));
         return file;
     }
 

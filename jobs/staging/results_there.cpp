@@ -3,6 +3,7 @@
 #include "jobs/staging/destination.hpp"
 #include "jobs/staging/pieces.hpp"
 #include "jobs/staging/results.hpp"
+#include "jobs/staging/write_part.hpp"
 #include "support/digest.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -44,26 +45,8 @@ echo "$n end"
 /// What lies here under a result's name.
 struct Own {
     fs::path file;
-    std::string digest = "-";
-    std::uint64_t part = 0;
-    std::string part_digest = "-";
+    LyingHere lying;
 };
-
-Own own_of(const fs::path& file) {
-    Own own;
-    own.file = file;
-    if (const auto digest = sha256_file(file)) {
-        own.digest = hex(*digest);
-        return own;
-    }
-    std::error_code error;
-    const fs::path part = part_of(file);
-    if (const auto digest = sha256_file(part)) {
-        own.part = fs::file_size(part, error);
-        own.part_digest = hex(*digest);
-    }
-    return own;
-}
 
 /// Takes the answer apart while it comes, and writes the files.
 class Receiver {
@@ -128,7 +111,7 @@ private:
         const auto offset = count_of(words[3]).value_or(0);
         const Own& own = own_[files_.size()];
         files_.push_back({names_[files_.size()], size, "sha256:" + std::string(words[2])});
-        if (own.digest == words[2]) {
+        if (own.lying.digest == words[2]) {
             return;
         }
         if (offset > size) {
@@ -144,7 +127,7 @@ private:
                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
                            words[4] == "x" ? 0755 : 0644));
         if (!file_.valid() || ::ftruncate(file_.get(), static_cast<off_t>(offset)) != 0) {
-            failure_ = write_error(part.native(), reason_of(errno));
+            failure_ = write_error(Errand::kCollection, part.native(), reason_of(errno));
             return;
         }
         left_ = size - offset;
@@ -158,7 +141,8 @@ private:
             piece.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, piece.size())));
         const fs::path part = part_of(own_[files_.size() - 1].file);
         if (const auto done = write_all(file_.get(), bytes, part); !done) {
-            failure_ = write_error(part.native(), done.error().faults().front().because);
+            failure_ = write_error(
+                Errand::kCollection, part.native(), done.error().faults().front().because);
             return bytes.size();
         }
         left_ -= bytes.size();
@@ -176,12 +160,12 @@ private:
         std::error_code error;
         if (!digest || "sha256:" + hex(*digest) != files_.back().digest) {
             fs::remove(part, error);
-            failure_ = differs_error(file.native(), files_.back().name);
+            failure_ = differs_error(Errand::kCollection, file.native(), files_.back().name);
             return;
         }
         fs::rename(part, file, error);
         if (error) {
-            failure_ = write_error(file.native(), error.message());
+            failure_ = write_error(Errand::kCollection, file.native(), error.message());
         }
     }
 
@@ -242,8 +226,8 @@ public:
         std::string asked;
         std::vector<Own> owns;
         for (const std::string& name : names) {
-            owns.push_back(own_of(into / name));
-            const Own& own = owns.back();
+            owns.push_back({into / name, lying_here(into / name)});
+            const LyingHere& own = owns.back().lying;
             asked += fmt::format("./{}\n{} {} {}\n", name, own.digest, own.part, own.part_digest);
         }
         Receiver receiver(nonce, names, std::move(owns));

@@ -3,6 +3,7 @@
 
 #include "jobs/journal/journal.hpp"
 #include "jobs/prepare.hpp"
+#include "jobs/staging/pieces.hpp"
 #include "support/digest.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -70,17 +71,6 @@ Result<void> check_way(const launchers::Job& job, const Way& way) {
                                    "through ssh")));
 }
 
-/// Whether the bytes that lie there are the first ones of the file.
-bool is_beginning(const Parcel& parcel, const Present& present) {
-    if (present.part == 0 || present.part > parcel.size) {
-        return false;
-    }
-    const auto file = open_for_reading(parcel.source);
-    const auto digest =
-        file ? sha256_range(file->get(), 0, present.part, parcel.source) : Result<Digest>(Digest{});
-    return digest && hex(*digest) == present.part_digest;
-}
-
 struct Plan {
     std::vector<Shipment> shipments;
     Brought brought;
@@ -104,7 +94,8 @@ plan_of(const Luggage& luggage, const Inventory& inventory, const launchers::Job
                                     "write another `to`, or remove the folder"));
             continue;
         }
-        const std::uint64_t offset = is_beginning(parcel, present) ? present.part : 0;
+        const std::uint64_t offset =
+            begins_with(parcel.source, present.part, present.part_digest) ? present.part : 0;
         plan.shipments.push_back({&parcel, offset});
         plan.brought.sent += parcel.digest.empty() ? 0U : 1U;
         plan.brought.bytes += parcel.size - offset;

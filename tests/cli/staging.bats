@@ -108,6 +108,11 @@ submit() { "$CYBELECTL" submit job.yaml --scheduler local --wait; }
     run --separate-stderr "$CYBELECTL" job render job.yaml --scheduler slurm
     assert_success
     assert_regex "$stderr" 'the script does not bring the inputs'
+    run -0 "$CYBELECTL" job check job.yaml --scheduler slurm
+    mv big elsewhere
+    refuses 3 "$CYBELECTL" job check job.yaml --scheduler slurm
+    assert_line --regexp '^error: there is no .*big$'
+    mv elsewhere big
     for kind in TorqueJob SlurmJob WlmJob MirrorJob BridgeJob Pod; do
         run "$CYBELECTL" kube render job.yaml --kind "$kind"
         assert_equal "$status" 3

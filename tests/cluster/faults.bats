@@ -191,6 +191,21 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     assert_equal "$status" 7
 }
 
+@test "a disk that is full where results are collected: no file under its name, and later it is whole" {
+    host_job results 'script: head -c 300K /dev/urandom >big.bin' 'output: {results: [big.bin]}'
+    id=$(submit results)
+    run slurm cybelectl job wait "$id"
+    slurm sh -c "head -c 400K /dev/zero >'$small/ballast'"
+    refuses 5 slurm cybelectl job collect "$id" --to "$small/results"
+    assert_line 'because: No space left on device'
+    assert_line 'help: make room there and collect again: what has arrived is gone on with'
+    assert_equal "$(slurm find "$small/results" -type f ! -name '*.part')" ''
+    slurm rm "$small/ballast"
+    run slurm cybelectl job collect "$id" --to "$small/results"
+    assert_success
+    assert slurm cmp big.bin "$small/results/big.bin"
+}
+
 @test "many clients on one journal: two follow, one lists, two cancel; each sees the same end" {
     local pids=() name
     host_job shared 'command: [sleep, "300"]'
