@@ -2,6 +2,7 @@
 #include "jobs/submit.hpp"
 
 #include "cli/image_access.hpp"
+#include "cli/image_store.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_input.hpp"
 #include "cli/session.hpp"
@@ -31,7 +32,8 @@ struct Options : JobOptions {
 Result<jobs::SubmitRequest> request_of(Session& session, const Options& options) {
     CYBELE_TRY(const project::Settings settings, session.settings());
     jobs::SubmitRequest request;
-    CYBELE_TRY(request.job, job_request(session, options));
+    CYBELE_TRY(request.input, load_job(session, options));
+    CYBELE_TRY(request.store, store_root(session));
     request.clock = Session::clock();
     request.login = options.host;
     request.token_command = options.token_command;
@@ -87,11 +89,11 @@ Result<int> submit(Session& session, const Options& options) {
     TargetOptions target = options.target;
     target.is_dry = options.dry_run;
     target.is_followed = options.wait || options.follow;
-    CYBELE_TRY(const auto done, submit_elsewhere(session, options, target));
+    CYBELE_TRY(jobs::SubmitRequest request, request_of(session, options));
+    CYBELE_TRY(const auto done, submit_elsewhere(session, request.input, target));
     if (done) {
         return *done;
     }
-    CYBELE_TRY(jobs::SubmitRequest request, request_of(session, options));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const registry::Transport transport,
                make_transport(session, options.access, client, "pulling"));

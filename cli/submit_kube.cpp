@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/submit_kube.hpp"
 
+#include "jobs/placement_input.hpp"
+#include "kubernetes/apply.hpp"
 #include "kubernetes/render.hpp"
-#include "schedulers/render.hpp"
-#include "support/process.hpp"
-#include "support/quote.hpp"
-
-#include <algorithm>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 namespace cybele::cli {
 namespace {
@@ -22,49 +18,6 @@ kubernetes::ObjectOptions object_options(const jobs::JobInput& input,
                       : options.kind;
     object.name_space = options.name_space;
     return object;
-}
-
-/// The faults of a rendering, a line each; empty: it can be rendered.
-std::vector<std::string> refusals_of(const Result<schedulers::RenderedScript>& rendered) {
-    std::vector<std::string> refusals;
-    if (!rendered) {
-        for (const Fault& fault : rendered.error().faults()) {
-            if (!fault.is_warning) {
-                refusals.push_back(fault.message);
-            }
-        }
-    }
-    return refusals;
-}
-
-/// `kubectl apply`; gives the names of the objects that it made or changed.
-Result<std::string> apply_objects(const Session& session, const std::string& yaml) {
-    constexpr std::chrono::minutes kLimit{2};
-    if (!find_program("kubectl", session.environment.get_or("PATH", "/usr/bin:/bin"))) {
-        return fail(ErrorCode::kEnvironment,
-                    "the program 'kubectl' is not here",
-                    "by it the objects reach the cluster that your kubeconfig names",
-                    "install it, or carry the yaml to where it is: `cybelectl submit JOB --kube`");
-    }
-    Command command;
-    command.argv = {"kubectl", "apply", "-o", "name", "-f", "-"};
-    command.environment = session.environment.all();
-    command.input = yaml;
-    command.limit = kLimit;
-    CYBELE_TRY(const Outcome outcome, run_process(command));
-    if (outcome.timed_out) {
-        return fail(ErrorCode::kEnvironment,
-                    "kubectl did not answer within two minutes",
-                    "it is not known what the server took",
-                    "look with `kubectl get`, then apply again: that changes nothing twice");
-    }
-    if (!outcome.ok()) {
-        return fail(ErrorCode::kExecution,
-                    "kubectl did not apply the objects",
-                    printable(outcome.errors.substr(0, outcome.errors.find_last_not_of('\n') + 1)),
-                    "mend what it says; `cybelectl submit JOB --kube` shows the yaml");
-    }
-    return outcome.output;
 }
 
 Result<int>
@@ -82,7 +35,8 @@ submit_yaml(Session& session, const jobs::JobInput& input, const TargetOptions& 
         Session::print(object.text);
         return 0;
     }
-    CYBELE_TRY(const std::string names, apply_objects(session, object.text));
+    CYBELE_TRY(const std::string names,
+               kubernetes::apply_objects(object.text, session.environment));
     Session::print(names);
     return 0;
 }
@@ -102,33 +56,8 @@ void add_target_options(CLI::App& verb, TargetOptions& options) {
         ->type_name("NAME");
 }
 
-jobs::Placement placement_of(const jobs::JobInput& input, const TargetOptions& options) {
-    using launchers::LaunchKind;
-    const launchers::Job& job = input.job;
-    const launchers::Resources& resources = job.resources;
-    jobs::PlacementInput asked;
-    asked.asked = options.target.empty() ? job.target : options.target;
-    asked.nodes = resources.nodes;
-    asked.is_mpi = job.launch.kind == LaunchKind::kMpi || job.launch.kind == LaunchKind::kMpiBind ||
-                   job.launch.kind == LaunchKind::kHorovod;
-    asked.cores_per_node = resources.tasks_per_node * resources.cpus_per_task;
-    asked.memory_per_node_bytes = resources.memory_per_node_bytes;
-    if (resources.memory_per_cpu_bytes && !asked.memory_per_node_bytes) {
-        asked.memory_per_node_bytes = *resources.memory_per_cpu_bytes * asked.cores_per_node;
-    }
-    asked.time = resources.time;
-    asked.cluster.refusals = refusals_of(schedulers::render_script(input.render_input()));
-    asked.kubernetes.refusals = refusals_of(
-        kubernetes::render_object(input.render_input(), object_options(input, options)));
-    if (!input.site || !input.site->kubernetes) {
-        asked.kubernetes.refusals = {"the Site names no bridge (`kubernetes`)"};
-    }
-    return jobs::place(asked);
-}
-
 Result<std::optional<int>>
-submit_elsewhere(Session& session, const JobOptions& job, const TargetOptions& options) {
-    CYBELE_TRY(const jobs::JobInput input, load_job(session, job));
+submit_elsewhere(Session& session, const jobs::JobInput& input, const TargetOptions& options) {
     if (options.is_yaml && !options.is_explained) {
         CYBELE_TRY(const int code, submit_yaml(session, input, options));
         return std::optional(code);
@@ -137,7 +66,8 @@ submit_elsewhere(Session& session, const JobOptions& job, const TargetOptions& o
     if (target == "cluster" && !options.is_explained) {
         return std::optional<int>();
     }
-    const jobs::Placement placement = placement_of(input, options);
+    const jobs::Placement placement =
+        jobs::place(jobs::placement_input(input, target, object_options(input, options)));
     if (options.is_explained) {
         Session::print(session.is_json() ? jobs::placement_json(placement)
                                          : jobs::placement_text(placement));
@@ -151,6 +81,13 @@ submit_elsewhere(Session& session, const JobOptions& job, const TargetOptions& o
     }
     if (*placement.target == jobs::Target::kCluster) {
         return std::optional<int>();
+    }
+    if (!jobs::has_bridge(input) && options.kind.empty()) {
+        return fail(Error(input.job.fault_at(
+            "target",
+            "it is not known which object Kubernetes is to have",
+            "no Site says which bridge is there, and without one nothing would run the object",
+            "name a Site with `kubernetes: {bridge: NAME}`, or the object's kind: --kind")));
     }
     CYBELE_TRY(const int code, submit_yaml(session, input, options));
     return std::optional(code);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/job_input.hpp"
 #include "cli/session.hpp"
-#include "jobs/placement.hpp"
+#include "jobs/job_input.hpp"
 #include "support/error.hpp"
 
 #include <optional>
@@ -25,13 +24,9 @@ struct TargetOptions {
 
 void add_target_options(CLI::App& verb, TargetOptions& options);
 
-/// The rule of placement on this Job and Site.
-[[nodiscard]] jobs::Placement placement_of(const jobs::JobInput& input,
-                                           const TargetOptions& options);
-
 /// What `submit` does where the batch system is not called: the table, the yaml, or kubectl. Unset:
 /// the Job goes to the cluster. A Job that no side can run is kInput.
 [[nodiscard]] Result<std::optional<int>>
-submit_elsewhere(Session& session, const JobOptions& job, const TargetOptions& options);
+submit_elsewhere(Session& session, const jobs::JobInput& input, const TargetOptions& options);
 
 } // namespace cybele::cli

@@ -74,7 +74,7 @@ Result<void> provide_image(JobInput& input,
                    ? Result<void>()
                    : fetch_image(
                          input,
-                         {request.transport, request.job.store, request.clock, request.build.now},
+                         {request.transport, request.store, request.clock, request.build.now},
                          environment);
     }
     std::error_code error;
@@ -99,7 +99,7 @@ Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
         return {};
     }
     return registry::lease_until(
-        registry::Place(request.job.store), *input.image_digest, request.clock + kLongest);
+        registry::Place(request.store), *input.image_digest, request.clock + kLongest);
 }
 
 Result<std::string> login_asked(const JobInput& input, const SubmitRequest& request) {
@@ -166,7 +166,7 @@ Result<std::string> login_of(const JobInput& input) {
 }
 
 Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& environment) {
-    CYBELE_TRY(JobInput input, read_job_input(request.job));
+    JobInput input = request.input;
     CYBELE_TRY(const std::string login, login_asked(input, request));
     CYBELE_CHECK(resolve_dependencies(input, environment, login));
     CYBELE_CHECK(pack(input, login, environment));
@@ -174,7 +174,7 @@ Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& env
 }
 
 Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& environment) {
-    CYBELE_TRY(JobInput input, read_job_input(request.job));
+    JobInput input = request.input;
     CYBELE_TRY(std::string login, login_asked(input, request));
     // A back end that there is not is told before anything is built or copied.
     CYBELE_CHECK(make_backend({input.dialect, login, {}, environment, {}, {}}));

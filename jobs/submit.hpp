@@ -17,9 +17,10 @@ namespace cybele::jobs {
 using OnWord = std::function<void(const std::string&)>; ///< what a person should know meanwhile
 
 struct SubmitRequest {
-    JobRequest job;
-    std::string login;         ///< as backends/way.hpp writes it; empty: the Site's
-    std::string token_command; ///< of a service; empty: the Site's
+    JobInput input;              ///< the Job as it was read
+    std::filesystem::path store; ///< where images `store:…` lie
+    std::string login;           ///< as backends/way.hpp writes it; empty: the Site's
+    std::string token_command;   ///< of a service; empty: the Site's
     const registry::Transport* transport = nullptr; ///< to registries; unset: none is asked
     project::ImageBuild build;            ///< how an image is built where the Job names a Recipe
     std::int64_t clock = 0;               ///< Unix seconds; keeps an image of the store from gc
@@ -38,7 +39,7 @@ struct ReadyJob {
     std::string login; ///< as asked, else the Site's; empty: this machine
 };
 
-/// Reads and checks the Job and renders its script; nothing is built or written.
+/// Checks the Job and renders its script; nothing is built or written.
 [[nodiscard]] Result<ReadyJob> render_job(const SubmitRequest& request,
                                           const Environment& environment);
 

@@ -56,6 +56,9 @@ target_of() { submit --target auto --explain --format json | jq -r '.target + " 
     sed -i '/^kubernetes/d' site.yaml
     run submit --target auto --explain
     assert_line --partial 'the Site names no bridge'
+    refuses 3 submit --target kubernetes
+    assert_line --partial 'it is not known which object Kubernetes is to have'
+    assert_line --partial 'help: name a Site with'
 }
 
 @test "the Job's own target counts, the option's wins, and the cluster is what is meant without both" {
