@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Inputs and images go to a cluster behind a real ssh, results come back: nothing twice, nothing half. Four minutes.
 load ../parts/suite.bash
+load ../parts/serve.bash
 load nodes.bash
 
 setup_file() {
@@ -160,6 +161,30 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     sed -i "s,^image:.*,image: hello-mpi.sif@sha256:$(sha256sum <big | cut -d' ' -f1)," pictured.yaml
     refuses 4 submit pictured --site far.yaml
     assert_line --partial 'is not the one that the Job names'
+}
+
+@test "an image of a registry is pulled here, goes there by its digest, and neither is done twice" {
+    cd "$place" && copy_fixture
+    serve registry slurm net "$place" "$parts_dir/docker-registry" open "$place/r"
+    stored() { slurm env CYBELE_LIBEXEC="$(dirname "$CYBELECTL")/../libexec" CYBELE_STORE="$place/pulled" PATH="$place/fake:$PATH" cybelectl "$@" --plain-http; }
+    stored image push hello-mpi.sif "oras://127.0.0.1:$registry/group/hello:1" --no-attach -q
+    far distant "image: oras://127.0.0.1:$registry/group/hello:1" 'command: [cat, /etc/debian_version]'
+    printf '%s\n' 'kind: Site' 'name: far' 'scheduler: {dialect: slurm, through: {ssh: n1}}' \
+        "runtime: {program: cybelectl, path: $place/programs/cybelectl}" >far.yaml
+    counted_ssh
+    run --separate-stderr stored submit distant.yaml --site far.yaml --follow
+    assert_success
+    assert_output --regexp '^12\.'
+    cmp hello-mpi.sif "there/hall/.cybelectl/images/$(sha256sum <hello-mpi.sif | cut -d' ' -f1).sif"
+    counted_ssh
+    assert grep -aq 'GET /v2/group/hello/blobs' r/log
+    : >r/log
+    run --separate-stderr stored submit distant.yaml --site far.yaml --wait
+    assert_success
+    assert_regex "$stderr" 'inputs: 1 file, 0 sent'
+    assert [ "$(total sent)" -lt 100000 ]
+    refute grep -aq 'GET /v2/group/hello/blobs' r/log
+    end_servers
 }
 
 @test "results come home through ssh, each compared; what is there stays, what broke goes on" {
