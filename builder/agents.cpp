@@ -81,12 +81,13 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
     return error ? std::uint64_t{0} : kUnpackedTimes * size;
 }
 
-Result<std::string> key_of_local_image(const StagePlan& plan, const AgentContext& /*context*/) {
+Result<std::string> key_of_local_image(const StagePlan& plan, const AgentContext& context) {
     std::error_code error;
     if (!fs::is_regular_file(plan.source, error)) {
         return std::string(); // a folder changes unseen
     }
-    CYBELE_TRY(const Digest digest, sha256_file(plan.source));
+    CYBELE_TRY(const UniqueFd fd, open_for_reading(plan.source));
+    CYBELE_TRY(const Digest digest, context.files.content_of(fd.get(), plan.source));
     return "localimage " + hex(digest);
 }
 

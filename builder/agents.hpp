@@ -5,6 +5,7 @@
 #include "builder/inside.hpp"
 #include "builder/plan.hpp"
 #include "registry/cache.hpp"
+#include "registry/known_files.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -22,6 +23,7 @@ struct AgentContext {
     const BuildRequest& request;
     const Environment& environment;
     const registry::Cache& cache;
+    registry::KnownFiles& files; ///< of the host
 };
 
 /// What fills a stage's tree works with, in the process apart.

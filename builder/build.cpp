@@ -73,7 +73,8 @@ std::string_view owners_of(namespaces::IdMap map) {
 class Build {
 public:
     Build(const BuildRequest& request, const Environment& environment)
-        : request_(request), environment_(environment), cache_(environment.cache_directory()) {}
+        : request_(request), environment_(environment), cache_(environment.cache_directory()),
+          files_(registry::KnownFiles::open(cache_.directory(), request.use_cache)) {}
 
     [[nodiscard]] Result<BuildResult> run();
 
@@ -90,13 +91,14 @@ private:
             request_.on_step(line);
         }
     }
-    [[nodiscard]] AgentContext agent_context() const {
-        return {request_, environment_, cache_};
+    [[nodiscard]] AgentContext agent_context() {
+        return {request_, environment_, cache_, files_};
     }
 
     const BuildRequest& request_;
     const Environment& environment_;
     registry::Cache cache_;
+    registry::KnownFiles files_;
     SignalCatcher signals_;
     BuildPlan plan_;
     namespaces::IdMap map_ = namespaces::IdMap::kNone;
@@ -254,6 +256,7 @@ Result<void> Build::make(const fs::path& image) {
     CYBELE_CHECK(make_bases());
     // Bases that were not known before are now, and with them all that lies on them.
     CYBELE_TRY(keys_, find_keys(plan_, agent_context()));
+    files_.save();
     image_key_ = image_key(keys_, request_, owners_of(map_));
     CYBELE_TRY(surroundings_, find_surroundings(request_, environment_));
     surroundings_.work = work.path();
@@ -282,6 +285,7 @@ Result<BuildResult> Build::run() {
                Workspace::make(folder_of(request_.output), namespaces::IdMap::kNone));
     const fs::path image = output.path() / "image.sif";
     CYBELE_TRY(keys_, find_keys(plan_, agent_context()));
+    files_.save();
     image_key_ = image_key(keys_, request_, owners_of(map_));
     CYBELE_TRY(bool is_reused, reuse(image_key_, image));
     if (!is_reused && request_.is_delta) {

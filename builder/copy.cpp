@@ -223,29 +223,41 @@ bool is_directory_in(int root, const fs::path& path) {
     return node && S_ISDIR(node->status.st_mode);
 }
 
-void hash_node(int root, const fs::path& path, bool follow, int depth, Sha256& digest) {
-    const auto node = open_node(root, path, follow);
-    if (!node || depth > kDeepest) {
-        return;
-    }
-    digest.update(fmt::format("{}\n{:o}\n", path.native(), node->status.st_mode));
-    if (S_ISDIR(node->status.st_mode)) {
-        const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
-        for (const std::string& name : names_in(readable.get())) {
-            hash_node(root, path / name, follow, depth + 1, digest);
+class Hasher {
+public:
+    Hasher(int root, bool follow, registry::KnownFiles& files, Sha256& digest)
+        : root_(root), follow_(follow), files_(files), digest_(digest) {}
+
+    void add(const fs::path& path, int depth = 0) {
+        const auto node = open_node(root_, path, follow_);
+        if (!node || depth > kDeepest) {
+            return;
         }
-    } else if (S_ISREG(node->status.st_mode)) {
-        const UniqueFd in = reopen(node->fd.get(), O_RDONLY);
-        const auto size = static_cast<std::uint64_t>(node->status.st_size);
-        if (const auto content = sha256_range(in.get(), 0, size, path)) {
-            digest.update(hex(*content) + "\n");
+        digest_.update(fmt::format("{}\n{:o}\n", path.native(), node->status.st_mode));
+        if (S_ISDIR(node->status.st_mode)) {
+            const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
+            for (const std::string& name : names_in(readable.get())) {
+                add(path / name, depth + 1);
+            }
+        } else if (S_ISREG(node->status.st_mode)) {
+            // Opened even where it is known: by that NFS learns of changes.
+            const UniqueFd in = reopen(node->fd.get(), O_RDONLY);
+            if (const auto content = files_.content_of(in.get(), path)) {
+                digest_.update(hex(*content) + "\n");
+            }
+        } else if (S_ISLNK(node->status.st_mode)) {
+            std::array<char, PATH_MAX> target{};
+            (void)!::readlinkat(node->fd.get(), "", target.data(), target.size() - 1);
+            digest_.update(std::string(target.data()) + "\n");
         }
-    } else if (S_ISLNK(node->status.st_mode)) {
-        std::array<char, PATH_MAX> target{};
-        (void)!::readlinkat(node->fd.get(), "", target.data(), target.size() - 1);
-        digest.update(std::string(target.data()) + "\n");
     }
-}
+
+private:
+    int root_;
+    bool follow_;
+    registry::KnownFiles& files_;
+    Sha256& digest_;
+};
 
 } // namespace
 
@@ -305,11 +317,15 @@ Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& 
     return {};
 }
 
-void add_to_digest(const Copy& copy, const CopyFrom& from, Sha256& digest) {
+void add_to_digest(const Copy& copy,
+                   const CopyFrom& from,
+                   registry::KnownFiles& files,
+                   Sha256& digest) {
     const UniqueFd root = open_root(from.root);
     digest.update(copy.destination + "\n");
+    Hasher hasher(root.get(), !from.is_stage, files, digest);
     for (const fs::path& source : copy.sources) {
-        hash_node(root.get(), source, !from.is_stage, 0, digest);
+        hasher.add(source);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "definitions/definition.hpp"
 #include "definitions/lines.hpp"
+#include "registry/known_files.hpp"
 #include "support/digest.hpp"
 #include "support/error.hpp"
 
@@ -40,7 +41,11 @@ struct Copy {
 [[nodiscard]] Result<void>
 copy_files(const Copy& copy, const CopyFrom& from, const std::filesystem::path& root);
 
-/// A digest of names, modes and contents of all that would be copied.
-void add_to_digest(const Copy& copy, const CopyFrom& from, Sha256& digest);
+/// A digest of names, modes and contents of all that would be copied; what is known of files is not
+/// read again.
+void add_to_digest(const Copy& copy,
+                   const CopyFrom& from,
+                   registry::KnownFiles& files,
+                   Sha256& digest);
 
 } // namespace cybele::builder

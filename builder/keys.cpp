@@ -24,10 +24,10 @@ std::string digest_of(std::string_view text) {
     return hex(sha256(text));
 }
 
-void add_copies(const Step& step, std::vector<KeyPart>& parts) {
+void add_copies(const Step& step, registry::KnownFiles& files, std::vector<KeyPart>& parts) {
     for (const Copy& copy : step.copies) {
         Sha256 digest;
-        add_to_digest(copy, {}, digest);
+        add_to_digest(copy, {}, files, digest);
         const std::string source = copy.sources.empty() ? "?" : copy.sources.front().native();
         parts.push_back(
             {fmt::format("'{}' for '{}'", source, copy.destination), hex(digest.finish())});
@@ -37,7 +37,7 @@ void add_copies(const Step& step, std::vector<KeyPart>& parts) {
 StepKey key_of_step(const Step& step,
                     const std::string& parent,
                     const std::vector<StageKeys>& earlier,
-                    const BuildRequest& request) {
+                    const AgentContext& context) {
     StepKey result;
     std::vector<KeyPart>& parts = result.parts;
     parts.push_back({kParent, digest_of(parent)});
@@ -46,15 +46,15 @@ StepKey key_of_step(const Step& step,
     parts.push_back({"its interpreter", digest_of(step.arguments)});
     bool is_known = !parent.empty() && step.kind != Step::Kind::kHostScript;
     if (step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kApps) {
-        add_copies(step, parts);
+        add_copies(step, context.files, parts);
     } else if (step.kind == Step::Kind::kStageCopy) {
         // The other stage's key stands for its files, so that they need not be made to know it.
         const std::string& other = earlier[step.from_stage].result();
         is_known = is_known && !other.empty();
         parts.push_back({"the stage it copies from", digest_of(other)});
         parts.push_back({"the list of its files", digest_of(step.section->text)});
-    } else if (request.is_deterministic) {
-        parts.push_back({"SOURCE_DATE_EPOCH", fmt::format("{}", request.now)});
+    } else if (context.request.is_deterministic) {
+        parts.push_back({"SOURCE_DATE_EPOCH", fmt::format("{}", context.request.now)});
     }
     Sha256 key;
     key.update(fmt::format("{}\n{}\n", kStepFormat, images::host_architecture()));
@@ -83,7 +83,7 @@ Result<std::vector<StageKeys>> find_keys(const BuildPlan& plan, const AgentConte
         }
         std::string parent = keys.base;
         for (const Step& step : stage.steps) {
-            keys.steps.push_back(key_of_step(step, parent, all, context.request));
+            keys.steps.push_back(key_of_step(step, parent, all, context));
             parent = keys.steps.back().key;
         }
         all.push_back(std::move(keys));

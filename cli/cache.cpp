@@ -4,6 +4,7 @@
 
 #include "builder/keys.hpp"
 #include "cli/session.hpp"
+#include "registry/known_files.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -12,6 +13,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <CLI/CLI.hpp>
@@ -224,6 +226,10 @@ Result<int> prune(Session& session, const Options& options) {
         freed += entry.bytes;
         ++count;
     }
+    if (options.kind.empty() && !options.is_dry && (options.is_all || options.days > 0)) {
+        registry::KnownFiles::forget(cache.directory(),
+                                     options.is_all ? std::nullopt : std::optional(oldest / kDay));
+    }
     if (options.is_all && options.kind.empty() && !options.is_dry) {
         // Where earlier versions kept packages, by the name of a definition file.
         CYBELE_CHECK(remove_tree(cache.directory() / "debs"));
@@ -256,6 +262,10 @@ Result<int> verify(Session& session, const Options& options) {
             Session::print("damaged " + printable(entry.path.native()) + "\n");
         }
         (void)Cache::remove(entry);
+    }
+    if (options.kind.empty()) {
+        // What builds read lies elsewhere: the next one reads it again.
+        registry::KnownFiles::forget(cache.directory(), std::nullopt);
     }
     if (session.is_json()) {
         const nlohmann::json document{
@@ -313,7 +323,8 @@ void install_cache(CLI::App& app, Session& session) {
     prune_verb->add_flag("--all", options->is_all, "everything goes");
     prune_verb->add_flag("-n,--dry-run", options->is_dry, "only say what would go");
     add_kind(add("verify",
-                 "Compare each entry with its digest; damaged ones are removed.",
+                 "Compare each entry with its digest; damaged ones are removed, digests of other "
+                 "files forgotten.",
                  {"cybelectl cache verify"},
                  [&session, options] { return verify(session, *options); }));
 }

@@ -75,6 +75,30 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     assert_output '0 entries, 0.0 MB'
 }
 
+@test "a file of the host is read again when it changed, whatever its time says, and only then" {
+    echo one >data
+    sed -i '/^%files/a data /data' app.def
+    sleep 2.1 # younger files are not remembered
+    run build
+    assert_success
+    run -0 grep -c '^c ' cache/known-files
+    assert_output 2
+    run -0 strace -qq -e trace=pread64 -P "$PWD/data" "$CYBELECTL" build app.def --force
+    refute_output --partial pread64
+    run -0 strace -qq -e trace=pread64 -P "$PWD/data" "$CYBELECTL" build app.def --force --no-cache
+    assert_output --partial pread64
+    touch -r data time
+    echo two >data
+    touch -r time data
+    run build
+    assert_line --partial "%files ('$PWD/data' for '/data' changed)"
+    run -0 "$CYBELECTL" exec app.sif /bin/busybox cat /data
+    assert_output two
+    "$CYBELECTL" cache verify
+    run grep -c '^c ' cache/known-files
+    assert_output 0
+}
+
 @test "a damaged layer is made again, not used" {
     run build
     write_definition two

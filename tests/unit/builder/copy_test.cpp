@@ -113,11 +113,12 @@ TEST_CASE("nothing is written outside of the tree") {
 TEST_CASE("the digest follows contents, modes and names") {
     Setting at;
     const CopyFrom from{"/", at.host, false};
+    auto files = registry::KnownFiles::open(at.host, true);
     const auto digest = [&] {
         const auto found = find_sources({"dir", "/d", 1, ""}, from, {}, "x.def");
         REQUIRE(found);
         Sha256 sum;
-        add_to_digest(*found, from, sum);
+        add_to_digest(*found, from, files, sum);
         return hex(sum.finish());
     };
     const std::string before = digest();
