@@ -206,6 +206,39 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     assert slurm cmp big.bin "$small/results/big.bin"
 }
 
+@test "a client whose clock is two hours slow, or fast: the same ends, found again once, cancelled" {
+    local skew id login name
+    for name in slept-slow slept-fast; do
+        skew=$([[ $name == *slow ]] && echo -2h || echo +2h)
+        # shellcheck disable=SC2317 # run calls it
+        skewed() { slurm faketime -f "$skew" cybelectl "$@"; }
+        for login in '' 'n1'; do
+            through skewed$login 'script: |' '  echo one; sleep 3; exit 3'
+            run --separate-stderr skewed submit skewed$login.yaml --scheduler slurm ${login:+--host "$login"} --follow
+            assert_equal "$status" 3
+            assert_output one
+        done
+        through "$name" 'command: [sleep, "300"]'
+        # Killed behind Slurm's word; found by its identity, whatever the time.
+        fake sbatch '"$real" "$@" >/dev/null' 'kill -KILL $PPID'
+        run slurm faketime -f "$skew" env PATH="$place/fake:$PATH" cybelectl submit "$name.yaml" --scheduler slurm
+        assert_failure
+        run --separate-stderr skewed submit "$name.yaml" --scheduler slurm
+        assert_success
+        assert_equal "$(slurm squeue -h --name="$name" -o %A)" "$output"
+        id=$output
+        wait_for 20 is_in_state "$name" RUNNING
+        run skewed job show "slurm:$id" --format json
+        assert_success
+        # The clock of the client is what was said.
+        jq -e --argjson now "$(date +%s)" '.jobs[0].submitted - $now | fabs > 7000' <<<"$output"
+        run skewed job list
+        assert_output --regexp "$name +slurm +running +0:[0-9]{2} "
+        skewed job cancel "slurm:$id"
+        wait_for 20 is_in_state "$name" CANCELLED
+    done
+}
+
 @test "many clients on one journal: two follow, one lists, two cancel; each sees the same end" {
     local pids=() name
     host_job shared 'command: [sleep, "300"]'
