@@ -11,7 +11,7 @@ set -euo pipefail
 # --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
 name=host-mpi
 time_limit=3600 # seconds; 0: not known
-start=$(date +%s)
+printf -v start '%(%s)T' -1
 payload=''
 private=''
 record='' # the folder of exit.json
@@ -28,8 +28,12 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
+make_record() {
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+}
+
 write_record() { # CODE
-    local state=failed signal=0
+    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -41,10 +45,12 @@ write_record() { # CODE
     if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
         signal=$(($1 - 128))
     fi
-    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+    if make_record; then
+        printf -v end_time '%(%s)T' -1
+        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
         printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" \
-            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" \
+            >"$new" && mv -f -- "$new" "$record/exit.json"
     fi
 }
 
@@ -81,13 +87,13 @@ trap 'forward USR2' USR2
 exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
 
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
+    local pause=0.003 turns=0
     "$@" {idle}<&- &
     payload=$!
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
         read -r -t "$pause" -u "$idle" || :
-        turns=$((turns + 1))
+        turns=$((turns + 1)) pause=0.01
         [ "$turns" -lt 50 ] || pause=0.2
     done
     code=0
@@ -127,7 +133,7 @@ if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
 fi
 export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
     if mkdir -- "$record/started" 2>/dev/null; then
         printf '%s\n' "$scheduler_id" >"$record/started/id" || :
     elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
@@ -170,4 +176,4 @@ launcher=(mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
 command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
     'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
 run "${launcher[@]}" "${program[@]}"
-(exit "$code")
+[ "$code" -eq 0 ] || exit "$code"

@@ -11,7 +11,7 @@ set -euo pipefail
 # --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
 name=verified
 time_limit=600 # seconds; 0: not known
-start=$(date +%s)
+printf -v start '%(%s)T' -1
 payload=''
 private=''
 record='' # the folder of exit.json
@@ -28,21 +28,24 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-milliseconds() { # FILE: processor time, of this shell and of all that it waited for, as `times` wrote it
-    local word sum=0
+used=0 # milliseconds of the processor, of this shell and of all that it waited for
+measure() { # FILE: what `times` wrote
+    local word
     local -a words=()
     read -r -d '' -a words <"$1" || :
-    for word in "${words[@]}"; do # 1m2.345s
-        word=${word%s}
-        sum=$((sum + ${word%%m*} * 60000))
-        word=${word#*m}
-        sum=$((sum + ${word%%[.,]*} * 1000 + 10#${word#*[.,]}))
+    for word in "${words[@]}"; do
+        if [[ $word =~ ^([0-9]+)m([0-9]+)[.,]([0-9]+)s$ ]]; then # 1m2.345s
+            used=$((used + BASH_REMATCH[1] * 60000 + BASH_REMATCH[2] * 1000 + 10#${BASH_REMATCH[3]}))
+        fi
     done
-    printf %d "$sum"
+}
+
+make_record() {
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
 }
 
 write_record() { # CODE
-    local state=failed signal=0 times=$record/.times.$$
+    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
     if [ "$ended" = yes ]; then
         state=cancelled
         if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
@@ -54,12 +57,13 @@ write_record() { # CODE
     if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
         signal=$(($1 - 128))
     fi
-    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
-        times >"$times"
+    if make_record; then
+        printf -v end_time '%(%s)T' -1
+        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
+        times >"$new" && measure "$new"
         printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s","cpu-milliseconds":%d}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$(date +%s)" "$(uname -n)" "$(milliseconds "$times")" \
-            >"$record/.exit.json.$$" && mv -f -- "$record/.exit.json.$$" "$record/exit.json"
-        rm -f -- "$times"
+            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" "$used" \
+            >"$new" && mv -f -- "$new" "$record/exit.json"
     fi
 }
 
@@ -98,13 +102,13 @@ trap 'forward USR2' USR2
 exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
 
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
+    local pause=0.003 turns=0
     "$@" {idle}<&- &
     payload=$!
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
         read -r -t "$pause" -u "$idle" || :
-        turns=$((turns + 1))
+        turns=$((turns + 1)) pause=0.01
         [ "$turns" -lt 50 ] || pause=0.2
     done
     code=0
@@ -147,7 +151,7 @@ fi
 exec >verified-"$job_number".out 2>verified-"$job_number".err
 export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && (umask 077 && mkdir -p -- "$record"); then
+if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
     if mkdir -- "$record/started" 2>/dev/null; then
         printf '%s\n' "$scheduler_id" >"$record/started/id" || :
     elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
@@ -245,4 +249,4 @@ program=("${contained[@]}" app)
 printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
     "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
 run "${program[@]}"
-(exit "$code")
+[ "$code" -eq 0 ] || exit "$code"
