@@ -110,7 +110,7 @@ public:
     }
 
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
-        return change([&jobs](LocalDraft& draft) {
+        CYBELE_CHECK(change([&jobs](LocalDraft& draft) {
             for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
                 const LocalPart& part = draft.state.parts[at];
                 const std::string& uuid = draft.spec_of(part).uuid;
@@ -127,7 +127,8 @@ public:
                 }
             }
             return Result<void>();
-        });
+        }));
+        return {};
     }
 
     UniqueFd end_of(const JobRef& job) override {
@@ -160,15 +161,16 @@ private:
         return turn([](LocalDraft&) { return Result<void>(); }, 0);
     }
 
-    Result<void> change(const LocalScheduler::Change& how) {
-        CYBELE_TRY(const LocalScheduler::Turn taken, turn(how, kPatience));
+    /// A turn that changes the queue; gives what it made of it.
+    Result<LocalDraft> change(const LocalScheduler::Change& how) {
+        CYBELE_TRY(LocalScheduler::Turn taken, turn(how, kPatience));
         if (!taken.was_taken) {
             return fail(ErrorCode::kEnvironment,
                         "the local scheduler's queue stays locked",
                         "another process holds it for a minute",
                         "look for a stopped cybelectl, or try again");
         }
-        return {};
+        return std::move(taken.draft);
     }
 
     Result<void> enter(const Submission& submission, std::string& id) {
@@ -202,12 +204,19 @@ private:
             const std::set<std::int64_t> once(listed.begin(), listed.end());
             indices.assign(once.begin(), once.end());
         }
-        CYBELE_CHECK(change([&](LocalDraft& draft) {
-            spec.number = draft.last_number + 1;
-            draft.add(spec, indices);
-            return Result<void>();
-        }));
+        CYBELE_TRY(const LocalDraft draft, change([&](LocalDraft& changing) {
+                       spec.number = changing.last_number + 1;
+                       changing.add(spec, indices);
+                       return Result<void>();
+                   }));
         id = std::to_string(spec.number);
+        const auto& parts = draft.state.parts;
+        const bool waits = std::any_of(parts.begin(), parts.end(), [&](const LocalPart& part) {
+            return part.number == spec.number && part.phase == Phase::kWaiting;
+        });
+        if (waits) {
+            secure_environment(submission.record);
+        }
         return {};
     }
 

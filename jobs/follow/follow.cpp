@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <utility>
 
 #include <poll.h>
 
@@ -51,13 +52,15 @@ public:
         for (const Entry& entry : followed_.entries) {
             ends_.push_back(end_of(entry));
             is_told = is_told && ends_.back().valid();
-            if (entry.login.empty() && entry.array.empty() && entry.ended == 0) {
+            if (!ends_.back().valid() && entry.login.empty() && entry.array.empty() &&
+                entry.ended == 0) {
                 records_.add(entry.record);
             }
         }
         next_question_ = next_look_ = Clock::now();
         if (is_told) {
             next_question_ += kFirstOfLocal;
+            look_ = options_.has_logs ? look_ : kLongestLook;
         }
         if (options_.is_cancelling) {
             CYBELE_CHECK(cancel());
@@ -102,13 +105,17 @@ private:
     /// Asks the scheduler when its time has come, else looks at what lies on the disk.
     Result<void> step() {
         const std::vector<Entry> before = followed_.entries;
-        if (Clock::now() >= next_question_) {
-            CYBELE_CHECK(question());
-        } else if (Clock::now() >= next_look_) {
+        const bool is_told = std::exchange(is_told_, false);
+        const bool is_asking = is_told || Clock::now() >= next_question_;
+        if (!is_asking && Clock::now() < next_look_) {
+            return {}; // something came that says nothing
+        }
+        if (is_told || !is_asking) { // the record of a job that ended lies there
             CYBELE_CHECK(look_at_records(desk_, followed_.entries));
             look_at_logs();
-        } else {
-            return {}; // something came that says nothing
+        }
+        if (is_asking && !is_finished()) {
+            CYBELE_CHECK(question());
         }
         next_look_ = Clock::now() + look_;
         look_ = std::min(look_ * 3 / 2, kLongestLook);
@@ -256,7 +263,7 @@ private:
         for (std::size_t at = 0; at < ends_.size(); ++at) {
             if (waits[at + kOthers].revents != 0) {
                 ends_[at].reset();
-                next_question_ = Clock::now();
+                is_told_ = true;
             }
         }
     }
@@ -268,7 +275,8 @@ private:
     Followed followed_;
     std::vector<std::pair<Stream, LogReader>> logs_;
     std::vector<UniqueFd> ends_;
-    RecordWatch records_;
+    RecordWatch records_;  ///< of the jobs whose end does not come by itself
+    bool is_told_ = false; ///< that a job has ended
     Clock::time_point next_question_;
     Clock::time_point next_look_;
     Clock::time_point cancelled_at_;

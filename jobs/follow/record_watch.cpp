@@ -10,9 +10,10 @@
 
 namespace cybele::jobs {
 
-RecordWatch::RecordWatch() : fd_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
-
 void RecordWatch::add(const std::filesystem::path& record) {
+    if (!fd_.valid()) {
+        fd_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    }
     if (fd_.valid()) {
         // A name comes by link(2) or by rename(2); then the file is whole.
         (void)::inotify_add_watch(fd_.get(), record.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);

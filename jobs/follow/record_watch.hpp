@@ -9,11 +9,10 @@ namespace cybele::jobs {
 
 /// Wakes who follows jobs when the record of one is put in place by this machine (inotify). It only
 /// makes waiting shorter: of what another machine writes, and where the kernel gives no more
-/// watches, nothing comes.
+/// watches, nothing comes. The kernel takes ten milliseconds and more to end a watch, so it is for
+/// jobs of which nothing better tells the end.
 class RecordWatch {
 public:
-    RecordWatch();
-
     /// A job's record folder; one that is not there yet is passed over.
     void add(const std::filesystem::path& record);
     /// Readable when something came; negative where there is no such thing.

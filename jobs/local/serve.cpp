@@ -82,6 +82,9 @@ Result<ExitRecord> run(const LocalJob& job, const Errand& errand, const std::str
     CYBELE_TRY(EnvironmentMap environment, kept_environment(errand.spec.record));
     environment[kMachineCpus] = cpus;
     CYBELE_CHECK(make_directories(job.record, 0700));
+    // Where the script writes how it ended; made by it, a process each would do it.
+    CYBELE_CHECK(make_directories(
+        job.index < 0 ? job.script_record : job.script_record / std::to_string(job.index), 0700));
     return run_local(job, environment);
 }
 
@@ -128,6 +131,12 @@ Result<void> keep_environment(const fs::path& record, const EnvironmentMap& envi
     return write_all(fd.get(), bytes, path);
 }
 
+void secure_environment(const fs::path& record) {
+    if (const auto fd = open_for_reading(record / "environment")) {
+        ::fsync(fd->get()); // best effort: the job stands in the queue already
+    }
+}
+
 Result<EnvironmentMap> kept_environment(const fs::path& record) {
     CYBELE_TRY(const std::string bytes, read_file(record / "environment"));
     EnvironmentMap environment;
@@ -151,6 +160,13 @@ void serve(Errand errand, const LocalScheduler& forked_by) {
     for (;;) {
         close_inherited();
         const ExitRecord record = run_to_record(errand, cpus);
+        if (errand.part.index < 0) { // the elements of an array share it to the last one's end
+            std::error_code error;
+            fs::remove(fs::path(errand.spec.record) / "environment", error);
+        }
+        if (::fork() > 0) {
+            ::_exit(0); // who waits for this process's end need not wait for the turn
+        }
         const LocalScheduler scheduler(folder, environment);
         const auto turn = scheduler.turn(
             [&](LocalDraft& draft) {

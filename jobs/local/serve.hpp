@@ -15,6 +15,8 @@ namespace cybele::jobs {
 /// (0600), removed with the job's end.
 [[nodiscard]] Result<void> keep_environment(const std::filesystem::path& record,
                                             const EnvironmentMap& environment);
+/// Brings it onto the disk: for a job that waits, and may wait when the machine stops.
+void secure_environment(const std::filesystem::path& record);
 [[nodiscard]] Result<EnvironmentMap> kept_environment(const std::filesystem::path& record);
 
 } // namespace cybele::jobs

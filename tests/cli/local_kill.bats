@@ -97,6 +97,29 @@ settled() {
     assert [ "$(parts "outcome = 'done'")" -gt "$(parts "outcome = 'lost'")" ]
 }
 
+@test "who takes the turn for a job that ended is killed at each step: the end is known, the next job runs once" {
+    turn='pwrite64,fdatasync,unlink,flock,sendto,recvfrom' # the supervisor itself and its script call none of these
+    printf '%s\n' 'kind: Job' 'name: first' 'script: |' '  touch begun; while [ ! -e go ]; do sleep 0.02; done; echo x >>first-ran' >first.yaml
+    printf '%s\n' 'kind: Job' 'name: next' 'script: echo x >>next-ran' >next.yaml
+    for ((step = 1; step < 200; step += 3)); do
+        rm -f go begun first-ran next-ran
+        taskset -c 0 "$CYBELECTL" submit first.yaml --scheduler local
+        taskset -c 0 "$CYBELECTL" submit next.yaml --scheduler local
+        wait_for 10 test -e begun
+        pid=$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts WHERE phase = 1' | cut -d' ' -f1)
+        strace -qq -f -o trace -p "$pid" -e "trace=$turn" -e "inject=$turn:signal=KILL:when=$step" 2>/dev/null 3>&- &
+        tracer=$!
+        wait_for 5 grep -q "^TracerPid:.[1-9]" "/proc/$pid/status"
+        touch go
+        wait $tracer || true
+        wait_for 30 settled
+        assert_equal "$step: $(wc -l <first-ran) $(wc -l <next-ran)" "$step: 1 1"
+        grep -q '+++ killed' trace || break
+    done
+    assert [ "$step" -gt 10 ]
+    assert_equal "$(parts "outcome <> 'done'")" 0
+}
+
 @test "a supervisor killed before its script begins: the job waits again, and runs once" {
     printf '%s\n' 'kind: Job' 'name: held' 'script: |' '  touch begun; while [ ! -e go ]; do sleep 0.05; done' >held.yaml
     printf '%s\n' 'kind: Job' 'name: unlucky' 'script: echo x >>ran' >unlucky.yaml

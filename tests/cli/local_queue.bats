@@ -203,7 +203,7 @@ state_of() {
     run env LOCAL_WORD=other "$CYBELECTL" job wait "$first" "$later"
     assert_success
     assert_equal "$(cat word)" 'one two'
-    wait_for 5 test -z "$(find .cybelectl -name environment)"
+    assert_equal "$(find .cybelectl -name environment)" ''
 }
 
 @test "a job that submits another: it sees the whole machine, and what it submitted outlives it" {
