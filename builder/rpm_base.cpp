@@ -3,6 +3,7 @@
 
 #include "builder/bootstrap.hpp"
 #include "builder/output.hpp"
+#include "builder/rpm_packages.hpp"
 #include "builder/step_log.hpp"
 #include "definitions/scan.hpp"
 #include "support/process.hpp"
@@ -23,8 +24,9 @@ namespace fs = std::filesystem;
 namespace ns = namespaces;
 
 constexpr std::string_view kZypper = "zypper";
-/// In the tree; the tool's own downloads, which go again.
+/// In the tree; the tools' own downloads, which are kept outside of it and go again.
 constexpr const char* kYumCache = "/var/cache/yum-bootstrap";
+constexpr const char* kZypperCache = "/var/cache/zypp/packages";
 constexpr const char* kDatabase = "var/lib/rpm";
 constexpr const char* kNewerDatabase = "usr/lib/sysimage/rpm";
 /// zypper: all is installed, scripts of packages failed. The reference goes on, too.
@@ -114,7 +116,7 @@ void add_others(const definitions::Stage& stage, RpmBase& base) {
 
 std::string yum_configuration(const RpmBase& base, const FillContext& context) {
     const int checks = base.key_address.empty() ? 0 : 1;
-    std::string text = fmt::format("[main]\ncachedir={}\nkeepcache=0\nlogfile=/var/log/yum.log\n"
+    std::string text = fmt::format("[main]\ncachedir={}\nkeepcache=1\nlogfile=/var/log/yum.log\n"
                                    "gpgcheck={}\nreposdir=/dev/null\ndeltarpm=0\n",
                                    kYumCache,
                                    checks);
@@ -160,7 +162,7 @@ std::vector<Words> zypper_commands(const RpmBase& base, const fs::path& root) {
         commands.back().insert(commands.back().end(), words.begin(), words.end());
     };
     for (const RpmBase::Repository& repository : base.repositories) {
-        add({"addrepo", repository.address, repository.name});
+        add({"addrepo", "--keep-packages", repository.address, repository.name});
     }
     add({"--gpg-auto-import-keys", "refresh"});
     Words install;
@@ -171,6 +173,8 @@ std::vector<Words> zypper_commands(const RpmBase& base, const fs::path& root) {
                    {"install", "--auto-agree-with-licenses", "--download-in-advance"});
     install.insert(install.end(), base.packages.begin(), base.packages.end());
     add(install);
+    // In the image, it keeps none.
+    add({"modifyrepo", "--no-keep-packages", "--all"});
     return commands;
 }
 
@@ -236,6 +240,22 @@ Result<void> place_database(const fs::path& root) {
         fs::rename(file.path(), root / kNewerDatabase / file.path().filename(), error);
         if (error) {
             return fail(system_error("cannot move the database of packages", error.value()));
+        }
+    }
+    return {};
+}
+
+Result<void> run_tool(const RpmBase& base, const fs::path& root, const FillContext& context) {
+    const fs::path configuration = context.surroundings.work / "yum.conf";
+    CYBELE_CHECK(write_file(configuration, yum_configuration(base, context)));
+    for (const Words& words : base.agent == kZypper ? zypper_commands(base, root)
+                                                    : yum_commands(base, root, configuration)) {
+        CYBELE_TRY(const ScriptEnd end,
+                   run_logged(on_this_machine(root, words, context), context.surroundings));
+        if (end.code == kScriptsFailed && base.agent == kZypper) {
+            context.report("warning: all is installed, but scripts of packages failed");
+        } else if (end.code != 0) {
+            return fail(bootstrap_failed(base, end.last_lines, end.code));
         }
     }
     return {};
@@ -312,19 +332,19 @@ Result<void> fill_by_rpm(const StagePlan& plan, const fs::path& root, const Fill
     for (const char* name : {"dev", "proc", "sys"}) {
         CYBELE_CHECK(make_directories(root / name));
     }
-    const fs::path configuration = work / "yum.conf";
-    CYBELE_CHECK(write_file(configuration, yum_configuration(base, context)));
     context.report(fmt::format("bootstrap by {} {}", base.tool.filename().native(), base.version));
-    for (const Words& words : base.agent == kZypper ? zypper_commands(base, root)
-                                                    : yum_commands(base, root, configuration)) {
-        CYBELE_TRY(const ScriptEnd end,
-                   run_logged(on_this_machine(root, words, context), context.surroundings));
-        if (end.code == kScriptsFailed && base.agent == kZypper) {
-            context.report("warning: all is installed, but scripts of packages failed");
-        } else if (end.code != 0) {
-            return fail(bootstrap_failed(base, end.last_lines, end.code));
-        }
+    const bool is_zypper = base.agent == kZypper;
+    RpmPackages packages(registry::Cache(context.surroundings.cache),
+                         base,
+                         root.native() + (is_zypper ? kZypperCache : kYumCache),
+                         context.surroundings.definition);
+    packages.place();
+    const auto ran = run_tool(base, root, context);
+    if (const std::string count = packages.take().text();
+        !count.empty() && context.surroundings.is_verbose) {
+        context.report(fmt::format("bootstrap by {}: {}", base.tool.filename().native(), count));
     }
+    CYBELE_CHECK(ran);
     for (const char* left : kLeft) {
         CYBELE_CHECK(remove_tree(root / left));
     }

@@ -84,6 +84,47 @@ files() {
     assert_output $'base.repo\nrepo-0.repo'
 }
 
+# asked: how many packages were fetched from the repository.
+asked() { grep -ac '"GET /toy/1/.*\.rpm ' "$BATS_TEST_TMPDIR/server" || true; }
+
+# replace_kept NAME: another file lies in the cache as the package NAME, as if a script had put it there.
+replace_kept() {
+    local packages=$CYBELE_CACHE_DIR/packages about key
+    about=$(grep -l "$1" "$packages"/*.about)
+    echo other >other
+    key=$(sha256sum other | cut -d' ' -f1)
+    mv "$about" "$packages/$key.package.about"
+    mv other "$packages/$key.package"
+    printf '%s\n' "$key" >"$packages/$key.package.sha256"
+}
+
+@test "dnf, zypper: what they fetched is kept by content, and never trusted" {
+    local agent before=0
+    for agent in dnf zypper; do
+        rm -rf "$CYBELE_CACHE_DIR"
+        count() { definition "Bootstrap: $agent" "MirrorURL: $address/toy/1" "Include: $1" && run -0 "$CYBELECTL" -v build --force toy.def; }
+        count ''
+        assert_output --partial "bootstrap by $agent: 0 packages and lists from the cache, 2 downloaded"
+        assert_equal "$agent $(($(asked) - before))" "$agent 2"
+        # Another base of the same repository: what it shares is there.
+        count hello
+        assert_output --partial "bootstrap by $agent: 2 packages and lists from the cache, 1 downloaded"
+        assert_equal "$agent $(($(asked) - before))" "$agent 3"
+        run -0 files -path '*/var/cache/*.rpm'
+        assert_output ''
+        # What the repository's index does not name so is fetched again.
+        replace_kept hello-1-1
+        count 'hello newer-rpm'
+        assert_output --partial "bootstrap by $agent: 2 packages and lists from the cache, 2 downloaded"
+        assert_equal "$agent $(($(asked) - before))" "$agent 5"
+        run -0 "$CYBELECTL" exec toy.sif hello
+        assert_output hello
+        before=$(asked)
+    done
+    run -0 "$CYBELECTL" exec toy.sif sh -c 'grep -h keeppackages /etc/zypp/repos.d/*'
+    assert_output 'keeppackages=0'
+}
+
 @test "busybox: one program, and links of all its names" {
     definition 'Bootstrap: busybox' "MirrorURL: $address/busybox" '%post' 'echo made | tr a-z A-Z >/word' '%runscript' 'cat /word'
     run -0 "$CYBELECTL" -v build toy.def

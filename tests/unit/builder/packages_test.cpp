@@ -2,6 +2,7 @@
 // Downloaded packages: what a method kept is taken over by content, and only as what it is. The
 // method itself runs in front of one that answers as apt's does.
 #include "builder/packages.hpp"
+#include "builder/rpm_packages.hpp"
 #include "support/digest.hpp"
 #include "support/process.hpp"
 #include "temporary.hpp"
@@ -127,4 +128,42 @@ TEST_CASE("the method answers from the store what fits its digest, and passes on
     CHECK(content(kept / "used") == known + "\n");
     CHECK(content(kept / hex(sha256("brought"))) == "brought");
     CHECK(content(kept / "names") == hex(sha256("brought")) + " damaged\n");
+}
+
+TEST_CASE(
+    "packages of rpm: found by their repositories, laid below the tool's folder and nowhere else") {
+    const Shelf place;
+    RpmBase base;
+    base.repositories = {{"base", "http://localhost/toy"}};
+    const fs::path tool = place.directory.path() / "tree" / "cache";
+    const fs::path package = fs::path("base-1") / "packages" / "hello-1.rpm";
+    put(tool / package, "a package");
+    put(tool / "base-1" / "repodata" / "primary.xml", "an index");
+    fs::create_symlink("/etc/passwd", tool / "base-1" / "linked.rpm");
+    RpmPackages first(place.cache, base, tool, "/home/user/app.def");
+    CHECK(first.take().fetched == 1);
+    REQUIRE(place.cache.list().size() == 1);
+
+    fs::remove_all(tool);
+    RpmPackages again(place.cache, base, tool, "/home/user/app.def");
+    again.place();
+    CHECK(read_file(tool / package).value_or("") == "a package");
+    CHECK(again.take().reused == 1);
+
+    fs::remove_all(tool);
+    RpmBase other = base;
+    other.repositories.front().address += "/2";
+    RpmPackages elsewhere(place.cache, other, tool, "/home/user/app.def");
+    elsewhere.place();
+    CHECK_FALSE(fs::exists(tool / package));
+
+    // A note that leads out of the folder.
+    std::string about = place.cache.list().front().about;
+    const std::string name = package.native();
+    about.replace(about.find(name), name.size(), "../../out.rpm");
+    place.cache.note(kKind, place.cache.list().front().key, about);
+    RpmPackages led(place.cache, base, tool, "/home/user/app.def");
+    led.place();
+    CHECK_FALSE(fs::exists(place.directory.path() / "out.rpm"));
+    CHECK(led.take().text().empty());
 }
