@@ -2,6 +2,7 @@
 #include "registry/cache.hpp"
 
 #include "support/digest.hpp"
+#include "support/note.hpp"
 #include "support/own_folder.hpp"
 #include "support/quote.hpp"
 
@@ -145,6 +146,21 @@ bool is_as_seen(const UniqueFd& fd, const fs::path& entry) {
     return seen && !seen->empty() && *seen == stamp_of(fd) && fs::exists(digest_file(entry), error);
 }
 
+/// Whether an entry is whole; it is removed where it is not. Marks it as used.
+bool use_file(const fs::path& entry) {
+    const UniqueFd fd(::open(entry.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd.valid()) {
+        return false;
+    }
+    if (!is_as_seen(fd, entry) && !is_as_noted(fd, entry)) {
+        remove_entry(entry);
+        return false;
+    }
+    (void)::futimens(fd.get(), nullptr);
+    (void)write_note(seen_file(entry), stamp_of(fd));
+    return true;
+}
+
 } // namespace
 
 fs::path Cache::path(std::string_view kind, std::string_view key) const {
@@ -206,17 +222,11 @@ void Cache::mark_used(std::string_view kind, std::string_view key) const {
 
 std::optional<fs::path> Cache::get(std::string_view kind, std::string_view key) const {
     fs::path entry = path(kind, key);
-    UniqueFd fd(::open(entry.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!fd.valid() || !is_of_this_version()) {
-        return std::nullopt;
-    }
-    if (is_as_seen(fd, entry) || is_as_noted(fd, entry)) {
-        (void)::futimens(fd.get(), nullptr);
-        (void)write_file(seen_file(entry), stamp_of(fd), 0600);
-        return entry;
-    }
-    remove_entry(entry);
-    return std::nullopt;
+    return is_of_this_version() && use_file(entry) ? std::optional(std::move(entry)) : std::nullopt;
+}
+
+bool Cache::use(const CacheEntry& entry) {
+    return use_file(entry.path);
 }
 
 std::optional<std::string> Cache::peek(std::string_view kind, std::string_view key) const {
@@ -231,7 +241,7 @@ std::optional<std::string> Cache::peek(std::string_view kind, std::string_view k
 }
 
 void Cache::note(std::string_view kind, std::string_view key, std::string_view about) const {
-    (void)write_file(about_file(path(kind, key)), about, 0600);
+    (void)write_note(about_file(path(kind, key)), about);
 }
 
 std::vector<CacheEntry> Cache::list() const {
@@ -306,7 +316,8 @@ Result<fs::path> Cache::put(std::string_view kind,
         fs::remove(temporary, ignored);
         return fail(system_error("cannot put " + printable(entry.native()) + " in place", saved));
     }
-    CYBELE_CHECK(write_file(digest_file(entry), describe(digest, size), 0600));
+    CYBELE_CHECK(write_note(digest_file(entry), describe(digest, size)));
+    (void)write_note(seen_file(entry), stamp_of(fd));
     return entry;
 }
 

@@ -29,7 +29,7 @@ struct CacheEntry {
 /// text, with its digest in a file of that name and ".sha256". The kind `packages` is found by
 /// content instead: the key is the SHA-256 of the file's own bytes (KEY.package). An
 /// entry whose digest does not fit (cut off, damaged) is removed when it is asked for, never given;
-/// one that nobody touched since that was checked (its inode and times are those in ".seen") is not
+/// one that nobody touched since it was made or checked (its inode and times are those in ".seen") is not
 /// read again. Damage that leaves no trace in a file's times is found by is_whole().
 /// Processes that want one entry wait for each other by flock(2). A file `format` holds the version
 /// of all this; a cache without one is of the first.
@@ -62,6 +62,9 @@ public:
     /// used, for prune().
     [[nodiscard]] std::optional<std::filesystem::path> get(std::string_view kind,
                                                            std::string_view key) const;
+
+    /// The same of an entry that list() found; it is removed where it is not whole.
+    [[nodiscard]] static bool use(const CacheEntry& entry);
 
     /// The digest and the size that get() would check, as one line, without reading the entry;
     /// nothing where the entry is missing or has another size.

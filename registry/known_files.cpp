@@ -2,6 +2,7 @@
 #include "registry/known_files.hpp"
 
 #include "support/file.hpp"
+#include "support/note.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,7 +177,7 @@ void KnownFiles::save() {
             all.erase(name);
         }
     }
-    if (write_file(file_, print(all), 0600)) {
+    if (write_note(file_, print(all))) {
         news_.clear();
     }
 }
@@ -189,7 +190,7 @@ std::size_t KnownFiles::forget(const fs::path& cache, std::optional<std::int64_t
     std::erase_if(all, [&](const auto& one) { return !before || one.second.used < *before; });
     const std::size_t gone = count - all.size();
     if (held.valid() && gone > 0) {
-        (void)write_file(file, print(all), 0600);
+        (void)write_note(file, print(all));
     }
     return gone;
 }
