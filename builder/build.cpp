@@ -59,9 +59,15 @@ Result<namespaces::IdMap> choose_map(const std::function<void(const std::string&
     return namespaces::IdMap::kOwnRoot;
 }
 
-/// A delta image is another file than the flat one of the same tree.
-std::string delta_key(const std::string& image_key) {
-    return image_key.empty() ? std::string() : "delta\n" + image_key;
+/// Whether its changes lie in a partition of their own.
+bool is_delta(const fs::path& file) {
+    const auto made = images::Image::open(file);
+    return made && std::any_of(made->descriptors().begin(),
+                               made->descriptors().end(),
+                               [](const auto& object) {
+                                   return object.type == images::DataType::kPartition &&
+                                          object.part_type() == images::PartType::kOverlay;
+                               });
 }
 
 /// How files of this user's builds are owned: a layer made otherwise cannot stand in.
@@ -79,13 +85,16 @@ public:
     [[nodiscard]] Result<BuildResult> run();
 
 private:
-    [[nodiscard]] Result<bool> reuse(const std::string& key, const fs::path& image) const;
+    [[nodiscard]] std::optional<Digest> made_from(bool with_delta) const;
+    [[nodiscard]] std::optional<BuildResult> find_made();
+    [[nodiscard]] Result<bool> reuse(const fs::path& image) const;
     [[nodiscard]] Result<void> make_bases();
     [[nodiscard]] Result<void> make(const fs::path& image);
     [[nodiscard]] Result<void> make_apart(const Report& report, const fs::path& image) const;
     [[nodiscard]] Result<void> pack(const StageContext& context, const fs::path& image) const;
     void keep(const fs::path& image) const;
     [[nodiscard]] Result<void> sign(const fs::path& image) const;
+    [[nodiscard]] Result<BuildResult> make_output();
     void tell(const std::string& line) const {
         if (request_.on_step) {
             request_.on_step(line);
@@ -179,10 +188,38 @@ Result<void> Build::make_apart(const Report& report, const fs::path& image) cons
     return pack(context, image);
 }
 
+/// What a finished output says of itself; nothing where that cannot be known.
+std::optional<Digest> Build::made_from(bool with_delta) const {
+    if (image_key_.empty() || (request_.finish && request_.finish_name.empty())) {
+        return std::nullopt;
+    }
+    // A delta image is another file than the flat one of the same tree.
+    return sha256(fmt::format("{}\n{}\n{}\n",
+                              with_delta ? "delta" : "flat",
+                              request_.finish ? request_.finish_name : "",
+                              image_key_));
+}
+
+/// The output itself, where it is what this build would make.
+std::optional<BuildResult> Build::find_made() {
+    for (const bool with_delta : {false, true}) {
+        const auto made = made_from(with_delta);
+        if (!request_.use_cache || !made || (with_delta && !request_.is_delta)) {
+            continue;
+        }
+        if (auto found = find_in_place(request_, *made, files_)) {
+            tell("nothing changed: the image is in place");
+            cache_.mark_used(kKind, image_key_);
+            return found;
+        }
+    }
+    return std::nullopt;
+}
+
 /// An image that was made from the same: true where it was put at `image`.
-Result<bool> Build::reuse(const std::string& key, const fs::path& image) const {
-    const auto known =
-        request_.use_cache && !key.empty() ? cache_.get(kKind, key) : std::optional<fs::path>();
+Result<bool> Build::reuse(const fs::path& image) const {
+    const auto known = request_.use_cache && !image_key_.empty() ? cache_.get(kKind, image_key_)
+                                                                 : std::optional<fs::path>();
     if (!known) {
         return false;
     }
@@ -194,23 +231,19 @@ Result<bool> Build::reuse(const std::string& key, const fs::path& image) const {
         return fail(system_error("cannot write " + printable(image.native()), errno));
     }
     CYBELE_CHECK(images::copy_whole_file(from.get(), to.get(), size, image));
+    if (::fsync(to.get()) != 0) {
+        return fail(system_error("cannot write " + printable(image.native()), errno));
+    }
     return true;
 }
 
-/// The unsigned image, for a build from which nothing changed.
+/// The unsigned image, for a build from which nothing changed. Not a delta image: it is made from a
+/// kept flat one as fast as it would be copied.
 void Build::keep(const fs::path& image) const {
-    if (!request_.use_cache || image_key_.empty()) {
+    if (!request_.use_cache || image_key_.empty() || is_delta(image)) {
         return;
     }
-    bool is_delta = false;
-    if (const auto made = images::Image::open(image)) {
-        is_delta = std::any_of(
-            made->descriptors().begin(), made->descriptors().end(), [](const auto& object) {
-                return object.type == images::DataType::kPartition &&
-                       object.part_type() == images::PartType::kOverlay;
-            });
-    }
-    const std::string key = is_delta ? delta_key(image_key_) : image_key_;
+    const std::string& key = image_key_;
     const auto lock = cache_.lock(kKind, key);
     const auto copy = [&](const fs::path& file) -> Result<void> {
         CYBELE_TRY(const UniqueFd from, open_for_reading(image));
@@ -229,9 +262,7 @@ void Build::keep(const fs::path& image) const {
     KeptStep what;
     what.definition = absolute_path(request_.definition_file).native();
     what.step = request_.output.filename().native();
-    if (!is_delta) {
-        what.parts = parts_of_flat(keys_.back());
-    }
+    what.parts = parts_of_flat(keys_.back());
     cache_.note(kKind, key, print_kept(what));
     cache_.prune(kKind, kImageCacheBytes);
 }
@@ -274,6 +305,25 @@ Result<void> Build::make(const fs::path& image) {
     return {};
 }
 
+Result<BuildResult> Build::make_output() {
+    CYBELE_TRY(const Workspace output,
+               Workspace::make(folder_of(request_.output), namespaces::IdMap::kNone));
+    const fs::path image = output.path() / "image.sif";
+    CYBELE_TRY(const bool is_reused, reuse(image));
+    if (!is_reused) {
+        CYBELE_CHECK(make(image));
+    }
+    CYBELE_CHECK(SignalCatcher::check());
+    CYBELE_CHECK(sign(image));
+    const auto made = made_from(is_delta(image));
+    CYBELE_TRY(const UniqueFd fd, open_for_reading(image));
+    CYBELE_TRY(BuildResult result, put_in_place(image, request_));
+    if (made) {
+        remember_in_place(fd.get(), *made, files_);
+    }
+    return result;
+}
+
 Result<BuildResult> Build::run() {
     CYBELE_CHECK(check_output(request_));
     CYBELE_TRY(plan_, make_plan(request_, environment_));
@@ -281,26 +331,17 @@ Result<BuildResult> Build::run() {
     CYBELE_TRY(map_, choose_map([this](const std::string& line) { tell(line); }));
     CYBELE_CHECK(cache_.prepare());
     CYBELE_TRY(const UniqueFd alone, lock_output(request_.output, cache_.directory()));
-    CYBELE_TRY(const Workspace output,
-               Workspace::make(folder_of(request_.output), namespaces::IdMap::kNone));
-    const fs::path image = output.path() / "image.sif";
     CYBELE_TRY(keys_, find_keys(plan_, agent_context()));
     files_.save();
     image_key_ = image_key(keys_, request_, owners_of(map_));
-    CYBELE_TRY(bool is_reused, reuse(image_key_, image));
-    if (!is_reused && request_.is_delta) {
-        CYBELE_TRY(is_reused, reuse(delta_key(image_key_), image));
+    std::optional<BuildResult> result = find_made();
+    if (!result) {
+        CYBELE_TRY(result, make_output());
     }
-    if (!is_reused) {
-        CYBELE_CHECK(make(image));
-    }
-    CYBELE_CHECK(SignalCatcher::check());
-    CYBELE_CHECK(sign(image));
-    CYBELE_TRY(BuildResult result, put_in_place(image, request_));
     if (request_.tells_bases) {
-        result.bases = used_bases(plan_);
+        result->bases = used_bases(plan_);
     }
-    return result;
+    return std::move(*result);
 }
 
 } // namespace

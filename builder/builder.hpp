@@ -60,6 +60,9 @@ struct BuildRequest {
     bool tells_bases = false; ///< fills BuildResult::bases; files are hashed for it
     /// As images::NewImage::finish: signs the image before it appears.
     std::function<Result<std::vector<images::NewObject>>(const images::Image& image)> finish;
+    /// Names who signs by `finish`: an output that is there, signed by the same, stays as it is.
+    /// Empty: such an output is made anew.
+    std::string finish_name;
     /// A line for the user at each step ("bootstrap debian 12", "%post 1 of 3: reused", …).
     std::function<void(const std::string&)> on_step;
 };

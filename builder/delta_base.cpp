@@ -25,21 +25,20 @@ struct FlatImage {
 
 std::optional<FlatImage> last_flat_image(const StageContext& context) {
     const std::string definition = absolute_path(context.request.definition_file).native();
-    std::optional<FlatImage> last;
-    std::int64_t when = -1;
-    for (const registry::CacheEntry& entry : context.cache.list()) {
-        const KeptStep kept = read_kept(entry.about);
-        if (entry.kind != "images" || kept.parts.empty() || kept.definition != definition ||
-            entry.used < when || !registry::Cache::is_whole(entry)) {
+    const std::vector<registry::CacheEntry> all = context.cache.list();
+    // Of one kind the one that was used last is the last one.
+    for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+        const KeptStep kept = entry->kind == "images" ? read_kept(entry->about) : KeptStep();
+        if (kept.parts.empty() || kept.definition != definition || !registry::Cache::use(*entry)) {
             continue;
         }
-        when = entry.used;
-        last = FlatImage{entry.path, {}};
+        FlatImage last{entry->path, {}};
         for (const KeyPart& part : kept.parts) {
-            last->keys.push_back(part.digest);
+            last.keys.push_back(part.digest);
         }
+        return last;
     }
-    return last;
+    return std::nullopt;
 }
 
 /// The layers of both trees above what they have in common; nothing where one is no longer kept.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/output.hpp"
 
-#include "support/digest.hpp"
 #include "support/quote.hpp"
+#include "support/stamp.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -72,7 +72,33 @@ Result<UniqueFd> lock_output(const fs::path& output, const fs::path& cache) {
                 "wait for it, or name another output with -o");
 }
 
+void remember_in_place(int fd, const Digest& made, registry::KnownFiles& files) {
+    const auto stamp = stamp_of(fd);
+    if (!stamp || !stamp->has_fine_times()) {
+        return;
+    }
+    files.remember(registry::KnownFiles::What::kMade, *stamp, made);
+    files.save();
+    wait_for_next_tick();
+}
+
+std::optional<BuildResult>
+find_in_place(const BuildRequest& request, const Digest& made, registry::KnownFiles& files) {
+    const UniqueFd fd(::open(request.output.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const auto stamp = request.force && fd.valid() ? stamp_of(fd.get()) : std::nullopt;
+    if (!stamp || files.find(registry::KnownFiles::What::kMade, *stamp) != made ||
+        ::futimens(fd.get(), nullptr) != 0) {
+        return std::nullopt;
+    }
+    remember_in_place(fd.get(), made, files);
+    BuildResult result;
+    result.image = request.output;
+    result.bytes = stamp->bytes;
+    return result;
+}
+
 Result<BuildResult> put_in_place(const fs::path& image, const BuildRequest& request) {
+    CYBELE_TRY(const UniqueFd fd, open_for_reading(image));
     // A file that appeared meanwhile is not overwritten either.
     const unsigned flags = request.force ? 0U : unsigned{RENAME_NOREPLACE};
     int failed = ::renameat2(AT_FDCWD, image.c_str(), AT_FDCWD, request.output.c_str(), flags);
@@ -91,10 +117,7 @@ Result<BuildResult> put_in_place(const fs::path& image, const BuildRequest& requ
     }
     BuildResult result;
     result.image = request.output;
-    struct stat status {};
-    if (::stat(request.output.c_str(), &status) == 0) {
-        result.bytes = static_cast<std::uint64_t>(status.st_size);
-    }
+    CYBELE_TRY(result.bytes, file_size(fd.get(), request.output));
     return result;
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include "builder/builder.hpp"
+#include "registry/known_files.hpp"
+#include "support/digest.hpp"
 #include "support/file.hpp"
 
 #include <filesystem>
+#include <optional>
 
 namespace cybele::builder {
 
@@ -26,5 +29,15 @@ namespace cybele::builder {
 /// Gives a finished image in the output's folder its final name.
 [[nodiscard]] Result<BuildResult> put_in_place(const std::filesystem::path& image,
                                                const BuildRequest& request);
+
+/// Remembers what a file that was put in place was made from, for find_in_place(); from here on
+/// whoever writes to it is seen.
+void remember_in_place(int fd, const Digest& made, registry::KnownFiles& files);
+
+/// The output, where it may be replaced, but is what was remembered of the same `made`, and nobody
+/// touched it since: by its stamp. It gets the time of a new one, for who compares it with its
+/// sources (make).
+[[nodiscard]] std::optional<BuildResult>
+find_in_place(const BuildRequest& request, const Digest& made, registry::KnownFiles& files);
 
 } // namespace cybele::builder

@@ -420,6 +420,9 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     builder::BuildRequest build = builder_request(request, plan, source);
     build.tells_bases = !request.provenance.empty();
     if (is_signed && is_own) {
+        for (const images::EnvelopeSigner& signer : signers.keys) {
+            build.finish_name += "signed by " + signer.key.public_key().fingerprint() + "\n";
+        }
         build.finish = [&](const images::Image& image) {
             images::SignReport done;
             return images::make_signatures(image, signers, signing, done);

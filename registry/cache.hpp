@@ -29,8 +29,8 @@ struct CacheEntry {
 /// text, with its digest in a file of that name and ".sha256". The kind `packages` is found by
 /// content instead: the key is the SHA-256 of the file's own bytes (KEY.package). An
 /// entry whose digest does not fit (cut off, damaged) is removed when it is asked for, never given;
-/// one that nobody touched since it was made or checked (its inode and times are those in ".seen") is not
-/// read again. Damage that leaves no trace in a file's times is found by is_whole().
+/// one that nobody touched since it was made or checked (its inode and times are those in ".seen")
+/// is not read again. Damage that leaves no trace in a file's times is found by is_whole().
 /// Processes that want one entry wait for each other by flock(2). A file `format` holds the version
 /// of all this; a cache without one is of the first.
 class Cache {

@@ -31,7 +31,10 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     assert_success
     assert_line --regexp ' s  %post$'
     run build
+    assert_line --regexp 'nothing changed: the image is in place$'
+    run build -o other.sif
     assert_line --regexp 'nothing changed: the image is reused$'
+    cmp app.sif other.sif
     write_definition two
     run build
     assert_success
@@ -97,6 +100,46 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     "$CYBELECTL" cache verify
     run grep -c '^c ' cache/known-files
     assert_output 0
+}
+
+@test "an output that is already what a build would make stays, as old as a new one" {
+    "$CYBELECTL" key new demo.pem
+    "$CYBELECTL" key new other.pem
+    run build --sign-key demo.pem
+    assert_success
+    inode=$(stat -c %i app.sif)
+    # as make asks it: newer than its source?
+    touch app.def
+    run build --sign-key demo.pem
+    assert_line --regexp 'the image is in place$'
+    [[ $(stat -c %i app.sif) == "$inode" && app.sif -nt app.def ]]
+    for change in 'other.pem' ''; do
+        run build ${change:+--sign-key $change}
+        assert_line --regexp 'the image is reused$'
+    done
+    run "$CYBELECTL" verify app.sif --key demo.pub
+    assert_failure
+    run build --sign-key demo.pem
+    run -0 "$CYBELECTL" verify app.sif --key demo.pub
+    refuses 3 "$CYBELECTL" build app.def --sign-key demo.pem
+}
+
+@test "an output that somebody touched is put in place again, whatever was done to it" {
+    run build
+    cp app.sif good.sif
+    for touched in 'chmod 600 app.sif' 'ln -f app.sif second' 'cp good.sif app.sif' 'mv -f good.sif app.sif' \
+        'printf x | dd of=app.sif bs=1 seek=40000 conv=notrunc status=none' 'ln -sf second app.sif' 'rm app.sif'; do
+        time=$(stat -c %y app.sif)
+        bash -c "$touched"
+        touch -h -c -d "$time" app.sif
+        run build
+        assert_line --regexp 'the image is reused$'
+        [[ ! -L app.sif && $(stat -c '%a %h' app.sif) == '755 1' ]]
+        [[ -e good.sif ]] || cp app.sif good.sif
+        cmp app.sif good.sif
+    done
+    run build --no-cache
+    assert_line --regexp 'pack app.sif$'
 }
 
 @test "a damaged layer is made again, not used" {
