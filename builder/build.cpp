@@ -148,6 +148,8 @@ Result<void> Build::pack(const StageContext& context, const fs::path& target) co
     if (delta) {
         container.ready = delta->base;
         container.overlay = delta->folder;
+    } else if (context.layers) {
+        container.pack.layers = context.layers->shown();
     }
     context.report(
         fmt::format("pack {}{}",

@@ -135,16 +135,13 @@ LayerWay find_layer_way(const fs::path& directory, const Environment& environmen
     return way;
 }
 
-Result<void> show_squashfs(const fs::path& file,
-                           std::uint64_t offset,
-                           std::uint64_t size,
-                           const fs::path& folder,
-                           const LayerWay& way) {
-    CYBELE_TRY(const UniqueFd fd, open_for_reading(file));
+namespace {
+
+Result<void>
+show_part(const namespaces::SquashfsPart& part, const fs::path& folder, const LayerWay& way) {
     const Inside inside(folder.parent_path()); // mounting moves the working directory
     const UniqueFd parent(::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const std::string name = folder.filename().native();
-    const namespaces::SquashfsPart part{fd.get(), offset, size, file};
     const namespaces::SquashfsPoint point{parent.get(), name.c_str(), false};
     if (way.is_root && namespaces::mount_squashfs_by_loop(part, point)) {
         return {};
@@ -152,7 +149,19 @@ Result<void> show_squashfs(const fs::path& file,
     if (way.server && namespaces::mount_squashfs_by_fuse(part, point, *way.server)) {
         return {};
     }
-    return images::unpack_squashfs({fd.get(), offset, size}, folder, images::Whiteouts::kKept);
+    return images::unpack_squashfs(
+        {part.fd, part.offset, part.size}, folder, images::Whiteouts::kKept);
+}
+
+} // namespace
+
+Result<void> show_squashfs(const fs::path& file,
+                           std::uint64_t offset,
+                           std::uint64_t size,
+                           const fs::path& folder,
+                           const LayerWay& way) {
+    CYBELE_TRY(const UniqueFd fd, open_for_reading(file));
+    return show_part({fd.get(), offset, size, file}, folder, way);
 }
 
 Result<void> pack_layer(const fs::path& folder, const fs::path& file) {
@@ -181,25 +190,43 @@ Result<fs::path> Layers::new_folder() {
 }
 
 Result<fs::path> Layers::add_folder() {
-    lowers_.push_back(next_);
+    lowers_.push_back({next_, {}});
     return new_folder();
 }
 
 Result<void> Layers::add_squashfs(const fs::path& file) {
     CYBELE_TRY(const fs::path folder, add_folder());
-    std::error_code error;
-    const auto size = fs::file_size(file, error);
-    if (error) {
-        return fail(system_error("cannot read " + printable(file.native()), error.value()));
-    }
-    return show_squashfs(file, 0, size, folder, way_);
+    CYBELE_TRY(UniqueFd fd, open_for_reading(file));
+    CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), file));
+    CYBELE_CHECK(show_part({fd.get(), 0, size, file}, folder, way_));
+    note_packed(std::move(fd));
+    return {};
+}
+
+void Layers::note_packed(UniqueFd squashfs) {
+    lowers_.back().squashfs = std::move(squashfs);
 }
 
 std::vector<fs::path> Layers::folders() const {
     std::vector<fs::path> list;
     list.reserve(lowers_.size());
-    for (const unsigned number : lowers_) {
-        list.push_back(directory_ / std::to_string(number));
+    for (const Lower& lower : lowers_) {
+        list.push_back(directory_ / std::to_string(lower.number));
+    }
+    return list;
+}
+
+std::vector<images::TreeLayer> Layers::shown() const {
+    std::vector<images::TreeLayer> list;
+    for (const Lower& lower : lowers_) {
+        const fs::path folder = directory_ / std::to_string(lower.number);
+        const auto size = lower.squashfs.valid() ? file_size(lower.squashfs.get(), folder)
+                                                 : Result<std::uint64_t>(0);
+        // Without a size it is a folder, which is read in any case.
+        list.push_back({folder, size ? lower.squashfs.get() : -1, size.value_or(0)});
+    }
+    if (is_open_) {
+        list.push_back({upper(), -1, 0});
     }
     return list;
 }
@@ -207,14 +234,18 @@ std::vector<fs::path> Layers::folders() const {
 Result<void> Layers::begin() {
     upper_ = next_;
     CYBELE_TRY(const fs::path upper, new_folder());
-    CYBELE_CHECK(take_attributes(directory_ / std::to_string(lowers_.back()), upper));
+    CYBELE_CHECK(take_attributes(folders().back(), upper));
     CYBELE_CHECK(remove_tree(directory_ / "work"));
     CYBELE_CHECK(make_directories(directory_ / "work", 0700));
     const Inside inside(directory_);
-    const std::string folders = fmt::format("lowerdir={},upperdir={},workdir=work",
-                                            fmt::join(lowers_.rbegin(), lowers_.rend(), ":"),
-                                            upper_);
-    if (!inside.is_there() || !mount_overlay(way_.attributes, folders)) {
+    std::string lowers; // the topmost first
+    for (const Lower& lower : lowers_) {
+        lowers.insert(0, fmt::format("{}:", lower.number));
+    }
+    lowers.pop_back();
+    if (!inside.is_there() ||
+        !mount_overlay(way_.attributes,
+                       fmt::format("lowerdir={},upperdir={},workdir=work", lowers, upper_))) {
         return fail(system_error("cannot lay the steps over each other", errno));
     }
     is_open_ = true;
@@ -225,7 +256,7 @@ Result<fs::path> Layers::end() {
     if (std::exchange(is_open_, false) && ::umount2(root_.c_str(), 0) != 0) {
         return fail(system_error("cannot close the layer of a step", errno));
     }
-    lowers_.push_back(upper_);
+    lowers_.push_back({upper_, {}});
     return directory_ / std::to_string(upper_);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "images/container.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
+#include "support/file.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -51,6 +53,10 @@ public:
     }
     /// The folders of all closed layers, the lowest first.
     [[nodiscard]] std::vector<std::filesystem::path> folders() const;
+    /// The topmost closed layer, a folder, was packed into this squashfs.
+    void note_packed(UniqueFd squashfs);
+    /// All that root() shows, for packing it; good while this object lives.
+    [[nodiscard]] std::vector<images::TreeLayer> shown() const;
     [[nodiscard]] const LayerWay& way() const {
         return way_;
     }
@@ -66,7 +72,11 @@ private:
     unsigned next_ = 0;
     unsigned upper_ = 0;
     bool is_open_ = false;
-    std::vector<unsigned> lowers_; ///< the lowest first
+    struct Lower {
+        unsigned number = 0;
+        UniqueFd squashfs; ///< of the same files, where there is one
+    };
+    std::vector<Lower> lowers_; ///< the lowest first
 };
 
 /// Mounts a squashfs of a file over an empty folder, or unpacks it there: as

@@ -296,6 +296,10 @@ void StageBuilder::keep(const std::string& key, const fs::path& folder, const Ke
         report_("warning: the step's result is not kept: " + put.error().message());
         return;
     }
+    // Not one that another build kept meanwhile: its files are other ones.
+    if (auto squashfs = open_for_reading(*put)) {
+        layers_->note_packed(std::move(*squashfs));
+    }
     context_.cache.note(kKind, layer_key(key), print_kept(what));
 }
 

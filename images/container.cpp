@@ -93,6 +93,9 @@ NewObject partition_of(const RootDirectory& root, const NewContainer& container,
         };
         return object;
     }
+    if (!is_primary) {
+        pack.layers.clear(); // they are those of `root`
+    }
     object.write = [path = is_primary ? container.root : container.overlay,
                     pack](int fd, std::uint64_t offset) {
         return write_squashfs(path, fd, offset, pack);

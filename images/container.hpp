@@ -43,6 +43,13 @@ struct Metadata {
 [[nodiscard]] Result<void> write_metadata(const std::filesystem::path& root,
                                           const Metadata& metadata);
 
+/// One of the layers that an overlay shows as a tree.
+struct TreeLayer {
+    std::filesystem::path folder; ///< read where `fd` is -1
+    int fd = -1;                  ///< a squashfs of the same files, from its begin
+    std::uint64_t size = 0;       ///< of the squashfs
+};
+
 struct PackOptions {
     std::string compression = "zstd";        ///< zstd (level 3), gzip (level 6)
     std::uint32_t workers = 0;               ///< 0: as many as processors in the affinity mask
@@ -52,6 +59,10 @@ struct PackOptions {
     /// Keeps the attribute by which an overlay marks a directory that hides what lies below it
     /// (trusted.overlay.opaque, user.overlay.opaque): for layers that are mounted again.
     bool keep_opaque = false;
+    /// All layers that `root` shows, the lowest first, where it is an overlay of them whose files
+    /// never point to others (redirect_dir and metacopy off). What lies compressed in one of them
+    /// is copied instead of compressed again; the bytes written are the same.
+    std::vector<TreeLayer> layers;
     std::function<void(std::uint64_t bytes)> on_progress;
 };
 

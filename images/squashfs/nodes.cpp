@@ -228,6 +228,8 @@ public:
     [[nodiscard]] Result<std::map<std::string, std::string>> attributes() const override {
         return volume_->attributes(*inode_);
     }
+    [[nodiscard]] SquashfsBlocks blocks() const;
+    [[nodiscard]] Result<std::size_t> read_part(std::uint64_t offset, std::span<char> into) const;
 
 private:
     [[nodiscard]] Result<FilePointer> entry(std::string name) const;
@@ -309,7 +311,36 @@ Result<void> SquashfsNode::read(const Sink& sink) const {
     return {};
 }
 
+SquashfsBlocks SquashfsNode::blocks() const {
+    SquashfsBlocks blocks;
+    sqfs_u64 start = 0;
+    if (sqfs_inode_get_file_block_start(inode_.get(), &start) == 0) {
+        blocks.start = start;
+        blocks.sizes = {inode_->extra, sqfs_inode_get_file_block_count(inode_.get())};
+    }
+    return blocks;
+}
+
+Result<std::size_t> SquashfsNode::read_part(std::uint64_t offset, std::span<char> into) const {
+    const auto got = sqfs_data_reader_read(
+        volume_->data(), inode_.get(), offset, into.data(), static_cast<sqfs_u32>(into.size()));
+    CYBELE_CHECK(check(got, "a file"));
+    return static_cast<std::size_t>(got);
+}
+
 } // namespace
+
+std::optional<SquashfsBlocks> blocks_of(const FileNode& node) {
+    const auto* own = dynamic_cast<const SquashfsNode*>(&node);
+    return own != nullptr && node.status().is_regular() ? std::optional(own->blocks())
+                                                        : std::nullopt;
+}
+
+Result<std::size_t>
+read_squashfs(const FileNode& node, std::uint64_t offset, std::span<char> into) {
+    const auto* own = dynamic_cast<const SquashfsNode*>(&node);
+    return own != nullptr ? own->read_part(offset, into) : Result<std::size_t>(0);
+}
 
 Result<FilePointer> open_squashfs(int fd, std::uint64_t offset, std::uint64_t size) {
     UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));

@@ -75,6 +75,12 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
         return {};
     }
     auto message = fmt::format("cannot {} of the image", what);
+    if (ready_ && ready_->has_failed()) {
+        return fail(ErrorCode::kEnvironment,
+                    std::move(message),
+                    "a step that was kept can no longer be read",
+                    "build again with --no-cache");
+    }
     if (file_.saved_errno != 0 && is_out_of_space(file_.saved_errno)) {
         auto error = system_error({}, file_.saved_errno);
         return fail(ErrorCode::kEnvironment,
@@ -129,7 +135,7 @@ Result<void> SquashfsWriter::create_processor() {
     description.num_workers =
         options_.workers != 0 ? options_.workers : std::min(available_processors(), kMostWorkers);
     description.max_backlog = kBlocksPerWorker * description.num_workers;
-    description.cmp = compressor_.get();
+    description.cmp = block_compressor_ ? block_compressor_.get() : compressor_.get();
     description.uncmp = decompressor_.get();
     description.wr = blocks_.get();
     description.tbl = fragments_.get();
@@ -162,15 +168,31 @@ Result<void> SquashfsWriter::start() {
     const bool is_complete =
         ids_ && xattrs_ && fragments_ && blocks_ && inode_writer_ && directories_;
     CYBELE_CHECK(check(is_complete ? 0 : SQFS_ERROR_ALLOC, "set up the tables"));
+    if (!options_.layers.empty()) {
+        CYBELE_CHECK(use_layers());
+    }
     return create_processor();
+}
+
+/// Before anything but the super block and the compressor's options is written.
+Result<void> SquashfsWriter::use_layers() {
+    PackFormat format{&super_, "", compressor_.get(), decompressor_.get()};
+    format.options.resize(file_.size - sizeof super_);
+    CYBELE_CHECK(
+        check(file_.base.read_at(
+                  &file_.base, sizeof super_, format.options.data(), format.options.size()),
+              "read the compression's options"));
+    known_.emplace(options_.layers, std::move(format));
+    ready_.emplace(kBlockSize);
+    zeros_.resize(kBlockSize);
+    block_compressor_ = ready_->wrap(*compressor_);
+    blocks_ = ready_->wrap(std::move(blocks_));
+    return check(block_compressor_ && blocks_ ? 0 : SQFS_ERROR_ALLOC, "set up the compression");
 }
 
 Result<std::uint32_t>
 SquashfsWriter::add_file(int fd, std::uint64_t size, const std::string& path) {
-    contents_.push_back(nullptr);
-    CYBELE_CHECK(
-        check(sqfs_block_processor_begin_file(processor_.get(), &contents_.back(), nullptr, 0),
-              "write the files"));
+    CYBELE_CHECK(begin_file());
     for (std::uint64_t at = 0; at < size;) {
         const auto piece = std::min<std::uint64_t>(buffer_.size(), size - at);
         const auto got = ::pread(fd, buffer_.data(), piece, static_cast<off_t>(at));
@@ -187,11 +209,44 @@ SquashfsWriter::add_file(int fd, std::uint64_t size, const std::string& path) {
                         "stop what still writes to the root file system");
         }
         const auto bytes = static_cast<std::size_t>(got);
-        CYBELE_CHECK(check(sqfs_block_processor_append(processor_.get(), buffer_.data(), bytes),
-                           "write the files"));
+        CYBELE_CHECK(append({buffer_.data(), bytes}));
         at += bytes;
-        bytes_read_ += bytes;
     }
+    return end_file();
+}
+
+/// A file whose blocks lie ready in a layer; nothing where none is sure to have it.
+Result<std::optional<std::uint32_t>>
+SquashfsWriter::add_known_file(std::string_view path, std::uint64_t size, std::uint32_t mtime) {
+    const auto known = known_->find(path, size, mtime);
+    if (!known) {
+        return std::optional<std::uint32_t>();
+    }
+    CYBELE_CHECK(begin_file());
+    for (const ReadyBlock& block : known->blocks) {
+        CYBELE_CHECK(
+            append(block.size == 0 ? std::span<const char>(zeros_) : ready_->token(block)));
+    }
+    CYBELE_CHECK(append(known->tail));
+    CYBELE_TRY(const std::uint32_t content, end_file());
+    return std::optional(content);
+}
+
+Result<void> SquashfsWriter::begin_file() {
+    contents_.push_back(nullptr);
+    return check(sqfs_block_processor_begin_file(processor_.get(), &contents_.back(), nullptr, 0),
+                 "write the files");
+}
+
+Result<void> SquashfsWriter::append(std::span<const char> bytes) {
+    bytes_read_ += bytes.size();
+    return bytes.empty()
+               ? Result<void>()
+               : check(sqfs_block_processor_append(processor_.get(), bytes.data(), bytes.size()),
+                       "write the files");
+}
+
+Result<std::uint32_t> SquashfsWriter::end_file() {
     CYBELE_CHECK(check(sqfs_block_processor_end_file(processor_.get()), "write the files"));
     if (options_.on_progress) {
         options_.on_progress(bytes_read_);
@@ -218,6 +273,11 @@ Result<void> SquashfsWriter::add_tree(const std::filesystem::path& root) {
     visitor.on_file = [this](int fd, std::uint64_t size, const std::string& path) {
         return add_file(fd, size, path);
     };
+    if (known_) {
+        visitor.on_known_file = [this](auto path, auto size, auto mtime) {
+            return add_known_file(path, size, mtime);
+        };
+    }
     visitor.on_xattrs = [this](const Xattrs& xattrs) { return add_xattrs(xattrs); };
     CYBELE_TRY(tree_, read_tree(root, visitor));
     return check(sqfs_block_processor_finish(processor_.get()), "write the files");

@@ -107,6 +107,7 @@ private:
     Result<Status> status_of(int directory, const char* name, const std::string& path) const;
     Result<void> add_node(int directory, std::string_view name, const std::string& path);
     Result<void> read_content(int directory, std::uint32_t index, const std::string& path);
+    Result<bool> take_known(std::uint32_t index, std::uint64_t size, const std::string& path);
     Result<void> read_directory(int fd, std::uint32_t index, const std::string& path, int depth);
     Result<void> keep_xattrs(int fd, std::uint32_t index, const std::string& path);
     std::uint32_t add_text(std::string_view text);
@@ -118,6 +119,8 @@ private:
     const TreeVisitor& visitor_;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> first_names_; // device, inode
     std::vector<bool> is_mount_point_;
+    std::vector<std::uint64_t> sizes_; // of the directory that is read
+    std::size_t root_length_ = 0;      // of the root's path with a slash
     std::uint64_t device_ = 0;
 };
 
@@ -184,6 +187,7 @@ Result<void> Reader::add_node(int directory, std::string_view name, const std::s
     }
     tree_.nodes.push_back(node);
     is_mount_point_.push_back(status.is_mount_point);
+    sizes_.push_back(value.stx_size);
     return {};
 }
 
@@ -193,6 +197,18 @@ Result<void> Reader::keep_xattrs(int fd, std::uint32_t index, const std::string&
         CYBELE_TRY(tree_.nodes[index].xattrs, visitor_.on_xattrs(xattrs));
     }
     return {};
+}
+
+Result<bool> Reader::take_known(std::uint32_t index, std::uint64_t size, const std::string& path) {
+    if (!visitor_.on_known_file || is_mount_point_[index]) {
+        return false;
+    }
+    auto& node = tree_.nodes[index];
+    CYBELE_TRY(
+        const auto content,
+        visitor_.on_known_file(std::string_view(path).substr(root_length_), size, node.mtime));
+    node.content = content.value_or(kNoIndex);
+    return content.has_value();
 }
 
 Result<void> Reader::read_content(int directory, std::uint32_t index, const std::string& path) {
@@ -217,6 +233,7 @@ Reader::read_directory(int fd, std::uint32_t index, const std::string& path, int
                     fmt::format("directories are nested deeper than {}", kDeepest));
     }
     CYBELE_CHECK(keep_xattrs(fd, index, path));
+    sizes_.clear();
     const auto first = static_cast<std::uint32_t>(tree_.nodes.size());
     if (!is_mount_point_[index]) {
         CYBELE_TRY(const auto names, names_in(fd, path));
@@ -229,7 +246,9 @@ Reader::read_directory(int fd, std::uint32_t index, const std::string& path, int
     tree_.nodes[index].child_count = end - first;
     for (auto child = first; child < end; ++child) {
         if (S_ISREG(tree_.nodes[child].mode) && tree_.nodes[child].same_as == child) {
-            CYBELE_CHECK(read_content(fd, child, below(path, child)));
+            const auto file = below(path, child);
+            CYBELE_TRY(const bool is_known, take_known(child, sizes_[child - first], file));
+            CYBELE_CHECK(is_known ? Result<void>() : read_content(fd, child, file));
         }
     }
     for (auto child = first; child < end; ++child) {
@@ -263,6 +282,7 @@ Result<void> Reader::read_root(const std::filesystem::path& root) {
         return failed("examine", root.string(), errno);
     }
     device_ = status.st_dev;
+    root_length_ = root.string().size() + 1;
     CYBELE_CHECK(add_node(fd.get(), "", root.string()));
     is_mount_point_[0] = false;
     return read_directory(fd.get(), 0, root.string(), 0);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,11 @@ using Xattrs = std::map<std::string, std::string>;
 
 /// What is done with the content while the files are open; the results are kept in the node.
 struct TreeVisitor {
+    /// A regular file that need not be opened, where it gives something; `path` is below the root,
+    /// without a leading slash. It has no kept attributes then.
+    std::function<Result<std::optional<std::uint32_t>>(
+        std::string_view path, std::uint64_t size, std::uint32_t mtime)>
+        on_known_file;
     /// A regular file, open for reading; `path` is for messages.
     std::function<Result<std::uint32_t>(int fd, std::uint64_t size, const std::string& path)>
         on_file;

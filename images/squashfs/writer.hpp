@@ -3,12 +3,15 @@
 
 #include "images/container.hpp"
 #include "images/squashfs/file.hpp"
+#include "images/squashfs/known_files.hpp"
+#include "images/squashfs/ready_blocks.hpp"
 #include "images/squashfs/tree.hpp"
 #include "support/error.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +54,12 @@ private:
     [[nodiscard]] Result<void> check(int code, std::string_view what) const;
     [[nodiscard]] Result<void> create_compressors();
     [[nodiscard]] Result<void> create_processor();
+    [[nodiscard]] Result<void> use_layers();
+    [[nodiscard]] Result<std::optional<std::uint32_t>>
+    add_known_file(std::string_view path, std::uint64_t size, std::uint32_t mtime);
+    [[nodiscard]] Result<void> begin_file();
+    [[nodiscard]] Result<void> append(std::span<const char> bytes);
+    [[nodiscard]] Result<std::uint32_t> end_file();
     [[nodiscard]] Result<std::uint32_t>
     add_file(int fd, std::uint64_t size, const std::string& path);
     [[nodiscard]] Result<std::uint32_t> add_xattrs(const Xattrs& xattrs);
@@ -70,10 +79,14 @@ private:
     std::deque<sqfs_inode_generic_t*> contents_; ///< stable addresses: the library keeps them
     std::vector<char> buffer_;
     std::uint64_t bytes_read_ = 0;
+    std::optional<KnownFiles> known_;  ///< where the tree is shown by layers
+    std::optional<ReadyBlocks> ready_; ///< outlives what it wraps
+    std::vector<char> zeros_;          ///< a block of them
 
     sqfs_super_t super_{};
     SquashfsHandle<sqfs_compressor_t> compressor_;
-    SquashfsHandle<sqfs_compressor_t> decompressor_; ///< to compare duplicates
+    SquashfsHandle<sqfs_compressor_t> decompressor_;     ///< to compare duplicates
+    SquashfsHandle<sqfs_compressor_t> block_compressor_; ///< of files; else compressor_
     SquashfsHandle<sqfs_id_table_t> ids_;
     SquashfsHandle<sqfs_xattr_writer_t> xattrs_;
     SquashfsHandle<sqfs_frag_table_t> fragments_;

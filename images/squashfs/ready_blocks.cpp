@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/squashfs/ready_blocks.hpp"
+
+#include "images/squashfs/nodes.hpp"
+#include "support/digest.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include <sqfs/block.h>
+#include <sqfs/error.h>
+#include <unistd.h>
+
+namespace cybele::images {
+namespace {
+
+constexpr std::size_t kMarkSize = 16;
+
+std::uint32_t bytes_of(const ReadyBlock& block) {
+    return block.size & ~kStoredAsIs;
+}
+
+bool is_compressed(const ReadyBlock& block) {
+    return (block.size & kStoredAsIs) == 0;
+}
+
+/// Each begins with the library's struct, which its functions are given a pointer to.
+struct Compressor {
+    sqfs_compressor_t base{};
+    sqfs_compressor_t* real = nullptr; ///< its own
+    const ReadyBlocks* ready = nullptr;
+};
+struct Writer {
+    sqfs_block_writer_t base{};
+    sqfs_block_writer_t* real = nullptr; ///< its own
+    const ReadyBlocks* ready = nullptr;
+    std::vector<sqfs_u8> buffer;
+};
+static_assert(std::is_standard_layout_v<Compressor> && std::is_standard_layout_v<Writer>);
+
+Compressor& self_of(sqfs_compressor_t* base) {
+    return *reinterpret_cast<Compressor*>(base);
+}
+
+const Compressor& self_of(const sqfs_compressor_t* base) {
+    return *reinterpret_cast<const Compressor*>(base);
+}
+
+Writer& self_of(sqfs_block_writer_t* base) {
+    return *reinterpret_cast<Writer*>(base);
+}
+
+template <class T>
+void destroy(sqfs_object_t* object) {
+    const std::unique_ptr<T> self(reinterpret_cast<T*>(object));
+    sqfs_destroy(self->real);
+}
+
+void get_configuration(const sqfs_compressor_t* base, sqfs_compressor_config_t* config) {
+    const auto& self = self_of(base);
+    self.real->get_configuration(self.real, config);
+}
+
+int write_options(sqfs_compressor_t* base, sqfs_file_t* file) {
+    auto& self = self_of(base);
+    return self.real->write_options(self.real, file);
+}
+
+int read_options(sqfs_compressor_t* base, sqfs_file_t* file) {
+    auto& self = self_of(base);
+    return self.real->read_options(self.real, file);
+}
+
+sqfs_s32
+compress(sqfs_compressor_t* base, const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out, sqfs_u32 room) {
+    auto& self = self_of(base);
+    const ReadyBlock block = self.ready->block_of(in, size);
+    if (block.fd < 0) {
+        return self.real->do_block(self.real, in, size, out, room);
+    }
+    if (!is_compressed(block)) {
+        return 0; // as one that does not become smaller: the writer brings its bytes
+    }
+    if (bytes_of(block) > room || !self.ready->read(block, out)) {
+        return SQFS_ERROR_IO;
+    }
+    return static_cast<sqfs_s32>(bytes_of(block));
+}
+
+sqfs_object_t* copy(const sqfs_object_t* object); // each of the library's threads has its own
+
+Compressor* make_compressor(const sqfs_compressor_t& real, const ReadyBlocks* ready) {
+    auto made = std::unique_ptr<Compressor>(new (std::nothrow) Compressor);
+    if (!made) {
+        return nullptr;
+    }
+    made->real = static_cast<sqfs_compressor_t*>(sqfs_copy(&real));
+    if (made->real == nullptr) {
+        return nullptr;
+    }
+    made->ready = ready;
+    made->base.base.destroy = destroy<Compressor>;
+    made->base.base.copy = copy;
+    made->base.get_configuration = get_configuration;
+    made->base.write_options = write_options;
+    made->base.read_options = read_options;
+    made->base.do_block = compress;
+    return made.release();
+}
+
+sqfs_object_t* copy(const sqfs_object_t* object) {
+    const auto& self = *reinterpret_cast<const Compressor*>(object);
+    auto* made = make_compressor(*self.real, self.ready);
+    return made == nullptr ? nullptr : &made->base.base;
+}
+
+/// Any function of the stored bytes will do: the library compares those that are equal by it.
+std::uint32_t checksum_of(const sqfs_u8* bytes, std::size_t size) {
+    constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
+    std::uint64_t sum = size;
+    for (; size >= sizeof sum; size -= sizeof sum, bytes += sizeof sum) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes, sizeof word);
+        sum = (sum ^ word) * kFactor;
+        sum ^= sum >> 32U;
+    }
+    std::uint64_t rest = 0;
+    std::memcpy(&rest, bytes, size);
+    sum = (sum ^ rest) * kFactor;
+    return static_cast<std::uint32_t>(sum >> 32U);
+}
+
+// NOLINTNEXTLINE(readability-function-size): the library's type
+int write_block(sqfs_block_writer_t* base,
+                void* user,
+                sqfs_u32 size,
+                sqfs_u32 /*checksum*/,
+                sqfs_u32 flags,
+                const sqfs_u8* data,
+                sqfs_u64* location) {
+    auto& self = self_of(base);
+    const bool may_be_token = (flags & (SQFS_BLK_IS_COMPRESSED | SQFS_BLK_IS_SPARSE)) == 0;
+    if (const auto block = may_be_token ? self.ready->block_of(data, size) : ReadyBlock();
+        block.fd >= 0) {
+        self.buffer.resize(size);
+        if (bytes_of(block) != size || !self.ready->read(block, self.buffer.data())) {
+            return SQFS_ERROR_IO;
+        }
+        data = self.buffer.data();
+    }
+    const auto checksum = (flags & SQFS_BLK_IS_SPARSE) == 0 ? checksum_of(data, size) : 0;
+    return self.real->write_data_block(self.real, user, size, checksum, flags, data, location);
+}
+
+sqfs_u64 block_count(const sqfs_block_writer_t* base) {
+    const auto& self = *reinterpret_cast<const Writer*>(base);
+    return self.real->get_block_count(self.real);
+}
+
+} // namespace
+
+ReadyBlocks::ReadyBlocks(std::size_t block_size)
+    : mark_(random_bytes(kMarkSize)), token_(block_size) {
+    std::memcpy(token_.data(), mark_.data(), kMarkSize);
+}
+
+SquashfsHandle<sqfs_compressor_t> ReadyBlocks::wrap(const sqfs_compressor_t& real) {
+    auto* made = make_compressor(real, this);
+    return SquashfsHandle<sqfs_compressor_t>(made == nullptr ? nullptr : &made->base);
+}
+
+SquashfsHandle<sqfs_block_writer_t> ReadyBlocks::wrap(SquashfsHandle<sqfs_block_writer_t> real) {
+    auto made = std::unique_ptr<Writer>(real ? new (std::nothrow) Writer : nullptr);
+    if (!made) {
+        return nullptr;
+    }
+    made->real = real.release();
+    made->ready = this;
+    made->base.base.destroy = destroy<Writer>;
+    made->base.write_data_block = write_block;
+    made->base.get_block_count = block_count;
+    return SquashfsHandle<sqfs_block_writer_t>(&made.release()->base);
+}
+
+std::span<const char> ReadyBlocks::token(const ReadyBlock& block) {
+    std::memcpy(token_.data() + kMarkSize, &block, sizeof block);
+    return token_;
+}
+
+ReadyBlock ReadyBlocks::block_of(const void* bytes, std::size_t size) const {
+    ReadyBlock block;
+    if (size == token_.size() && std::memcmp(bytes, mark_.data(), kMarkSize) == 0) {
+        std::memcpy(&block, static_cast<const char*>(bytes) + kMarkSize, sizeof block);
+    }
+    return block;
+}
+
+bool ReadyBlocks::read(const ReadyBlock& block, void* into) const {
+    auto* to = static_cast<char*>(into);
+    std::size_t left = bytes_of(block);
+    for (std::uint64_t at = block.offset; left > 0;) {
+        const auto got = ::pread(block.fd, to, left, static_cast<off_t>(at));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            has_failed_ = true;
+            return false;
+        }
+        to += got;
+        at += static_cast<std::uint64_t>(got);
+        left -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+} // namespace cybele::images

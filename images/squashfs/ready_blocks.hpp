@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "images/squashfs/file.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sqfs/block_writer.h>
+#include <sqfs/compressor.h>
+
+namespace cybele::images {
+
+/// Where a block of a file lies as it is to be written.
+struct ReadyBlock {
+    int fd = -1;
+    std::uint32_t size = 0; ///< as in an inode: with kStoredAsIs where it is not compressed
+    std::uint64_t offset = 0;
+};
+
+/// Brings blocks that are compressed already through libsquashfs' block processor, which takes
+/// bytes only: a token of a block's size goes in, and the compressor gives the ready bytes for it.
+/// A token begins with a random number of this run, which no file can hold. Outlives what it wraps.
+class ReadyBlocks {
+public:
+    explicit ReadyBlocks(std::size_t block_size);
+    ReadyBlocks(const ReadyBlocks&) = delete;
+    ReadyBlocks& operator=(const ReadyBlocks&) = delete;
+
+    /// Compresses by `real`, which stays the caller's; nullptr where memory is short.
+    [[nodiscard]] SquashfsHandle<sqfs_compressor_t> wrap(const sqfs_compressor_t& real);
+    /// Writes by `real`. Finds the same duplicates: it tells blocks apart by what is stored of
+    /// them, since a token's checksum is not that of the block.
+    [[nodiscard]] SquashfsHandle<sqfs_block_writer_t>
+    wrap(SquashfsHandle<sqfs_block_writer_t> real);
+
+    /// To be appended in the block's place; valid until the next call.
+    [[nodiscard]] std::span<const char> token(const ReadyBlock& block);
+
+    /// The block of a token; fd -1 for other bytes. For several threads.
+    [[nodiscard]] ReadyBlock block_of(const void* bytes, std::size_t size) const;
+    /// The stored bytes of a block; false: see has_failed(). For several threads.
+    [[nodiscard]] bool read(const ReadyBlock& block, void* into) const;
+    /// Whether a block could not be read.
+    [[nodiscard]] bool has_failed() const {
+        return has_failed_;
+    }
+
+private:
+    std::string mark_; ///< the random number
+    std::vector<char> token_;
+    mutable std::atomic<bool> has_failed_ = false;
+};
+
+} // namespace cybele::images
