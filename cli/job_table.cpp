@@ -68,28 +68,30 @@ std::string reason_of(const jobs::Entry& entry) {
                        date_text(entry.expected));
 }
 
+namespace {
+constexpr std::size_t kShortId = 8; ///< characters of a UUID that stand for it
+}
+
 std::string table_of(const std::vector<jobs::Entry>& entries, std::int64_t now) {
-    std::string text = fmt::format("{:<12} {:<20} {:<12} {:<13} {:>11} {:>11} {:>5} {}\n",
-                                   "ID",
-                                   "NAME",
-                                   "SCHEDULER",
-                                   "STATE",
-                                   "TIME",
-                                   "LIMIT",
-                                   "NODES",
-                                   "REASON");
+    constexpr std::string_view kRow = "{:<12} {:<20} {:<12} {:<13} {:>11} {:>11} {:>5} {}\n";
+    fmt::memory_buffer text;
+    const auto end = fmt::appender(text);
+    fmt::format_to(
+        end, kRow, "ID", "NAME", "SCHEDULER", "STATE", "TIME", "LIMIT", "NODES", "REASON");
     for (const jobs::Entry& entry : entries) {
-        text += fmt::format("{:<12} {:<20} {:<12} {:<13} {:>11} {:>11} {:>5} {}\n",
-                            entry.id.empty() ? entry.uuid.substr(0, 8) : entry.id,
-                            entry.name,
-                            entry.scheduler,
-                            jobs::state_text(entry.state),
-                            time_of(entry, now),
-                            entry.time_limit == 0 ? "-" : clock_text(entry.time_limit),
-                            entry.nodes,
-                            printable(reason_of(entry)));
+        fmt::format_to(end,
+                       kRow,
+                       std::string_view(entry.id.empty() ? entry.uuid : entry.id)
+                           .substr(0, entry.id.empty() ? kShortId : std::string_view::npos),
+                       entry.name,
+                       entry.scheduler,
+                       jobs::state_text(entry.state),
+                       time_of(entry, now),
+                       entry.time_limit == 0 ? "-" : clock_text(entry.time_limit),
+                       entry.nodes,
+                       printable(reason_of(entry)));
     }
-    return text;
+    return fmt::to_string(text);
 }
 
 Result<void> refresh(const Session& session, jobs::Desk& desk, std::vector<jobs::Entry>& entries) {

@@ -54,7 +54,7 @@ struct Receipt {
 struct JobRef {
     std::string id;
     std::string uuid;
-    std::filesystem::path record;
+    std::string record;
 };
 
 /// What a scheduler says of a job.

@@ -116,7 +116,7 @@ public:
 
     Result<std::optional<std::string>> find(const JobRef& job) override {
         // The script writes the id that it runs under: so is found what the queue does not show.
-        const Survey all = survey({commands_->search()}, {{job.record / "started" / "id", 0, 256}});
+        const Survey all = survey({commands_->search()}, {{job.record + "/started/id", 0, 256}});
         if (all.failure) {
             return fail(*all.failure);
         }

@@ -34,7 +34,7 @@ void add_file(const NewFile& file, const std::string& nonce, std::string& script
 }
 
 void add_reading(const Reading& reading, const std::string& nonce, std::string& script) {
-    const std::string file = shell_quote(reading.file.native());
+    const std::string file = shell_quote(reading.file);
     script += "if [ -f " + file + " ] && tail -c +" + std::to_string(reading.offset + 1) + " " +
               file + " 2>/dev/null | head -c " + std::to_string(reading.most) +
               " >\"$t/o\"; then\n";

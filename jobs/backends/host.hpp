@@ -33,7 +33,7 @@ struct Call {
 
 /// A piece of a file that is read beside the calls: an exit record, new lines of a log.
 struct Reading {
-    std::filesystem::path file;
+    std::string file; ///< thousands are read at once, and a path is dear
     std::uint64_t offset = 0;
     std::uint64_t most = 65536; ///< bytes
 };

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <deque>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -55,7 +56,7 @@ public:
     /// The queue first, the records after it: a job that ends in between has written its own.
     Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
         Survey survey;
-        std::unordered_set<std::string> unborn; ///< records that are not there yet
+        Unborn unborn;
         const auto turn = take_turn();
         if (!turn) {
             survey.failure = turn.error();
@@ -64,9 +65,10 @@ public:
         }
         survey.files.reserve(files.size());
         for (const Reading& reading : files) {
-            const std::string& file = reading.file.native();
-            const std::string folder = file.substr(0, file.rfind('/'));
-            survey.files.push_back(unborn.contains(folder) ? ReadBack() : read_piece(reading));
+            const std::string_view file = reading.file;
+            const std::string_view folder = file.substr(0, file.rfind('/'));
+            survey.files.push_back(unborn.folders.contains(folder) ? ReadBack()
+                                                                   : read_piece(reading));
         }
         return survey;
     }
@@ -143,6 +145,12 @@ public:
     }
 
 private:
+    /// Records that are not there yet; the names of jobs are the draft's.
+    struct Unborn {
+        std::unordered_set<std::string_view> folders;
+        std::deque<std::string> of_elements;
+    };
+
     /// A turn of the scheduler. A process that it forked never comes back from here.
     Result<LocalScheduler::Turn> turn(const LocalScheduler::Change& how, int patience) {
         auto taken = scheduler_.turn(how, patience);
@@ -223,8 +231,11 @@ private:
     static void add_sightings(const LocalDraft& draft,
                               const std::vector<JobRef>& jobs,
                               Survey& survey,
-                              std::unordered_set<std::string>& unborn) {
+                              Unborn& unborn) {
         std::unordered_set<std::string_view> wanted;
+        wanted.reserve(jobs.size());
+        unborn.folders.reserve(jobs.size());
+        survey.seen.reserve(jobs.size());
         for (const JobRef& job : jobs) {
             wanted.insert(job.uuid);
         }
@@ -244,8 +255,9 @@ private:
                 seen.native = "pending";
                 seen.reason = decision.reason;
                 seen.start = decision.expected == 0 ? "" : std::to_string(decision.expected);
-                unborn.insert(part.index < 0 ? spec.record
-                                             : spec.record + "/" + std::to_string(part.index));
+                unborn.folders.insert(
+                    part.index < 0 ? spec.record
+                                   : unborn.of_elements.emplace_back(part.record(spec).native()));
             }
             survey.seen.push_back(std::move(seen));
         }

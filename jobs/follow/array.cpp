@@ -65,11 +65,11 @@ std::string element_id(const std::string& id, std::uint32_t index) {
 
 void add_elements(const Entry& entry, std::size_t owner, std::vector<Element>& into) {
     if (entry.array.empty()) {
-        into.push_back({owner, entry, {}});
+        into.push_back({owner, entry});
         return;
     }
     for (const std::uint32_t index : array_indices(entry.array)) {
-        Element element{owner, entry, {}};
+        Element element{owner, entry};
         element.entry.id = element_id(entry.id, index);
         element.entry.record =
             (std::filesystem::path(entry.record) / std::to_string(index)).native();

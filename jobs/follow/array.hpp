@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "jobs/follow/conclude.hpp"
+#include "jobs/journal/entry.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +18,10 @@ namespace cybele::jobs {
 /// The native id of an element: `12_3` of `12`, `12[3].server` of `12[].server`.
 [[nodiscard]] std::string element_id(const std::string& id, std::uint32_t index);
 
-/// A job, or one element of an array, with what is known of it.
+/// One element of an array; a job that is none is its own.
 struct Element {
     std::size_t owner = 0; ///< the place of its job among those that are asked for
-    Entry entry;           ///< an element's has its own id and record
-    Evidence evidence;
+    Entry entry;           ///< with the element's own id and record
 };
 
 /// The job as its elements.

@@ -21,7 +21,7 @@ public:
 
     /// What is to be read next.
     [[nodiscard]] Reading next() const {
-        return {file_, offset_, kMost};
+        return {file_.native(), offset_, kMost};
     }
     /// What is to be printed. `is_last`: the job has ended, so an unfinished line is given too.
     [[nodiscard]] std::string take(const ReadBack& back, Clock::time_point now, bool is_last);

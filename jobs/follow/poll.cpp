@@ -74,10 +74,12 @@ std::optional<ExitRecord> record_of(const ReadBack& back, const Entry& entry) {
     return std::move(*record);
 }
 
-/// What was seen, to be found by job: with thousands of them, none is looked for one by one.
+/// What was seen, to be found by job: with thousands of them, none is looked for one by one, and
+/// no name is copied.
 class Sightings {
 public:
     explicit Sightings(const std::vector<Sighting>& seen) {
+        by_uuid_.reserve(seen.size());
         for (const Sighting& one : seen) {
             if (one.uuid.empty()) {
                 by_id_.emplace(one.id, &one);
@@ -85,108 +87,152 @@ public:
             }
             by_uuid_.emplace(one.uuid, &one);
             if (one.id.find_first_of("_[") != std::string::npos) { // an element of an array
-                by_id_.emplace(one.uuid + "/" + one.id, &one);
+                by_element_.emplace(one.uuid + "/" + one.id, &one);
             }
         }
     }
 
     /// A scheduler's numbers come again: with another UUID it is another job.
     [[nodiscard]] std::optional<Sighting> of(const Entry& entry) const {
-        const auto named = by_id_.find(entry.id);
-        const auto known = entry.array.empty() ? by_uuid_.find(entry.uuid)
-                                               : by_id_.find(entry.uuid + "/" + entry.id);
-        const Sighting* first = named == by_id_.end() ? nullptr : named->second;
-        const bool is_known = known != (entry.array.empty() ? by_uuid_.end() : by_id_.end());
-        if (is_known && (first == nullptr || known->second < first)) {
-            first = known->second;
-        }
+        const Sighting* const named = found(by_id_, entry.id);
+        const Sighting* const known = entry.array.empty()
+                                          ? found(by_uuid_, entry.uuid)
+                                          : found(by_element_, entry.uuid + "/" + entry.id);
+        const bool is_first = known != nullptr && (named == nullptr || known < named);
+        const Sighting* const first = is_first ? known : named;
         return first == nullptr ? std::nullopt : std::optional(*first);
     }
 
 private:
-    std::unordered_map<std::string, const Sighting*> by_id_;
-    std::unordered_map<std::string, const Sighting*> by_uuid_;
+    template <class Map, class Key>
+    static const Sighting* found(const Map& map, const Key& key) {
+        const auto at = map.find(key);
+        return at == map.end() ? nullptr : at->second;
+    }
+    std::unordered_map<std::string_view, const Sighting*> by_id_;
+    std::unordered_map<std::string_view, const Sighting*> by_uuid_;
+    std::unordered_map<std::string, const Sighting*> by_element_;
 };
 
-/// The jobs of one scheduler and login: each as its elements, which is one where it is no array.
+/// The jobs of one scheduler and login.
 struct Group {
     std::vector<Entry*> entries;
-    std::vector<Element> elements;
+    std::vector<Element> elements; ///< of those that are arrays, in the order of their owners
+    std::vector<Entry*> asked;     ///< the jobs that are no arrays, and the elements
+    std::vector<const Entry*> changed;
 };
 
-/// Asks the second witness where the first two are silent.
-void inquire(Backend& backend, Group& group) {
-    std::vector<JobRef> silent;
-    for (const Element& element : group.elements) {
-        if (needs_inquiry(element.evidence, element.entry)) {
-            silent.push_back(ref_of(element.entry));
+void split(Group& group) {
+    for (std::size_t at = 0; at < group.entries.size(); ++at) {
+        if (group.entries[at]->array.empty()) {
+            group.asked.push_back(group.entries[at]);
+        } else {
+            add_elements(*group.entries[at], at, group.elements);
         }
     }
-    if (silent.empty()) {
-        return;
-    }
-    const Survey survey = backend.inquire(silent);
-    const Sightings sightings(survey.seen);
     for (Element& element : group.elements) {
-        element.evidence.accounted = sightings.of(element.entry);
+        group.asked.push_back(&element.entry);
     }
 }
 
-/// One round trip for the group; `files` beside the records of its jobs.
+/// Lays the evidence over a job, or over an element, of which no account is kept.
+void conclude_one(Group& group, const Evidence& evidence, Entry& entry) {
+    if (!entry.array.empty()) {
+        conclude(evidence, entry);
+        return;
+    }
+    const Changing before(entry);
+    conclude(evidence, entry);
+    if (Changing(entry) != before) {
+        group.changed.push_back(&entry);
+    }
+}
+
+/// Of whom nothing says yet how it ended.
+struct Silent {
+    Entry* entry;
+    Evidence evidence;
+};
+
+/// Asks the second witness where the first two are silent.
+void inquire(Backend& backend, Group& group, std::vector<Silent>& silent) {
+    if (silent.empty()) {
+        return;
+    }
+    std::vector<JobRef> refs;
+    refs.reserve(silent.size());
+    for (const Silent& one : silent) {
+        refs.push_back(ref_of(*one.entry));
+    }
+    const Survey survey = backend.inquire(refs);
+    const Sightings sightings(survey.seen);
+    for (Silent& one : silent) {
+        one.evidence.accounted = sightings.of(*one.entry);
+        conclude_one(group, one.evidence, *one.entry);
+    }
+}
+
+/// One round trip for the group, and what it says of each; `files` beside the records of its jobs.
 std::optional<Error> ask_group(Desk& desk,
                                Backend& backend,
                                Group& group,
                                const std::vector<Reading>& files,
                                std::vector<ReadBack>* read) {
+    split(group);
     std::vector<JobRef> refs;
     refs.reserve(group.entries.size());
-    group.elements.reserve(group.entries.size());
-    for (std::size_t at = 0; at < group.entries.size(); ++at) {
-        refs.push_back(ref_of(*group.entries[at]));
-        add_elements(*group.entries[at], at, group.elements);
+    for (const Entry* const entry : group.entries) {
+        refs.push_back(ref_of(*entry));
     }
     std::vector<Reading> readings;
-    readings.reserve(group.elements.size() + files.size());
-    for (const Element& element : group.elements) {
-        readings.push_back({element.entry.record + "/exit.json", 0, kMostOfRecord});
+    readings.reserve(group.asked.size() + files.size());
+    for (const Entry* const entry : group.asked) {
+        readings.push_back({entry->record + "/exit.json", 0, kMostOfRecord});
     }
     readings.insert(readings.end(), files.begin(), files.end());
     Survey survey = backend.look(refs, readings);
     survey.files.resize(readings.size());
     const Sightings sightings(survey.seen);
-    for (std::size_t at = 0; at < group.elements.size(); ++at) {
-        Element& element = group.elements[at];
-        element.evidence.now = desk.now();
-        element.evidence.patience = element.entry.scheduler == "local" ? 0 : desk.patience;
-        element.evidence.was_asked = !survey.failure;
-        element.evidence.record = record_of(survey.files[at], element.entry);
-        element.evidence.seen = sightings.of(element.entry);
+    std::vector<Silent> silent;
+    for (std::size_t at = 0; at < group.asked.size(); ++at) {
+        Entry& entry = *group.asked[at];
+        Evidence evidence;
+        evidence.now = desk.now();
+        evidence.patience = entry.scheduler == "local" ? 0 : desk.patience;
+        evidence.was_asked = !survey.failure;
+        evidence.record = record_of(survey.files[at], entry);
+        evidence.seen = sightings.of(entry);
+        if (needs_inquiry(evidence, entry)) {
+            silent.push_back({&entry, std::move(evidence)});
+        } else {
+            conclude_one(group, evidence, entry);
+        }
     }
     if (read != nullptr) {
         read->assign(survey.files.end() - static_cast<std::ptrdiff_t>(files.size()),
                      survey.files.end());
     }
-    inquire(backend, group);
+    inquire(backend, group, silent);
     return survey.failure;
 }
 
-/// Lays the evidence over the entries; what changed goes into the journal.
-Result<bool> conclude_all(Desk& desk, Group& group) {
-    for (Element& element : group.elements) {
-        conclude(element.evidence, element.entry);
-    }
-    std::vector<Entry> changed;
+/// Makes arrays of their elements; what changed goes into the journal.
+Result<bool> keep(Desk& desk, Group& group) {
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
-        const Changing before(*group.entries[at]);
-        fold_elements(group.elements, at, *group.entries[at]);
-        if (Changing(*group.entries[at]) != before) {
-            changed.push_back(*group.entries[at]);
+        Entry& entry = *group.entries[at];
+        if (entry.array.empty()) {
+            continue;
+        }
+        const Changing before(entry);
+        fold_elements(group.elements, at, entry);
+        if (Changing(entry) != before) {
+            group.changed.push_back(&entry);
         }
     }
-    if (!changed.empty()) {
-        CYBELE_CHECK(desk.journal().put(changed));
+    if (!group.changed.empty()) {
+        CYBELE_CHECK(desk.journal().put(group.changed));
     }
-    return !changed.empty();
+    return !group.changed.empty();
 }
 
 } // namespace
@@ -213,7 +259,7 @@ Result<Round> ask(Desk& desk,
         if (failure) {
             round.failure = std::move(failure);
         }
-        CYBELE_TRY(const bool has_changed, conclude_all(desk, group));
+        CYBELE_TRY(const bool has_changed, keep(desk, group));
         round.has_changed = round.has_changed || has_changed;
     }
     return round;
@@ -244,20 +290,17 @@ Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {
     Group group;
     for (Entry& entry : entries) {
         if (entry.ended == 0 && !entry.id.empty() && entry.login.empty() && entry.array.empty()) {
-            Element element{0, entry, {}};
-            element.evidence.now = desk.now();
-            element.evidence.record = record_of(
-                read_piece({std::filesystem::path(entry.record) / "exit.json", 0, kMostOfRecord}),
-                entry);
-            if (element.evidence.record) {
-                element.owner = group.entries.size();
-                group.entries.push_back(&entry);
-                group.elements.push_back(std::move(element));
+            Evidence evidence;
+            evidence.now = desk.now();
+            evidence.record =
+                record_of(read_piece({entry.record + "/exit.json", 0, kMostOfRecord}), entry);
+            if (evidence.record) {
+                conclude_one(group, evidence, entry);
             }
         }
     }
     Round round;
-    CYBELE_TRY(round.has_changed, conclude_all(desk, group));
+    CYBELE_TRY(round.has_changed, keep(desk, group));
     return round;
 }
 

@@ -101,16 +101,22 @@ Result<void> Journal::prepare() const {
 }
 
 Result<void> Journal::put(const Entry& entry) const {
-    return Rows(database_).put(entry);
+    return Rows(database_).put({&entry});
+}
+
+Result<void> Journal::put(const std::vector<const Entry*>& entries) const {
+    CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+    CYBELE_CHECK(Rows(database_).put(entries));
+    return transaction.commit();
 }
 
 Result<void> Journal::put(const std::vector<Entry>& entries) const {
-    const Rows rows(database_);
-    CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+    std::vector<const Entry*> places;
+    places.reserve(entries.size());
     for (const Entry& entry : entries) {
-        CYBELE_CHECK(rows.put(entry));
+        places.push_back(&entry);
     }
-    return transaction.commit();
+    return put(places);
 }
 
 namespace {

@@ -37,6 +37,7 @@ public:
     /// Writes the entry, over what it was; returns when it is on the disk.
     [[nodiscard]] Result<void> put(const Entry& entry) const;
     /// Several at once.
+    [[nodiscard]] Result<void> put(const std::vector<const Entry*>& entries) const;
     [[nodiscard]] Result<void> put(const std::vector<Entry>& entries) const;
     /// By UUID, by the first eight characters or more of one, or by native id (`12`, `12.server`);
     /// `slurm:12` of that scheduler only. Nothing or several, as jobs of two schedulers with one

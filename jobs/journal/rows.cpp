@@ -100,7 +100,7 @@ std::string Rows::table() {
     return "CREATE TABLE IF NOT EXISTS jobs(" + columns + kState + " TEXT NOT NULL)";
 }
 
-Result<void> Rows::put(const Entry& entry) const {
+Result<void> Rows::put(const std::vector<const Entry*>& entries) const {
     std::string places;
     for (std::size_t at = 0; at < std::size(kTexts) + std::size(kNumbers); ++at) {
         places += "?, ";
@@ -108,14 +108,17 @@ Result<void> Rows::put(const Entry& entry) const {
     CYBELE_TRY(Statement statement,
                database_.prepare("INSERT INTO jobs(" + column_names() + ") VALUES(" + places +
                                  "?) ON CONFLICT(uuid) DO UPDATE SET " + updates()));
-    for (const TextColumn& column : kTexts) {
-        statement.bind(entry.*column.member);
+    for (const Entry* const entry : entries) {
+        for (const TextColumn& column : kTexts) {
+            statement.bind(entry->*column.member);
+        }
+        for (const NumberColumn& column : kNumbers) {
+            statement.bind(entry->*column.member);
+        }
+        statement.bind(state_text(entry->state));
+        CYBELE_CHECK(statement.run());
     }
-    for (const NumberColumn& column : kNumbers) {
-        statement.bind(entry.*column.member);
-    }
-    statement.bind(state_text(entry.state));
-    return statement.run();
+    return {};
 }
 
 Result<std::vector<Entry>> Rows::select(const std::string& condition,

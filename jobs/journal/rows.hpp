@@ -17,7 +17,7 @@ public:
 
     /// The statement that makes the table.
     [[nodiscard]] static std::string table();
-    [[nodiscard]] Result<void> put(const Entry& entry) const;
+    [[nodiscard]] Result<void> put(const std::vector<const Entry*>& entries) const;
     /// `condition` comes behind `SELECT … FROM jobs`; its ?1, ?2 … are `values`.
     [[nodiscard]] Result<std::vector<Entry>> select(const std::string& condition,
                                                     const std::vector<std::string>& values) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local/queue.hpp"
 
+#include "jobs/backends/command_backend.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -45,10 +46,10 @@ constexpr std::string_view kJobColumns =
     "seconds, exclusive, oversubscribed";
 constexpr std::string_view kPartColumns =
     "number, part, phase, attempt, started, ended, supervisor, cpus, gpus, outcome, reason";
+constexpr int kPartCount = 11; ///< of those columns
 
-LocalSpec spec_of(const Statement& row) {
+LocalSpec spec_of(const Statement& row, int at = 0) {
     LocalSpec spec;
-    int at = 0;
     spec.number = row.number(at++);
     for (std::string* text : {&spec.uuid,
                               &spec.host,
@@ -118,6 +119,15 @@ Result<void> put_part(Statement& into, const LocalPart& part) {
     return into.run();
 }
 
+/// `number, part` of `parts`: `parts.number, parts.part`.
+std::string of_table(std::string_view table, std::string_view columns) {
+    std::string text;
+    for (const std::string_view column : split(columns, ',')) {
+        text.append(text.empty() ? "" : ", ").append(table).append(".").append(trimmed(column));
+    }
+    return text;
+}
+
 std::string places(std::string_view columns) {
     std::string text = "?";
     for (const char letter : columns) {
@@ -176,29 +186,22 @@ Result<void> Queue::prepare() const {
 
 Result<LocalState> Queue::active() const {
     LocalState state;
-    CYBELE_TRY(Statement parts,
-               database_.prepare("SELECT " + std::string(kPartColumns) +
-                                 " FROM parts WHERE phase < 2 ORDER BY number, part"));
-    for (;;) {
-        CYBELE_TRY(const bool has_row, parts.step());
-        if (!has_row) {
-            break;
-        }
-        state.parts.push_back(part_of(parts));
-    }
     // In one sweep: with thousands that wait, none is looked for one by one.
-    CYBELE_TRY(Statement jobs,
-               database_.prepare("SELECT " + std::string(kJobColumns) +
-                                 " FROM jobs WHERE number IN (SELECT number FROM parts WHERE "
-                                 "phase < 2)"));
+    CYBELE_TRY(Statement rows,
+               database_.prepare("SELECT " + of_table("parts", kPartColumns) + ", " +
+                                 of_table("jobs", kJobColumns) +
+                                 " FROM parts JOIN jobs ON jobs.number = parts.number "
+                                 "WHERE parts.phase < 2 ORDER BY parts.number, parts.part"));
     for (;;) {
-        CYBELE_TRY(const bool has_row, jobs.step());
+        CYBELE_TRY(const bool has_row, rows.step());
         if (!has_row) {
             return state;
         }
-        LocalSpec spec = spec_of(jobs);
-        const std::int64_t number = spec.number;
-        state.specs.emplace(number, std::move(spec));
+        const bool is_first = state.parts.empty() || state.parts.back().number != rows.number(0);
+        state.parts.push_back(part_of(rows));
+        if (is_first) {
+            state.specs.emplace(state.parts.back().number, spec_of(rows, kPartCount));
+        }
     }
 }
 
@@ -254,7 +257,16 @@ Result<void> Queue::put(const std::vector<LocalSpec>& specs,
 
 Result<std::optional<QueueLock>> QueueLock::take(const fs::path& folder,
                                                  int patience_milliseconds) {
-    const fs::path path = folder / "local.lock";
+    return take_file(folder / "local.lock", patience_milliseconds);
+}
+
+std::optional<QueueLock> QueueLock::stand_next(const fs::path& folder) {
+    auto taken = take_file(folder / "local.next", 0);
+    return taken ? std::move(*taken) : std::nullopt;
+}
+
+Result<std::optional<QueueLock>> QueueLock::take_file(const fs::path& path,
+                                                      int patience_milliseconds) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) {
         return fail(system_error("cannot lock " + printable(path.native()), errno));

@@ -86,6 +86,9 @@ public:
     /// Waits as long as that, 0: not at all; unset: somebody else has it.
     [[nodiscard]] static Result<std::optional<QueueLock>> take(const std::filesystem::path& folder,
                                                                int patience_milliseconds);
+    /// The place of the one who waits for the lock for the sake of a job that ended; unset: it is
+    /// taken, by somebody who has not looked at the queue yet.
+    [[nodiscard]] static std::optional<QueueLock> stand_next(const std::filesystem::path& folder);
     QueueLock(QueueLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     QueueLock& operator=(QueueLock&&) = delete;
     QueueLock(const QueueLock&) = delete;
@@ -97,6 +100,8 @@ public:
 
 private:
     explicit QueueLock(int fd) : fd_(fd) {}
+    [[nodiscard]] static Result<std::optional<QueueLock>>
+    take_file(const std::filesystem::path& path, int patience_milliseconds);
     int fd_ = -1;
 };
 

@@ -235,9 +235,11 @@ LocalScheduler::start(const std::vector<std::size_t>& chosen, Turn& turn, QueueL
 }
 
 Result<LocalScheduler::Turn> LocalScheduler::turn(const Change& change,
-                                                  int patience_milliseconds) const {
+                                                  int patience_milliseconds,
+                                                  std::optional<QueueLock> place) const {
     CYBELE_CHECK(make_directories(folder_, 0700));
     CYBELE_TRY(std::optional<QueueLock> lock, QueueLock::take(folder_, patience_milliseconds));
+    place.reset();
     Turn turn;
     LocalDraft& draft = turn.draft;
     turn.was_taken = lock.has_value();

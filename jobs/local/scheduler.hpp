@@ -55,8 +55,11 @@ public:
         bool was_taken = false;       ///< the lock was free; else nothing was changed
         std::optional<Errand> errand; ///< this process was forked: it has this to do and no more
     };
-    /// Waits for the lock so long; a part that could not be had leaves `was_taken` false.
-    [[nodiscard]] Result<Turn> turn(const Change& change, int patience_milliseconds) const;
+    /// Waits for the lock so long; a part that could not be had leaves `was_taken` false. `place`
+    /// is given up between the lock and the first look at the queue.
+    [[nodiscard]] Result<Turn> turn(const Change& change,
+                                    int patience_milliseconds,
+                                    std::optional<QueueLock> place = std::nullopt) const;
 
     [[nodiscard]] const Machine& machine() const {
         return machine_;

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -105,6 +106,30 @@ ExitRecord run_to_record(const Errand& errand, const std::string& cpus) {
     return failed;
 }
 
+/// Ends this process, since who waits for the job waits for it, and goes on in another one, when
+/// the first is gone; false: it is the same still, or does not go.
+bool hand_on() {
+    constexpr int kMilliseconds = 10'000;
+    const SupervisorId self = id_of_process(::getpid());
+    const pid_t pid = ::fork();
+    if (pid > 0) {
+        ::_exit(0);
+    }
+    for (int waited = 0; pid == 0 && waited < kMilliseconds; ++waited) {
+        if (!self.is_alive()) {
+            return true;
+        }
+        ::poll(nullptr, 0, 1);
+    }
+    return false;
+}
+
+/// Whether the job's end can be read by everybody.
+bool is_written(const Errand& errand) {
+    const auto record = read_exit_record(errand.part.record(errand.spec));
+    return record && *record && (**record).uuid == errand.spec.uuid;
+}
+
 /// Ends the part in the queue, unless somebody thought this process dead and did.
 void enter_end(LocalDraft& draft, const Errand& errand, const ExitRecord& record) {
     for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
@@ -164,8 +189,10 @@ void serve(Errand errand, const LocalScheduler& forked_by) {
             std::error_code error;
             fs::remove(fs::path(errand.spec.record) / "environment", error);
         }
-        if (::fork() > 0) {
-            ::_exit(0); // who waits for this process's end need not wait for the turn
+        const bool is_gone = hand_on();
+        std::optional<QueueLock> place = QueueLock::stand_next(folder);
+        if (!place && is_gone && is_written(errand)) {
+            ::_exit(0); // who stands there finds this job's end, as of one whose supervisor died
         }
         const LocalScheduler scheduler(folder, environment);
         const auto turn = scheduler.turn(
@@ -173,7 +200,8 @@ void serve(Errand errand, const LocalScheduler& forked_by) {
                 enter_end(draft, errand, record);
                 return Result<void>();
             },
-            kPatience);
+            kPatience,
+            std::move(place));
         std::optional<Errand> next = turn ? turn->errand : std::nullopt;
         if (!next) {
             ::_exit(0);
