@@ -3,6 +3,7 @@
 #include "registry/cache.hpp"
 
 #include "builder/keys.hpp"
+#include "cli/cli11.hpp"
 #include "cli/session.hpp"
 #include "registry/known_files.hpp"
 #include "support/file.hpp"
@@ -16,7 +17,6 @@
 #include <optional>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

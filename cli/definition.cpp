@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/definition.hpp"
 
+#include "cli/cli11.hpp"
 #include "definitions/format.hpp"
 #include "definitions/grammar.hpp"
 #include "definitions/lint.hpp"
@@ -12,7 +13,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

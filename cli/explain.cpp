@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/session.hpp"
 #include "compatibility/rules.hpp"
 #include "definitions/rules.hpp"
@@ -11,8 +12,6 @@
 
 #include <memory>
 #include <span>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::embedded {
 std::span<const EmbeddedFile> reference_pages();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "project/generate.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/session.hpp"
 #include "support/quote.hpp"
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/manual.hpp"
 #include "cli/session.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 

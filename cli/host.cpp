@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "cli/session.hpp"
 #include "host/doctor.hpp"
@@ -6,7 +7,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

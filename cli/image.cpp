@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local store of images: looking into it.
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "support/quote.hpp"
 
 #include <ctime>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

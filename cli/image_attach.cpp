@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies beside images in registries: signatures, lists of packages, provenance.
+#include "cli/cli11.hpp"
 #include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
 #include "registry/oci/attached.hpp"
@@ -8,7 +9,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

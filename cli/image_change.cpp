@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local store of images: what changes it, and what looks whether it is whole.
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "cli/progress.hpp"
 #include "support/duration.hpp"
@@ -8,7 +9,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>

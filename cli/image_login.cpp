@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How registries are reached, and logging in.
+#include "cli/cli11.hpp"
 #include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
 #include "cli/progress.hpp"
@@ -10,7 +11,6 @@
 #include <memory>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

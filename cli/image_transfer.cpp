@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images to and from registries.
+#include "cli/cli11.hpp"
 #include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
 #include "cli/progress.hpp"
@@ -15,7 +16,6 @@
 #include <optional>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

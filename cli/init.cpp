@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/session.hpp"
 #include "project/new_project.hpp"
 #include "support/quote.hpp"
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace cybele::cli {

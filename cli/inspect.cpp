@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "cli/inspect_print.hpp"
 #include "cli/session.hpp"
@@ -11,7 +12,6 @@
 #include <array>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_explain.hpp"
 #include "cli/job_input.hpp"
@@ -11,8 +12,6 @@
 #include "support/file.hpp"
 
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/job_explain.hpp"
 #include "kubernetes/convert/convert.hpp"
 #include "schedulers/reading/convert.hpp"
@@ -8,8 +9,6 @@
 
 #include <filesystem>
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_desk.hpp"
 
+#include "cli/cli11.hpp"
 #include "jobs/backends/way.hpp"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <csignal>
 #include <ctime>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_explain.hpp"
 
+#include "cli/cli11.hpp"
 #include "schedulers/reading/explain.hpp"
 #include "schedulers/reading/symptoms.hpp"
 #include "support/file.hpp"
 
 #include <array>
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 namespace {

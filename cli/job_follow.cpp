@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "jobs/attach.hpp"
 
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_input.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "schedulers/render.hpp"
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_table.hpp"
 #include "jobs/selection.hpp"
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <poll.h>
 #include <unistd.h>
 

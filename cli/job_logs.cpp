@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <filesystem>
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 namespace {

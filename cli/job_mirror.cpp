@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "jobs/mirror.hpp"
 #include "support/digest.hpp"
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace cybele::cli {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/key.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/passphrase.hpp"
 #include "cli/session.hpp"
 #include "images/keys/new.hpp"
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/job_input.hpp"
 #include "cli/session.hpp"
 #include "kubernetes/check/check.hpp"
@@ -11,7 +12,6 @@
 #include <cstdio>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace cybele::cli {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/run.hpp"
 #include "cli/session.hpp"
 #include "namespaces/accounts.hpp"
@@ -13,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/manual.hpp"
 
+#include "cli/cli11.hpp"
 #include "support/embedded.hpp"
 
 #include <algorithm>
 #include <span>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace cybele::embedded {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/passphrase.hpp"
 
-#include <CLI/CLI.hpp>
+#include "cli/cli11.hpp"
+
+#include <limits>
 
 namespace cybele::cli {
 
@@ -14,7 +16,7 @@ void add_passphrase(CLI::App& verb, PassphraseOptions& options) {
                     options.descriptor,
                     "the key's passphrase is the next line of this descriptor")
         ->type_name("N")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Range(std::numeric_limits<double>::max(), "NONNEGATIVE"))
         ->excludes(file);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/recipe.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/definition.hpp"
 #include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
@@ -18,7 +19,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "cli/session.hpp"
 #include "runtime/runtime.hpp"
@@ -9,8 +10,6 @@
 #include <csignal>
 #include <map>
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 

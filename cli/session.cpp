@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/refusal.hpp"
 #include "support/message.hpp"
 
@@ -8,7 +9,6 @@
 #include <cstdio>
 #include <ctime>
 
-#include <CLI/CLI.hpp>
 #include <unistd.h>
 
 namespace cybele::cli {

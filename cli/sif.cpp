@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/sif/sif.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "cli/session.hpp"
 #include "cli/sif_add.hpp"
@@ -14,7 +15,6 @@
 #include <optional>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sif_add.hpp"
 
+#include "cli/cli11.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -10,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>

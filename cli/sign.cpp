@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/sign.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "cli/passphrase.hpp"
 #include "cli/progress.hpp"
@@ -14,7 +15,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>

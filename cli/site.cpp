@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/cli11.hpp"
 #include "cli/session.hpp"
 #include "host/site_probe.hpp"
 #include "support/file.hpp"
 
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 

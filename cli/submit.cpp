@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/submit.hpp"
 
+#include "cli/cli11.hpp"
 #include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
 #include "cli/job_desk.hpp"
@@ -11,7 +12,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace cybele::cli {

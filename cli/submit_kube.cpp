@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/submit_kube.hpp"
 
+#include "cli/cli11.hpp"
 #include "jobs/placement_input.hpp"
 #include "kubernetes/apply.hpp"
 #include "kubernetes/render.hpp"
-
-#include <CLI/CLI.hpp>
 
 namespace cybele::cli {
 namespace {
