@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -20,12 +21,14 @@ namespace {
 constexpr const char* kPlaces[] = {
     "/mnt", "/media", "/srv", "/opt", "/var", "/tmp", "/usr", "/etc"};
 
-/// Whether `folder` is `place` or lies above it, links resolved.
-bool holds(const std::filesystem::path& folder, const char* place) {
+/// Whether one of the folders is `place` or lies above it, links resolved.
+bool is_held(const std::vector<std::filesystem::path>& folders, const char* place) {
     std::error_code error;
     const auto inner = std::filesystem::canonical(place, error);
-    return std::mismatch(folder.begin(), folder.end(), inner.begin(), inner.end()).first ==
-           folder.end();
+    return std::any_of(folders.begin(), folders.end(), [&](const std::filesystem::path& folder) {
+        return std::mismatch(folder.begin(), folder.end(), inner.begin(), inner.end()).first ==
+               folder.end();
+    });
 }
 
 /// The sources that may hold a place: folders, links resolved; each asked for once.
@@ -46,16 +49,11 @@ Result<Stage> Stage::make(const std::string& size,
                           const std::vector<std::filesystem::path>& sources) {
     const std::string options = size.empty() ? "mode=0755" : "mode=0755,size=" + size;
     const auto resolved = resolve(sources);
-    const auto is_held = [&](const char* place) {
-        return std::any_of(resolved.begin(), resolved.end(), [&](const auto& source) {
-            return holds(source, place);
-        });
-    };
     // The places that no source holds first; one that a source holds is better than none.
     for (const bool may_be_held : {false, true}) {
         for (const char* place : kPlaces) {
             const UniqueFd target(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
-            if (!target.valid() || (!may_be_held && is_held(place))) {
+            if (!target.valid() || (!may_be_held && is_held(resolved, place))) {
                 continue;
             }
             CYBELE_CHECK(
@@ -112,22 +110,18 @@ Result<void> Stage::remove() {
 
 namespace {
 
-bool has_all(int root, const std::vector<NeededTarget>& targets) {
-    for (const NeededTarget& target : targets) {
-        if (!namespaces::open_in_root(root, target.path)) {
-            return false;
-        }
-    }
-    return true;
+std::vector<NeededTarget> missing_of(int root, const std::vector<NeededTarget>& targets) {
+    std::vector<NeededTarget> missing;
+    std::copy_if(targets.begin(), targets.end(), std::back_inserter(missing), [&](const auto& one) {
+        return !namespaces::open_in_root(root, one.path);
+    });
+    return missing;
 }
 
 Result<void> make_targets(int root, const std::vector<NeededTarget>& targets) {
     for (const NeededTarget& target : targets) {
         namespaces::Making making;
         making.is_directory = target.is_directory;
-        if (namespaces::open_in_root(root, target.path)) {
-            continue;
-        }
         if (const auto made = namespaces::make_in_root(root, target.path, making);
             !made && !target.is_optional) {
             return fail(made.error());
@@ -175,18 +169,24 @@ Result<PreparedRoot> prepare_root(const Stage& stage,
                                   const std::vector<NeededTarget>& targets,
                                   bool is_writable,
                                   int kept) {
-    if (!is_writable && has_all(image.get(), targets)) {
+    const auto missing = missing_of(image.get(), targets);
+    if (!is_writable && missing.empty()) {
         return PreparedRoot{std::move(image), "image"};
     }
+    const Underlay plan = plan_underlay(image.get(), missing);
+    if (!is_writable && plan.is_small) {
+        CYBELE_TRY(UniqueFd root, make_underlay(stage, std::move(image), plan, missing));
+        return PreparedRoot{std::move(root), "underlay"};
+    }
     auto overlay = mount_overlay(stage, image.get(), kept);
-    auto made = overlay ? make_targets(overlay->get(), targets) : Result<void>();
+    auto made = overlay ? make_targets(overlay->get(), missing) : Result<void>();
     if (overlay && made) {
         return PreparedRoot{std::move(*overlay), "overlay"};
     }
     if (is_writable) {
         return fail(overlay ? std::move(made).error() : std::move(overlay).error());
     }
-    CYBELE_TRY(UniqueFd underlay, make_underlay(stage, image.get(), targets));
+    CYBELE_TRY(UniqueFd underlay, make_underlay(stage, std::move(image), plan, missing));
     return PreparedRoot{std::move(underlay), "underlay"};
 }
 

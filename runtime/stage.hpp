@@ -48,9 +48,10 @@ struct NeededTarget {
 };
 
 /// A root with all needed mount points on top of the read-only `image` (O_PATH): the image itself
-/// where it has them, else an overlay, else (kernels without overlays for users, or owners that
-/// cannot be copied up) a tmpfs with the image's entries bound into it. Only the overlay can be
-/// written. `how` tells which it was.
+/// where it has them; an underlay where that takes a few mounts (an image without the home
+/// directory); else an overlay; else (kernels without overlays for users, or owners that cannot be
+/// copied up) an underlay all the same: a tmpfs with the image's entries bound into it. Only the
+/// overlay can be written. `how` tells which it was.
 struct PreparedRoot {
     UniqueFd fd;
     std::string how; ///< "image", "overlay", "underlay"

@@ -4,10 +4,11 @@
 #include "namespaces/resolve.hpp"
 #include "namespaces/system_calls.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
-#include <set>
+#include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,11 +19,30 @@
 namespace cybele::runtime {
 namespace {
 
+constexpr std::size_t kFewEntries = 16; // three system calls each; an overlay costs as much as 100
+
 struct CloseDirectory {
     void operator()(DIR* directory) const {
         closedir(directory);
     }
 };
+
+Result<std::vector<std::string>> names_in(int directory, const std::filesystem::path& path) {
+    const int listing = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (listing < 0) {
+        return fail(
+            system_error("cannot read the directory '" + path.string() + "' of the image", errno));
+    }
+    const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(listing));
+    std::vector<std::string> names;
+    while (const dirent* entry = readdir(entries.get())) {
+        std::string name = static_cast<const char*>(entry->d_name);
+        if (name != "." && name != "..") {
+            names.push_back(std::move(name));
+        }
+    }
+    return names;
+}
 
 /// Mirrors the directories in which something is missing; all other entries are bound whole.
 class Mirror {
@@ -31,17 +51,9 @@ public:
         : directories_(std::move(directories)) {}
 
     Result<void> copy(int image, int mirror, const std::filesystem::path& path) const {
-        const int listing = openat(image, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (listing < 0) {
-            return fail(system_error(
-                "cannot read the directory '" + path.string() + "' of the image", errno));
-        }
-        const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(listing));
-        while (const dirent* entry = readdir(entries.get())) {
-            const std::string name = static_cast<const char*>(entry->d_name);
-            if (name != "." && name != "..") {
-                CYBELE_CHECK(copy_entry(image, mirror, path / name));
-            }
+        CYBELE_TRY(const auto names, names_in(image, path));
+        for (const std::string& name : names) {
+            CYBELE_CHECK(copy_entry(image, mirror, path / name));
         }
         return {};
     }
@@ -84,31 +96,104 @@ private:
     std::set<std::filesystem::path> directories_;
 };
 
+/// A top, and its mirror's name on the stage.
+struct Place {
+    std::string name;
+    std::filesystem::path path;
+};
+
+bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
+    return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+           folder.end();
+}
+
+bool hold_few(int image, const std::set<std::filesystem::path>& directories) {
+    std::size_t count = 0;
+    for (const auto& path : directories) {
+        const auto directory = namespaces::open_in_root(image, path);
+        if (!directory) {
+            return false;
+        }
+        const auto names = names_in(directory->get(), path);
+        if (!names) {
+            return false;
+        }
+        count += names->size();
+    }
+    return count <= kFewEntries;
+}
+
+/// The mirror of one directory on the stage, with its mode and, where that is allowed, its owner.
+Result<UniqueFd>
+make_mirror(const Stage& stage, int original, const Mirror& mirror, const Place& place) {
+    CYBELE_TRY(UniqueFd made, stage.make_directory(place.name.c_str()));
+    struct stat status = {};
+    if (fstat(original, &status) == 0) {
+        (void)fchmodat(stage.fd(), place.name.c_str(), status.st_mode & ALLPERMS, 0);
+        (void)fchownat(stage.fd(), place.name.c_str(), status.st_uid, status.st_gid, 0);
+    }
+    CYBELE_CHECK(mirror.copy(original, made.get(), place.path));
+    return made;
+}
+
 } // namespace
 
-Result<UniqueFd>
-make_underlay(const Stage& stage, int image, const std::vector<NeededTarget>& targets) {
-    std::set<std::filesystem::path> directories;
-    for (const NeededTarget& target : targets) {
-        const namespaces::Resolved resolved = namespaces::resolve_in_root(image, target.path);
-        if (resolved.missing.empty()) {
-            continue;
-        }
-        for (auto path = resolved.existing; path != path.root_path(); path = path.parent_path()) {
-            directories.insert(path);
+Underlay plan_underlay(int image, const std::vector<NeededTarget>& missing) {
+    Underlay plan;
+    std::set<std::filesystem::path> lacking; // a folder comes before what lies below it
+    for (const NeededTarget& target : missing) {
+        namespaces::Resolved resolved = namespaces::resolve_in_root(image, target.path);
+        if (!resolved.missing.empty()) {
+            lacking.insert(std::move(resolved.existing));
         }
     }
-    CYBELE_TRY(UniqueFd root, stage.make_directory("underlay"));
-    CYBELE_CHECK(Mirror(std::move(directories)).copy(image, root.get(), "/"));
-    for (const NeededTarget& target : targets) {
+    for (auto path : lacking) {
+        const auto top = std::find_if(plan.tops.begin(), plan.tops.end(), [&](const auto& folder) {
+            return is_below(path, folder);
+        });
+        const auto& end = top == plan.tops.end() ? *plan.tops.insert(path).first : *top;
+        for (; path != end; path = path.parent_path()) {
+            plan.directories.insert(path);
+        }
+        plan.directories.insert(end);
+    }
+    plan.is_small = !plan.tops.contains("/") && hold_few(image, plan.directories);
+    return plan;
+}
+
+Result<UniqueFd> make_underlay(const Stage& stage,
+                               UniqueFd image,
+                               const Underlay& plan,
+                               const std::vector<NeededTarget>& missing) {
+    const Mirror mirror(plan.directories);
+    std::vector<UniqueFd> laid;
+    for (const auto& top : plan.tops) {
+        const Place place{"underlay" + std::to_string(laid.size()), top};
+        const auto original = namespaces::open_in_root(image.get(), top);
+        if (!original) {
+            return fail(system_error("cannot open '" + top.string() + "' of the image", errno));
+        }
+        CYBELE_TRY(UniqueFd made, make_mirror(stage, original->get(), mirror, place));
+        if (top == top.root_path()) {
+            image = std::move(made);
+            continue;
+        }
+        const namespaces::BindPoint point{made.get(), original->get(), true, 0};
+        CYBELE_TRY(UniqueFd mount, namespaces::bind_mount(point, top.string()));
+        laid.push_back(std::move(mount));
+    }
+    for (const NeededTarget& target : missing) {
         namespaces::Making making;
         making.is_directory = target.is_directory;
-        if (const auto made = namespaces::make_in_root(root.get(), target.path, making);
+        if (const auto made = namespaces::make_in_root(image.get(), target.path, making);
             !made && !target.is_optional) {
             return fail(made.error());
         }
     }
-    return root;
+    for (const UniqueFd& mount : laid) {
+        CYBELE_CHECK(namespaces::add_mount_flags(mount.get(), MS_RDONLY, false));
+    }
+    return image;
 }
 
 } // namespace cybele::runtime
