@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/action_script.hpp"
 
+#include "runtime/environment_files.hpp"
 #include "runtime/known_environment.hpp"
 #include "support/quote.hpp"
 
@@ -17,8 +18,6 @@ constexpr std::size_t kMostScript = 120 * 1024;
 /// bash refuses to set these and ends; every shell has IFS and OPTIND already.
 constexpr std::array<std::string_view, 8> kShellsOwn = {
     "UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "IFS", "OPTIND"};
-
-constexpr const char* kEnvironmentFiles = "/.singularity.d/env";
 
 constexpr std::string_view kReadFiles = R"(
 cybele_complete() {
@@ -145,7 +144,7 @@ std::optional<namespaces::Attempt> without_shell(const std::vector<std::string>&
         std::any_of(layers.host.begin(), layers.host.end(), [](const auto& variable) {
             return is_shells_own(variable.first);
         });
-    auto all = has_shells_own ? std::nullopt : read_known_files(kEnvironmentFiles, before);
+    auto all = has_shells_own ? std::nullopt : read_known_files(kEnvironmentFolder, before);
     if (!all) {
         return std::nullopt;
     }

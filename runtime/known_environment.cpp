@@ -2,23 +2,18 @@
 #include "runtime/known_environment.hpp"
 
 #include "images/layout_files.hpp"
+#include "runtime/environment_files.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 namespace cybele::runtime {
 namespace {
 
-constexpr std::size_t kMostFiles = 64;
-constexpr std::size_t kMostText = std::size_t{64} << 10U;
 constexpr std::string_view kLibraries = "/.singularity.d/libs";
 
 bool is_letter(char c) {
@@ -198,27 +193,6 @@ std::string_view own_text(std::string_view name) {
     return {};
 }
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const {
-        closedir(directory);
-    }
-};
-
-/// As a shell's glob in the locale C; nothing where there are suspiciously many.
-std::optional<std::vector<std::string>> list_files(const std::filesystem::path& folder) {
-    const std::unique_ptr<DIR, CloseDirectory> entries(opendir(folder.c_str()));
-    std::vector<std::string> names;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
-    while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
-        const std::string name = static_cast<const char*>(entry->d_name);
-        if (name.ends_with(".sh") && !name.starts_with('.')) {
-            names.push_back(name);
-        }
-    }
-    std::sort(names.begin(), names.end());
-    return names.size() > kMostFiles ? std::nullopt : std::optional(std::move(names));
-}
-
 } // namespace
 
 std::optional<EnvironmentMap>
@@ -233,23 +207,17 @@ read_known_file(std::string_view name, std::string_view text, EnvironmentMap var
 
 std::optional<EnvironmentMap> read_known_files(const std::filesystem::path& folder,
                                                EnvironmentMap variables) {
-    const auto names = list_files(folder);
-    if (!names) {
+    const UniqueFd opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto files = read_environment_files(opened.get());
+    std::optional<EnvironmentMap> known = std::move(variables);
+    if (!opened.valid()) {
+        return known;
+    }
+    if (!files) {
         return std::nullopt;
     }
-    std::optional<EnvironmentMap> known = std::move(variables);
-    for (const std::string& name : *names) {
-        const UniqueFd fd(open((folder / name).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-        struct stat status = {};
-        if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-            static_cast<std::size_t>(status.st_size) > kMostText) {
-            return std::nullopt;
-        }
-        std::string text(static_cast<std::size_t>(status.st_size), '\0');
-        if (!read_at(fd.get(), 0, std::as_writable_bytes(std::span(text)), name)) {
-            return std::nullopt;
-        }
-        known = read_known_file(name, text, std::move(*known));
+    for (const EnvironmentFile& file : *files) {
+        known = read_known_file(file.name, file.text, std::move(*known));
         if (!known) {
             return std::nullopt;
         }

@@ -8,6 +8,7 @@
 #include "namespaces/sandbox.hpp"
 #include "namespaces/system_calls.hpp"
 #include "runtime/action_script.hpp"
+#include "runtime/environment_files.hpp"
 #include "runtime/gpu.hpp"
 #include "runtime/holder.hpp"
 #include "runtime/host_files.hpp"
@@ -98,6 +99,25 @@ struct HostView {
     std::optional<std::string> resolv_conf;
 };
 
+/// For those that join a container whose image a FUSE server reads.
+Result<UniqueFd>
+add_environment_files(std::vector<Mount>& mounts, const MountedImage& image, bool is_shared) {
+    if (!is_shared || image.way != "squashfuse_ll") {
+        return UniqueFd();
+    }
+    CYBELE_TRY(UniqueFd copy, copy_environment_files(image.stage, image.root.get()));
+    if (copy.valid()) {
+        Mount mount;
+        mount.source_fd = copy.get();
+        mount.target = kEnvironmentFolder;
+        mount.is_read_only = true;
+        mount.is_optional = true;
+        mount.options = "nosuid,nodev";
+        mounts.push_back(std::move(mount));
+    }
+    return copy;
+}
+
 /// resolv.conf, passwd and group: files of this container only, bound last.
 Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
                                             const Stage& stage,
@@ -136,13 +156,14 @@ bool can_execute(const std::string& path) {
     return access(path.c_str(), X_OK) == 0;
 }
 
-ImageTraits traits_of_this_root(const std::string& app) {
+/// Of them only what the action needs: each is a question to the image's server.
+ImageTraits traits_of_this_root(Action action, const std::string& app) {
     ImageTraits traits;
     traits.has_metadata = access("/.singularity.d", F_OK) == 0;
     traits.has_sh = can_execute("/bin/sh");
-    traits.has_bash = can_execute("/bin/bash");
-    traits.has_runscript = can_execute("/.singularity.d/runscript");
-    traits.has_test = can_execute("/.singularity.d/test");
+    traits.has_bash = action == Action::kShell && can_execute("/bin/bash");
+    traits.has_runscript = action == Action::kRun && can_execute("/.singularity.d/runscript");
+    traits.has_test = action == Action::kTest && can_execute("/.singularity.d/test");
     traits.has_app = !app.empty() && access(app_folder(app).c_str(), F_OK) == 0;
     traits.has_app_runscript = traits.has_app && can_execute(app_folder(app) + "/scif/runscript");
     return traits;
@@ -171,7 +192,7 @@ Sandbox make_sandbox(const Request& request, const Preparation& all) {
     sandbox.before_exec = [&request, layers = all.layers](Sandbox& inside) mutable -> Result<void> {
         fall_back_to_known_locale(layers.host, "/");
         CYBELE_TRY(Program program,
-                   make_program(request, layers, traits_of_this_root(request.app)));
+                   make_program(request, layers, traits_of_this_root(request.action, request.app)));
         inside.argv = std::move(program.argv);
         inside.environment = std::move(program.environment);
         inside.direct = std::move(program.direct);
@@ -253,6 +274,8 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
         lay_over(image.stage, std::move(image.root), file, overlays, image.way, environment));
     CYBELE_TRY(const std::vector<UniqueFd> files,
                add_own_files(all.mounts, image.stage, image.root.get(), all, host));
+    CYBELE_TRY(const UniqueFd environment_files,
+               add_environment_files(all.mounts, image, founding.has_value() && !is_writable));
     CYBELE_TRY(const PreparedRoot root,
                prepare_root(image.stage,
                             std::move(image.root),

@@ -218,6 +218,21 @@ TEST_CASE("the first rank may end before the others start") {
     }
 }
 
+TEST_CASE("the environment files of a shared FUSE container lie in memory, as the image has them") {
+    Launch launch(As::kUserWithFuse);
+    const std::string script = "echo $FROM_IMAGE > $OUT; cat /.singularity.d/env/*.sh >> $OUT;"
+                               "grep -c ' /.singularity.d/env tmpfs ro' /proc/mounts >> $OUT;"
+                               "touch /.singularity.d/env/x 2>/dev/null || echo kept >> $OUT";
+    std::string expected = "image\n";
+    for (const char* name : {"10-docker2singularity.sh", "90-environment.sh", "99-base.sh"}) {
+        expected += tiny::read(tiny_image().root / ".singularity.d/env" / name);
+    }
+    for (int rank = 0; rank < 2; ++rank) {
+        CHECK(wait_for(launch.start(rank, script)) == 0);
+    }
+    CHECK(launch.seen(2) == std::set<std::string>{expected + "1\nkept\n"});
+}
+
 TEST_CASE("two launches of one user, and two images, stay apart") {
     for (const As as : kAll) {
         Launch launch(as);

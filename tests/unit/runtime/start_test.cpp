@@ -417,6 +417,25 @@ TEST_CASE("an image that belongs to somebody else gets its mount points by an un
     CHECK(!std::filesystem::exists(tiny_image().root / "new"));
 }
 
+TEST_CASE("a mount point is made by an underlay of the one directory that lacks it") {
+    for (const As as : kAll) {
+        CAPTURE(static_cast<int>(as));
+        Request request = exec(tiny_image(),
+                               "cat /etc/below/here/hosts; cat /etc/not-a-program /etc/hosts;"
+                               "grep -c ' / overlay ' /proc/mounts;"
+                               "touch /etc/below/x /etc/x /x 2>/dev/null || exit 8");
+        request.binds = {"/etc:/etc/below/here:ro"};
+        request.is_verbose = true;
+        const auto ended =
+            trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
+        CAPTURE(ended.text);
+        CHECK(ended.code == 8);
+        CHECK(ended.text.find("by underlay") != std::string::npos);
+        CHECK(ended.text.find(tiny::read("/etc/hosts")) != std::string::npos);
+        CHECK(!std::filesystem::exists(tiny_image().root / "etc/below"));
+    }
+}
+
 TEST_CASE("containers start with the calls of Linux 4.18") {
     for (const As as : kAll) {
         CAPTURE(static_cast<int>(as));

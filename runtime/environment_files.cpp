@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/environment_files.hpp"
+
+#include "namespaces/resolve.hpp"
+#include "support/file.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace cybele::runtime {
+namespace {
+
+constexpr std::size_t kMostFiles = 64;
+constexpr std::size_t kMostText = std::size_t{64} << 10U;
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const {
+        closedir(directory);
+    }
+};
+
+bool is_read(const std::string& name) {
+    return name.ends_with(".sh") && !name.starts_with('.');
+}
+
+/// All but "." and "..", sorted; nothing where the folder cannot be read.
+std::optional<std::vector<std::string>> names_in(int folder) {
+    const int listing = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (listing < 0) {
+        return std::nullopt;
+    }
+    const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(listing));
+    std::vector<std::string> names;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
+    while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
+        const std::string name = static_cast<const char*>(entry->d_name);
+        if (name != "." && name != "..") {
+            names.push_back(name);
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// Of a plain file that is no link, which might lead out of the image.
+std::optional<std::string> read_plain(int folder, const std::string& name) {
+    const UniqueFd fd(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat status = {};
+    if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        static_cast<std::size_t>(status.st_size) > kMostText) {
+        return std::nullopt;
+    }
+    std::string text(static_cast<std::size_t>(status.st_size), '\0');
+    if (!read_at(fd.get(), 0, std::as_writable_bytes(std::span(text)), name)) {
+        return std::nullopt;
+    }
+    return text;
+}
+
+std::optional<std::vector<EnvironmentFile>> read_all(int folder,
+                                                     const std::vector<std::string>& names) {
+    std::vector<EnvironmentFile> files;
+    for (const std::string& name : names) {
+        auto text = is_read(name) ? read_plain(folder, name) : std::string();
+        if (!text || files.size() == kMostFiles) {
+            return std::nullopt;
+        }
+        if (is_read(name)) {
+            files.push_back({name, std::move(*text)});
+        }
+    }
+    return files;
+}
+
+} // namespace
+
+std::optional<std::vector<EnvironmentFile>> read_environment_files(int folder) {
+    const auto names = names_in(folder);
+    return names ? read_all(folder, *names) : std::nullopt;
+}
+
+Result<UniqueFd> copy_environment_files(const Stage& stage, int image) {
+    const auto folder = namespaces::open_in_root(image, kEnvironmentFolder);
+    const auto names = folder ? names_in(folder->get()) : std::nullopt;
+    if (!names || names->empty() || !std::all_of(names->begin(), names->end(), is_read)) {
+        return UniqueFd();
+    }
+    const auto files = read_all(folder->get(), *names);
+    if (!files) {
+        return UniqueFd();
+    }
+    CYBELE_TRY(UniqueFd copy, stage.make_directory("env"));
+    for (const EnvironmentFile& file : *files) {
+        CYBELE_CHECK(stage.make_file(("env/" + file.name).c_str(), file.text));
+    }
+    return copy;
+}
+
+} // namespace cybele::runtime
