@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
+#include "jobs/follow/begun.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -17,15 +18,33 @@ struct Options {
     FollowChoice choice;
 };
 
-Result<int> print_logs(jobs::Desk& desk, const jobs::Entry& entry, bool is_errors) {
+/// Whether what lies there is this job's: before it begins, it may be another one's.
+Result<bool> is_its_own(jobs::Desk& desk, jobs::Backend& backend, jobs::Entry& entry) {
+    CYBELE_TRY(const auto marks, backend.read({jobs::mark_of_begin(entry)}));
+    if (marks.front().exists) {
+        return true;
+    }
+    std::vector<jobs::Entry> entries{entry};
+    CYBELE_TRY(const jobs::Round round, jobs::ask(desk, entries));
+    entry = entries.front();
+    return jobs::has_begun(entry, false, jobs::kSilentBegin);
+}
+
+Result<int>
+print_logs(const Session& session, jobs::Desk& desk, jobs::Entry entry, bool is_errors) {
     CYBELE_TRY(jobs::Backend * backend, desk.backend(entry));
+    CYBELE_TRY(const bool is_own, is_its_own(desk, *backend, entry));
+    if (!is_own && entry.ended == 0) {
+        tell(session, "cybelectl: job " + entry.id + " has not begun, and has written nothing");
+        return 0;
+    }
     const std::string& file = is_errors ? entry.standard_error : entry.standard_output;
     constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
     std::uint64_t offset = 0;
     while (true) {
         CYBELE_TRY(const auto pieces, backend->read({{file, offset, kPiece}}));
         const jobs::ReadBack& back = pieces.front();
-        if (!back.exists && entry.ended != 0) {
+        if ((!back.exists || !is_own) && entry.ended != 0) {
             return fail(ErrorCode::kInput,
                         "the output of job " + entry.id + " is not there: " + printable(file),
                         "it was removed, or the job never started",
@@ -49,7 +68,7 @@ Result<int> logs(Session& session, const Options& options) {
                     "take it up with `cybelectl job attach " + entry.uuid + "`");
     }
     if (!options.follow || entry.ended != 0) {
-        return print_logs(desk, entry, options.is_errors);
+        return print_logs(session, desk, entry, options.is_errors);
     }
     const SignalWatch signals;
     jobs::FollowOptions how = follow_options(session, options.choice);

@@ -110,6 +110,18 @@ Result<UniqueFd> open_output(const fs::path& path) {
     return fd;
 }
 
+/// The outputs are this job's from now on (follow/begun.hpp). As batch scripts, it writes its id.
+Result<void> mark_begin(const LocalJob& job) {
+    const fs::path folder = job.record / "started";
+    CYBELE_CHECK(make_directories(folder, 0700));
+    const fs::path path = folder / "id";
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!fd.valid()) {
+        return fail(system_error("cannot write " + printable(path.native()), errno));
+    }
+    return write_all(fd.get(), job.id + "\n", path);
+}
+
 } // namespace
 
 Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environment) {
@@ -118,6 +130,7 @@ Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environm
     if (job.standard_error != job.standard_output) {
         CYBELE_TRY(errors, open_output(job.standard_error));
     }
+    CYBELE_CHECK(mark_begin(job));
     Supervised supervised;
     supervised.argv = {"/bin/bash", job.script.native()};
     supervised.variables = job_variables(job, environment);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/follow/follow.hpp"
 
+#include "jobs/follow/begun.hpp"
 #include "jobs/follow/log_reader.hpp"
 #include "jobs/follow/pacing.hpp"
 #include "jobs/follow/record_watch.hpp"
@@ -131,15 +132,20 @@ private:
 
     Result<void> question() {
         std::vector<Reading> readings;
-        readings.reserve(logs_.size());
+        readings.reserve(logs_.size() + 1);
+        if (!logs_.empty()) {
+            readings.push_back(mark_of_begin(followed_.entries.front())); // before the logs are
+        }
         for (auto& [stream, log] : logs_) {
             readings.push_back(log.next());
         }
         std::vector<ReadBack> pieces;
         CYBELE_TRY(const Round round, ask(desk_, followed_.entries, readings, &pieces));
-        pieces.resize(logs_.size());
-        for (std::size_t at = 0; at < logs_.size(); ++at) {
-            give(logs_[at].first, logs_[at].second, pieces[at], false);
+        pieces.resize(readings.size());
+        if (!logs_.empty() && may_show(pieces.front())) {
+            for (std::size_t at = 0; at < logs_.size(); ++at) {
+                give(logs_[at].first, logs_[at].second, pieces[at + 1], false);
+            }
         }
         if (round.failure) {
             pacing_.saw_failure();
@@ -188,18 +194,40 @@ private:
         read_logs(true);
     }
 
+    [[nodiscard]] std::optional<ReadBack> read(const Reading& reading) {
+        const auto backend = desk_.backend(followed_.entries.front());
+        auto pieces = backend ? (*backend)->read({reading}) : Result<std::vector<ReadBack>>();
+        return pieces && !pieces->empty() ? std::optional(std::move(pieces->front()))
+                                          : std::nullopt;
+    }
+
     void read_logs(bool is_last) {
+        if (logs_.empty() ||
+            (!has_begun_ &&
+             !may_show(read(mark_of_begin(followed_.entries.front())).value_or(ReadBack())))) {
+            return;
+        }
         for (auto& [stream, log] : logs_) {
             do {
-                const auto backend = desk_.backend(followed_.entries.front());
-                const auto pieces =
-                    backend ? (*backend)->read({log.next()}) : Result<std::vector<ReadBack>>();
-                if (!pieces || pieces->empty()) {
+                const auto piece = read(log.next());
+                if (!piece) {
                     return;
                 }
-                give(stream, log, pieces->front(), is_last);
+                give(stream, log, *piece, is_last);
             } while (log.has_more());
         }
+    }
+
+    /// Whether the logs are the job's own yet.
+    bool may_show(const ReadBack& mark) {
+        const Entry& entry = followed_.entries.front();
+        const auto now = Clock::now();
+        if (entry.state == State::kRunning && !running_since_) {
+            running_since_ = now;
+        }
+        has_begun_ =
+            has_begun_ || has_begun(entry, mark.exists, now - running_since_.value_or(now));
+        return has_begun_;
     }
 
     Result<void> take_signals() {
@@ -279,6 +307,8 @@ private:
     bool is_told_ = false; ///< that a job has ended
     Clock::time_point next_question_;
     Clock::time_point next_look_;
+    bool has_begun_ = false; ///< the job whose logs are shown
+    std::optional<Clock::time_point> running_since_;
     Clock::time_point cancelled_at_;
     Clock::time_point asked_at_;
     Milliseconds look_ = kFirstLook;

@@ -186,6 +186,36 @@ state_of() {
     assert_equal "$(state_of "$list")" 'failed 1'
 }
 
+@test "a log that another job left under the name is not shown while a job waits" {
+    waits_for_go first "resources: {cpus-per-task: $cores}"
+    submit first
+    echo 'of another job' | tee said.out >said.err
+    host_job later 'script: echo mine; echo wrong >&2' 'output: {stdout: said.out, stderr: said.err}'
+    "$CYBELECTL" submit later.yaml --scheduler local --follow >followed 2>told 3>&- &
+    client=$!
+    wait_for 10 test -s told
+    run --separate-stderr "$CYBELECTL" job logs 2
+    assert_output ''
+    assert_equal "$stderr" 'cybelectl: job 2 has not begun, and has written nothing'
+    sleep 0.5
+    touch go
+    wait $client
+    assert_equal "$(cat followed)" mine
+    run grep -c 'of another job\|was cut' told
+    assert_output 0
+    grep -qx wrong told
+    assert_equal "$("$CYBELECTL" job logs 2)" mine
+    echo 'of another job' >said.out
+    rm go
+    submit first
+    never=$(submit later)
+    "$CYBELECTL" job cancel -q "$never"
+    run --separate-stderr "$CYBELECTL" job logs "$never"
+    assert_equal "$status" 3
+    assert_output ''
+    assert_regex "$stderr" 'it was removed, or the job never started'
+}
+
 @test "an id that the scheduler never gave is refused at its line" {
     host_job lonely 'command: ["true"]' 'after: [{job: "77"}]'
     refuses 3 "$CYBELECTL" submit lonely.yaml --scheduler local

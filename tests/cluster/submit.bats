@@ -53,6 +53,16 @@ teardown_file() { stop_nodes; }
     assert_regex "$stderr" 'problem'
 }
 
+@test "a log that another job left under the name is not shown" {
+    echo 'of another job' | tee said.out >said.err
+    host_job late 'script: sleep 1; echo mine; echo wrong >&2' 'output: {stdout: said.out, stderr: said.err}'
+    run --separate-stderr submit late --follow
+    assert_success
+    assert_output mine
+    refute_regex "$stderr" 'of another job|was cut'
+    assert_regex "$stderr" wrong
+}
+
 @test "settings of squeue that change its columns do not reach the query" {
     host_job columns 'command: ["true"]'
     run slurm env SBATCH_PARTITION=nowhere SBATCH_OUTPUT=nowhere.out \
@@ -307,7 +317,8 @@ fake_sbatch() {
 
 @test "through ssh: submitted, followed with its output, cancelled, although the shell greets" {
     mkdir -p there
-    host_job far "workdir: $place/there" 'script: |' '  echo from-there; sleep 2; echo last; exit 13'
+    echo 'of another job' >there/far.out
+    host_job far "workdir: $place/there" 'output: {stdout: far.out}' 'script: |' '  echo from-there; sleep 2; echo last; exit 13'
     run --separate-stderr slurm cybelectl submit far.yaml --scheduler slurm --host n1 --follow
     assert_equal "$status" 13
     assert_output $'from-there\nlast'

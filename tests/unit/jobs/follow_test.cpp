@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "jobs/follow/begun.hpp"
 #include "jobs/follow/conclude.hpp"
 #include "jobs/follow/log_reader.hpp"
 #include "jobs/follow/pacing.hpp"
@@ -199,4 +200,34 @@ TEST_CASE("a log whose name another file took is shown from its start, however l
     CHECK(log.next().offset == 0);
     CHECK(log.take({true, 9, "next\nfour\n", 8}, start, false) == "next\nfour\n");
     CHECK_FALSE(log.was_cut());
+}
+
+TEST_CASE("a log is the job's own when the job has begun, not when it was submitted") {
+    struct Row {
+        State state;
+        bool is_marked;
+        std::int64_t started;
+        int seconds;
+        bool is_own;
+    };
+    for (const Row& row : {Row{State::kSubmitting, false, 0, 0, false},
+                           Row{State::kPending, false, 0, 99, false},
+                           Row{State::kHeld, false, 0, 0, false},
+                           Row{State::kStarting, false, 0, 0, false},
+                           Row{State::kPending, true, 0, 0, true},
+                           Row{State::kRunning, false, 7, 4, false},
+                           Row{State::kRunning, false, 7, 5, true},
+                           Row{State::kRunning, true, 7, 0, true},
+                           Row{State::kCancelled, false, 0, 0, false},
+                           Row{State::kCancelled, false, 7, 0, true},
+                           Row{State::kNotSubmitted, false, 0, 0, false},
+                           Row{State::kDone, false, 0, 0, true},
+                           Row{State::kLost, false, 0, 0, true}}) {
+        CAPTURE(jobs::state_text(row.state));
+        jobs::Entry entry;
+        entry.state = row.state;
+        entry.started = row.started;
+        CHECK(jobs::has_begun(entry, row.is_marked, std::chrono::seconds(row.seconds)) ==
+              row.is_own);
+    }
 }
