@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/squashfs/known_files.hpp"
 
-#include "images/squashfs/nodes.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
-#include <sys/stat.h>
+#include <sqfs/block.h>
 #include <unistd.h>
 
 namespace cybele::images {
@@ -32,17 +30,21 @@ bool is_or_is_below(std::string_view path, std::string_view directory) {
                                                                  path[directory.size()] == '/'));
 }
 
+std::uint32_t bytes_of(const ReadyBlock& block) {
+    return block.size & ~kStoredAsIs;
+}
+
 bool read_exactly(int fd, std::uint64_t offset, void* into, std::size_t size) {
     return ::pread(fd, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
 } // namespace
 
-KnownFiles::KnownFiles(std::vector<TreeLayer> layers, PackFormat format)
-    : format_(std::move(format)) {
+KnownFiles::KnownFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBlocks& ready)
+    : format_(std::move(format)), ready_(ready) {
     for (TreeLayer& layer : layers) {
         layers_.push_back({std::move(layer)});
-        layers_.back().is_alike = is_same_format(layers_.back().place);
+        layers_.back().is_alike = open_format(layers_.back());
     }
     is_off_ = std::none_of(layers_.begin(),
                            layers_.end(),
@@ -50,20 +52,25 @@ KnownFiles::KnownFiles(std::vector<TreeLayer> layers, PackFormat format)
               !open();
 }
 
-bool KnownFiles::is_same_format(const TreeLayer& layer) const {
-    if (layer.fd < 0 || format_.super->compression_id != SQFS_COMP_ZSTD) {
+/// Whether the layer's blocks can be taken; then its table of shared blocks is there too.
+bool KnownFiles::open_format(Layer& layer) const {
+    if (layer.place.fd < 0 || format_.super->compression_id != SQFS_COMP_ZSTD) {
         return false;
     }
-    SquashfsFile file(layer.fd, 0, layer.size);
+    SquashfsFile file(layer.place.fd, 0, layer.place.size);
     sqfs_super_t super{};
     std::string options(format_.options.size(), '\0');
-    return sqfs_super_read(&super, &file.base) == 0 &&
+    layer.fragments.reset(sqfs_frag_table_create(0));
+    return layer.fragments && sqfs_super_read(&super, &file.base) == 0 &&
+           super.fragment_entry_count <= layer.place.size && // each takes a byte at least
            super.compression_id == format_.super->compression_id &&
            super.block_size == format_.super->block_size &&
            (super.flags & SQFS_FLAG_COMPRESSOR_OPTIONS) ==
                (format_.super->flags & SQFS_FLAG_COMPRESSOR_OPTIONS) &&
-           read_exactly(layer.fd, sizeof super, options.data(), options.size()) &&
-           options == format_.options;
+           read_exactly(layer.place.fd, sizeof super, options.data(), options.size()) &&
+           options == format_.options &&
+           sqfs_frag_table_read(layer.fragments.get(), &file.base, &super, format_.decompressor) ==
+               0;
 }
 
 bool KnownFiles::open() {
@@ -165,56 +172,102 @@ std::optional<KnownFile> KnownFiles::judge(Layer& layer, const FilePointer& node
         if (size != 0 && !judge_block(layer, block)) {
             return std::nullopt;
         }
-        at += size & ~kStoredAsIs;
+        at += bytes_of(block);
         known.blocks.push_back(block);
     }
-    if (rest > 0) {
+    if (rest > 0 && blocks->fragment == kNoFragment) { // zeros, which are not stored
         const auto got = read_squashfs(*node, whole * block_size, known.tail);
-        if (!got || *got != rest) {
-            return std::nullopt;
-        }
+        return got && *got == rest ? std::optional(std::move(known)) : std::nullopt;
     }
-    return known;
+    return rest == 0 || read_tail(layer, *blocks, known.tail) ? std::optional(std::move(known))
+                                                              : std::nullopt;
 }
 
 bool KnownFiles::judge_block(Layer& layer, const ReadyBlock& block) {
-    const std::uint32_t bytes = block.size & ~kStoredAsIs;
-    const bool is_stored = bytes != block.size;
-    if (bytes > format_.super->block_size || block.offset > layer.place.size ||
-        bytes > layer.place.size - block.offset) {
+    const std::uint32_t room = format_.super->block_size;
+    if (bytes_of(block) > room || block.offset > layer.place.size ||
+        bytes_of(block) > layer.place.size - block.offset) {
         return false;
     }
-    if (is_stored) {
-        return bytes == format_.super->block_size;
+    if (bytes_of(block) != block.size) {
+        return bytes_of(block) == room;
     }
     std::array<unsigned char, kWholeBlock.size()> begin{};
-    if (bytes < begin.size() || !read_exactly(block.fd, block.offset, begin.data(), begin.size()) ||
-        begin != kWholeBlock) {
+    if (block.size < begin.size() ||
+        !read_exactly(block.fd, block.offset, begin.data(), begin.size()) || begin != kWholeBlock) {
         return false;
     }
     if (!std::exchange(layer.is_tested, true)) {
-        layer.is_alike = compresses_alike(block);
+        std::vector<sqfs_u8> stored(block.size);
+        std::vector<sqfs_u8> bytes(room);
+        layer.is_alike = read_exactly(block.fd, block.offset, stored.data(), stored.size()) &&
+                         format_.decompressor->do_block(
+                             format_.decompressor, stored.data(), block.size, bytes.data(), room) ==
+                             static_cast<sqfs_s32>(room) &&
+                         compresses_alike(stored, bytes);
     }
     return layer.is_alike;
 }
 
 /// Whether the layer was packed by this very compressor: another version of it may be as right, but
 /// gives other bytes than packing the tree anew.
-bool KnownFiles::compresses_alike(const ReadyBlock& block) {
-    const std::uint32_t room = format_.super->block_size;
-    std::vector<sqfs_u8> stored(block.size);
-    std::vector<sqfs_u8> bytes(room);
-    std::vector<sqfs_u8> again(room);
-    if (!read_exactly(block.fd, block.offset, stored.data(), stored.size()) ||
-        format_.decompressor->do_block(
-            format_.decompressor, stored.data(), block.size, bytes.data(), room) !=
-            static_cast<sqfs_s32>(room)) {
-        return false;
-    }
+bool KnownFiles::compresses_alike(std::span<const sqfs_u8> stored, std::span<const sqfs_u8> bytes) {
+    std::vector<sqfs_u8> again(bytes.size());
+    const auto room = static_cast<sqfs_u32>(bytes.size());
     const sqfs_s32 size =
         format_.compressor->do_block(format_.compressor, bytes.data(), room, again.data(), room);
-    return size == static_cast<sqfs_s32>(block.size) &&
-           std::memcmp(stored.data(), again.data(), stored.size()) == 0;
+    return size == static_cast<sqfs_s32>(stored.size()) &&
+           std::equal(stored.begin(), stored.end(), again.begin());
+}
+
+bool KnownFiles::read_tail(Layer& layer, const SquashfsBlocks& blocks, std::string& tail) {
+    if (layer.fragment != blocks.fragment && !hold_fragment(layer, blocks.fragment)) {
+        return false;
+    }
+    const std::vector<sqfs_u8>& bytes = *layer.bytes;
+    if (blocks.fragment_offset > bytes.size() ||
+        tail.size() > bytes.size() - blocks.fragment_offset) {
+        return false;
+    }
+    std::memcpy(tail.data(), bytes.data() + blocks.fragment_offset, tail.size());
+    return true;
+}
+
+/// Decompresses a block of tails. Files that share one follow each other in the tree.
+bool KnownFiles::hold_fragment(Layer& layer, std::uint32_t fragment) {
+    sqfs_fragment_t entry{};
+    if (sqfs_frag_table_lookup(layer.fragments.get(), fragment, &entry) != 0) {
+        return false;
+    }
+    const std::uint32_t room = format_.super->block_size;
+    const ReadyBlock block{layer.place.fd, entry.size, entry.start_offset};
+    std::vector<sqfs_u8> stored(std::min(bytes_of(block), room));
+    if (stored.size() != bytes_of(block) ||
+        !read_exactly(block.fd, block.offset, stored.data(), stored.size())) {
+        return false;
+    }
+    const bool is_compressed = bytes_of(block) == block.size;
+    auto bytes = std::make_shared<std::vector<sqfs_u8>>(is_compressed ? room : 0);
+    if (is_compressed) {
+        const sqfs_s32 size = format_.decompressor->do_block(
+            format_.decompressor, stored.data(), block.size, bytes->data(), room);
+        if (size <= 0) {
+            return false;
+        }
+        bytes->resize(static_cast<std::size_t>(size));
+        // A small one would say little.
+        if (bytes->size() >= room / 2 && !std::exchange(layer.is_tested, true)) {
+            layer.is_alike = compresses_alike(stored, *bytes);
+        }
+        if (layer.is_tested && layer.is_alike) {
+            ready_.offer(bytes, block);
+        }
+    } else {
+        *bytes = std::move(stored);
+    }
+    layer.fragment = fragment;
+    layer.bytes = std::move(bytes);
+    return true;
 }
 
 } // namespace cybele::images

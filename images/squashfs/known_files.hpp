@@ -3,10 +3,12 @@
 
 #include "images/container.hpp"
 #include "images/contents/file_node.hpp"
+#include "images/squashfs/nodes.hpp"
 #include "images/squashfs/ready_blocks.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include <sqfs/compressor.h>
+#include <sqfs/frag_table.h>
 #include <sqfs/super.h>
 
 namespace cybele::images {
@@ -38,7 +41,8 @@ struct PackFormat {
 /// time, so that little is kept. What cannot be read of a layer makes all files unknown.
 class KnownFiles {
 public:
-    KnownFiles(std::vector<TreeLayer> layers, PackFormat format);
+    /// Offers to `ready` the blocks of tails as it comes by.
+    KnownFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBlocks& ready);
 
     /// `path` below the root, without a leading slash. Nothing where it is not certain, or the
     /// layer was packed otherwise; then the file is to be read.
@@ -58,18 +62,25 @@ private:
         TreeLayer place;
         bool is_alike = false;  ///< packed in the same format
         bool is_tested = false; ///< and by the same compressor
+        SquashfsHandle<sqfs_frag_table_t> fragments{};
+        std::uint32_t fragment = kNoFragment; ///< the one that is held:
+        std::shared_ptr<const std::vector<sqfs_u8>> bytes{};
     };
 
     [[nodiscard]] bool open();
     [[nodiscard]] bool enter(std::string_view directory);
     [[nodiscard]] bool add_level(std::string path, std::vector<FilePointer> directories);
-    [[nodiscard]] bool is_same_format(const TreeLayer& layer) const;
+    [[nodiscard]] bool open_format(Layer& layer) const;
     [[nodiscard]] std::optional<KnownFile> judge(Layer& layer, const FilePointer& node);
     [[nodiscard]] bool judge_block(Layer& layer, const ReadyBlock& block);
-    [[nodiscard]] bool compresses_alike(const ReadyBlock& block);
+    [[nodiscard]] bool read_tail(Layer& layer, const SquashfsBlocks& blocks, std::string& tail);
+    [[nodiscard]] bool hold_fragment(Layer& layer, std::uint32_t fragment);
+    [[nodiscard]] bool compresses_alike(std::span<const sqfs_u8> stored,
+                                        std::span<const sqfs_u8> bytes);
 
     std::vector<Layer> layers_;
     PackFormat format_;
+    ReadyBlocks& ready_;
     std::vector<Level> levels_; ///< from the root down
     bool is_off_ = false;
 };

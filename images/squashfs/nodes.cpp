@@ -317,6 +317,7 @@ SquashfsBlocks SquashfsNode::blocks() const {
     if (sqfs_inode_get_file_block_start(inode_.get(), &start) == 0) {
         blocks.start = start;
         blocks.sizes = {inode_->extra, sqfs_inode_get_file_block_count(inode_.get())};
+        (void)sqfs_inode_get_frag_location(inode_.get(), &blocks.fragment, &blocks.fragment_offset);
     }
     return blocks;
 }

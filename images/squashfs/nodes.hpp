@@ -15,11 +15,16 @@ namespace cybele::images {
 /// for what is no squashfs, is damaged, or is compressed in a way that this program lacks.
 [[nodiscard]] Result<FilePointer> open_squashfs(int fd, std::uint64_t offset, std::uint64_t size);
 
+inline constexpr std::uint32_t kNoFragment = 0xFFFFFFFF;
+
 /// Where the blocks of a regular file lie, as its inode says: not judged yet.
 struct SquashfsBlocks {
     std::uint64_t start = 0; ///< of the first one, from the begin of the squashfs
     /// Bytes of each, one behind the other; 0: a block of zeros that is not stored.
     std::span<const std::uint32_t> sizes;
+    /// Where what is behind them lies: a block that several files share, and the place in it.
+    std::uint32_t fragment = kNoFragment;
+    std::uint32_t fragment_offset = 0;
 };
 inline constexpr std::uint32_t kStoredAsIs = 1U << 24U; ///< in a block's size: not compressed
 

@@ -4,6 +4,7 @@
 #include "images/squashfs/nodes.hpp"
 #include "support/digest.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -18,6 +19,7 @@ namespace cybele::images {
 namespace {
 
 constexpr std::size_t kMarkSize = 16;
+constexpr std::size_t kMostOffers = 12; // 1.5 MiB: what is offered is asked for soon
 
 std::uint32_t bytes_of(const ReadyBlock& block) {
     return block.size & ~kStoredAsIs;
@@ -77,7 +79,10 @@ int read_options(sqfs_compressor_t* base, sqfs_file_t* file) {
 sqfs_s32
 compress(sqfs_compressor_t* base, const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out, sqfs_u32 room) {
     auto& self = self_of(base);
-    const ReadyBlock block = self.ready->block_of(in, size);
+    ReadyBlock block = self.ready->block_of(in, size);
+    if (block.fd < 0) {
+        block = self.ready->find(in, size);
+    }
     if (block.fd < 0) {
         return self.real->do_block(self.real, in, size, out, room);
     }
@@ -188,6 +193,23 @@ SquashfsHandle<sqfs_block_writer_t> ReadyBlocks::wrap(SquashfsHandle<sqfs_block_
 std::span<const char> ReadyBlocks::token(const ReadyBlock& block) {
     std::memcpy(token_.data() + kMarkSize, &block, sizeof block);
     return token_;
+}
+
+void ReadyBlocks::offer(std::shared_ptr<const std::vector<sqfs_u8>> bytes,
+                        const ReadyBlock& block) {
+    const std::lock_guard lock(mutex_);
+    offers_.push_front({std::move(bytes), block});
+    if (offers_.size() > kMostOffers) {
+        offers_.pop_back();
+    }
+}
+
+ReadyBlock ReadyBlocks::find(const sqfs_u8* bytes, std::size_t size) const {
+    const std::lock_guard lock(mutex_); // few are of one size, and most differ in the first bytes
+    const auto found = std::find_if(offers_.begin(), offers_.end(), [&](const Offer& one) {
+        return one.bytes->size() == size && std::memcmp(one.bytes->data(), bytes, size) == 0;
+    });
+    return found == offers_.end() ? ReadyBlock() : found->block;
 }
 
 ReadyBlock ReadyBlocks::block_of(const void* bytes, std::size_t size) const {

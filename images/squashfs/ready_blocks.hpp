@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +44,13 @@ public:
     /// To be appended in the block's place; valid until the next call.
     [[nodiscard]] std::span<const char> token(const ReadyBlock& block);
 
+    /// Bytes that lie compressed already, for the case that they are to be compressed soon: tails
+    /// of files that share a block there, and may do so again.
+    void offer(std::shared_ptr<const std::vector<sqfs_u8>> bytes, const ReadyBlock& block);
+    /// The block that holds these bytes, of those that were offered last; fd -1 where none does.
+    /// For several threads.
+    [[nodiscard]] ReadyBlock find(const sqfs_u8* bytes, std::size_t size) const;
+
     /// The block of a token; fd -1 for other bytes. For several threads.
     [[nodiscard]] ReadyBlock block_of(const void* bytes, std::size_t size) const;
     /// The stored bytes of a block; false: see has_failed(). For several threads.
@@ -51,8 +61,14 @@ public:
     }
 
 private:
+    struct Offer {
+        std::shared_ptr<const std::vector<sqfs_u8>> bytes;
+        ReadyBlock block;
+    };
     std::string mark_; ///< the random number
     std::vector<char> token_;
+    mutable std::mutex mutex_; ///< of offers_
+    std::deque<Offer> offers_; ///< the last one in front
     mutable std::atomic<bool> has_failed_ = false;
 };
 

@@ -79,8 +79,8 @@ private:
     std::deque<sqfs_inode_generic_t*> contents_; ///< stable addresses: the library keeps them
     std::vector<char> buffer_;
     std::uint64_t bytes_read_ = 0;
-    std::optional<KnownFiles> known_;  ///< where the tree is shown by layers
     std::optional<ReadyBlocks> ready_; ///< outlives what it wraps
+    std::optional<KnownFiles> known_;  ///< where the tree is shown by layers
     std::vector<char> zeros_;          ///< a block of them
 
     sqfs_super_t super_{};
