@@ -51,7 +51,7 @@ struct TreeLayer {
 };
 
 struct PackOptions {
-    std::string compression = "zstd";        ///< zstd (level 3), gzip (level 6)
+    std::string compression = "zstd";        ///< zstd (level 4), gzip (level 6)
     std::uint32_t workers = 0;               ///< 0: as many as processors in the affinity mask
     std::optional<std::int64_t> clamp_times; ///< no time stamp later than this
     bool all_root = false;                   ///< every owner becomes 0:0

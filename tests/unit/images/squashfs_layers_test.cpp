@@ -227,12 +227,12 @@ TEST_CASE("a layer that is packed otherwise gives nothing") {
         shell(fmt::format("touch -d '2001-02-03 04:05:06 UTC' '{}/blocks'", layer.root.string()));
     };
     make("-comp gzip");
-    make("-comp zstd -Xcompression-level 4");
-    make("-comp zstd -Xcompression-level 3 -b 64K");
+    make("-comp zstd -Xcompression-level 3");
+    make("-comp zstd -Xcompression-level 4 -b 64K");
     make("-comp lz4");
     // By the name of its level only: what it holds was made by another compressor.
     make("-comp zstd -Xcompression-level 19; "
-         "printf '\\003' | dd of=layer.squashfs bs=1 seek=98 conv=notrunc status=none");
+         "printf '\\004' | dd of=layer.squashfs bs=1 seek=98 conv=notrunc status=none");
     CHECK(plain(layer.root, layer.file) == bytes);
 }
 
