@@ -2,7 +2,7 @@
 // measure ROWS: runs commands in turn, each in a number of copies at once, and prints the least
 // wall and processor time of each. A line of ROWS: name|rounds|copies|before|command. `before` is a
 // command that lives meanwhile (empty: none); it must write a line when it is ready. Words are
-// separated by blanks. The processor time counts what the command leaves behind (servers), of which
+// separated by blanks; MEASURE_BEFORE tells the command its process id. The processor time counts what the command leaves behind (servers), of which
 // this process is the reaper, but not `before`.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -86,6 +86,9 @@ static pid_t start_before(char** words) {
 static void run(struct row* row) {
     pid_t all[MOST_COPIES];
     const pid_t before = row->before[0] ? start_before(row->before) : 0;
+    char text[32];
+    snprintf(text, sizeof text, "%d", (int)before);
+    setenv("MEASURE_BEFORE", text, 1);
     const double cpu = used();
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const double begin = now();

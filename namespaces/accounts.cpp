@@ -3,6 +3,7 @@
 
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "support/split.hpp"
 
 #include <charconv>
 #include <sstream>
@@ -14,10 +15,9 @@ namespace {
 constexpr std::size_t kIdField = 2; // of passwd(5) and group(5)
 
 std::optional<std::string> line_of_id(const std::string& text, const std::string& id) {
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string_view line : split(text, '\n')) {
         if (account_field(line, kIdField) == id) {
-            return line;
+            return std::string(line);
         }
     }
     return std::nullopt;
@@ -67,15 +67,9 @@ std::vector<SubordinateRange> ask_getsubids(bool is_group, const std::string& us
 
 } // namespace
 
-std::string account_field(const std::string& line, std::size_t number) {
-    std::istringstream fields(line);
-    std::string field;
-    for (std::size_t i = 0; i <= number; ++i) {
-        if (!std::getline(fields, field, ':')) {
-            return {};
-        }
-    }
-    return field;
+std::string account_field(std::string_view line, std::size_t number) {
+    const auto fields = split(line, ':');
+    return number < fields.size() ? std::string(fields[number]) : std::string();
 }
 
 std::optional<std::string> passwd_line(uid_t uid) {
@@ -91,8 +85,8 @@ subordinate_range(const std::filesystem::path& file, uid_t uid, unsigned long ne
     const auto account = passwd_line(uid);
     const std::string user = account ? account_field(*account, 0) : std::to_string(uid);
     std::vector<SubordinateRange> ranges;
-    std::istringstream lines(read_file(file).value_or(""));
-    for (std::string line; std::getline(lines, line);) {
+    const std::string text = read_file(file).value_or("");
+    for (const std::string_view line : split(text, '\n')) {
         const std::string owner = account_field(line, 0);
         if (owner == user || owner == std::to_string(uid)) {
             ranges.push_back(

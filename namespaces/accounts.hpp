@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <sys/types.h>
 
@@ -18,7 +19,7 @@ namespace cybele::namespaces {
 [[nodiscard]] std::optional<std::string> group_line(gid_t gid);
 
 /// The n-th field, from 0, of such a line; "" where there are fewer.
-[[nodiscard]] std::string account_field(const std::string& line, std::size_t number);
+[[nodiscard]] std::string account_field(std::string_view line, std::size_t number);
 
 /// A range of ids that this user may map, as in subuid(5).
 struct SubordinateRange {

@@ -4,10 +4,10 @@
 #include "namespaces/resolve.hpp"
 #include "namespaces/system_calls.hpp"
 #include "support/quote.hpp"
+#include "support/split.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <sstream>
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -68,8 +68,7 @@ std::string describe(const Mount& mount) {
 
 Result<unsigned long> flags_of_options(const std::string& options) {
     unsigned long flags = 0;
-    std::istringstream words(options);
-    for (std::string word; std::getline(words, word, ',');) {
+    for (const std::string_view word : split(options, ',')) {
         const auto* found = std::find_if(std::begin(kNamedFlags),
                                          std::end(kNamedFlags),
                                          [&](const NamedFlag& flag) { return flag.name == word; });

@@ -2,10 +2,10 @@
 #include "namespaces/program.hpp"
 
 #include "support/quote.hpp"
+#include "support/split.hpp"
 
 #include <cerrno>
 #include <csignal>
-#include <sstream>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -33,10 +33,10 @@ std::vector<std::string> candidates(const std::string& name, const EnvironmentMa
         return {name};
     }
     const auto path = environment.find("PATH");
-    std::istringstream folders(path == environment.end() ? kDefaultPath : path->second);
+    const std::string folders = path == environment.end() ? kDefaultPath : path->second;
     std::vector<std::string> all;
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        all.push_back((folder.empty() ? "." : folder) + '/' + name);
+    for (const std::string_view folder : split(folders, ':')) {
+        all.push_back(std::string(folder.empty() ? "." : folder) + '/' + name);
     }
     return all;
 }

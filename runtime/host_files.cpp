@@ -3,9 +3,10 @@
 
 #include "namespaces/accounts.hpp"
 #include "support/file.hpp"
+#include "support/split.hpp"
 
+#include <algorithm>
 #include <array>
-#include <sstream>
 
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ constexpr std::size_t kId = 2;
 constexpr std::size_t kHome = 5;
 constexpr std::size_t kFields = 7; // of passwd(5)
 
-std::string with_home(const std::string& line, const std::filesystem::path& home) {
+std::string with_home(std::string_view line, const std::filesystem::path& home) {
     std::string changed;
     for (std::size_t i = 0; i < kFields; ++i) {
         changed += (i == 0 ? "" : ":") + (i == kHome ? home.string() : account_field(line, i));
@@ -31,9 +32,9 @@ std::string group_entry(gid_t gid, const std::string& user, bool ask_directory) 
     if (ask_directory) {
         line = namespaces::group_line(gid);
     } else { // a directory service is asked for one group only: each question costs milliseconds
-        std::istringstream lines(read_file("/etc/group").value_or(""));
-        for (std::string one; std::getline(lines, one);) {
-            line = account_field(one, kId) == std::to_string(gid) ? std::optional(one) : line;
+        const std::string groups = read_file("/etc/group").value_or("");
+        for (const std::string_view one : split(groups, '\n')) {
+            line = account_field(one, kId) == std::to_string(gid) ? std::string(one) : line;
         }
     }
     if (!line) {
@@ -73,11 +74,10 @@ merge_passwd(const std::string& image, const Caller& caller, const std::filesyst
     const std::filesystem::path shown = is_home_plain ? home : "/";
     std::string merged;
     bool is_there = false;
-    std::istringstream lines(image);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string_view line : split(image, '\n')) {
         const bool is_own = !is_there && account_field(line, kId) == std::to_string(caller.uid);
         is_there = is_there || is_own;
-        merged += (is_own ? with_home(line, shown) : line) + '\n';
+        merged += (is_own ? with_home(line, shown) : std::string(line)) + '\n';
     }
     if (!is_there) {
         merged += with_home(caller.passwd, shown) + '\n';
@@ -91,11 +91,10 @@ std::string merge_group(const std::string& image, const Caller& caller) {
         merged += '\n';
     }
     for (const std::string& entry : caller.groups) {
-        std::istringstream lines(image);
-        bool is_there = false;
-        for (std::string line; std::getline(lines, line);) {
-            is_there = is_there || account_field(line, kId) == account_field(entry, kId);
-        }
+        const auto lines = split(image, '\n');
+        const bool is_there = std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
+            return account_field(line, kId) == account_field(entry, kId);
+        });
         merged += is_there ? "" : entry + '\n';
     }
     return merged;

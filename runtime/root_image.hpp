@@ -15,7 +15,7 @@ struct MountRequest {
     bool is_root = false;
     bool is_writable = false;
     bool is_verbose = false;
-    std::vector<std::filesystem::path> sources; ///< of the binds, see Stage::make()
+    std::vector<int> sources; ///< of the binds, O_PATH, see Stage::make()
 };
 
 struct MountedImage {

@@ -230,16 +230,16 @@ void add_gpus(std::vector<Mount>& mounts, const Request& request, const Environm
 }
 
 /// What no stage may cover.
-std::vector<std::filesystem::path> sources_of(const std::vector<Mount>& mounts,
-                                              const std::vector<Overlay>& overlays) {
-    std::vector<std::filesystem::path> sources;
+std::vector<int> sources_of(const std::vector<Mount>& mounts,
+                            const std::vector<Overlay>& overlays) {
+    std::vector<int> sources;
     for (const Mount& bind : mounts) {
         if (bind.kind == Mount::Kind::kBind) {
-            sources.push_back(bind.source);
+            sources.push_back(bind.source_fd);
         }
     }
     for (const Overlay& overlay : overlays) {
-        sources.push_back(overlay.file.path);
+        sources.push_back(overlay.file.fd.get());
     }
     return sources;
 }

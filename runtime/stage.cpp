@@ -21,39 +21,33 @@ namespace {
 constexpr const char* kPlaces[] = {
     "/mnt", "/media", "/srv", "/opt", "/var", "/tmp", "/usr", "/etc"};
 
-/// Whether one of the folders is `place` or lies above it, links resolved.
-bool is_held(const std::vector<std::filesystem::path>& folders, const char* place) {
-    std::error_code error;
-    const auto inner = std::filesystem::canonical(place, error);
-    return std::any_of(folders.begin(), folders.end(), [&](const std::filesystem::path& folder) {
-        return std::mismatch(folder.begin(), folder.end(), inner.begin(), inner.end()).first ==
-               folder.end();
-    });
-}
-
-/// The sources that may hold a place: folders, links resolved; each asked for once.
-std::vector<std::filesystem::path> resolve(const std::vector<std::filesystem::path>& sources) {
-    std::vector<std::filesystem::path> resolved;
-    std::error_code error;
-    for (const auto& source : sources) {
-        if (auto path = std::filesystem::canonical(source, error); !error) {
-            resolved.push_back(std::move(path));
+/// Whether one of the sources is `place` or lies above it.
+bool is_held(const std::vector<int>& sources, const UniqueFd& place) {
+    UniqueFd folder(openat(place.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    while (folder.valid()) {
+        if (std::any_of(sources.begin(), sources.end(), [&](int source) {
+                return namespaces::is_same_file(source, folder.get());
+            })) {
+            return true;
         }
+        UniqueFd above(openat(folder.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (namespaces::is_same_file(above.get(), folder.get())) {
+            return false;
+        }
+        folder = std::move(above);
     }
-    return resolved;
+    return true;
 }
 
 } // namespace
 
-Result<Stage> Stage::make(const std::string& size,
-                          const std::vector<std::filesystem::path>& sources) {
+Result<Stage> Stage::make(const std::string& size, const std::vector<int>& sources) {
     const std::string options = size.empty() ? "mode=0755" : "mode=0755,size=" + size;
-    const auto resolved = resolve(sources);
     // The places that no source holds first; one that a source holds is better than none.
     for (const bool may_be_held : {false, true}) {
         for (const char* place : kPlaces) {
             const UniqueFd target(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
-            if (!target.valid() || (!may_be_held && is_held(resolved, place))) {
+            if (!target.valid() || (!may_be_held && is_held(sources, target))) {
                 continue;
             }
             CYBELE_CHECK(

@@ -17,10 +17,10 @@ namespace cybele::runtime {
 class Stage {
 public:
     /// The working directory moves into it. `size` is that of tmpfs ("64m"), or "" for its default.
-    /// It is laid over a folder that none of `sources` holds: a recursive bind of one that does
-    /// would show the stage in the container.
+    /// It is laid over a folder that none of `sources` (O_PATH) is or holds: a recursive bind of
+    /// one that does would show the stage in the container.
     [[nodiscard]] static Result<Stage> make(const std::string& size,
-                                            const std::vector<std::filesystem::path>& sources);
+                                            const std::vector<int>& sources);
 
     /// Of the tmpfs, O_PATH.
     [[nodiscard]] int fd() const {
