@@ -84,17 +84,19 @@ Result<void> mount_squashfs_by_fuse(const SquashfsPart& part,
         return fail(system_error("cannot mount by FUSE", errno));
     }
     const UniqueFd root(openat(point.folder, point.name, O_PATH | O_DIRECTORY | O_CLOEXEC));
-    // All that needs memory is made before the fork.
+    // All that needs memory is made before the server is.
     const std::array<std::string, kWords> words = {server.string(),
                                                    "-f",
                                                    "-o",
                                                    "offset=" + std::to_string(part.offset),
                                                    namespaces::descriptor_path(kImageFd),
                                                    "/dev/fd/" + std::to_string(kDeviceFd)};
-    const pid_t middle = fork();
+    // In the memory of this process, which they leave as it is: a copy costs 0.3 ms, twice, and
+    // there is nothing to do here before the server answers.
+    const pid_t middle = vfork();
     if (middle == 0) {
         // The server is no child of the program, which may wait for all of its own.
-        if (fork() == 0) {
+        if (vfork() == 0) {
             be_server(point, part.fd, device.get(), words);
         }
         _exit(0);
