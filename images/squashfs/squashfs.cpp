@@ -184,8 +184,8 @@ Result<void> SquashfsWriter::use_layers() {
         check(file_.base.read_at(
                   &file_.base, sizeof super_, format.options.data(), format.options.size()),
               "read the compression's options"));
-    ready_.emplace(kBlockSize);
-    known_.emplace(options_.layers, std::move(format), *ready_);
+    ready_ = std::make_unique<ReadyBlocks>(kBlockSize);
+    known_ = std::make_unique<KnownFiles>(options_.layers, std::move(format), *ready_);
     zeros_.resize(kBlockSize);
     block_compressor_ = ready_->wrap(*compressor_);
     blocks_ = ready_->wrap(std::move(blocks_));
