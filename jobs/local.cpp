@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local.hpp"
 
+#include "jobs/local/job_group.hpp"
 #include "jobs/local/session.hpp"
 #include "jobs/prepare.hpp"
 #include "jobs/supervisor.hpp"
@@ -140,12 +141,20 @@ Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environm
     supervised.time = job.time;
     supervised.cpus = job.cpus;
     supervised.attempt = attempt_file(job.record, job.attempt);
+    const std::string part = job.index < 0 ? "" : "-" + std::to_string(job.index);
+    const JobGroup group = JobGroup::make(job.record, job.uuid + part, job.memory);
+    supervised.group = group.fd();
     ExitRecord record;
     record.uuid = job.uuid;
     record.host = host_name();
     record.start = std::time(nullptr);
     const std::int64_t used = used_milliseconds(record);
-    CYBELE_TRY(const SupervisedEnd end, supervise(supervised));
+    const auto ended = supervise(supervised);
+    if (group.ended_for_memory() != 0) {
+        record.reason = "OUT_OF_MEMORY: the kernel ended processes of it at its memory-per-node";
+    }
+    end_group(job.record);
+    CYBELE_TRY(const SupervisedEnd end, ended);
     record.end = std::time(nullptr);
     record.cpu_milliseconds = used_milliseconds(record) - used;
     record.code = end.code;

@@ -26,6 +26,7 @@ struct LocalJob : Submission {
     std::int64_t attempt = 1;
     std::vector<int> cpus; ///< its own hardware threads; none: all that there are
     std::vector<int> gpus;
+    std::uint64_t memory = 0;            ///< bytes that it asks for; 0: it says nothing
     std::filesystem::path script_record; ///< where the script itself writes how it ended
 };
 

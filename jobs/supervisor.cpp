@@ -11,9 +11,11 @@
 #include <charconv>
 #include <csignal>
 
+#include <linux/sched.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +55,21 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
     }
     list.push_back(nullptr);
     return list;
+}
+
+/// fork(2), into the control group where the kernel does that (Linux 5.7).
+pid_t fork_into(int group) {
+    if (group >= 0) {
+        clone_args how{};
+        how.flags = CLONE_INTO_CGROUP;
+        how.exit_signal = SIGCHLD;
+        how.cgroup = static_cast<__u64>(group);
+        const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &how, sizeof how));
+        if (pid >= 0) {
+            return pid;
+        }
+    }
+    return ::fork();
 }
 
 /// The processes whose parent this process is, adopted ones too.
@@ -195,7 +212,7 @@ Result<SupervisedEnd> supervise(const Supervised& supervised) {
     ::pthread_sigmask(SIG_BLOCK, &watched, &before);
     const UniqueFd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
     const pid_t parent = ::getpid();
-    const pid_t pid = ::fork();
+    const pid_t pid = fork_into(supervised.group);
     if (pid < 0) {
         return fail(system_error("cannot start the job", errno));
     }

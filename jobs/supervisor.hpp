@@ -24,6 +24,7 @@ struct Supervised {
     std::optional<std::chrono::seconds> time;
     std::vector<int> cpus;         ///< its own hardware threads; none: those of this process
     std::filesystem::path attempt; ///< taken right before it begins; empty: nothing is
+    int group = -1;                ///< folder of the control group that it is put into; -1: none
 };
 
 struct SupervisedEnd {

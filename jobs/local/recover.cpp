@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local.hpp"
+#include "jobs/local/job_group.hpp"
 #include "jobs/local/scheduler.hpp"
 #include "jobs/local/session.hpp"
 #include "support/file.hpp"
@@ -39,6 +40,7 @@ void conclude_orphan(LocalDraft& draft, std::size_t at) {
     }
     const fs::path attempt = attempt_file(folder, part.attempt);
     if (take_attempt(attempt)) { // the script never began, and from now on it cannot
+        end_group(folder);
         if (part.attempt >= kMostAttempts) {
             draft.end(at, "failed", "its supervisor was killed before each of its starts");
             return;
@@ -52,6 +54,7 @@ void conclude_orphan(LocalDraft& draft, std::size_t at) {
         return;
     }
     end_session(attempt);
+    end_group(folder);
     if (const auto record = word_of_script(spec, part)) {
         if (write_exit_record(folder, *record)) {
             draft.end(at, record->state, record->reason);

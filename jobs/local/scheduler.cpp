@@ -3,6 +3,7 @@
 
 #include "jobs/local.hpp"
 #include "jobs/local/dependency.hpp"
+#include "jobs/local/job_group.hpp"
 #include "jobs/local/starters.hpp"
 #include "support/file.hpp"
 
@@ -124,7 +125,7 @@ private:
 
 LocalScheduler::LocalScheduler(fs::path folder, const Environment& environment)
     : folder_(std::move(folder)), allowed_(allowed_by(environment)),
-      machine_(read_machine({"/", allowed_})) {}
+      group_(environment.get_or(kMachineGroup, "")), machine_(read_machine({"/", allowed_})) {}
 
 /// Those whose conditions can never be met end; those that are not met yet are blocked.
 Result<void> LocalScheduler::settle(const Queue& queue, LocalDraft& draft) const {
@@ -207,7 +208,7 @@ Result<void> LocalScheduler::write(const LocalDraft& draft) const {
 Result<void>
 LocalScheduler::start(const std::vector<std::size_t>& chosen, Turn& turn, QueueLock& lock) const {
     LocalDraft& draft = turn.draft;
-    CYBELE_TRY(const Starters starters, Starters::fork(chosen.size()));
+    CYBELE_TRY(const Starters starters, Starters::fork(chosen.size(), group_));
     for (std::size_t at = 0; at < chosen.size(); ++at) {
         LocalPart& part = draft.state.parts[chosen[at]];
         const Decision& decision = draft.waits[chosen[at]];

@@ -81,6 +81,7 @@ private:
 
     std::filesystem::path folder_;
     std::vector<int> allowed_;
+    std::string group_; ///< of supervisors, where this process is in a job's
     Machine machine_;
 };
 

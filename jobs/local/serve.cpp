@@ -2,6 +2,7 @@
 #include "jobs/local/serve.hpp"
 
 #include "jobs/local.hpp"
+#include "jobs/local/job_group.hpp"
 #include "jobs/supervisor.hpp"
 #include "support/file.hpp"
 #include "support/machine.hpp"
@@ -71,6 +72,7 @@ LocalJob job_of(const Errand& errand) {
     job.attempt = part.attempt;
     job.cpus = parse_cpu_list(part.cpus).value_or(std::vector<int>{});
     job.gpus = parse_cpu_list(part.gpus).value_or(std::vector<int>{});
+    job.memory = spec.demand.memory;
     if (spec.demand.seconds != 0) {
         job.time = std::chrono::seconds(spec.demand.seconds);
     }
@@ -82,6 +84,7 @@ LocalJob job_of(const Errand& errand) {
 Result<ExitRecord> run(const LocalJob& job, const Errand& errand, const std::string& cpus) {
     CYBELE_TRY(EnvironmentMap environment, kept_environment(errand.spec.record));
     environment[kMachineCpus] = cpus;
+    environment[kMachineGroup] = own_control_group("/").value_or(fs::path()).native();
     CYBELE_CHECK(make_directories(job.record, 0700));
     // Where the script writes how it ended; made by it, a process each would do it.
     CYBELE_CHECK(make_directories(

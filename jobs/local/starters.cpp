@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local/starters.hpp"
 
+#include "jobs/local/job_group.hpp"
 #include "support/process.hpp"
 
 #include <array>
@@ -25,7 +26,7 @@ void hold_signals(int how) {
 
 } // namespace
 
-Result<Starters> Starters::fork(std::size_t count) {
+Result<Starters> Starters::fork(std::size_t count, const std::string& home) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         return fail(system_error("cannot make a socket", errno));
@@ -43,6 +44,7 @@ Result<Starters> Starters::fork(std::size_t count) {
         return starters;
     }
     hold_signals(SIG_BLOCK);
+    leave_group(home);
     starters.line_ = std::move(theirs);
     for (std::size_t at = 0; at < count; ++at) {
         const pid_t pid = ::fork();

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace cybele::jobs {
@@ -18,7 +19,8 @@ class Starters {
 public:
     /// Forks so many, in sessions of their own, no children of this process; TERM, INT and HUP
     /// wait in them. Returns in each of them too: there child() tells which it is.
-    [[nodiscard]] static Result<Starters> fork(std::size_t count);
+    /// `home`: the control group that they belong in, where this process is in a job's.
+    [[nodiscard]] static Result<Starters> fork(std::size_t count, const std::string& home);
 
     [[nodiscard]] const std::optional<std::size_t>& child() const {
         return child_;

@@ -147,3 +147,50 @@ settled() {
     run pgrep -f '^sleep 65[45]'
     assert_failure
 }
+
+# groups: folder of this shell's control group (version 2), where groups can be made in it; else the test is skipped.
+groups() {
+    group=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)$(sed -n 's/^0:://p' /proc/self/cgroup)
+    # shellcheck disable=SC2015
+    [ -n "$group" ] && mkdir "$group/cybelectl-try.$$" 2>/dev/null && [ -e "$group/cybelectl-try.$$/cgroup.kill" ] ||
+        skip 'no control group of version 2 can be made here'
+    rmdir "$group/cybelectl-try.$$"
+}
+
+@test "a supervisor that was killed: what the script moved into a session of its own is ended, and no group stays" {
+    groups
+    printf '%s\n' 'kind: Job' 'name: away' 'script: |' '  setsid -f sleep 656' '  cat /proc/self/cgroup; touch begun; sleep 657' >away.yaml
+    id=$("$CYBELECTL" submit away.yaml --scheduler local)
+    wait_for 10 test -e begun
+    run grep -o '/cybelectl-.*' "away-$id.out"
+    assert_output "/cybelectl-$(basename .cybelectl/*)"
+    mine=$(<"$(echo .cybelectl/*/group)")
+    assert [ -d "$mine" ]
+    kill -KILL "$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts' | cut -d' ' -f1)"
+    run "$CYBELECTL" job wait "$id"
+    assert_equal "$status" 125
+    run pgrep -f '^sleep 65[67]'
+    assert_failure
+    refute [ -e "$mine" ]
+    refute [ -e "$(echo .cybelectl/*/group)" ]
+}
+
+@test "a job's group goes with it; a job that it submitted is in none of it" {
+    groups
+    printf '%s\n' 'kind: Job' 'name: inner' 'script: |' '  cat /proc/self/cgroup; while [ ! -e go ]; do sleep 0.05; done' >inner.yaml
+    printf '%s\n' 'kind: Job' 'name: outer' 'script: |' '  mkdir "$(cat .cybelectl/*/group)/deeper"' \
+        "  $CYBELECTL submit inner.yaml --scheduler local >inner-id" >outer.yaml
+    run env "CYBELECTL=$CYBELECTL" "$CYBELECTL" submit outer.yaml --scheduler local --wait
+    assert_success
+    wait_for 10 test -s "inner-$(<inner-id).out"
+    run "$CYBELECTL" job status "$(<inner-id)"
+    assert_output --partial running
+    inner=$(sed -n 's/^0:://p' "inner-$(<inner-id).out")
+    assert_regex "$inner" '/cybelectl-[0-9a-f-]+$'
+    assert_equal "$(find "$group" -maxdepth 1 -name 'cybelectl-*' -printf '%f\n' | grep -cxF "${inner##*/}")" 1
+    assert_equal "$(find .cybelectl -name group | wc -l)" 1
+    touch go
+    run "$CYBELECTL" job wait "$(<inner-id)"
+    assert_success
+    refute [ -e "$group/${inner##*/}" ]
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/local.hpp"
+#include "jobs/local/job_group.hpp"
 #include "jobs/local/session.hpp"
 #include "support/file.hpp"
 #include "support/machine.hpp"
@@ -164,4 +165,48 @@ TEST_CASE("a damaged record is told, not believed") {
     CHECK_FALSE(jobs::read_exit_record(place.directory.path()).has_value());
     REQUIRE(write_file(place.directory.path() / "exit.json", "{\"code\":\"x\"}").has_value());
     CHECK_FALSE(jobs::read_exit_record(place.directory.path()).has_value());
+}
+
+TEST_CASE("the place of a job's control group, by the files of a machine") {
+    const auto made = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(made.has_value());
+    const std::filesystem::path root = made->path();
+    const auto write = [&root](const std::string& file, const std::string& text) {
+        REQUIRE(make_directories((root / file).parent_path()).has_value());
+        REQUIRE(write_file(root / file, text).has_value());
+    };
+    CHECK_FALSE(jobs::own_control_group(root).has_value());
+    write("proc/self/cgroup", "4:memory:/process\n0::/user.slice/app.slice/terminal.scope\n");
+    CHECK_FALSE(jobs::own_control_group(root).has_value());
+    write("proc/self/mountinfo",
+          "30 25 0:26 / /sys rw - sysfs sysfs rw\n"
+          "41 31 0:38 / /sys/fs/cgroup rw,relatime shared:9 - cgroup2 cgroup2 rw\n");
+    const auto slice = root / "sys/fs/cgroup/user.slice/app.slice";
+    CHECK(jobs::own_control_group(root) == slice / "terminal.scope");
+    // Beside the own group where that place is this user's, which has its file of processes.
+    CHECK(jobs::group_places(slice / "terminal.scope").empty());
+    write("sys/fs/cgroup/user.slice/app.slice/terminal.scope/cgroup.procs", "");
+    CHECK(jobs::group_places(slice / "terminal.scope") ==
+          std::vector<std::filesystem::path>{slice / "terminal.scope"});
+    write("sys/fs/cgroup/user.slice/app.slice/cgroup.procs", "");
+    CHECK(jobs::group_places(slice / "terminal.scope") ==
+          std::vector<std::filesystem::path>{slice, slice / "terminal.scope"});
+    // A container sees a part of the hierarchy as its whole.
+    write("proc/self/mountinfo", "41 31 0:38 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    write("proc/self/cgroup", "0::/docker/1/inner\n");
+    CHECK(jobs::own_control_group(root) == root / "sys/fs/cgroup/inner");
+    write("proc/self/cgroup", "0::/\n");
+    CHECK(jobs::own_control_group(root) == root / "sys/fs/cgroup/");
+}
+
+TEST_CASE("a record's word alone ends no group that is none of ours") {
+    const auto made = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(made.has_value());
+    const std::filesystem::path foreign = made->path() / "cybelectl-not";
+    REQUIRE(make_directories(foreign).has_value());
+    REQUIRE(write_file(made->path() / "group", foreign.native()).has_value());
+    jobs::end_group(made->path());
+    CHECK(std::filesystem::exists(foreign)); // no cgroup.procs in it: no group at all
+    CHECK_FALSE(std::filesystem::exists(made->path() / "group"));
+    jobs::end_group(made->path());
 }

@@ -201,7 +201,7 @@ TEST_CASE("processes that are to be supervisors do nothing until they are told, 
         CAPTURE(is_told);
         std::vector<jobs::SupervisorId> ids;
         {
-            const auto starters = jobs::Starters::fork(2);
+            const auto starters = jobs::Starters::fork(2, "");
             REQUIRE(starters.has_value());
             if (starters->child()) {
                 if (starters->may_begin()) {
