@@ -110,6 +110,7 @@ void install_job(CLI::App& app, Session& session) {
     install_job_list(*job, session);
     install_job_show(*job, session);
     install_job_follow(*job, session);
+    install_job_hold(*job, session);
     install_job_mirror(*job, session);
     install_job_logs(*job, session);
     install_job_collect(*job, session);

@@ -43,6 +43,7 @@ void tell_end(const Session& session, const jobs::Entry& entry);
 void install_job_list(CLI::App& job, Session& session);
 void install_job_show(CLI::App& job, Session& session);
 void install_job_follow(CLI::App& job, Session& session);
+void install_job_hold(CLI::App& job, Session& session);
 void install_job_mirror(CLI::App& job, Session& session);
 void install_job_logs(CLI::App& job, Session& session);
 void install_job_collect(CLI::App& job, Session& session);

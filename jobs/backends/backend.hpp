@@ -104,6 +104,9 @@ public:
     [[nodiscard]] virtual Result<std::optional<std::string>> find(const JobRef& job) = 0;
     /// Asks for the end of jobs; what becomes of it, look() says.
     [[nodiscard]] virtual Result<void> cancel(const std::vector<JobRef>& jobs) = 0;
+    /// Keeps jobs that wait from starting, or lets them start again. A way that cannot say so to
+    /// its scheduler is kEnvironment.
+    [[nodiscard]] virtual Result<void> hold(const std::vector<JobRef>& jobs, bool is_held);
     /// What jobs that ended used, where the scheduler keeps accounts; none: it does not.
     [[nodiscard]] virtual Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs);
     /// Pieces of files of the scheduler's machine.
@@ -152,6 +155,9 @@ public:
     [[nodiscard]] virtual Call search() const = 0;
     [[nodiscard]] virtual std::vector<Call>
     cancellation(const std::vector<std::string>& ids) const = 0;
+    /// A call for each job, which is to be held, or let go again.
+    [[nodiscard]] virtual std::vector<Call> holding(const std::vector<std::string>& ids,
+                                                    bool is_held) const = 0;
     /// Whether a refusal to cancel means that the job has ended.
     [[nodiscard]] virtual bool is_over_already(const Outcome& outcome) const = 0;
 };

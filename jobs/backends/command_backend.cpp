@@ -143,6 +143,21 @@ public:
         return {};
     }
 
+    Result<void> hold(const std::vector<JobRef>& jobs, bool is_held) override {
+        CYBELE_TRY(const Answers answers,
+                   host_->exchange(commands_->holding(ids_of(jobs), is_held), {}));
+        for (const Outcome& outcome : answers.outcomes) {
+            if (!outcome.ok()) {
+                return fail(ErrorCode::kExecution,
+                            std::string("the scheduler did not take the request to ") +
+                                (is_held ? "hold" : "release"),
+                            printable(words_of(outcome)),
+                            "see how the job is: `cybelectl job status ID`");
+            }
+        }
+        return {};
+    }
+
     Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs) override {
         const auto call = commands_->accounts(ids_of(jobs));
         if (!call) {

@@ -111,15 +111,34 @@ public:
         return spec ? std::optional(std::to_string(spec->number)) : std::nullopt;
     }
 
+    /// Of an array, the elements that wait.
+    Result<void> hold(const std::vector<JobRef>& jobs, bool is_held) override {
+        std::size_t found = 0;
+        CYBELE_CHECK(change([&](LocalDraft& draft) {
+            for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
+                LocalPart& part = draft.state.parts[at];
+                if (part.phase == Phase::kWaiting && means(jobs, draft.spec_of(part), part)) {
+                    part.reason = is_held ? kHeldByUser : "";
+                    draft.is_changed[at] = true;
+                    ++found;
+                }
+            }
+            return Result<void>();
+        }));
+        if (found == 0) {
+            return fail(ErrorCode::kExecution,
+                        std::string("there is nothing to ") + (is_held ? "hold" : "release"),
+                        "the job does not wait: it runs, or has ended",
+                        "see how it is: `cybelectl job status ID`");
+        }
+        return {};
+    }
+
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
         CYBELE_CHECK(change([&jobs](LocalDraft& draft) {
             for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
                 const LocalPart& part = draft.state.parts[at];
-                const std::string& uuid = draft.spec_of(part).uuid;
-                const bool is_meant = std::any_of(jobs.begin(), jobs.end(), [&](const JobRef& job) {
-                    return job.uuid == uuid &&
-                           (job.id.find('_') == std::string::npos || job.id == part.id());
-                });
+                const bool is_meant = means(jobs, draft.spec_of(part), part);
                 const auto supervisor = read_process_id(part.supervisor);
                 if (is_meant && part.phase == Phase::kWaiting) {
                     draft.end(at, "cancelled", "it was cancelled before it began");
@@ -145,6 +164,14 @@ public:
     }
 
 private:
+    static bool
+    means(const std::vector<JobRef>& jobs, const LocalSpec& spec, const LocalPart& part) {
+        return std::any_of(jobs.begin(), jobs.end(), [&](const JobRef& job) {
+            return job.uuid == spec.uuid &&
+                   (job.id.find('_') == std::string::npos || job.id == part.id());
+        });
+    }
+
     /// Records that are not there yet; the names of jobs are the draft's.
     struct Unborn {
         std::unordered_set<std::string_view> folders;
@@ -251,7 +278,7 @@ private:
             seen.native = "running";
             if (part.phase == Phase::kWaiting) {
                 const Decision& decision = draft.waits[at];
-                seen.state = State::kPending;
+                seen.state = decision.reason == kHeldByUser ? State::kHeld : State::kPending;
                 seen.native = "pending";
                 seen.reason = decision.reason;
                 seen.start = decision.expected == 0 ? "" : std::to_string(decision.expected);

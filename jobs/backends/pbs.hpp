@@ -40,6 +40,8 @@ public:
     [[nodiscard]] Call search() const override;
     [[nodiscard]] std::vector<Call>
     cancellation(const std::vector<std::string>& ids) const override;
+    [[nodiscard]] std::vector<Call> holding(const std::vector<std::string>& ids,
+                                            bool is_held) const override;
     [[nodiscard]] bool is_over_already(const Outcome& outcome) const override;
 
 protected:

@@ -153,6 +153,10 @@ public:
         return scheduler_->find(job);
     }
 
+    Result<void> hold(const std::vector<JobRef>& jobs, bool is_held) override {
+        return scheduler_->hold(jobs, is_held);
+    }
+
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
         // Not by the service: of a job that it takes for finished it says that it was aborted.
         return scheduler_->cancel(jobs);

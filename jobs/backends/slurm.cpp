@@ -30,6 +30,18 @@ Call question(std::vector<std::string> argv) {
     return call;
 }
 
+/// The words, with each id behind them: each call tells by its code what became of it.
+std::vector<Call> each(const std::vector<std::string>& words, const std::vector<std::string>& ids) {
+    std::vector<Call> calls;
+    calls.reserve(ids.size());
+    for (const std::string& id : ids) {
+        std::vector<std::string> argv = words;
+        argv.push_back(id);
+        calls.push_back(question(std::move(argv)));
+    }
+    return calls;
+}
+
 /// squeue's line: id, id of the array, state, reason, estimated start, comment (which may hold
 /// anything, so it is the last).
 constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%k";
@@ -251,6 +263,11 @@ public:
 
     [[nodiscard]] Call search() const override {
         return query({}).front();
+    }
+
+    [[nodiscard]] std::vector<Call> holding(const std::vector<std::string>& ids,
+                                            bool is_held) const override {
+        return each({"scontrol", is_held ? "hold" : "release"}, ids);
     }
 
     [[nodiscard]] std::vector<Call>

@@ -26,6 +26,14 @@ UniqueFd Backend::end_of(const JobRef& /*job*/) {
     return {};
 }
 
+Result<void> Backend::hold(const std::vector<JobRef>& /*jobs*/, bool is_held) {
+    const std::string what = is_held ? "hold" : "release";
+    return fail(ErrorCode::kEnvironment,
+                "the job cannot be " + std::string(is_held ? "held" : "released") + " from here",
+                "cybelectl does not " + what + " jobs through this service",
+                "log in where the scheduler's commands are, and call them there");
+}
+
 Result<std::vector<Spent>> Backend::spent(const std::vector<JobRef>& /*jobs*/) {
     return std::vector<Spent>();
 }

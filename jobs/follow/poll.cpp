@@ -265,7 +265,13 @@ Result<Round> ask(Desk& desk,
     return round;
 }
 
-Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries) {
+namespace {
+
+/// Asks each scheduler and login once, for all of its jobs.
+Result<std::vector<Error>>
+at_each(Desk& desk,
+        const std::vector<Entry>& entries,
+        const std::function<Result<void>(Backend&, const std::vector<JobRef>&)>& request) {
     struct Asked {
         Backend* backend;
         std::vector<JobRef> jobs;
@@ -279,11 +285,25 @@ Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entr
     }
     std::vector<Error> refusals;
     for (const auto& [key, asked] : groups) {
-        if (auto taken = asked.backend->cancel(asked.jobs); !taken) {
+        if (auto taken = request(*asked.backend, asked.jobs); !taken) {
             refusals.push_back(std::move(taken).error());
         }
     }
     return refusals;
+}
+
+} // namespace
+
+Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries) {
+    return at_each(desk, entries, [](Backend& backend, const std::vector<JobRef>& jobs) {
+        return backend.cancel(jobs);
+    });
+}
+
+Result<std::vector<Error>> hold_all(Desk& desk, const std::vector<Entry>& entries, bool is_held) {
+    return at_each(desk, entries, [is_held](Backend& backend, const std::vector<JobRef>& jobs) {
+        return backend.hold(jobs, is_held);
+    });
 }
 
 Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {

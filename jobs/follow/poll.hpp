@@ -72,6 +72,10 @@ struct Round {
 /// Gives what those said that did not take it; what becomes of the others, `ask` says.
 [[nodiscard]] Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries);
 
+/// The same for jobs that are to be held, or to be released.
+[[nodiscard]] Result<std::vector<Error>>
+hold_all(Desk& desk, const std::vector<Entry>& entries, bool is_held);
+
 /// Takes up a submission that was never acknowledged: asks the scheduler for its UUID. True: it is
 /// known now what became of it (submitted, or not). Nothing is ever submitted a second time by it.
 [[nodiscard]] Result<bool> resolve(Desk& desk, Entry& entry);

@@ -30,6 +30,9 @@ struct LocalSpec {
     std::string after; ///< `ok:12 any:13_2`; empty: nothing
 };
 
+/// Why a part waits that its user holds; it starts when he releases it.
+inline constexpr const char* kHeldByUser = "JobHeldUser";
+
 /// The job itself, or one element of its array.
 struct LocalPart {
     enum class Phase { kWaiting, kRunning, kEnded };
@@ -43,7 +46,7 @@ struct LocalPart {
     std::int64_t started = 0; ///< Unix seconds
     std::int64_t ended = 0;
     std::string outcome; ///< done, failed, timeout, cancelled, lost
-    std::string reason;
+    std::string reason;  ///< of its end; of one that waits: kHeldByUser, or empty
 
     /// `12`, or `12_3`.
     [[nodiscard]] std::string id() const;

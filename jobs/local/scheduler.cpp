@@ -134,6 +134,9 @@ Result<void> LocalScheduler::settle(const Queue& queue, LocalDraft& draft) const
     for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
         const LocalPart& part = draft.state.parts[at];
         const LocalSpec& spec = draft.spec_of(part);
+        if (part.phase == Phase::kWaiting) {
+            draft.waits[at].reason = part.reason;
+        }
         if (part.phase != Phase::kWaiting || spec.after.empty()) {
             continue;
         }
@@ -146,7 +149,7 @@ Result<void> LocalScheduler::settle(const Queue& queue, LocalDraft& draft) const
                           "DependencyNeverSatisfied: " + text_of(std::vector{condition}));
                 break;
             }
-            if (met == Met::kNotYet) {
+            if (met == Met::kNotYet && part.reason.empty()) {
                 draft.waits[at].reason = "Dependency";
             }
         }

@@ -216,6 +216,33 @@ state_of() {
     assert_regex "$stderr" 'it was removed, or the job never started'
 }
 
+@test "a job that is held waits, and lets others pass; released, it starts" {
+    waits_for_go first "resources: {cpus-per-task: $cores}"
+    first=$(submit first)
+    host_job later 'script: touch later-ran'
+    held=$(submit later)
+    host_job other 'script: test ! -e later-ran'
+    other=$(submit other)
+    run "$CYBELECTL" job hold "$held"
+    assert_success
+    assert_equal "$(state_of "$held")" 'held (JobHeldUser)'
+    run "$CYBELECTL" job hold "$first" "$other" # one of two waits
+    assert_success
+    run "$CYBELECTL" job release "$other"
+    assert_success
+    refuses 6 "$CYBELECTL" job hold "$first"
+    assert_output --partial 'the job does not wait: it runs, or has ended'
+    touch go
+    run "$CYBELECTL" job wait "$first" "$other"
+    assert_success
+    assert_equal "$(state_of "$held")" 'held (JobHeldUser)'
+    "$CYBELECTL" job release "$held"
+    run "$CYBELECTL" job wait "$held"
+    assert_success
+    refuses 3 "$CYBELECTL" job hold "$held" "$other"
+    assert_line "because: it does not wait: it is done"
+}
+
 @test "an id that the scheduler never gave is refused at its line" {
     host_job lonely 'command: ["true"]' 'after: [{job: "77"}]'
     refuses 3 "$CYBELECTL" submit lonely.yaml --scheduler local

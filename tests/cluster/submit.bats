@@ -63,6 +63,25 @@ teardown_file() { stop_nodes; }
     assert_regex "$stderr" wrong
 }
 
+@test "a job is held and released, by Slurm's commands and by its qhold and qrls" {
+    host_job keeps 'command: ["true"]'
+    for scheduler in slurm slurm-torque; do
+        host_job full 'command: [sleep, "100"]' 'resources: {exclusive: true}'
+        full=("$(slurm cybelectl submit full.yaml --scheduler slurm)" "$(slurm cybelectl submit full.yaml --scheduler slurm)")
+        id=$(slurm cybelectl submit keeps.yaml --scheduler "$scheduler")
+        run slurm cybelectl job hold "$id"
+        assert_success
+        assert_regex "$(slurm squeue -h -j "${id%%.*}" -o %r)" '^JobHeld'
+        run slurm cybelectl job status "$id"
+        [ "$scheduler" = slurm-torque ] || assert_output --partial held # that qstat has no letter for it
+        slurm cybelectl job cancel -q "${full[@]}"
+        run slurm cybelectl job release "$id"
+        assert_success
+        run slurm cybelectl job wait "$id"
+        assert_success
+    done
+}
+
 @test "settings of squeue that change its columns do not reach the query" {
     host_job columns 'command: ["true"]'
     run slurm env SBATCH_PARTITION=nowhere SBATCH_OUTPUT=nowhere.out \

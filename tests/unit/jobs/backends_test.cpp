@@ -301,3 +301,27 @@ TEST_CASE("an unknown scheduler is refused with those that are known") {
     REQUIRE_FALSE(backend.has_value());
     CHECK(backend.error().faults().front().because.find("pbspro") != std::string::npos);
 }
+
+TEST_CASE("each batch system holds and releases by its own commands, each job by itself") {
+    struct Row {
+        std::unique_ptr<jobs::Commands> commands;
+        std::string hold;
+        std::string release;
+    };
+    Row rows[] = {{jobs::slurm_commands(), "scontrol hold", "scontrol release"},
+                  {jobs::torque_commands(), "qhold", "qrls"},
+                  {jobs::slurm_torque_commands(), "qhold", "qrls"},
+                  {jobs::pbspro_commands(), "qhold", "qrls"}};
+    for (const Row& row : rows) {
+        for (const bool is_held : {true, false}) {
+            const auto calls = row.commands->holding({"12.head", "13[2].head"}, is_held);
+            REQUIRE(calls.size() == 2);
+            std::string words;
+            for (const std::string& word : calls.back().argv) {
+                words += (words.empty() ? "" : " ") + word;
+            }
+            CHECK(words == (is_held ? row.hold : row.release) + " 13[2].head");
+            CHECK(calls.front().argv.back() == "12.head");
+        }
+    }
+}

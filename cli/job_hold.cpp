@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job_desk.hpp"
+#include "cli/job_table.hpp"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+namespace cybele::cli {
+namespace {
+
+struct Verb {
+    const char* name;
+    const char* what;
+    const char* example;
+    bool is_held;
+};
+constexpr Verb kVerbs[] = {
+    {"hold", "Keep jobs that wait from starting.", "cybelectl job hold 1234 1235", true},
+    {"release", "Let jobs start that were held.", "cybelectl job release 1234", false},
+};
+
+Result<int> hold(const Session& session, const std::vector<std::string>& names, bool is_held) {
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    CYBELE_TRY(const auto entries, named(session, desk, names));
+    Faults faults;
+    for (const jobs::Entry& entry : entries) {
+        if (entry.id.empty() || entry.ended != 0) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = "job " + (entry.id.empty() ? entry.uuid : entry.id) + " cannot be " +
+                            (is_held ? "held" : "released");
+            fault.because = "it does not wait: it is " + std::string(jobs::state_text(entry.state));
+            fault.help = "leave it out";
+            faults.add(std::move(fault));
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    CYBELE_TRY(const std::vector<Error> refusals, jobs::hold_all(desk, entries, is_held));
+    for (const Error& refusal : refusals) {
+        faults.add(refusal);
+    }
+    return faults.has_errors() ? Result<int>(fail(faults.take())) : 0;
+}
+
+} // namespace
+
+void install_job_hold(CLI::App& job, Session& session) {
+    for (const Verb& row : kVerbs) {
+        auto names = std::make_shared<std::vector<std::string>>();
+        CLI::App* verb = add_verb(job, row.name, row.what, {row.example});
+        verb->add_option("id", *names, "native id, or UUID")->required()->type_name("ID");
+        verb->callback([&session, names, is_held = row.is_held] {
+            session.action = [&session, names, is_held] { return hold(session, *names, is_held); };
+        });
+    }
+}
+
+} // namespace cybele::cli
