@@ -86,7 +86,10 @@ std::optional<std::vector<EnvironmentFile>> read_environment_files(int folder) {
 
 Result<UniqueFd> copy_environment_files(const Stage& stage, int image) {
     const auto folder = namespaces::open_in_root(image, kEnvironmentFolder);
-    const auto names = folder ? names_in(folder->get()) : std::nullopt;
+    if (!folder) {
+        return UniqueFd();
+    }
+    const auto names = names_in(folder->get());
     if (!names || names->empty() || !std::all_of(names->begin(), names->end(), is_read)) {
         return UniqueFd();
     }

@@ -35,6 +35,7 @@ Result<std::vector<std::string>> names_in(int directory, const std::filesystem::
     }
     const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(listing));
     std::vector<std::string> names;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
     while (const dirent* entry = readdir(entries.get())) {
         std::string name = static_cast<const char*>(entry->d_name);
         if (name != "." && name != "..") {
@@ -50,7 +51,8 @@ public:
     explicit Mirror(std::set<std::filesystem::path> directories)
         : directories_(std::move(directories)) {}
 
-    Result<void> copy(int image, int mirror, const std::filesystem::path& path) const {
+    [[nodiscard]] Result<void>
+    copy(int image, int mirror, const std::filesystem::path& path) const {
         CYBELE_TRY(const auto names, names_in(image, path));
         for (const std::string& name : names) {
             CYBELE_CHECK(copy_entry(image, mirror, path / name));
@@ -59,7 +61,8 @@ public:
     }
 
 private:
-    Result<void> copy_entry(int image, int mirror, const std::filesystem::path& path) const {
+    [[nodiscard]] Result<void>
+    copy_entry(int image, int mirror, const std::filesystem::path& path) const {
         const std::string name = path.filename().string();
         const UniqueFd source(openat(image, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         struct stat status = {};
