@@ -72,6 +72,12 @@ public:
         CYBELE_TRY(const UniqueFd below, stage_.make_directory("below"));
         CYBELE_CHECK(bind(image, below.get()));
         CYBELE_CHECK(stage_.make_directory("piled"));
+        // A FUSE root has no permission bits until somebody asks its server, and the overlay takes
+        // those that the topmost layer's root has when it is mounted.
+        struct stat status = {};
+        if (!names_.empty() && fstatat(stage_.fd(), names_.back().c_str(), &status, 0) != 0) {
+            return fail(system_error("cannot examine an overlay", errno));
+        }
         std::string lower = "lowerdir=";
         for (auto name = names_.rbegin(); name != names_.rend(); ++name) {
             lower += *name + ":";
