@@ -85,6 +85,13 @@ trap 'forward USR1' USR1
 trap 'forward USR2' USR2
 
 exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
+rest() { # SECONDS; before bash 5.2, an alarm that comes just before the read is lost, and the read lasts for ever
+    if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -ge 502 ]; then
+        read -r -t "$1" -u "$idle" || :
+    else
+        sleep "$1" || :
+    fi
+}
 
 run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
     local pause=0.003 turns=0
@@ -92,7 +99,7 @@ run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what ru
     payload=$!
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        read -r -t "$pause" -u "$idle" || :
+        rest "$pause"
         turns=$((turns + 1)) pause=0.01
         [ "$turns" -lt 50 ] || pause=0.2
     done
