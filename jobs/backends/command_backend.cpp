@@ -23,6 +23,14 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
+std::vector<Call> with_each(const Call& call, const std::vector<std::string>& ids) {
+    std::vector<Call> calls(ids.size(), call);
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+        calls[at].argv.push_back(ids[at]);
+    }
+    return calls;
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
     while (true) {

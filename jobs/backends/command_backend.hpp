@@ -9,6 +9,10 @@ namespace cybele::jobs {
 [[nodiscard]] std::unique_ptr<Backend> command_backend(std::unique_ptr<Commands> commands,
                                                        std::unique_ptr<Host> host);
 
+/// The call once for each id, which comes behind its words: each tells by its code what became of
+/// it.
+[[nodiscard]] std::vector<Call> with_each(const Call& call, const std::vector<std::string>& ids);
+
 /// Whether a text holds one of the words.
 [[nodiscard]] bool has_any(std::string_view text, std::initializer_list<std::string_view> words);
 /// The text without white space at its ends.

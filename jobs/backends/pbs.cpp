@@ -18,18 +18,6 @@ Call question(std::vector<std::string> argv) {
     return call;
 }
 
-/// The words, with each id behind them: each call tells by its code what became of it.
-std::vector<Call> each(const std::vector<std::string>& words, const std::vector<std::string>& ids) {
-    std::vector<Call> calls;
-    calls.reserve(ids.size());
-    for (const std::string& id : ids) {
-        std::vector<std::string> argv = words;
-        argv.push_back(id);
-        calls.push_back(question(std::move(argv)));
-    }
-    return calls;
-}
-
 /// `12`, `12.server`, `12[].server`, `12[4].server`.
 bool is_id(std::string_view text) {
     const std::size_t digits = text.find_first_not_of("0123456789");
@@ -128,11 +116,11 @@ Call Pbs::search() const {
 }
 
 std::vector<Call> Pbs::cancellation(const std::vector<std::string>& ids) const {
-    return each({"qdel"}, ids);
+    return with_each(question({"qdel"}), ids);
 }
 
 std::vector<Call> Pbs::holding(const std::vector<std::string>& ids, bool is_held) const {
-    return each({is_held ? "qhold" : "qrls"}, ids);
+    return with_each(question({is_held ? "qhold" : "qrls"}), ids);
 }
 
 bool Pbs::is_over_already(const Outcome& outcome) const {

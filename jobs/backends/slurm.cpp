@@ -30,18 +30,6 @@ Call question(std::vector<std::string> argv) {
     return call;
 }
 
-/// The words, with each id behind them: each call tells by its code what became of it.
-std::vector<Call> each(const std::vector<std::string>& words, const std::vector<std::string>& ids) {
-    std::vector<Call> calls;
-    calls.reserve(ids.size());
-    for (const std::string& id : ids) {
-        std::vector<std::string> argv = words;
-        argv.push_back(id);
-        calls.push_back(question(std::move(argv)));
-    }
-    return calls;
-}
-
 /// squeue's line: id, id of the array, state, reason, estimated start, comment (which may hold
 /// anything, so it is the last).
 constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%k";
@@ -267,7 +255,7 @@ public:
 
     [[nodiscard]] std::vector<Call> holding(const std::vector<std::string>& ids,
                                             bool is_held) const override {
-        return each({"scontrol", is_held ? "hold" : "release"}, ids);
+        return with_each(question({"scontrol", is_held ? "hold" : "release"}), ids);
     }
 
     [[nodiscard]] std::vector<Call>
