@@ -70,6 +70,8 @@ ExecFailure explain(const std::string& name, const std::string& tried, int saved
     return {std::move(error), kNotExecutable};
 }
 
+// A signal handler sees no other.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile sig_atomic_t program_pid = 0;
 
 void pass_to_program(int number) {

@@ -13,7 +13,7 @@ namespace {
 
 /// The kernel takes 128 KiB for one argument; what does not fit is handed over as it is, where the
 /// image's environment files see it.
-constexpr std::size_t kMostScript = 120 * 1024;
+constexpr std::size_t kMostScript = std::size_t{120} << 10U;
 
 /// bash refuses to set these and ends; every shell has IFS and OPTIND already.
 constexpr std::array<std::string_view, 8> kShellsOwn = {
@@ -144,7 +144,8 @@ std::optional<namespaces::Attempt> without_shell(const std::vector<std::string>&
         std::any_of(layers.host.begin(), layers.host.end(), [](const auto& variable) {
             return is_shells_own(variable.first);
         });
-    auto all = has_shells_own ? std::nullopt : read_known_files(kEnvironmentFolder, before);
+    auto all =
+        has_shells_own ? std::nullopt : read_known_files(kEnvironmentFolder, std::move(before));
     if (!all) {
         return std::nullopt;
     }

@@ -130,7 +130,7 @@ bool hand_on() {
 /// Whether the job's end can be read by everybody.
 bool is_written(const Errand& errand) {
     const auto record = read_exit_record(errand.part.record(errand.spec));
-    return record && *record && (**record).uuid == errand.spec.uuid;
+    return record && record->value_or(ExitRecord()).uuid == errand.spec.uuid;
 }
 
 /// Ends the part in the queue, unless somebody thought this process dead and did.

@@ -171,7 +171,7 @@ no_process() { ! pgrep -fx "$1" >/dev/null; }
     job race 'command: ["true"]' 'resources: {time: 5 min}'
     {
         printf '%s\n' 'set -euo pipefail' "ended=no payload=''"
-        sed -n '/^exec {idle}/p; /^run() {/,/^}/p' race.sh
+        sed -n '/^exec {idle}/p; /^rest() {/,/^}/p; /^run() {/,/^}/p' race.sh
         printf '%s\n' "trap 'ended=yes' TERM" \
             'run sh -c "trap \"exit 3\" TERM; sleep 30 & wait \$!"' 'echo "$code"'
     } >run.sh

@@ -105,7 +105,9 @@ none_left() {
     run as_user env OMPI_MCA_btl_vader_single_copy_mechanism=cma \
         mpirun --oversubscribe -np 2 ./cybelectl exec --join never hello-mpi.sif ./exchange
     assert_failure
-    assert_output --partial 'different user namespaces'
+    # mpirun now and then fails to unpack its ranks' messages; their own last words come all the same.
+    assert_output --regexp 'different user namespaces|Data unpack had inadequate space'
+    assert_output --partial 'vader BTL is aborting the MPI job'
 }
 
 @test "an ordinary user's ranks of MPICH with UCX share memory too, and without joining it is switched off" {

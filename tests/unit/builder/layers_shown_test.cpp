@@ -82,7 +82,7 @@ Result<void> make_first(const fs::path& root) {
                              "turned",
                              "untouched"}) {
         CYBELE_CHECK(make_directories((root / name).parent_path()));
-        CYBELE_CHECK(write_file(root / name, lines(2 * kBlock + 1000 * seed, seed)));
+        CYBELE_CHECK(write_file(root / name, lines(2 * kBlock + std::size_t{1000} * seed, seed)));
         ++seed;
     }
     fs::create_hard_link(root / "linked-1", root / "linked-2");
@@ -119,7 +119,7 @@ Result<int> compare(const fs::path& here) {
     }
     // That the layers are what is read: other bytes in the lowest one, of the same size and time.
     CYBELE_CHECK(make_first(here / "other"));
-    CYBELE_CHECK(write_file(here / "other/untouched", lines(2 * kBlock + 1000 * 13, 77)));
+    CYBELE_CHECK(write_file(here / "other/untouched", lines(2 * kBlock + 13000, 77)));
     (void)output_of({"touch", "-d", "@1000000000", (here / "other/untouched").native()});
     CYBELE_CHECK(pack_layer(here / "other", here / "other.squashfs"));
     auto shown = layers.shown();
@@ -172,7 +172,7 @@ TEST_CASE("a flat image of kept steps has the bytes of one that is packed anew")
         fs::create_directories(here / "data");
         unsigned seed = 50;
         for (const char* name : {"blocks", "tail", "gone", "small"}) {
-            put(here / "data" / name, lines(seed * 7000, seed));
+            put(here / "data" / name, lines(std::size_t{7000} * seed, seed));
             seed += 11;
         }
         put(here / "data/blocks", lines(3 * kBlock, 9));

@@ -26,8 +26,8 @@ struct Shelf {
     PackageCache packages{cache, "/home/user/app.def"};
     fs::path kept = directory.path() / "kept";
 
-    std::string keep(const std::string& bytes, const std::string& name) const {
-        const std::string digest = hex(sha256(bytes));
+    [[nodiscard]] std::string keep(const std::string& bytes, const std::string& name) const {
+        std::string digest = hex(sha256(bytes));
         put(kept / digest, bytes);
         std::ofstream(kept / "names", std::ios::app) << digest << ' ' << name << '\n';
         return digest;
@@ -70,14 +70,14 @@ TEST_CASE("a damaged entry is replaced by what was fetched again") {
     const std::string digest = place.keep("good bytes", "a.deb");
     REQUIRE(place.packages.take(place.kept).fetched == 1);
     put(place.cache.path(kKind, digest), "evil bytes");
-    place.keep("good bytes", "a.deb");
+    (void)place.keep("good bytes", "a.deb");
     CHECK(place.packages.take(place.kept).fetched == 1);
     CHECK(content(place.cache.path(kKind, digest)) == "good bytes");
 }
 
 TEST_CASE("entries that a build holds are not removed") {
     const Shelf place;
-    place.keep("bytes", "a.deb");
+    (void)place.keep("bytes", "a.deb");
     REQUIRE(place.packages.take(place.kept).fetched == 1);
     {
         const auto held = place.packages.hold();
@@ -159,7 +159,7 @@ TEST_CASE(
 
     // A note that leads out of the folder.
     std::string about = place.cache.list().front().about;
-    const std::string name = package.native();
+    const std::string& name = package.native();
     about.replace(about.find(name), name.size(), "../../out.rpm");
     place.cache.note(kKind, place.cache.list().front().key, about);
     RpmPackages led(place.cache, base, tool, "/home/user/app.def");

@@ -116,7 +116,7 @@ struct Layer {
     }
     /// Packs the tree into the layer.
     std::string pack() {
-        const std::string bytes = plain(root, file);
+        std::string bytes = plain(root, file);
         reopen();
         return bytes;
     }
