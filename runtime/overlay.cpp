@@ -169,6 +169,7 @@ Result<std::vector<Overlay>> open_overlays(const std::vector<std::string>& optio
     return overlays;
 }
 
+// NOLINTNEXTLINE(readability-function-size): what a pile is made of
 Result<UniqueFd> lay_over(const Stage& stage,
                           UniqueFd image,
                           const ImageFile& file,

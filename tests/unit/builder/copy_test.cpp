@@ -85,7 +85,7 @@ TEST_CASE("what is missing or ambiguous is refused with its line") {
         const auto refused = at.copy(source, "/x");
         REQUIRE_FALSE(refused);
         CHECK(refused.error().code() == ErrorCode::kInput);
-        CHECK(refused.error().faults().front().where->line == 7);
+        CHECK(refused.error().faults().front().where.value_or(Place()).line == 7);
     }
     CHECK_FALSE(at.copy("{file,other}", "/one"));
     CHECK(at.copy("{file,other}", "/many/"));

@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -155,6 +156,7 @@ TEST_CASE("starts at the same instant share one container, which goes with the l
         CAPTURE(static_cast<int>(as));
         Launch launch(as);
         std::vector<pid_t> ranks;
+        ranks.reserve(8);
         for (int rank = 0; rank < 8; ++rank) {
             ranks.push_back(launch.start(rank, kTellNamespaces));
         }
@@ -190,10 +192,11 @@ TEST_CASE("ranks read each other's memory as an ordinary user") {
             launch.start(0, "echo $$ > $OUT; while [ ! -e $OUT.end ]; do sleep 0.1; done");
         REQUIRE(becomes([&] { return !tiny::read(launch.out(0)).empty(); }));
         const std::string pid = std::to_string(first);
-        const pid_t second =
-            launch.start(1,
-                         "cat /proc/" + pid + "/environ > /dev/null && dd if=/proc/" + pid +
-                             "/mem bs=1 count=0 2>/dev/null && echo read > $OUT");
+        const pid_t second = launch.start(
+            1,
+            fmt::format("cat /proc/{0}/environ > /dev/null && "
+                        "dd if=/proc/{0}/mem bs=1 count=0 2>/dev/null && echo read > $OUT",
+                        pid));
         CHECK(wait_for(second) == 0);
         CHECK(tiny::read(launch.out(1)) == "read\n");
         launch.environment["PMIX_NAMESPACE"] = "other";
@@ -294,6 +297,7 @@ TEST_CASE("a failing start tells its own error, and so do those that waited for 
     Launch launch(As::kUser);
     launch.environment["APPTAINER_BIND"] = "/no/such/place:/mnt";
     std::vector<pid_t> ranks;
+    ranks.reserve(4);
     for (int rank = 0; rank < 4; ++rank) {
         ranks.push_back(launch.start(rank, "true"));
     }

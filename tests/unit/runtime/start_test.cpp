@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 using namespace cybele;
@@ -111,8 +112,8 @@ TEST_CASE("ids, home and accounts") {
                               "touch $HOME/seen-$(id -u); ! touch /etc/x 2>/dev/null",
                               as);
         CHECK(ended.code == 0);
-        CHECK(ended.text ==
-              uid + '\n' + uid + '\n' + (tiny_image().folder.path() / "home").string() + "\n1\n");
+        const std::string home = (tiny_image().folder.path() / "home").string();
+        CHECK(ended.text == fmt::format("{0}\n{0}\n{1}\n1\n", uid, home));
         CHECK(std::filesystem::exists(tiny_image().folder.path() / "home" / ("seen-" + uid)));
     }
 }
@@ -152,7 +153,7 @@ TEST_CASE("values are data, whatever they hold") {
     for (const As as : kAll) {
         const auto ended = trial::run(tiny_image(), request, environment, as);
         CHECK(ended.code == 0);
-        CHECK(ended.text == nasty + '\n' + nasty + '\n' + nasty + '\n');
+        CHECK(ended.text == fmt::format("{0}\n{0}\n{0}\n", nasty));
     }
     CHECK(!std::filesystem::exists("/tmp/cybele-never"));
 }
