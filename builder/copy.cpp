@@ -4,6 +4,7 @@
 #include "builder/expand.hpp"
 #include "definitions/scan.hpp"
 #include "namespaces/resolve.hpp"
+#include "support/directory.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -11,10 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <memory>
 #include <optional>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -30,24 +29,6 @@ constexpr int kDeepest = 128; ///< levels of directories; more is a loop of link
 /// Opens an O_PATH descriptor again, for reading.
 UniqueFd reopen(int fd, int flags) {
     return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC));
-}
-
-std::vector<std::string> names_in(int directory) {
-    std::vector<std::string> names;
-    const int fd = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* stream = fd < 0 ? nullptr : ::fdopendir(fd);
-    // The stream is read by this thread only.
-    while (const dirent* entry = stream != nullptr ? ::readdir(stream) : nullptr) { // NOLINT
-        const std::string_view name = entry->d_name;
-        if (name != "." && name != "..") {
-            names.emplace_back(name);
-        }
-    }
-    if (stream != nullptr) {
-        ::closedir(stream);
-    }
-    std::sort(names.begin(), names.end());
-    return names;
 }
 
 /// A source or something below it.
@@ -147,7 +128,8 @@ Copier::copy_directory(const Node& node, const fs::path& source, const fs::path&
     if (!readable.valid()) {
         return fail(system_error("cannot read " + printable(source.native()), errno));
     }
-    for (const std::string& name : names_in(readable.get())) {
+    CYBELE_TRY(const auto names, names_in(readable.get(), source));
+    for (const std::string& name : names) {
         CYBELE_CHECK(copy(source / name, to / name, depth + 1));
     }
     if (is_new && depth > 0) {
@@ -236,7 +218,8 @@ public:
         digest_.update(fmt::format("{}\n{:o}\n", path.native(), node->status.st_mode));
         if (S_ISDIR(node->status.st_mode)) {
             const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
-            for (const std::string& name : names_in(readable.get())) {
+            const auto names = names_in(readable.get(), path).value_or(std::vector<std::string>());
+            for (const std::string& name : names) {
                 add(path / name, depth + 1);
             }
         } else if (S_ISREG(node->status.st_mode)) {

@@ -2,13 +2,12 @@
 #include "runtime/environment_files.hpp"
 
 #include "namespaces/resolve.hpp"
+#include "support/directory.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <span>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -18,33 +17,8 @@ namespace {
 constexpr std::size_t kMostFiles = 64;
 constexpr std::size_t kMostText = std::size_t{64} << 10U;
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const {
-        closedir(directory);
-    }
-};
-
 bool is_read(const std::string& name) {
     return name.ends_with(".sh") && !name.starts_with('.');
-}
-
-/// All but "." and "..", sorted; nothing where the folder cannot be read.
-std::optional<std::vector<std::string>> names_in(int folder) {
-    const int listing = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (listing < 0) {
-        return std::nullopt;
-    }
-    const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(listing));
-    std::vector<std::string> names;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
-    while (const dirent* entry = entries ? readdir(entries.get()) : nullptr) {
-        const std::string name = static_cast<const char*>(entry->d_name);
-        if (name != "." && name != "..") {
-            names.push_back(name);
-        }
-    }
-    std::sort(names.begin(), names.end());
-    return names;
 }
 
 /// Of a plain file that is no link, which might lead out of the image.
@@ -80,7 +54,7 @@ std::optional<std::vector<EnvironmentFile>> read_all(int folder,
 } // namespace
 
 std::optional<std::vector<EnvironmentFile>> read_environment_files(int folder) {
-    const auto names = names_in(folder);
+    const auto names = names_in(folder, kEnvironmentFolder);
     return names ? read_all(folder, *names) : std::nullopt;
 }
 
@@ -89,7 +63,7 @@ Result<UniqueFd> copy_environment_files(const Stage& stage, int image) {
     if (!folder) {
         return UniqueFd();
     }
-    const auto names = names_in(folder->get());
+    const auto names = names_in(folder->get(), kEnvironmentFolder);
     if (!names || names->empty() || !std::all_of(names->begin(), names->end(), is_read)) {
         return UniqueFd();
     }

@@ -2,12 +2,12 @@
 #include "runtime/state_folder.hpp"
 
 #include "namespaces/system_calls.hpp"
+#include "support/directory.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
 #include <vector>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -44,21 +44,6 @@ bool is_dead(int folder, const std::string& name) {
     const sockaddr_un address = address_of(folder, name);
     return made.valid() && connect(made.get(), plain(address), sizeof address) != 0 &&
            errno == ECONNREFUSED;
-}
-
-std::vector<std::string> names_in(int folder) {
-    std::vector<std::string> names;
-    const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* list = copy < 0 ? nullptr : fdopendir(copy);
-    if (list == nullptr) {
-        close(copy);
-        return names;
-    }
-    while (const dirent* entry = readdir(list)) { // NOLINT(concurrency-mt-unsafe): own
-        names.emplace_back(static_cast<const char*>(entry->d_name));
-    }
-    closedir(list);
-    return names;
 }
 
 } // namespace
@@ -133,8 +118,9 @@ Result<UniqueFd> StateFolder::listen(const std::string& name) const {
 }
 
 void StateFolder::sweep() const {
-    for (const std::string& name : names_in(fd())) {
-        if (name != "." && name != ".." && is_dead(fd(), name)) {
+    const auto names = names_in(fd(), {}).value_or(std::vector<std::string>());
+    for (const std::string& name : names) {
+        if (is_dead(fd(), name)) {
             (void)unlinkat(fd(), name.c_str(), 0);
         }
     }

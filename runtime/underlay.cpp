@@ -3,14 +3,13 @@
 
 #include "namespaces/resolve.hpp"
 #include "namespaces/system_calls.hpp"
+#include "support/directory.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
 #include <utility>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -20,30 +19,6 @@ namespace cybele::runtime {
 namespace {
 
 constexpr std::size_t kFewEntries = 16; // three system calls each; an overlay costs as much as 100
-
-struct CloseDirectory {
-    void operator()(DIR* directory) const {
-        closedir(directory);
-    }
-};
-
-Result<std::vector<std::string>> names_in(int directory, const std::filesystem::path& path) {
-    const int listing = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (listing < 0) {
-        return fail(
-            system_error("cannot read the directory '" + path.string() + "' of the image", errno));
-    }
-    const std::unique_ptr<DIR, CloseDirectory> entries(fdopendir(listing));
-    std::vector<std::string> names;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of its own
-    while (const dirent* entry = readdir(entries.get())) {
-        std::string name = static_cast<const char*>(entry->d_name);
-        if (name != "." && name != "..") {
-            names.push_back(std::move(name));
-        }
-    }
-    return names;
-}
 
 /// Mirrors the directories in which something is missing; all other entries are bound whole.
 class Mirror {

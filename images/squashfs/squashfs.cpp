@@ -185,7 +185,7 @@ Result<void> SquashfsWriter::use_layers() {
                   &file_.base, sizeof super_, format.options.data(), format.options.size()),
               "read the compression's options"));
     ready_ = std::make_unique<ReadyBlocks>(kBlockSize);
-    known_ = std::make_unique<KnownFiles>(options_.layers, std::move(format), *ready_);
+    packed_ = std::make_unique<PackedFiles>(options_.layers, std::move(format), *ready_);
     zeros_.resize(kBlockSize);
     block_compressor_ = ready_->wrap(*compressor_);
     blocks_ = ready_->wrap(std::move(blocks_));
@@ -220,7 +220,7 @@ SquashfsWriter::add_file(int fd, std::uint64_t size, const std::string& path) {
 /// A file whose blocks lie ready in a layer; nothing where none is sure to have it.
 Result<std::optional<std::uint32_t>>
 SquashfsWriter::add_known_file(std::string_view path, std::uint64_t size, std::uint32_t mtime) {
-    const auto known = known_->find(path, size, mtime);
+    const auto known = packed_->find(path, size, mtime);
     if (!known) {
         return std::optional<std::uint32_t>();
     }
@@ -275,7 +275,7 @@ Result<void> SquashfsWriter::add_tree(const std::filesystem::path& root) {
     visitor.on_file = [this](int fd, std::uint64_t size, const std::string& path) {
         return add_file(fd, size, path);
     };
-    if (known_) {
+    if (packed_) {
         visitor.on_known_file = [this](auto path, auto size, auto mtime) {
             return add_known_file(path, size, mtime);
         };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/squashfs/tree.hpp"
 
+#include "support/directory.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -8,9 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <limits>
-#include <memory>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -36,29 +35,6 @@ std::uint32_t encoded_device(const struct statx& status) {
 std::uint32_t seconds_of(std::int64_t time) {
     return static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(time, 0, std::numeric_limits<std::uint32_t>::max()));
-}
-
-Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
-    UniqueFd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(
-        copy.valid() ? ::fdopendir(copy.get()) : nullptr, &::closedir);
-    if (!stream) {
-        return failed("list the directory", path, errno);
-    }
-    static_cast<void>(copy.release());
-    std::vector<std::string> names;
-    errno = 0;
-    while (const auto* entry = ::readdir(stream.get())) { // NOLINT(concurrency-mt-unsafe)
-        const std::string_view name = static_cast<const char*>(entry->d_name);
-        if (name != "." && name != "..") {
-            names.emplace_back(name);
-        }
-    }
-    if (errno != 0) {
-        return failed("list the directory", path, errno);
-    }
-    std::sort(names.begin(), names.end());
-    return names;
 }
 
 /// Of an overlay's own attributes one is a fact of the tree; the others name files of one machine.

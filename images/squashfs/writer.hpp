@@ -3,7 +3,7 @@
 
 #include "images/container.hpp"
 #include "images/squashfs/file.hpp"
-#include "images/squashfs/known_files.hpp"
+#include "images/squashfs/packed_files.hpp"
 #include "images/squashfs/ready_blocks.hpp"
 #include "images/squashfs/tree.hpp"
 #include "support/error.hpp"
@@ -81,7 +81,7 @@ private:
     std::vector<char> buffer_;
     std::uint64_t bytes_read_ = 0;
     std::unique_ptr<ReadyBlocks> ready_; ///< outlives what it wraps
-    std::unique_ptr<KnownFiles> known_;  ///< where the tree is shown by layers
+    std::unique_ptr<PackedFiles> packed_; ///< where the tree is shown by layers
     std::vector<char> zeros_;            ///< a block of them
 
     sqfs_super_t super_{};

@@ -102,12 +102,17 @@ none_left() {
 }
 
 @test "Open MPI refuses the single copy between containers: what joining is for" {
-    run as_user env OMPI_MCA_btl_vader_single_copy_mechanism=cma \
-        mpirun --oversubscribe -np 2 ./cybelectl exec --join never hello-mpi.sif ./exchange
-    assert_failure
-    # mpirun now and then fails to unpack its ranks' messages; their own last words come all the same.
-    assert_output --regexp 'different user namespaces|Data unpack had inadequate space'
-    assert_output --partial 'vader BTL is aborting the MPI job'
+    local try
+    # mpirun now and then cannot unpack what its ranks tell it, and says so; it is asked again then.
+    for try in 1 2 3; do
+        run as_user env OMPI_MCA_btl_vader_single_copy_mechanism=cma \
+            mpirun --oversubscribe -np 2 ./cybelectl exec --join never hello-mpi.sif ./exchange
+        assert_failure
+        assert_output --partial 'vader BTL is aborting the MPI job'
+        [[ $output == *'Data unpack had inadequate space'* ]] || break
+        echo "try $try: mpirun lost its ranks' message"
+    done
+    assert_output --partial 'different user namespaces'
 }
 
 @test "an ordinary user's ranks of MPICH with UCX share memory too, and without joining it is switched off" {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/squashfs/known_files.hpp"
+#include "images/squashfs/packed_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ bool read_exactly(int fd, std::uint64_t offset, void* into, std::size_t size) {
 
 } // namespace
 
-KnownFiles::KnownFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBlocks& ready)
+PackedFiles::PackedFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBlocks& ready)
     : format_(std::move(format)), ready_(ready) {
     for (TreeLayer& layer : layers) {
         layers_.push_back({std::move(layer)});
@@ -53,7 +53,7 @@ KnownFiles::KnownFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBl
 }
 
 /// Whether the layer's blocks can be taken; then its table of shared blocks is there too.
-bool KnownFiles::open_format(Layer& layer) const {
+bool PackedFiles::open_format(Layer& layer) const {
     if (layer.place.fd < 0 || format_.super->compression_id != SQFS_COMP_ZSTD) {
         return false;
     }
@@ -73,7 +73,7 @@ bool KnownFiles::open_format(Layer& layer) const {
                0;
 }
 
-bool KnownFiles::open() {
+bool PackedFiles::open() {
     std::vector<FilePointer> roots;
     for (const Layer& layer : layers_) {
         auto root = layer.place.fd >= 0 ? open_squashfs(layer.place.fd, 0, layer.place.size)
@@ -86,7 +86,7 @@ bool KnownFiles::open() {
     return add_level("", std::move(roots));
 }
 
-bool KnownFiles::add_level(std::string path, std::vector<FilePointer> directories) {
+bool PackedFiles::add_level(std::string path, std::vector<FilePointer> directories) {
     Level level{std::move(path), std::move(directories), {}};
     for (const FilePointer& directory : level.directories) {
         auto children = directory ? directory->children() : Children();
@@ -100,7 +100,7 @@ bool KnownFiles::add_level(std::string path, std::vector<FilePointer> directorie
 }
 
 /// Goes to a directory of the tree. False where a layer cannot be read.
-bool KnownFiles::enter(std::string_view directory) {
+bool PackedFiles::enter(std::string_view directory) {
     while (!is_or_is_below(directory, levels_.back().path)) {
         levels_.pop_back();
     }
@@ -128,7 +128,7 @@ bool KnownFiles::enter(std::string_view directory) {
 }
 
 std::optional<KnownFile>
-KnownFiles::find(std::string_view path, std::uint64_t size, std::uint32_t mtime) {
+PackedFiles::find(std::string_view path, std::uint64_t size, std::uint32_t mtime) {
     const std::size_t slash = path.rfind('/');
     const std::size_t end = slash == std::string_view::npos ? 0 : slash;
     is_off_ = is_off_ || !enter(path.substr(0, end));
@@ -153,7 +153,7 @@ KnownFiles::find(std::string_view path, std::uint64_t size, std::uint32_t mtime)
 }
 
 /// A file whose blocks lie where the inode says, without attributes: these are read from the file.
-std::optional<KnownFile> KnownFiles::judge(Layer& layer, const FilePointer& node) {
+std::optional<KnownFile> PackedFiles::judge(Layer& layer, const FilePointer& node) {
     const auto attributes = node->attributes();
     const auto blocks = blocks_of(*node);
     if (!attributes || !attributes->empty() || !blocks) {
@@ -183,7 +183,7 @@ std::optional<KnownFile> KnownFiles::judge(Layer& layer, const FilePointer& node
                                                               : std::nullopt;
 }
 
-bool KnownFiles::judge_block(Layer& layer, const ReadyBlock& block) {
+bool PackedFiles::judge_block(Layer& layer, const ReadyBlock& block) {
     const std::uint32_t room = format_.super->block_size;
     if (bytes_of(block) > room || block.offset > layer.place.size ||
         bytes_of(block) > layer.place.size - block.offset) {
@@ -211,7 +211,8 @@ bool KnownFiles::judge_block(Layer& layer, const ReadyBlock& block) {
 
 /// Whether the layer was packed by this very compressor: another version of it may be as right, but
 /// gives other bytes than packing the tree anew.
-bool KnownFiles::compresses_alike(std::span<const sqfs_u8> stored, std::span<const sqfs_u8> bytes) {
+bool PackedFiles::compresses_alike(std::span<const sqfs_u8> stored,
+                                   std::span<const sqfs_u8> bytes) {
     std::vector<sqfs_u8> again(bytes.size());
     const auto room = static_cast<sqfs_u32>(bytes.size());
     const sqfs_s32 size =
@@ -220,7 +221,7 @@ bool KnownFiles::compresses_alike(std::span<const sqfs_u8> stored, std::span<con
            std::equal(stored.begin(), stored.end(), again.begin());
 }
 
-bool KnownFiles::read_tail(Layer& layer, const SquashfsBlocks& blocks, std::string& tail) {
+bool PackedFiles::read_tail(Layer& layer, const SquashfsBlocks& blocks, std::string& tail) {
     if (layer.fragment != blocks.fragment && !hold_fragment(layer, blocks.fragment)) {
         return false;
     }
@@ -234,7 +235,7 @@ bool KnownFiles::read_tail(Layer& layer, const SquashfsBlocks& blocks, std::stri
 }
 
 /// Decompresses a block of tails. Files that share one follow each other in the tree.
-bool KnownFiles::hold_fragment(Layer& layer, std::uint32_t fragment) {
+bool PackedFiles::hold_fragment(Layer& layer, std::uint32_t fragment) {
     sqfs_fragment_t entry{};
     if (sqfs_frag_table_lookup(layer.fragments.get(), fragment, &entry) != 0) {
         return false;

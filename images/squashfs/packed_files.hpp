@@ -39,10 +39,10 @@ struct PackFormat {
 /// the name: what an overlay shows comes from the first layer that has it, and a deleted or opaque
 /// directory above would hide the name itself. Layers are walked beside the tree, a directory at a
 /// time, so that little is kept. What cannot be read of a layer makes all files unknown.
-class KnownFiles {
+class PackedFiles {
 public:
     /// Offers to `ready` the blocks of tails as it comes by.
-    KnownFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBlocks& ready);
+    PackedFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBlocks& ready);
 
     /// `path` below the root, without a leading slash. Nothing where it is not certain, or the
     /// layer was packed otherwise; then the file is to be read.
