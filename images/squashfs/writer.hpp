@@ -80,9 +80,9 @@ private:
     std::deque<sqfs_inode_generic_t*> contents_; ///< stable addresses: the library keeps them
     std::vector<char> buffer_;
     std::uint64_t bytes_read_ = 0;
-    std::unique_ptr<ReadyBlocks> ready_; ///< outlives what it wraps
+    std::unique_ptr<ReadyBlocks> ready_;  ///< outlives what it wraps
     std::unique_ptr<PackedFiles> packed_; ///< where the tree is shown by layers
-    std::vector<char> zeros_;            ///< a block of them
+    std::vector<char> zeros_;             ///< a block of them
 
     sqfs_super_t super_{};
     SquashfsHandle<sqfs_compressor_t> compressor_;
