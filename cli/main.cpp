@@ -204,6 +204,7 @@ int run(int argc, char** argv, void (*sigpipe_before)(int)) {
         Session::print(cybele::cli::version_json());
         return 0;
     }
+    session.words = words;
     install_verbs(app, session, words);
     session.program_arguments = cut_program_arguments(app, words);
     try {
