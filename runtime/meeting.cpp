@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/meeting.hpp"
 
-#include <array>
+#include "namespaces/letter.hpp"
+
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
+#include <utility>
+#include <vector>
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -17,7 +19,6 @@ constexpr int kMostAttempts = 1000;     // each after the end of a first start
 constexpr long kLongestMaking = 600;    // seconds: unpacking of a large image
 constexpr long kLongestAsking = 5;      // seconds
 constexpr std::size_t kMostKey = 65536; // bytes; fits the kernel's buffer of a socket
-constexpr std::size_t kMostDescriptors = 2;
 constexpr char kWelcome = 'j';
 constexpr char kOther = 'n';
 
@@ -50,37 +51,6 @@ pid_t peer_of(int connection) {
     return is_known && peer.uid == geteuid() ? peer.pid : 0;
 }
 
-/// Room for a message with descriptors.
-struct Letter {
-    char word = 0;
-    iovec part = {&word, 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control = {};
-    msghdr header = {};
-
-    Letter() {
-        header.msg_iov = &part;
-        header.msg_iovlen = 1;
-        header.msg_control = control.data();
-        header.msg_controllen = control.size();
-    }
-};
-
-/// The descriptors that came with a letter, in their order.
-std::array<UniqueFd, kMostDescriptors> descriptors_of(Letter& letter) {
-    std::array<UniqueFd, kMostDescriptors> found;
-    const cmsghdr* head = CMSG_FIRSTHDR(&letter.header);
-    if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
-        return found;
-    }
-    const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count && i < found.size(); ++i) {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
-        found.at(i).reset(fd);
-    }
-    return found;
-}
-
 enum class Answer { kLetIn, kRefused, kGone };
 
 Answer ask(int connection, const std::string& key, namespaces::ContainerNamespaces& container) {
@@ -91,20 +61,16 @@ Answer ask(int connection, const std::string& key, namespaces::ContainerNamespac
     if (send(connection, key.data(), key.size(), MSG_NOSIGNAL) < 0) {
         return errno == EPIPE || errno == ECONNRESET ? Answer::kGone : Answer::kRefused;
     }
-    Letter letter;
-    ssize_t size = 0;
-    do {
-        size = recvmsg(connection, &letter.header, MSG_CMSG_CLOEXEC);
-    } while (size < 0 && errno == EINTR);
+    namespaces::Letter letter;
+    const ssize_t size = namespaces::receive_letter(connection, letter);
     if (size <= 0) {
         return size == 0 || errno == ECONNRESET ? Answer::kGone : Answer::kRefused;
     }
-    auto descriptors = descriptors_of(letter);
-    if (letter.word != kWelcome || !descriptors[0].valid()) {
+    if (letter.word != kWelcome || !letter.descriptors[0].valid()) {
         return Answer::kRefused;
     }
-    container.mount = std::move(descriptors[0]);
-    container.user = std::move(descriptors[1]);
+    container.mount = std::move(letter.descriptors[0]);
+    container.user = std::move(letter.descriptors[1]);
     return Answer::kLetIn;
 }
 
@@ -184,23 +150,15 @@ pid_t admit(const Founding& founding,
     asked.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
     const bool is_welcome = member > 0 && asked == founding.key.text;
 
-    Letter letter;
-    letter.word = is_welcome ? kWelcome : kOther;
-    letter.header.msg_control = nullptr;
-    letter.header.msg_controllen = 0;
+    std::vector<int> sent;
     if (is_welcome) {
-        const std::array<int, kMostDescriptors> sent = {container.mount.get(),
-                                                        container.user.get()};
-        const std::size_t bytes = (container.user.valid() ? 2 : 1) * sizeof(int);
-        letter.header.msg_control = letter.control.data();
-        letter.header.msg_controllen = CMSG_SPACE(bytes);
-        cmsghdr* head = CMSG_FIRSTHDR(&letter.header);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(bytes);
-        std::memcpy(CMSG_DATA(head), sent.data(), bytes);
+        sent.push_back(container.mount.get());
+        if (container.user.valid()) {
+            sent.push_back(container.user.get());
+        }
     }
-    const bool is_sent = sendmsg(connection.get(), &letter.header, MSG_NOSIGNAL) == 1;
+    const bool is_sent =
+        namespaces::send_letter(connection.get(), is_welcome ? kWelcome : kOther, sent);
     return is_welcome && is_sent ? member : 0;
 }
 
