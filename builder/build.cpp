@@ -161,7 +161,7 @@ Result<void> Build::pack(const StageContext& context, const fs::path& target) co
 Result<void> Build::make_apart(const Report& report, const fs::path& image) const {
     LayerWay way;
     if (request_.use_cache) {
-        way = find_layer_way(surroundings_.work, environment_);
+        way = find_layer_way(surroundings_.work);
         if (way.attributes.empty()) {
             report("warning: no step is kept for the next build: " + way.because);
         }

@@ -120,10 +120,9 @@ Result<void> take_attributes(const fs::path& from, const fs::path& to) {
 
 } // namespace
 
-LayerWay find_layer_way(const fs::path& directory, const Environment& environment) {
+LayerWay find_layer_way(const fs::path& directory) {
     LayerWay way;
     way.is_root = ::geteuid() == 0;
-    way.server = namespaces::find_squashfs_server(environment.get_or("PATH", ""));
     for (const Style& style : kStyles) {
         if (try_overlay(directory, style.attributes)) {
             way.attributes = style.attributes;
@@ -142,11 +141,11 @@ show_part(const namespaces::SquashfsPart& part, const fs::path& folder, const La
     const Inside inside(folder.parent_path()); // mounting moves the working directory
     const UniqueFd parent(::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const std::string name = folder.filename().native();
-    const namespaces::SquashfsPoint point{parent.get(), name.c_str(), false};
+    const namespaces::SquashfsPoint point{parent.get(), name.c_str()};
     if (way.is_root && namespaces::mount_squashfs_by_loop(part, point)) {
         return {};
     }
-    if (way.server && namespaces::mount_squashfs_by_fuse(part, point, *way.server)) {
+    if (namespaces::mount_squashfs_by_fuse(part, point)) {
         return {};
     }
     return images::unpack_squashfs(

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "images/container.hpp"
-#include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
 
@@ -22,13 +21,11 @@ struct LayerWay {
     std::string attributes;
     std::string because; ///< why none works
     bool is_root = false;
-    std::optional<std::filesystem::path> server; ///< squashfuse_ll
 };
 
 /// Tries in `directory` (private, where the trees will be) whether an overlay can be mounted that
 /// keeps deletions and opaque directories. For the process apart: it mounts.
-[[nodiscard]] LayerWay find_layer_way(const std::filesystem::path& directory,
-                                      const Environment& environment);
+[[nodiscard]] LayerWay find_layer_way(const std::filesystem::path& directory);
 
 /// Layers below a private folder, which is made. Mounts go with the process's mount namespace.
 class Layers {

@@ -87,8 +87,8 @@ Finding loop(const namespaces::Abilities& abilities) {
                  "as root: modprobe loop");
 }
 
-Finding images(const Environment& environment) {
-    const runtime::MountChoice choice = runtime::choose_mount(environment);
+Finding images() {
+    const runtime::MountChoice choice = runtime::choose_mount();
     if (choice.way.empty()) {
         return fails("images", choice.because, "no image can be started", "mend what is above");
     }
@@ -97,7 +97,7 @@ Finding images(const Environment& environment) {
 
 } // namespace
 
-void examine_kernel(const Patient& patient, Findings& findings) {
+void examine_kernel(const Patient& /*patient*/, Findings& findings) {
     const namespaces::Abilities abilities = namespaces::probe_abilities();
     findings.push_back(kernel());
     findings.push_back(
@@ -106,7 +106,7 @@ void examine_kernel(const Patient& patient, Findings& findings) {
     findings.push_back(subordinate_ids(abilities));
     findings.push_back(fuse(abilities));
     findings.push_back(loop(abilities));
-    findings.push_back(images(patient.environment));
+    findings.push_back(images());
 }
 
 } // namespace cybele::host

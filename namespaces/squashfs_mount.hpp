@@ -2,11 +2,10 @@
 #pragma once
 
 #include "support/error.hpp"
+#include "support/file.hpp"
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 
 /// The ways to mount a squashfs that lies in a file. What is mounted goes with the mount namespace
 /// of the caller, and nothing stays behind it.
@@ -20,25 +19,39 @@ struct SquashfsPart {
 };
 
 struct SquashfsPoint {
-    int folder = -1;             ///< O_PATH; the working directory moves there
-    const char* name = "";       ///< an empty directory in it
-    bool is_folder_ours = false; ///< the folder is a mount of ours, which the server need not keep
+    int folder = -1;       ///< O_PATH; the working directory moves there
+    const char* name = ""; ///< an empty directory in it
 };
 
 /// Mounts it read-only, nosuid, nodev through a loop device that goes with the mount (root only).
 [[nodiscard]] Result<void> mount_squashfs_by_loop(const SquashfsPart& part,
                                                   const SquashfsPoint& point);
 
-/// Mounts it by FUSE in this namespace and starts `squashfuse_ll` (its path) on the descriptor, in
-/// a mount namespace without that mount: when the last process of this namespace is gone, so is the
-/// mount, and the server ends. It is no child of this process and holds none of its descriptors.
-[[nodiscard]] Result<void> mount_squashfs_by_fuse(const SquashfsPart& part,
-                                                  const SquashfsPoint& point,
-                                                  const std::filesystem::path& server);
+/// The process that answers for a squashfs which is mounted by FUSE (see serve_squashfs()). It is
+/// no child of this process and holds none of its descriptors. Its mounts are not those of the
+/// container: when the last process there is gone, so is the mount, and the server ends. It ends,
+/// too, when this is destroyed before mount().
+class SquashfsServer {
+public:
+    /// What it sees of the mount namespace in which mount() will be called.
+    enum class Mounts {
+        kOther, ///< nothing: that namespace is still to be made
+        kShared ///< all: it takes a copy first, for which mount() waits
+    };
+    /// It prepares itself while the caller goes on. Needs a /dev/fuse that this user may open.
+    [[nodiscard]] static Result<SquashfsServer> start(const SquashfsPart& part, Mounts mounts);
+    /// Once. Read-only, nosuid, nodev; returns when the server has answered.
+    [[nodiscard]] Result<void> mount(const SquashfsPoint& point);
 
-/// The server for mount_squashfs_by_fuse(): squashfuse_ll in `search_path` (as PATH) or the
-/// system's usual folders.
-[[nodiscard]] std::optional<std::filesystem::path>
-find_squashfs_server(const std::string& search_path);
+private:
+    [[nodiscard]] Result<void> wait_for_answer(const SquashfsPoint& point, UniqueFd device);
+
+    UniqueFd gate_; ///< a socket between this process and the server
+    Mounts mounts_ = Mounts::kShared;
+};
+
+/// Starts such a server in this namespace and mounts it.
+[[nodiscard]] Result<void> mount_squashfs_by_fuse(const SquashfsPart& part,
+                                                  const SquashfsPoint& point);
 
 } // namespace cybele::namespaces

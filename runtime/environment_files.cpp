@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/environment_files.hpp"
 
-#include "namespaces/resolve.hpp"
 #include "support/directory.hpp"
 #include "support/file.hpp"
 
-#include <algorithm>
 #include <span>
 
 #include <fcntl.h>
@@ -56,26 +54,6 @@ std::optional<std::vector<EnvironmentFile>> read_all(int folder,
 std::optional<std::vector<EnvironmentFile>> read_environment_files(int folder) {
     const auto names = names_in(folder, kEnvironmentFolder);
     return names ? read_all(folder, *names) : std::nullopt;
-}
-
-Result<UniqueFd> copy_environment_files(const Stage& stage, int image) {
-    const auto folder = namespaces::open_in_root(image, kEnvironmentFolder);
-    if (!folder) {
-        return UniqueFd();
-    }
-    const auto names = names_in(folder->get(), kEnvironmentFolder);
-    if (!names || names->empty() || !std::all_of(names->begin(), names->end(), is_read)) {
-        return UniqueFd();
-    }
-    const auto files = read_all(folder->get(), *names);
-    if (!files) {
-        return UniqueFd();
-    }
-    CYBELE_TRY(UniqueFd copy, stage.make_directory("env"));
-    for (const EnvironmentFile& file : *files) {
-        CYBELE_CHECK(stage.make_file(("env/" + file.name).c_str(), file.text));
-    }
-    return copy;
 }
 
 } // namespace cybele::runtime

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/stage.hpp"
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,10 +19,5 @@ struct EnvironmentFile {
 /// The files of a folder (O_PATH) that a shell reads there: `*.sh`, by their bytes' order. Nothing
 /// where there are suspiciously many, or where one is large or no plain file.
 [[nodiscard]] std::optional<std::vector<EnvironmentFile>> read_environment_files(int folder);
-
-/// A folder on the stage (O_PATH) with copies of them, to be bound over the image's: a container's
-/// later starts read memory, and ask the one server of a FUSE mount nine questions less. Not valid
-/// where the image has none, or more in that folder than they.
-[[nodiscard]] Result<UniqueFd> copy_environment_files(const Stage& stage, int image);
 
 } // namespace cybele::runtime

@@ -3,6 +3,7 @@
 
 #include "namespaces/descriptors.hpp"
 #include "namespaces/privileges.hpp"
+#include "namespaces/title.hpp"
 #include "support/process.hpp"
 #include "support/start_time.hpp"
 
@@ -15,7 +16,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -123,7 +123,7 @@ private:
 
 [[noreturn]] void be_holder(Holder& holder) {
     setsid(); // a terminal's interrupt is for the program
-    (void)prctl(PR_SET_NAME, "cybelectl-hold");
+    namespaces::set_title("cybelectl-hold");
     for (const int number : kIgnored) {
         (void)std::signal(number, SIG_IGN); // NOLINT: it ends with its members
     }

@@ -41,8 +41,7 @@ UniqueFd lower_of(const ImageFile& folder) {
 /// Layers in the making: each under a short name on the stage, the topmost first in the option.
 class Pile {
 public:
-    Pile(const Stage& stage, std::string way, const Environment& environment)
-        : stage_(stage), way_(std::move(way)), environment_(environment) {}
+    Pile(const Stage& stage, std::string way) : stage_(stage), way_(std::move(way)) {}
 
     Result<void> add_folder(int folder) {
         CYBELE_TRY(const UniqueFd point, new_layer());
@@ -51,18 +50,11 @@ public:
     Result<void> add_squashfs(const ImageFile& file, SquashfsPlace place) {
         CYBELE_CHECK(new_layer());
         const namespaces::SquashfsPart part{file.fd.get(), place.offset, place.size, file.path};
-        const namespaces::SquashfsPoint point{stage_.fd(), names_.back().c_str(), false};
+        const namespaces::SquashfsPoint point{stage_.fd(), names_.back().c_str()};
         if (way_ == "kernel squashfs") {
             return namespaces::mount_squashfs_by_loop(part, point);
         }
-        const auto server = namespaces::find_squashfs_server(environment_.get_or("PATH", ""));
-        if (!server) {
-            return fail(ErrorCode::kEnvironment,
-                        "cannot lay '" + printable(file.path.string()) + "' over the image",
-                        "squashfuse_ll is not installed",
-                        "install the package squashfuse, or give a directory to --overlay");
-        }
-        return namespaces::mount_squashfs_by_fuse(part, point, *server);
+        return namespaces::mount_squashfs_by_fuse(part, point);
     }
     [[nodiscard]] bool empty() const {
         return names_.empty();
@@ -104,7 +96,6 @@ private:
 
     const Stage& stage_;
     std::string way_;
-    const Environment& environment_;
     std::vector<std::string> names_;
 };
 
@@ -174,9 +165,8 @@ Result<UniqueFd> lay_over(const Stage& stage,
                           UniqueFd image,
                           const ImageFile& file,
                           const std::vector<Overlay>& overlays,
-                          const std::string& way,
-                          const Environment& environment) {
-    Pile pile(stage, way, environment);
+                          const std::string& way) {
+    Pile pile(stage, way);
     if (way != "unpacked") { // there they are in the folder
         for (const SquashfsPlace& place : file.overlays) {
             CYBELE_CHECK(pile.add_squashfs(file, place));

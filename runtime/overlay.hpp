@@ -3,7 +3,6 @@
 
 #include "runtime/image_file.hpp"
 #include "runtime/stage.hpp"
-#include "support/environment.hpp"
 
 #include <filesystem>
 #include <string>
@@ -31,8 +30,7 @@ struct Overlay {
                                         UniqueFd image,
                                         const ImageFile& file,
                                         const std::vector<Overlay>& overlays,
-                                        const std::string& way,
-                                        const Environment& environment);
+                                        const std::string& way);
 
 /// The writable one; null where there is none.
 [[nodiscard]] const Overlay* writable_overlay(const std::vector<Overlay>& overlays);

@@ -47,16 +47,12 @@ namespaces::SquashfsPart part_of(const ImageFile& image) {
     return {image.fd.get(), image.offset, image.size, image.path};
 }
 
-std::optional<std::filesystem::path> find_fuse_server(const Environment& environment) {
-    return namespaces::find_squashfs_server(environment.get_or("PATH", ""));
-}
-
 /// One way on a stage of its own, which goes again when the way fails.
 Result<MountedImage>
 attempt(const char* way, const MountRequest& request, const std::function<Mounting>& mounting) {
     CYBELE_TRY(Stage stage, Stage::make(stage_size(request), request.sources));
     CYBELE_CHECK(stage.make_directory("image"));
-    if (auto mounted = mounting({stage.fd(), "image", true}); !mounted) {
+    if (auto mounted = mounting({stage.fd(), "image"}); !mounted) {
         CYBELE_CHECK(stage.remove());
         return fail(std::move(mounted).error());
     }
@@ -72,6 +68,15 @@ void tell_if(bool is_wanted, const std::string& text) {
     }
     const std::string line = "info: " + text + '\n';
     (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::optional<namespaces::SquashfsServer> start_early(const ImageFile& image, bool is_root) {
+    if (is_root || image.kind == ImageFile::Kind::kDirectory) {
+        return std::nullopt;
+    }
+    auto server = namespaces::SquashfsServer::start(part_of(image),
+                                                    namespaces::SquashfsServer::Mounts::kOther);
+    return server ? std::optional(std::move(*server)) : std::nullopt;
 }
 
 Result<MountedImage>
@@ -90,17 +95,15 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
         reasons += reason(mounted.error()) + "; ";
         tell_if(request.is_verbose, "not by the kernel: " + reason(mounted.error()));
     }
-    if (const auto server = find_fuse_server(environment)) {
-        auto mounted = attempt("squashfuse_ll", request, [&](const auto& point) {
-            return namespaces::mount_squashfs_by_fuse(part_of(image), point, *server);
-        });
-        if (mounted) {
-            return mounted;
-        }
-        reasons += reason(mounted.error());
-    } else {
-        reasons += "squashfuse_ll is not installed";
+    auto mounted = attempt("FUSE", request, [&](const auto& point) {
+        return request.server != nullptr
+                   ? request.server->mount(point)
+                   : namespaces::mount_squashfs_by_fuse(part_of(image), point);
+    });
+    if (mounted) {
+        return mounted;
     }
+    reasons += reason(mounted.error());
     tell_if(request.is_verbose, "the image is unpacked into the cache, since " + reasons);
     auto folder = unpack_into_cache(image, environment);
     if (!folder) {
@@ -110,7 +113,7 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
     return use_directory(*folder, request, "unpacked");
 }
 
-MountChoice choose_mount(const Environment& environment) {
+MountChoice choose_mount() {
     const namespaces::Abilities abilities = namespaces::probe_abilities();
     if (!abilities.is_root && !abilities.user_namespaces) {
         return {"", "no user namespaces: " + abilities.user_namespaces_because};
@@ -120,15 +123,10 @@ MountChoice choose_mount(const Environment& environment) {
     }
     const std::string before =
         abilities.is_root ? "no loop devices (" + abilities.loop_because + "); " : "";
-    const auto server = find_fuse_server(environment);
-    if (server && abilities.fuse) {
-        return {"squashfuse_ll",
-                before + "FUSE can be mounted, and " + server->string() + " serves"};
+    if (abilities.fuse) {
+        return {"FUSE", before + "FUSE can be mounted"};
     }
-    const std::string why = server
-                                ? abilities.fuse_because
-                                : "squashfuse_ll is not installed; install the package squashfuse";
-    return {"unpacked", before + why};
+    return {"unpacked", before + abilities.fuse_because};
 }
 
 } // namespace cybele::runtime

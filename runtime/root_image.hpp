@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "namespaces/squashfs_mount.hpp"
 #include "runtime/image_file.hpp"
 #include "runtime/stage.hpp"
 #include "support/environment.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,8 @@ struct MountRequest {
     bool is_root = false;
     bool is_writable = false;
     bool is_verbose = false;
-    std::vector<int> sources; ///< of the binds, O_PATH, see Stage::make()
+    std::vector<int> sources;                     ///< of the binds, O_PATH, see Stage::make()
+    namespaces::SquashfsServer* server = nullptr; ///< see start_early(); null where there is none
 };
 
 struct MountedImage {
@@ -23,6 +26,12 @@ struct MountedImage {
     UniqueFd root;   ///< of the image's root directory, O_PATH
     std::string way; ///< as MountChoice::way, or "directory"
 };
+
+/// For an image that will be mounted by FUSE: its server, before the namespaces of the container
+/// are made. It prepares itself meanwhile, and sees none of their mounts. Nothing where another way
+/// comes first or it cannot start, which mount_image() tells.
+[[nodiscard]] std::optional<namespaces::SquashfsServer> start_early(const ImageFile& image,
+                                                                    bool is_root);
 
 /// Mounts the image in this mount namespace in the first way that works: by the kernel (root), by
 /// FUSE, unpacked. kEnvironment with the reason of each when none does.

@@ -8,7 +8,6 @@
 #include "namespaces/sandbox.hpp"
 #include "namespaces/system_calls.hpp"
 #include "runtime/action_script.hpp"
-#include "runtime/environment_files.hpp"
 #include "runtime/gpu.hpp"
 #include "runtime/holder.hpp"
 #include "runtime/host_files.hpp"
@@ -98,25 +97,6 @@ struct HostView {
     Caller caller;
     std::optional<std::string> resolv_conf;
 };
-
-/// For those that join a container whose image a FUSE server reads.
-Result<UniqueFd>
-add_environment_files(std::vector<Mount>& mounts, const MountedImage& image, bool is_shared) {
-    if (!is_shared || image.way != "squashfuse_ll") {
-        return UniqueFd();
-    }
-    CYBELE_TRY(UniqueFd copy, copy_environment_files(image.stage, image.root.get()));
-    if (copy.valid()) {
-        Mount mount;
-        mount.source_fd = copy.get();
-        mount.target = kEnvironmentFolder;
-        mount.is_read_only = true;
-        mount.is_optional = true;
-        mount.options = "nosuid,nodev";
-        mounts.push_back(std::move(mount));
-    }
-    return copy;
-}
 
 /// resolv.conf, passwd and group: files of this container only, bound last.
 Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
@@ -255,6 +235,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     if (auto resolv_conf = read_file("/etc/resolv.conf")) {
         host.resolv_conf = std::move(*resolv_conf);
     }
+    auto server = start_early(file, all.is_root);
     using namespaces::IdMap;
     CYBELE_CHECK(namespaces::enter_namespaces(all.is_root ? IdMap::kNone : IdMap::kOwnRoot));
     if (request.containall && unshare(CLONE_NEWIPC) != 0) {
@@ -266,16 +247,15 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                open_overlays(request.overlays, request.writable_tmpfs));
     const Overlay* const kept = writable_overlay(overlays);
     const bool is_writable = request.writable_tmpfs || kept != nullptr;
-    const MountRequest mount{
-        all.is_root, is_writable, request.is_verbose, sources_of(all.mounts, overlays)};
+    const MountRequest mount{all.is_root,
+                             is_writable,
+                             request.is_verbose,
+                             sources_of(all.mounts, overlays),
+                             server ? &*server : nullptr};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
-    CYBELE_TRY(
-        image.root,
-        lay_over(image.stage, std::move(image.root), file, overlays, image.way, environment));
+    CYBELE_TRY(image.root, lay_over(image.stage, std::move(image.root), file, overlays, image.way));
     CYBELE_TRY(const std::vector<UniqueFd> files,
                add_own_files(all.mounts, image.stage, image.root.get(), all, host));
-    CYBELE_TRY(const UniqueFd environment_files,
-               add_environment_files(all.mounts, image, founding.has_value() && !is_writable));
     CYBELE_TRY(const PreparedRoot root,
                prepare_root(image.stage,
                             std::move(image.root),

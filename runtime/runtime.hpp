@@ -52,9 +52,9 @@ struct Request {
 
 /// The way the image would be mounted on this host and why, for `doctor` and -v.
 struct MountChoice {
-    std::string way; ///< "kernel squashfs", "squashfuse_ll", "unpacked", or "" when none works
+    std::string way; ///< "kernel squashfs", "FUSE", "unpacked", or "" when none works
     std::string because;
 };
-[[nodiscard]] MountChoice choose_mount(const Environment& environment);
+[[nodiscard]] MountChoice choose_mount();
 
 } // namespace cybele::runtime

@@ -26,6 +26,7 @@ namespace {
 
 constexpr As kAll[] = {As::kRoot, As::kUser, As::kUserWithFuse};
 constexpr const char* kHolder = "cybelectl-hold";
+constexpr const char* kServer = "cybelectl-fuse";
 
 const trial::Image& tiny_image() {
     static const trial::Image image = [] {
@@ -36,12 +37,12 @@ const trial::Image& tiny_image() {
     return image;
 }
 
-/// A mount namespace in which /dev/fuse is open to all: one host for all ranks of a launch.
-UniqueFd host_with_fuse(const std::filesystem::path& folder) {
+/// A mount namespace in which users may open /dev/fuse or not: one host for all ranks of a launch.
+UniqueFd make_host(const std::filesystem::path& folder, bool has_fuse) {
     const std::string mark = folder / "host";
     const pid_t pid = fork();
     if (pid == 0) {
-        trial::open_fuse_for_all(folder);
+        trial::give_fuse(folder, has_fuse);
         tiny::write(mark, "made");
         pause();
         _exit(0);
@@ -60,7 +61,7 @@ struct Launch {
     As as;
     TempDirectory folder = tiny::make_folder();
     EnvironmentMap environment = trial::environment_of(tiny_image());
-    UniqueFd host; ///< kUserWithFuse: entered by each start
+    UniqueFd host; ///< a user's: entered by each start
 
     explicit Launch(As who, const std::string& name = "one") : as(who) {
         const auto run = folder.path() / "run";
@@ -69,9 +70,7 @@ struct Launch {
         std::filesystem::permissions(folder.path(), std::filesystem::perms(0777));
         if (as != As::kRoot) {
             REQUIRE(chown(run.c_str(), tiny::kUser, tiny::kUser) == 0);
-        }
-        if (as == As::kUserWithFuse) {
-            host = host_with_fuse(folder.path());
+            host = make_host(folder.path(), as == As::kUserWithFuse);
         }
         environment["XDG_RUNTIME_DIR"] = run;
         environment["PMIX_RANK"] = "0";
@@ -95,7 +94,7 @@ struct Launch {
             if (host.valid() && setns(host.get(), CLONE_NEWNS) != 0) {
                 _exit(97);
             }
-            trial::become(tiny_image(), request, environment, host.valid() ? As::kUser : as);
+            trial::become(tiny_image(), request, environment, host.valid() ? As::kUserHere : as);
         }
         return pid;
     }
@@ -118,20 +117,23 @@ struct Launch {
 constexpr const char* kTellNamespaces =
     "for n in mnt user; do readlink /proc/self/ns/$n; done > $OUT";
 
-/// The processes that hold a container; one that has ended and waits for its parent has no command
-/// line.
-std::vector<pid_t> holders() {
+/// The processes of this title; one that has ended and waits for its parent has no command line.
+std::vector<pid_t> named(const std::string& title) {
     std::vector<pid_t> found;
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
         const std::string name = entry.path().filename();
         if (name.find_first_not_of("0123456789") == std::string::npos &&
-            read_file(entry.path() / "comm").value_or("") == std::string(kHolder) + '\n' &&
+            read_file(entry.path() / "comm").value_or("") == title + '\n' &&
             !read_file(entry.path() / "cmdline").value_or("").empty()) {
             found.push_back(std::stoi(name));
         }
     }
     return found;
+}
+
+std::vector<pid_t> holders() {
+    return named(kHolder);
 }
 
 /// Waits up to 10 s.
@@ -145,7 +147,7 @@ bool becomes(const std::function<bool()>& condition) {
 bool nothing_left(const Launch& launch) {
     return becomes([&] {
         return holders().empty() && !std::filesystem::exists(launch.sockets()) &&
-               !tiny::is_running("squashfuse_ll");
+               named(kServer).empty();
     });
 }
 
@@ -221,19 +223,26 @@ TEST_CASE("the first rank may end before the others start") {
     }
 }
 
-TEST_CASE("the environment files of a shared FUSE container lie in memory, as the image has them") {
+TEST_CASE("a rank that does what one did before asks the FUSE server nothing") {
     Launch launch(As::kUserWithFuse);
-    const std::string script = "echo $FROM_IMAGE > $OUT; cat /.singularity.d/env/*.sh >> $OUT;"
-                               "grep -c ' /.singularity.d/env tmpfs ro' /proc/mounts >> $OUT;"
-                               "touch /.singularity.d/env/x 2>/dev/null || echo kept >> $OUT";
-    std::string expected = "image\n";
-    for (const char* name : {"10-docker2singularity.sh", "90-environment.sh", "99-base.sh"}) {
-        expected += tiny::read(tiny_image().root / ".singularity.d/env" / name);
-    }
-    for (int rank = 0; rank < 2; ++rank) {
-        CHECK(wait_for(launch.start(rank, script)) == 0);
-    }
-    CHECK(launch.seen(2) == std::set<std::string>{expected + "1\nkept\n"});
+    const pid_t first = launch.start(0, "echo > $OUT; while [ ! -e $OUT.end ]; do sleep 0.1; done");
+    REQUIRE(becomes([&] { return !tiny::read(launch.out(0)).empty(); }));
+    const std::string script = "cat /.singularity.d/env/*.sh > /dev/null; ls -l /etc > /dev/null;"
+                               "test ! -e /etc/missing; echo $FROM_IMAGE > $OUT";
+    CHECK(wait_for(launch.start(1, script)) == 0);
+    CHECK(wait_for(launch.start(2, script)) == 0);
+    REQUIRE(named(kServer).size() == 1);
+    const pid_t server = named(kServer).front();
+    kill(server, SIGSTOP);
+    const pid_t again = launch.start(3, script);
+    const bool has_ended = becomes([&] { return !tiny::read(launch.out(3)).empty(); });
+    kill(server, SIGCONT);
+    CHECK(has_ended);
+    CHECK(wait_for(again) == 0);
+    CHECK(tiny::read(launch.out(3)) == "image\n");
+    tiny::write(launch.out(0) + ".end", "");
+    CHECK(wait_for(first) == 0);
+    CHECK(nothing_left(launch));
 }
 
 TEST_CASE("two launches of one user, and two images, stay apart") {

@@ -77,7 +77,7 @@ TEST_CASE("codes, signals, missing programs") {
 }
 
 TEST_CASE("the ways of mounting are those that are expected") {
-    const char* ways[] = {"kernel squashfs", "unpacked", "squashfuse_ll"};
+    const char* ways[] = {"kernel squashfs", "unpacked", "FUSE"};
     for (const As as : kAll) {
         Request request = exec(tiny_image(), "true");
         request.is_verbose = true;
@@ -354,7 +354,7 @@ TEST_CASE("nothing stays after the end or a kill") {
         CHECK(tiny::becomes_running(mark, false));
         CHECK(is_let_go(image));
     }
-    CHECK(tiny::becomes_running("squashfuse_ll", false));
+    CHECK(tiny::becomes_running("cybelectl-fuse", false));
     CHECK(mounts_now() == mounts);
 }
 
@@ -376,7 +376,7 @@ TEST_CASE("a mount lives as long as the last process of the container") {
         CHECK(tiny::read(file) ==
               std::to_string(std::filesystem::file_size(image.root / "bin/busybox")) + '\n');
     }
-    CHECK(tiny::becomes_running("squashfuse_ll", false));
+    CHECK(tiny::becomes_running("cybelectl-fuse", false));
 }
 
 TEST_CASE("several processes unpack an image once") {
@@ -450,10 +450,8 @@ TEST_CASE("containers start with the calls of Linux 4.18") {
             request.image = path;
             request.binds = {"/etc:/new/place:ro"};
             const int code = tiny::in_child([&]() -> int {
-                if (as == As::kUserWithFuse) {
-                    trial::open_fuse_for_all(tiny_image().folder.path());
-                }
                 if (as != As::kRoot) {
+                    trial::give_fuse(tiny_image().folder.path(), as == As::kUserWithFuse);
                     tiny::become_user();
                 }
                 tiny::forget_new_calls(ENOSYS);
@@ -472,14 +470,11 @@ TEST_CASE("containers start with the calls of Linux 4.18") {
 }
 
 TEST_CASE("choose_mount says what start does") {
-    const auto environment = trial::environment_of(tiny_image());
-    CHECK(choose_mount(Environment(environment)).way == "kernel squashfs");
+    CHECK(choose_mount().way == "kernel squashfs");
     CHECK(tiny::as_user([&] {
-              const auto choice = choose_mount(Environment(environment));
+              const auto choice = choose_mount();
               const bool can_fuse = access("/dev/fuse", R_OK | W_OK) == 0;
-              return choice.way == (can_fuse ? "squashfuse_ll" : "unpacked") &&
-                             !choice.because.empty()
-                         ? 11
-                         : 1;
+              return choice.way == (can_fuse ? "FUSE" : "unpacked") && !choice.because.empty() ? 11
+                                                                                               : 1;
           }) == 11);
 }

@@ -88,16 +88,18 @@ struct Ended {
     std::string text;
 };
 
-enum class As { kRoot, kUser, kUserWithFuse };
+/// A user may open /dev/fuse, may not, or as this host has it.
+enum class As { kRoot, kUser, kUserWithFuse, kUserHere };
 
-/// A /dev/fuse for everybody, in this process's mount namespace only.
-inline void open_fuse_for_all(const std::filesystem::path& folder) {
-    const std::string node = folder / "fuse";
+/// A /dev/fuse for everybody or for root alone, in this process's mount namespace only.
+inline void give_fuse(const std::filesystem::path& folder, bool is_for_all) {
+    const mode_t mode = is_for_all ? 0666 : 0600;
+    const std::string node = folder / ("fuse-" + std::to_string(getpid()));
     (void)unlink(node.c_str());
     if (unshare(CLONE_NEWNS) != 0 ||
         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mknod(node.c_str(), S_IFCHR | 0666, makedev(10, 229)) != 0 ||
-        chmod(node.c_str(), 0666) != 0 ||
+        mknod(node.c_str(), S_IFCHR | mode, makedev(10, 229)) != 0 ||
+        chmod(node.c_str(), mode) != 0 ||
         mount(node.c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr) != 0) {
         _exit(95);
     }
@@ -113,8 +115,8 @@ inline EnvironmentMap environment_of(const Image& image) {
 /// Starts the container in place of a child of this process.
 [[noreturn]] inline void
 become(const Image& image, const Request& request, EnvironmentMap environment, As as) {
-    if (as == As::kUserWithFuse) {
-        open_fuse_for_all(image.folder.path());
+    if (as == As::kUser || as == As::kUserWithFuse) {
+        give_fuse(image.folder.path(), as == As::kUserWithFuse);
     }
     if (as != As::kRoot) {
         tiny::become_user();

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "namespaces/squashfs_server.hpp"
+
+#include "namespaces/descriptors.hpp"
+#include "namespaces/letter.hpp"
+#include "namespaces/privileges.hpp"
+#include "namespaces/system_call_filter.hpp"
+#include "namespaces/title.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+extern "C" {
+#include <squashfuse/ll.h>
+}
+
+namespace cybele::namespaces {
+namespace {
+
+// Unpacked blocks that are kept: 8 KiB of metadata each, and up to the image's block size (mostly
+// 128 KiB) of files and of their ends. The library keeps 8, 1 and 3, which many ranks overrun.
+constexpr std::size_t kMetadataBlocks = 64;
+constexpr std::size_t kDataBlocks = 8;
+constexpr std::size_t kFragmentBlocks = 8;
+
+constexpr std::array kIgnored = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
+
+/// All that serving needs, by strace and by the sources of glibc's malloc.
+constexpr std::uint32_t kNeededCalls[] = {
+    SYS_read,       SYS_recvmsg,      SYS_dup3,         SYS_write,           SYS_writev,
+    SYS_pread64,    SYS_mmap,         SYS_munmap,       SYS_mremap,          SYS_mprotect,
+    SYS_madvise,    SYS_brk,          SYS_futex,        SYS_close,           SYS_exit,
+    SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigaction, SYS_rt_sigprocmask,  SYS_getpid,
+    SYS_gettid,     SYS_getrandom,    SYS_gettimeofday, SYS_restart_syscall, SYS_clock_gettime};
+
+bool has_no_open = false;
+bool has_no_opendir = false;
+
+void begin(void* /*filesystem*/, fuse_conn_info* connection) {
+    has_no_open = (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+    has_no_opendir = (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+    connection->want &=
+        ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+    connection->want |= connection->capable &
+                        (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_DIO);
+}
+
+/// "ENOSYS" tells the kernel that no question of this kind is needed: what is in the cache stays,
+/// and the next ones are not asked.
+void open_any(fuse_req_t request, fuse_file_info* file, bool can_be_left_out) {
+    if (can_be_left_out) {
+        fuse_reply_err(request, ENOSYS);
+        return;
+    }
+    file->keep_cache = 1;
+    file->cache_readdir = 1;
+    fuse_reply_open(request, file);
+}
+
+void open_file(fuse_req_t request, fuse_ino_t /*inode*/, fuse_file_info* file) {
+    open_any(request, file, has_no_open);
+}
+
+void open_folder(fuse_req_t request, fuse_ino_t /*inode*/, fuse_file_info* file) {
+    open_any(request, file, has_no_opendir);
+}
+
+/// Room for an answer, used again and again.
+char* room_of(std::size_t size) {
+    static std::vector<char> room;
+    room.resize(std::max(room.size(), size));
+    return room.data();
+}
+
+void read_file(
+    fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info* /*f*/) {
+    sqfs_ll_i found;
+    if (sqfs_ll_iget(request, &found, number) != SQFS_OK) {
+        return; // answered
+    }
+    if (!S_ISREG(found.inode.base.mode)) {
+        fuse_reply_err(request, EISDIR);
+        return;
+    }
+    char* const room = room_of(size);
+    auto length = static_cast<sqfs_off_t>(size);
+    if (sqfs_read_range(&found.ll->fs, &found.inode, offset, &length, room) != SQFS_OK) {
+        fuse_reply_err(request, EIO);
+        return;
+    }
+    fuse_reply_buf(request, room, static_cast<std::size_t>(length));
+}
+
+/// As stat() shows it; false where the image names an owner that it does not have.
+bool read_attributes(sqfs& image, const sqfs_inode& inode, struct stat& status) {
+    const squashfs_base_inode& base = inode.base;
+    status.st_mode = base.mode;
+    status.st_nlink = static_cast<nlink_t>(inode.nlink);
+    status.st_mtime = status.st_ctime = status.st_atime = base.mtime;
+    if (S_ISREG(base.mode)) {
+        status.st_size = static_cast<off_t>(inode.xtra.reg.file_size);
+        status.st_blocks = status.st_size / 512; // its unit, whatever the file system's
+    } else if (S_ISLNK(base.mode)) {
+        status.st_size = static_cast<off_t>(inode.xtra.symlink_size);
+    } else if (S_ISBLK(base.mode) || S_ISCHR(base.mode)) {
+        status.st_rdev = makedev(static_cast<unsigned>(inode.xtra.dev.major),
+                                 static_cast<unsigned>(inode.xtra.dev.minor));
+    }
+    status.st_blksize = static_cast<blksize_t>(image.sb.block_size);
+    return sqfs_id_get(&image, base.uid, &status.st_uid) == SQFS_OK &&
+           sqfs_id_get(&image, base.guid, &status.st_gid) == SQFS_OK;
+}
+
+/// One entry of a listing: where it goes, and what is known of it.
+struct Listed {
+    fuse_req_t request;
+    char* place;
+    std::size_t left; ///< bytes
+    sqfs_ll& filesystem;
+    sqfs_dir_entry& entry;
+};
+
+/// Its bytes; more than are left where it does not fit.
+std::size_t add_name(const Listed& one) {
+    struct stat status = {};
+    status.st_ino = one.filesystem.ino_fuse_num(&one.filesystem, &one.entry);
+    status.st_mode = sqfs_dentry_mode(&one.entry);
+    return fuse_add_direntry(one.request,
+                             one.place,
+                             one.left,
+                             sqfs_dentry_name(&one.entry),
+                             &status,
+                             sqfs_dentry_next_offset(&one.entry));
+}
+
+/// With all that a lookup would tell, or the name alone (inode 0) where that cannot be read.
+std::size_t add_name_and_attributes(const Listed& one) {
+    fuse_entry_param entry = {};
+    sqfs_inode inode;
+    sqfs& image = one.filesystem.fs;
+    if (sqfs_inode_get(&image, &inode, sqfs_dentry_inode(&one.entry)) == SQFS_OK &&
+        read_attributes(image, inode, entry.attr)) {
+        entry.ino = one.filesystem.ino_register(&one.filesystem, &one.entry);
+        entry.attr_timeout = entry.entry_timeout = std::numeric_limits<double>::max();
+    }
+    entry.attr.st_ino = one.filesystem.ino_fuse_num(&one.filesystem, &one.entry);
+    entry.attr.st_mode |= sqfs_dentry_mode(&one.entry);
+    return fuse_add_direntry_plus(one.request,
+                                  one.place,
+                                  one.left,
+                                  sqfs_dentry_name(&one.entry),
+                                  &entry,
+                                  sqfs_dentry_next_offset(&one.entry));
+}
+
+template <std::size_t (*Add)(const Listed&)>
+void list_folder(
+    fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info* /*f*/) {
+    sqfs_ll_i found;
+    if (sqfs_ll_iget(request, &found, number) != SQFS_OK) {
+        return; // answered
+    }
+    sqfs_dir folder;
+    if (!S_ISDIR(found.inode.base.mode) ||
+        sqfs_dir_open(&found.ll->fs, &found.inode, &folder, offset) != SQFS_OK) {
+        fuse_reply_err(request, ENOTDIR);
+        return;
+    }
+    char* const room = room_of(size);
+    std::size_t used = 0;
+    sqfs_name name;
+    sqfs_dir_entry entry;
+    sqfs_dentry_init(&entry, static_cast<char*>(name));
+    sqfs_err error = SQFS_OK;
+    while (sqfs_dir_next(&found.ll->fs, &folder, &entry, &error)) {
+        const std::size_t length = Add({request, room + used, size - used, *found.ll, entry});
+        if (length > size - used) {
+            break;
+        }
+        used += length;
+    }
+    if (error != SQFS_OK && used == 0) {
+        fuse_reply_err(request, EIO);
+        return;
+    }
+    fuse_reply_buf(request, room, used);
+}
+
+fuse_lowlevel_ops make_operations() {
+    fuse_lowlevel_ops all = {};
+    all.init = begin;
+    all.lookup = sqfs_ll_op_lookup;
+    all.forget = sqfs_ll_op_forget;
+    all.getattr = sqfs_ll_op_getattr;
+    all.readlink = sqfs_ll_op_readlink;
+    all.open = open_file;
+    all.read = read_file;
+    all.opendir = open_folder;
+    all.readdir = list_folder<add_name>;
+    all.readdirplus = list_folder<add_name_and_attributes>;
+    all.statfs = stfs_ll_op_statfs;
+    all.getxattr = sqfs_ll_op_getxattr;
+    all.listxattr = sqfs_ll_op_listxattr;
+    return all;
+}
+
+/// The decompressors ask for the same large pieces again and again; given back each time, they
+/// would come as new pages of the kernel.
+void keep_memory() {
+    constexpr int kLarge = 64 * 1024 * 1024;
+    (void)mallopt(M_MMAP_THRESHOLD, kLarge);
+    (void)mallopt(M_TRIM_THRESHOLD, kLarge);
+}
+
+bool keep_blocks(sqfs_cache& cache, std::size_t count) {
+    sqfs_cache_destroy(&cache);
+    return sqfs_block_cache_init(&cache, count) == SQFS_OK;
+}
+
+bool open_squashfs(sqfs_ll& filesystem, int image, std::uint64_t offset) {
+    return sqfs_init(&filesystem.fs, image, offset) == SQFS_OK &&
+           keep_blocks(filesystem.fs.md_cache, kMetadataBlocks) &&
+           keep_blocks(filesystem.fs.data_cache, kDataBlocks) &&
+           keep_blocks(filesystem.fs.frag_cache, kFragmentBlocks) &&
+           sqfs_ll_init(&filesystem) == SQFS_OK;
+}
+
+fuse_session* open_session(sqfs_ll& filesystem, int device) {
+    static const fuse_lowlevel_ops operations = make_operations();
+    std::array<char, 10> name = {"cybelectl"};
+    std::array<char*, 2> words = {name.data(), nullptr};
+    fuse_args arguments = FUSE_ARGS_INIT(1, words.data());
+    fuse_session* session =
+        fuse_session_new(&arguments, &operations, sizeof operations, &filesystem);
+    const std::string point = "/dev/fd/" + std::to_string(device);
+    const bool is_mounted = session != nullptr && fuse_session_mount(session, point.c_str()) == 0;
+    return is_mounted ? session : nullptr;
+}
+
+/// Waits for /dev/fuse and puts it in the place of `device`; false when it will never come.
+bool take_device(const Served& served, int device) {
+    Letter letter;
+    const bool is_mounted = receive_letter(served.gate, letter) == 1 &&
+                            letter.word == served.word && letter.descriptors[0].valid();
+    (void)close(served.gate);
+    return is_mounted && dup3(letter.descriptors[0].get(), device, O_CLOEXEC) == device;
+}
+
+} // namespace
+
+void serve_squashfs(const Served& served) {
+    for (const int number : kIgnored) {
+        (void)std::signal(number, SIG_IGN); // NOLINT: it ends with its mount
+    }
+    set_title("cybelectl-fuse");
+    keep_only({served.image, served.gate});
+    keep_memory();
+    sqfs_ll filesystem = {};
+    // All that needs a name is done before it is forbidden: a place for the device, too.
+    const int device = fcntl(served.gate, F_DUPFD_CLOEXEC, 0);
+    if (device < 0 || !open_squashfs(filesystem, served.image, served.offset)) {
+        _exit(1);
+    }
+    fuse_session* const session = open_session(filesystem, device);
+    if (session == nullptr || !drop_all_privileges() || !allow_only(kNeededCalls) ||
+        !take_device(served, device)) {
+        _exit(1);
+    }
+    (void)fuse_session_loop(session);
+    _exit(0);
+}
+
+} // namespace cybele::namespaces
