@@ -46,16 +46,24 @@ constexpr std::uint32_t kNeededCalls[] = {
     SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigaction, SYS_rt_sigprocmask,  SYS_getpid,
     SYS_gettid,     SYS_getrandom,    SYS_gettimeofday, SYS_restart_syscall, SYS_clock_gettime};
 
-bool has_no_open = false;
-bool has_no_opendir = false;
+/// What each request finds; the library's functions see its first member.
+struct Filesystem {
+    sqfs_ll library = {};
+    bool has_no_open = false; ///< the kernel understands that to open a file needs no question
+    bool has_no_opendir = false;
+};
 
-void begin(void* /*filesystem*/, fuse_conn_info* connection) {
-    has_no_open = (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
-    has_no_opendir = (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+Filesystem& filesystem_of(fuse_req_t request) {
+    return *static_cast<Filesystem*>(fuse_req_userdata(request));
+}
+
+void begin(void* filesystem, fuse_conn_info* connection) {
+    auto& known = *static_cast<Filesystem*>(filesystem);
+    known.has_no_open = (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+    known.has_no_opendir = (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
     connection->want &=
         ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
-    connection->want |= connection->capable &
-                        (FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_DIO);
+    connection->want |= connection->capable & FUSE_CAP_CACHE_SYMLINKS;
 }
 
 /// "ENOSYS" tells the kernel that no question of this kind is needed: what is in the cache stays,
@@ -71,11 +79,11 @@ void open_any(fuse_req_t request, fuse_file_info* file, bool can_be_left_out) {
 }
 
 void open_file(fuse_req_t request, fuse_ino_t /*inode*/, fuse_file_info* file) {
-    open_any(request, file, has_no_open);
+    open_any(request, file, filesystem_of(request).has_no_open);
 }
 
 void open_folder(fuse_req_t request, fuse_ino_t /*inode*/, fuse_file_info* file) {
-    open_any(request, file, has_no_opendir);
+    open_any(request, file, filesystem_of(request).has_no_opendir);
 }
 
 /// Room for an answer, used again and again.
@@ -221,8 +229,8 @@ fuse_lowlevel_ops make_operations() {
 /// would come as new pages of the kernel.
 void keep_memory() {
     constexpr int kLarge = 64 * 1024 * 1024;
-    (void)mallopt(M_MMAP_THRESHOLD, kLarge);
-    (void)mallopt(M_TRIM_THRESHOLD, kLarge);
+    (void)mallopt(M_MMAP_THRESHOLD, kLarge); // NOLINT(concurrency-mt-unsafe): one thread
+    (void)mallopt(M_TRIM_THRESHOLD, kLarge); // NOLINT(concurrency-mt-unsafe)
 }
 
 bool keep_blocks(sqfs_cache& cache, std::size_t count) {
@@ -238,7 +246,7 @@ bool open_squashfs(sqfs_ll& filesystem, int image, std::uint64_t offset) {
            sqfs_ll_init(&filesystem) == SQFS_OK;
 }
 
-fuse_session* open_session(sqfs_ll& filesystem, int device) {
+fuse_session* open_session(Filesystem& filesystem, int device) {
     static const fuse_lowlevel_ops operations = make_operations();
     std::array<char, 10> name = {"cybelectl"};
     std::array<char*, 2> words = {name.data(), nullptr};
@@ -268,10 +276,10 @@ void serve_squashfs(const Served& served) {
     set_title("cybelectl-fuse");
     keep_only({served.image, served.gate});
     keep_memory();
-    sqfs_ll filesystem = {};
+    Filesystem filesystem;
     // All that needs a name is done before it is forbidden: a place for the device, too.
     const int device = fcntl(served.gate, F_DUPFD_CLOEXEC, 0);
-    if (device < 0 || !open_squashfs(filesystem, served.image, served.offset)) {
+    if (device < 0 || !open_squashfs(filesystem.library, served.image, served.offset)) {
         _exit(1);
     }
     fuse_session* const session = open_session(filesystem, device);

@@ -142,7 +142,7 @@ pid_t admit(const Founding& founding,
             const UniqueFd& connection) {
     limit_waiting(connection.get(), kLongestAsking);
     const pid_t member = peer_of(connection.get());
-    std::string asked(kMostKey + 1, '\0');
+    std::string asked(founding.key.text.size() + 1, '\0'); // one more: a longer one differs
     ssize_t size = 0;
     do {
         size = recv(connection.get(), asked.data(), asked.size(), 0);
