@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <string>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cybele::namespaces {
@@ -95,6 +95,26 @@ Result<void> SquashfsServer::mount(const SquashfsPoint& point) {
     return answered;
 }
 
+namespace {
+
+/// Asks for the first names in a folder, with which the server tells what a lookup of each would.
+bool begin_to_list(UniqueFd folder) {
+    DIR* const list = folder.valid() ? fdopendir(folder.get()) : nullptr;
+    if (list == nullptr) {
+        return false;
+    }
+    (void)folder.release(); // now the list's
+    errno = 0;
+    const bool is_read =
+        readdir(list) != nullptr || errno == 0; // NOLINT(concurrency-mt-unsafe): own
+    const int saved_errno = errno;
+    (void)closedir(list);
+    errno = saved_errno;
+    return is_read;
+}
+
+} // namespace
+
 Result<void> SquashfsServer::wait_for_answer(const SquashfsPoint& point, UniqueFd device) {
     const UniqueFd root(openat(point.folder, point.name, O_PATH | O_DIRECTORY | O_CLOEXEC));
     const int sent = device.get();
@@ -102,9 +122,9 @@ Result<void> SquashfsServer::wait_for_answer(const SquashfsPoint& point, UniqueF
     // When the server dies now, requests fail instead of waiting.
     gate_.reset();
     device.reset();
-    struct stat status = {};
+    // The root's names are what a start asks for first, one by one.
     if (!is_sent ||
-        (fstatat(root.get(), "dev", &status, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)) {
+        !begin_to_list(UniqueFd(openat(root.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)))) {
         return fail(system_error("the squashfs cannot be read by FUSE", errno));
     }
     return {};
