@@ -4,6 +4,7 @@
 #include "images/container_architecture.hpp"
 #include "images/contents/packages.hpp"
 #include "images/contents/sbom.hpp"
+#include "images/file_copy.hpp"
 #include "images/inspect_json.hpp"
 #include "images/layout_root.hpp"
 #include "support/digest.hpp"
@@ -52,26 +53,10 @@ Result<NewObject> inspect_object(const RootDirectory& root) {
 }
 
 Result<std::uint64_t> copy_squashfs(const ReadySquashfs& from, int to, std::uint64_t offset) {
-    auto in = static_cast<off64_t>(from.offset);
-    auto out = static_cast<off64_t>(offset);
-    for (std::uint64_t left = from.size; left > 0;) {
-        const ssize_t count = ::copy_file_range(from.fd, &in, to, &out, left, 0);
-        if (count > 0) {
-            left -= static_cast<std::uint64_t>(count);
-            continue;
-        }
-        // Across file systems, before Linux 5.3: by hand.
-        std::array<std::byte, std::size_t{64} << 10U> buffer{};
-        const auto piece = std::min<std::uint64_t>(left, buffer.size());
-        CYBELE_CHECK(read_at(
-            from.fd, static_cast<std::uint64_t>(in), std::span(buffer).first(piece), "the image"));
-        const ssize_t written = ::pwrite(to, buffer.data(), piece, out);
-        if (written <= 0) {
-            return fail(system_error("cannot write the image", errno));
-        }
-        in += written;
-        out += written;
-        left -= static_cast<std::uint64_t>(written);
+    const CopyEnd end = copy_bytes({from.fd, from.offset, to, offset, from.size});
+    if (!end.ok()) {
+        return fail(system_error(end.is_source ? "cannot read the image" : "cannot write the image",
+                                 end.code));
     }
     return from.size;
 }

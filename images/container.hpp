@@ -50,6 +50,14 @@ struct TreeLayer {
     std::uint64_t size = 0;       ///< of the squashfs
 };
 
+/// Bytes of a layer that lie in the image as they are.
+struct CopiedRange {
+    int fd = -1;              ///< TreeLayer::fd
+    std::uint64_t offset = 0; ///< in the layer
+    std::uint64_t place = 0;  ///< in the image's file
+    std::uint64_t bytes = 0;
+};
+
 struct PackOptions {
     std::string compression = "zstd";        ///< zstd (level 4), gzip (level 6)
     std::uint32_t workers = 0;               ///< 0: as many as processors in the affinity mask
@@ -63,6 +71,8 @@ struct PackOptions {
     /// never point to others (redirect_dir and metacopy off). What lies compressed in one of them
     /// is copied instead of compressed again; the bytes written are the same.
     std::vector<TreeLayer> layers;
+    /// Told at the end what was copied so, in the order of its places.
+    std::function<void(const std::vector<CopiedRange>& ranges)> on_copied;
     std::function<void(std::uint64_t bytes)> on_progress;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/squashfs/file.hpp"
 
+#include "images/squashfs/range_copier.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -25,10 +27,21 @@ int failed(SquashfsFile& file, int saved_errno) {
     return SQFS_ERROR_IO;
 }
 
+int ended(SquashfsFile& file, const CopyEnd& end) {
+    file.is_source_lost = file.is_source_lost || end.is_source;
+    return end.ok() ? 0 : failed(file, end.code);
+}
+
 int read_range(sqfs_file_t* base, sqfs_u64 offset, void* buffer, size_t size) {
     auto& file = self_of(base);
     if (offset > file.size || size > file.size - offset) {
         return SQFS_ERROR_OUT_OF_BOUNDS;
+    }
+    if (file.copier != nullptr) {
+        const int code = ended(file, file.copier->wait_for(file.start + offset + size));
+        if (code != 0) {
+            return code;
+        }
     }
     auto* to = static_cast<char*>(buffer);
     while (size > 0) {
@@ -69,6 +82,11 @@ int write_range(sqfs_file_t* base, sqfs_u64 offset, const void* buffer, size_t s
             return code;
         }
     }
+    if (file.copy_next.bytes != nullptr && file.copy_next.bytes == buffer) {
+        file.copier->add({file.copy_next.fd, file.copy_next.offset, file.start + offset, size});
+        file.size = std::max(file.size, offset + size);
+        return 0;
+    }
     const auto* from = static_cast<const char*>(buffer);
     while (size > 0) {
         const auto put = ::pwrite(file.fd, from, size, static_cast<off_t>(file.start + offset));
@@ -96,7 +114,7 @@ int truncate_range(sqfs_file_t* base, sqfs_u64 size) {
         return fill_with_zeros(file, size);
     }
     file.size = size;
-    return 0;
+    return file.copier == nullptr ? 0 : ended(file, file.copier->cut(file.start + size));
 }
 
 void destroy_nothing(sqfs_object_t*) {} // its owner is ours, not the library
@@ -111,6 +129,10 @@ SquashfsFile::SquashfsFile(int descriptor, std::uint64_t offset, std::uint64_t b
     base.write_at = write_range;
     base.get_size = size_of_range;
     base.truncate = truncate_range;
+}
+
+bool SquashfsFile::finish_copies() {
+    return copier == nullptr || ended(*this, copier->wait_for(start + size)) == 0;
 }
 
 bool SquashfsFile::pad_and_cut(std::uint64_t block) {

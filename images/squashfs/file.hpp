@@ -10,6 +10,8 @@
 
 namespace cybele::images {
 
+class RangeCopier;
+
 /// Owns an object of libsquashfs.
 struct SquashfsDestroy {
     void operator()(void* object) const {
@@ -34,13 +36,24 @@ struct SquashfsFile {
     int fd = -1;
     std::uint64_t start = 0;
     std::uint64_t size = 0;
-    int saved_errno = 0; ///< of the first failed system call
+    int saved_errno = 0;           ///< of the first failed system call
+    bool is_source_lost = false;   ///< the failed call read what is copied
+    RangeCopier* copier = nullptr; ///< writes what copy_next says; its owner is another
+    /// Bytes that stand for others: where these are written, those are copied instead.
+    struct Stand {
+        const void* bytes = nullptr;
+        int fd = -1;
+        std::uint64_t offset = 0;
+    };
+    Stand copy_next;
 
     /// `size`: the bytes that are there already, 0 for writing.
     SquashfsFile(int descriptor, std::uint64_t offset, std::uint64_t bytes);
     SquashfsFile(const SquashfsFile&) = delete;
     SquashfsFile& operator=(const SquashfsFile&) = delete;
 
+    /// Waits until all that is copied is there. False: see saved_errno.
+    [[nodiscard]] bool finish_copies();
     /// Zeros up to a multiple of `block`, and nothing behind. False: see saved_errno.
     [[nodiscard]] bool pad_and_cut(std::uint64_t block);
 };

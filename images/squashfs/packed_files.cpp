@@ -41,7 +41,8 @@ bool read_exactly(int fd, std::uint64_t offset, void* into, std::size_t size) {
 } // namespace
 
 PackedFiles::PackedFiles(std::vector<TreeLayer> layers, PackFormat format, ReadyBlocks& ready)
-    : format_(std::move(format)), ready_(ready) {
+    : format_(std::move(format)), ready_(ready),
+      fragments_(*format_.decompressor, format_.super->block_size) {
     for (TreeLayer& layer : layers) {
         layers_.push_back({std::move(layer)});
         layers_.back().is_alike = open_format(layers_.back());
@@ -225,7 +226,7 @@ bool PackedFiles::read_tail(Layer& layer, const SquashfsBlocks& blocks, std::str
     if (layer.fragment != blocks.fragment && !hold_fragment(layer, blocks.fragment)) {
         return false;
     }
-    const std::vector<sqfs_u8>& bytes = *layer.bytes;
+    const std::vector<sqfs_u8>& bytes = layer.held->bytes;
     if (blocks.fragment_offset > bytes.size() ||
         tail.size() > bytes.size() - blocks.fragment_offset) {
         return false;
@@ -234,40 +235,39 @@ bool PackedFiles::read_tail(Layer& layer, const SquashfsBlocks& blocks, std::str
     return true;
 }
 
+/// The blocks of tails from `first` on that the layer has, at most kAhead behind it.
+std::vector<ReadyBlock> PackedFiles::fragments_from(const Layer& layer, std::uint32_t first) {
+    constexpr std::uint32_t kAhead = 3;
+    std::vector<ReadyBlock> blocks;
+    sqfs_fragment_t entry{};
+    for (std::uint32_t i = first;
+         i <= first + kAhead && sqfs_frag_table_lookup(layer.fragments.get(), i, &entry) == 0;
+         ++i) {
+        blocks.push_back({layer.place.fd, entry.size, entry.start_offset});
+    }
+    return blocks;
+}
+
 /// Decompresses a block of tails. Files that share one follow each other in the tree.
 bool PackedFiles::hold_fragment(Layer& layer, std::uint32_t fragment) {
-    sqfs_fragment_t entry{};
-    if (sqfs_frag_table_lookup(layer.fragments.get(), fragment, &entry) != 0) {
+    const auto blocks = fragments_from(layer, fragment);
+    auto held =
+        blocks.empty() ? nullptr : fragments_.read(blocks.front(), std::span(blocks).subspan(1));
+    if (!held) {
         return false;
     }
-    const std::uint32_t room = format_.super->block_size;
-    const ReadyBlock block{layer.place.fd, entry.size, entry.start_offset};
-    std::vector<sqfs_u8> stored(std::min(bytes_of(block), room));
-    if (stored.size() != bytes_of(block) ||
-        !read_exactly(block.fd, block.offset, stored.data(), stored.size())) {
-        return false;
-    }
-    const bool is_compressed = bytes_of(block) == block.size;
-    auto bytes = std::make_shared<std::vector<sqfs_u8>>(is_compressed ? room : 0);
-    if (is_compressed) {
-        const sqfs_s32 size = format_.decompressor->do_block(
-            format_.decompressor, stored.data(), block.size, bytes->data(), room);
-        if (size <= 0) {
-            return false;
-        }
-        bytes->resize(static_cast<std::size_t>(size));
+    if (bytes_of(blocks.front()) == blocks.front().size) { // compressed
         // A small one would say little.
-        if (bytes->size() >= room / 2 && !std::exchange(layer.is_tested, true)) {
-            layer.is_alike = compresses_alike(stored, *bytes);
+        if (held->bytes.size() >= format_.super->block_size / 2 &&
+            !std::exchange(layer.is_tested, true)) {
+            layer.is_alike = compresses_alike(held->stored, held->bytes);
         }
         if (layer.is_tested && layer.is_alike) {
-            ready_.offer(bytes, block);
+            ready_.offer(held, blocks.front());
         }
-    } else {
-        *bytes = std::move(stored);
     }
     layer.fragment = fragment;
-    layer.bytes = std::move(bytes);
+    layer.held = std::move(held);
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "images/container.hpp"
 #include "images/contents/file_node.hpp"
+#include "images/squashfs/fragment_reader.hpp"
 #include "images/squashfs/nodes.hpp"
 #include "images/squashfs/ready_blocks.hpp"
 
@@ -64,7 +65,7 @@ private:
         bool is_tested = false; ///< and by the same compressor
         SquashfsHandle<sqfs_frag_table_t> fragments{};
         std::uint32_t fragment = kNoFragment; ///< the one that is held:
-        std::shared_ptr<const std::vector<sqfs_u8>> bytes{};
+        FragmentPointer held{};
     };
 
     [[nodiscard]] bool open();
@@ -74,6 +75,8 @@ private:
     [[nodiscard]] std::optional<KnownFile> judge(Layer& layer, const FilePointer& node);
     [[nodiscard]] bool judge_block(Layer& layer, const ReadyBlock& block);
     [[nodiscard]] bool read_tail(Layer& layer, const SquashfsBlocks& blocks, std::string& tail);
+    [[nodiscard]] static std::vector<ReadyBlock> fragments_from(const Layer& layer,
+                                                                std::uint32_t first);
     [[nodiscard]] bool hold_fragment(Layer& layer, std::uint32_t fragment);
     [[nodiscard]] bool compresses_alike(std::span<const sqfs_u8> stored,
                                         std::span<const sqfs_u8> bytes);
@@ -81,6 +84,7 @@ private:
     std::vector<Layer> layers_;
     PackFormat format_;
     ReadyBlocks& ready_;
+    FragmentReader fragments_;
     std::vector<Level> levels_; ///< from the root down
     bool is_off_ = false;
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/squashfs/ready_blocks.hpp"
 
+#include "images/squashfs/fragment_reader.hpp"
 #include "images/squashfs/nodes.hpp"
 #include "support/digest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -19,6 +21,7 @@ namespace cybele::images {
 namespace {
 
 constexpr std::size_t kMarkSize = 16;
+constexpr std::size_t kTokenSize = kMarkSize + sizeof(ReadyBlock); // at least
 constexpr std::size_t kMostOffers = 12; // 1.5 MiB: what is offered is asked for soon
 
 std::uint32_t bytes_of(const ReadyBlock& block) {
@@ -39,7 +42,7 @@ struct Writer {
     sqfs_block_writer_t base{};
     sqfs_block_writer_t* real = nullptr; ///< its own
     const ReadyBlocks* ready = nullptr;
-    std::vector<sqfs_u8> buffer;
+    SquashfsFile* file = nullptr;
 };
 static_assert(std::is_standard_layout_v<Compressor> && std::is_standard_layout_v<Writer>);
 
@@ -79,17 +82,11 @@ int read_options(sqfs_compressor_t* base, sqfs_file_t* file) {
 sqfs_s32
 compress(sqfs_compressor_t* base, const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out, sqfs_u32 room) {
     auto& self = self_of(base);
-    ReadyBlock block = self.ready->block_of(in, size);
-    if (block.fd < 0) {
-        block = self.ready->find(in, size);
-    }
+    const ReadyBlock block = self.ready->find(in, size);
     if (block.fd < 0) {
         return self.real->do_block(self.real, in, size, out, room);
     }
-    if (!is_compressed(block)) {
-        return 0; // as one that does not become smaller: the writer brings its bytes
-    }
-    if (bytes_of(block) > room || !self.ready->read(block, out)) {
+    if (bytes_of(block) > room || !self.ready->stand_in(block, out)) {
         return SQFS_ERROR_IO;
     }
     return static_cast<sqfs_s32>(bytes_of(block));
@@ -122,20 +119,43 @@ sqfs_object_t* copy(const sqfs_object_t* object) {
     return made == nullptr ? nullptr : &made->base.base;
 }
 
-/// Any function of the stored bytes will do: the library compares those that are equal by it. Some
-/// words of them tell blocks apart well enough.
-std::uint32_t checksum_of(const sqfs_u8* bytes, std::size_t size) {
+/// What is read of stored bytes to tell blocks apart: their begin and their end.
+struct Sample {
+    static constexpr std::size_t kMost = 128;
+    std::array<sqfs_u8, kMost> begin{};
+    std::array<sqfs_u8, kMost> end{};
+    static std::size_t size_of(std::size_t stored) {
+        return std::min(stored, kMost);
+    }
+};
+
+/// Any function of the stored bytes will do: the library compares those that are equal by it.
+std::uint32_t checksum_of(const Sample& sample, std::size_t stored) {
     constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
-    constexpr std::size_t kMostWords = 256;
-    std::uint64_t sum = size;
+    std::uint64_t sum = stored;
     std::uint64_t word = 0;
-    const std::size_t step = std::max(sizeof word, size / kMostWords);
-    for (std::size_t at = 0; at + sizeof word <= size; at += step) {
-        std::memcpy(&word, bytes + at, sizeof word);
-        sum = (sum ^ word) * kFactor;
-        sum ^= sum >> 32U;
+    for (const auto* part : {&sample.begin, &sample.end}) {
+        for (std::size_t at = 0; at < part->size(); at += sizeof word) {
+            std::memcpy(&word, part->data() + at, sizeof word);
+            sum = (sum ^ word) * kFactor;
+            sum ^= sum >> 32U;
+        }
     }
     return static_cast<std::uint32_t>(sum);
+}
+
+Sample sample_of(const sqfs_u8* bytes, std::size_t size) {
+    Sample sample;
+    const std::size_t most = Sample::size_of(size);
+    std::memcpy(sample.begin.data(), bytes, most);
+    std::memcpy(sample.end.data(), bytes + size - most, most);
+    return sample;
+}
+
+bool read_sample(const ReadyBlocks& ready, const ReadyBlock& block, Sample& sample) {
+    const std::size_t most = Sample::size_of(bytes_of(block));
+    return ready.read(block, 0, sample.begin.data(), most) &&
+           ready.read(block, bytes_of(block) - most, sample.end.data(), most);
 }
 
 // NOLINTNEXTLINE(readability-function-size): the library's type
@@ -147,17 +167,25 @@ int write_block(sqfs_block_writer_t* base,
                 const sqfs_u8* data,
                 sqfs_u64* location) {
     auto& self = self_of(base);
-    const bool may_be_token = (flags & (SQFS_BLK_IS_COMPRESSED | SQFS_BLK_IS_SPARSE)) == 0;
-    if (const auto block = may_be_token ? self.ready->block_of(data, size) : ReadyBlock();
-        block.fd >= 0) {
-        self.buffer.resize(size);
-        if (bytes_of(block) != size || !self.ready->read(block, self.buffer.data())) {
-            return SQFS_ERROR_IO;
-        }
-        data = self.buffer.data();
+    const bool has_bytes = (flags & SQFS_BLK_IS_SPARSE) == 0 && size > 0;
+    const ReadyBlock block = has_bytes ? self.ready->block_of(data, size) : ReadyBlock();
+    Sample sample;
+    if (block.fd < 0) {
+        sample = has_bytes ? sample_of(data, size) : sample;
+    } else if (!read_sample(*self.ready, block, sample)) {
+        return SQFS_ERROR_IO;
+    } else {
+        self.file->copy_next = {data, block.fd, block.offset};
+        size = bytes_of(block);
+        flags |= is_compressed(block) ? std::uint32_t{SQFS_BLK_IS_COMPRESSED} : 0;
     }
-    const auto checksum = (flags & SQFS_BLK_IS_SPARSE) == 0 ? checksum_of(data, size) : 0;
-    return self.real->write_data_block(self.real, user, size, checksum, flags, data, location);
+    const int code = self.real->write_data_block(
+        self.real, user, size, checksum_of(sample, size), flags, data, location);
+    self.file->copy_next = {};
+    if (user != nullptr && (flags & SQFS_BLK_LAST_BLOCK) != 0) {
+        *static_cast<std::uint64_t*>(user) = *location;
+    }
+    return code;
 }
 
 sqfs_u64 block_count(const sqfs_block_writer_t* base) {
@@ -167,8 +195,7 @@ sqfs_u64 block_count(const sqfs_block_writer_t* base) {
 
 } // namespace
 
-ReadyBlocks::ReadyBlocks(std::size_t block_size)
-    : mark_(random_bytes(kMarkSize)), token_(block_size) {
+ReadyBlocks::ReadyBlocks() : mark_(random_bytes(kMarkSize)), token_(kTokenSize) {
     std::memcpy(token_.data(), mark_.data(), kMarkSize);
 }
 
@@ -177,13 +204,15 @@ SquashfsHandle<sqfs_compressor_t> ReadyBlocks::wrap(const sqfs_compressor_t& rea
     return SquashfsHandle<sqfs_compressor_t>(made == nullptr ? nullptr : &made->base);
 }
 
-SquashfsHandle<sqfs_block_writer_t> ReadyBlocks::wrap(SquashfsHandle<sqfs_block_writer_t> real) {
+SquashfsHandle<sqfs_block_writer_t> ReadyBlocks::wrap(SquashfsHandle<sqfs_block_writer_t> real,
+                                                      SquashfsFile& file) {
     auto made = std::unique_ptr<Writer>(real ? new (std::nothrow) Writer : nullptr);
     if (!made) {
         return nullptr;
     }
     made->real = real.release();
     made->ready = this;
+    made->file = &file;
     made->base.base.destroy = destroy<Writer>;
     made->base.write_data_block = write_block;
     made->base.get_block_count = block_count;
@@ -195,10 +224,9 @@ std::span<const char> ReadyBlocks::token(const ReadyBlock& block) {
     return token_;
 }
 
-void ReadyBlocks::offer(std::shared_ptr<const std::vector<sqfs_u8>> bytes,
-                        const ReadyBlock& block) {
+void ReadyBlocks::offer(std::shared_ptr<const Fragment> fragment, const ReadyBlock& block) {
     const std::lock_guard lock(mutex_);
-    offers_.push_front({std::move(bytes), block});
+    offers_.push_front({std::move(fragment), block});
     if (offers_.size() > kMostOffers) {
         offers_.pop_back();
     }
@@ -207,23 +235,37 @@ void ReadyBlocks::offer(std::shared_ptr<const std::vector<sqfs_u8>> bytes,
 ReadyBlock ReadyBlocks::find(const sqfs_u8* bytes, std::size_t size) const {
     const std::lock_guard lock(mutex_); // few are of one size, and most differ in the first bytes
     const auto found = std::find_if(offers_.begin(), offers_.end(), [&](const Offer& one) {
-        return one.bytes->size() == size && std::memcmp(one.bytes->data(), bytes, size) == 0;
+        const auto& own = one.fragment->bytes;
+        return own.size() == size && std::memcmp(own.data(), bytes, size) == 0;
     });
     return found == offers_.end() ? ReadyBlock() : found->block;
 }
 
 ReadyBlock ReadyBlocks::block_of(const void* bytes, std::size_t size) const {
     ReadyBlock block;
-    if (size == token_.size() && std::memcmp(bytes, mark_.data(), kMarkSize) == 0) {
+    if (size >= kTokenSize && std::memcmp(bytes, mark_.data(), kMarkSize) == 0) {
         std::memcpy(&block, static_cast<const char*>(bytes) + kMarkSize, sizeof block);
     }
     return block;
 }
 
-bool ReadyBlocks::read(const ReadyBlock& block, void* into) const {
+bool ReadyBlocks::stand_in(const ReadyBlock& block, void* into) const {
+    if (bytes_of(block) < kTokenSize) {
+        return read(block, 0, into, bytes_of(block));
+    }
+    std::memcpy(into, mark_.data(), kMarkSize);
+    std::memcpy(static_cast<char*>(into) + kMarkSize, &block, sizeof block);
+    return true;
+}
+
+bool ReadyBlocks::read(const ReadyBlock& block,
+                       std::uint64_t at,
+                       void* into,
+                       std::size_t size) const {
     auto* to = static_cast<char*>(into);
-    std::size_t left = bytes_of(block);
-    for (std::uint64_t at = block.offset; left > 0;) {
+    std::size_t left = size;
+    at += block.offset;
+    while (left > 0) {
         const auto got = ::pread(block.fd, to, left, static_cast<off_t>(at));
         if (got < 0 && errno == EINTR) {
             continue;

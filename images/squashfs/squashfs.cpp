@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing: content first, while the tree is read; squashfs_inodes.cpp writes what describes it.
+// Packing: content first, while the tree is read; known_files.cpp takes what a layer has of it,
+// inodes.cpp writes what describes it.
+#include "images/squashfs/tree_ahead.hpp"
 #include "images/squashfs/writer.hpp"
 #include "support/quote.hpp"
 
@@ -77,7 +79,7 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
         return {};
     }
     auto message = fmt::format("cannot {} of the image", what);
-    if (ready_ && ready_->has_failed()) {
+    if ((ready_ && ready_->has_failed()) || file_.is_source_lost) {
         return fail(ErrorCode::kEnvironment,
                     std::move(message),
                     "a step that was kept can no longer be read",
@@ -176,22 +178,6 @@ Result<void> SquashfsWriter::start() {
     return create_processor();
 }
 
-/// Before anything but the super block and the compressor's options is written.
-Result<void> SquashfsWriter::use_layers() {
-    PackFormat format{&super_, "", compressor_.get(), decompressor_.get()};
-    format.options.resize(file_.size - sizeof super_);
-    CYBELE_CHECK(
-        check(file_.base.read_at(
-                  &file_.base, sizeof super_, format.options.data(), format.options.size()),
-              "read the compression's options"));
-    ready_ = std::make_unique<ReadyBlocks>(kBlockSize);
-    packed_ = std::make_unique<PackedFiles>(options_.layers, std::move(format), *ready_);
-    zeros_.resize(kBlockSize);
-    block_compressor_ = ready_->wrap(*compressor_);
-    blocks_ = ready_->wrap(std::move(blocks_));
-    return check(block_compressor_ && blocks_ ? 0 : SQFS_ERROR_ALLOC, "set up the compression");
-}
-
 Result<std::uint32_t>
 SquashfsWriter::add_file(int fd, std::uint64_t size, const std::string& path) {
     CYBELE_CHECK(begin_file());
@@ -215,23 +201,6 @@ SquashfsWriter::add_file(int fd, std::uint64_t size, const std::string& path) {
         at += bytes;
     }
     return end_file();
-}
-
-/// A file whose blocks lie ready in a layer; nothing where none is sure to have it.
-Result<std::optional<std::uint32_t>>
-SquashfsWriter::add_known_file(std::string_view path, std::uint64_t size, std::uint32_t mtime) {
-    const auto known = packed_->find(path, size, mtime);
-    if (!known) {
-        return std::optional<std::uint32_t>();
-    }
-    CYBELE_CHECK(begin_file());
-    for (const ReadyBlock& block : known->blocks) {
-        CYBELE_CHECK(
-            append(block.size == 0 ? std::span<const char>(zeros_) : ready_->token(block)));
-    }
-    CYBELE_CHECK(append(known->tail));
-    CYBELE_TRY(const std::uint32_t content, end_file());
-    return std::optional(content);
 }
 
 Result<void> SquashfsWriter::begin_file() {
@@ -281,8 +250,13 @@ Result<void> SquashfsWriter::add_tree(const std::filesystem::path& root) {
         };
     }
     visitor.on_xattrs = [this](const Xattrs& xattrs) { return add_xattrs(xattrs); };
+    std::optional<TreeAhead> ahead;
+    if (packed_) {
+        ahead.emplace(root);
+    }
     CYBELE_TRY(tree_, read_tree(root, visitor));
-    return check(sqfs_block_processor_finish(processor_.get()), "write the files");
+    CYBELE_CHECK(check(sqfs_block_processor_finish(processor_.get()), "write the files"));
+    return complete_known_files();
 }
 
 Result<std::uint64_t> SquashfsWriter::finish() {
@@ -290,7 +264,11 @@ Result<std::uint64_t> SquashfsWriter::finish() {
     CYBELE_CHECK(write_tables());
     super_.bytes_used = file_.size;
     CYBELE_CHECK(check(sqfs_super_write(&super_, &file_.base), "write the super block"));
+    CYBELE_CHECK(check(file_.finish_copies() ? 0 : SQFS_ERROR_IO, "write the files"));
     CYBELE_CHECK(check(file_.pad_and_cut(kPadding) ? 0 : SQFS_ERROR_IO, "write the end"));
+    if (copier_ && options_.on_copied) {
+        options_.on_copied(copier_->ranges());
+    }
     return file_.size;
 }
 

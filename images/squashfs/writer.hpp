@@ -4,6 +4,7 @@
 #include "images/container.hpp"
 #include "images/squashfs/file.hpp"
 #include "images/squashfs/packed_files.hpp"
+#include "images/squashfs/range_copier.hpp"
 #include "images/squashfs/ready_blocks.hpp"
 #include "images/squashfs/tree.hpp"
 #include "support/error.hpp"
@@ -52,6 +53,13 @@ private:
         bool is_written = false;
     };
 
+    /// A file whose blocks came ready: the library knows of its end only.
+    struct Known {
+        std::uint32_t content = 0;
+        std::uint64_t start = 0; ///< of its blocks; the writer tells it when they are written
+        std::vector<std::uint32_t> sizes;
+    };
+
     [[nodiscard]] Result<void> check(int code, std::string_view what) const;
     [[nodiscard]] Result<void> create_compressors();
     [[nodiscard]] Result<void> create_processor();
@@ -64,6 +72,8 @@ private:
     [[nodiscard]] Result<std::uint32_t>
     add_file(int fd, std::uint64_t size, const std::string& path);
     [[nodiscard]] Result<std::uint32_t> add_xattrs(const Xattrs& xattrs);
+    [[nodiscard]] Result<void> submit(const KnownFile& known, std::uint64_t& start);
+    [[nodiscard]] Result<void> complete_known_files();
     void number_children(std::uint32_t directory, std::uint32_t& next);
     [[nodiscard]] Result<void> write_directory(std::uint32_t index, std::uint32_t parent_number);
     [[nodiscard]] Result<void> write_entries(const TreeNode& directory);
@@ -83,6 +93,8 @@ private:
     std::unique_ptr<ReadyBlocks> ready_;  ///< outlives what it wraps
     std::unique_ptr<PackedFiles> packed_; ///< where the tree is shown by layers
     std::vector<char> zeros_;             ///< a block of them
+    std::deque<Known> known_;             ///< stable addresses, as contents_
+    std::unique_ptr<RangeCopier> copier_; ///< of what is packed already
 
     sqfs_super_t super_{};
     SquashfsHandle<sqfs_compressor_t> compressor_;

@@ -164,6 +164,29 @@ TEST_CASE("what lies in a layer gives the bytes of packing anew, and is not read
     CHECK(plain(layer.root, layer.directory.path() / "spoiled") != bytes);
 }
 
+TEST_CASE("what was copied of a layer is told, range by range") {
+    Layer layer;
+    const std::string before = layer.pack();
+    put(layer.root / "a/new", text(2 * kBlock + 3, 20));
+    auto options = layer.options();
+    std::vector<CopiedRange> ranges;
+    options.on_copied = [&](const auto& all) { ranges = all; };
+    const std::string bytes = *packed(layer.root, layer.directory.path() / "again", options);
+    CHECK(bytes == plain(layer.root, layer.directory.path() / "plain"));
+    std::uint64_t copied = 0;
+    std::uint64_t end = 0;
+    for (const CopiedRange& range : ranges) {
+        CHECK(range.fd == layer.fd.get());
+        CHECK(range.place >= end);
+        CHECK(bytes.substr(range.place, range.bytes) == before.substr(range.offset, range.bytes));
+        end = range.place + range.bytes;
+        copied += range.bytes;
+    }
+    CHECK(copied > before.size() / 2);
+    // Around the new file, whose blocks lie among the others: few, though blocks are many.
+    CHECK(ranges.size() < 10);
+}
+
 TEST_CASE("files that a layer lacks or has otherwise are read, among those that it has") {
     Layer layer;
     (void)layer.pack();
