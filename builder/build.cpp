@@ -5,6 +5,7 @@
 #include "builder/delta_base.hpp"
 #include "builder/image_base.hpp"
 #include "builder/inside.hpp"
+#include "builder/kept_image.hpp"
 #include "builder/keys.hpp"
 #include "builder/layers.hpp"
 #include "builder/output.hpp"
@@ -14,7 +15,6 @@
 #include "builder/stage.hpp"
 #include "builder/workspace.hpp"
 #include "images/sif/change.hpp"
-#include "images/sif/copy.hpp"
 #include "support/digest.hpp"
 #include "support/own_folder.hpp"
 #include "support/quote.hpp"
@@ -87,12 +87,15 @@ public:
 private:
     [[nodiscard]] std::optional<Digest> made_from(bool with_delta) const;
     [[nodiscard]] std::optional<BuildResult> find_made();
+    void mark_kept() const;
     [[nodiscard]] Result<bool> reuse(const fs::path& image) const;
     [[nodiscard]] Result<void> make_bases();
     [[nodiscard]] Result<void> make(const fs::path& image);
     [[nodiscard]] Result<void> make_apart(const Report& report, const fs::path& image) const;
     [[nodiscard]] Result<void> pack(const StageContext& context, const fs::path& image) const;
-    void keep(const fs::path& image) const;
+    void keep(const StageContext& context,
+              const fs::path& image,
+              const std::vector<images::CopiedRange>& copied) const;
     [[nodiscard]] Result<void> sign(const fs::path& image) const;
     [[nodiscard]] Result<BuildResult> make_output();
     void tell(const std::string& line) const {
@@ -127,6 +130,35 @@ Result<void> Build::make_bases() {
     return {};
 }
 
+/// The unsigned image, for a build from which nothing changed. Not a delta image: it is made from a
+/// kept flat one as fast as it would be copied.
+void Build::keep(const StageContext& context,
+                 const fs::path& image,
+                 const std::vector<images::CopiedRange>& copied) const {
+    if (!request_.use_cache || image_key_.empty()) {
+        return;
+    }
+    const auto layers = context.layers ? context.layers->files() : std::vector<LayerFile>();
+    const auto lock = cache_.lock(kKind, image_key_);
+    const auto put = lock ? cache_.put(kKind,
+                                       image_key_,
+                                       [&](const fs::path& file) {
+                                           return keep_image(image, copied, layers, file);
+                                       })
+                          : Result<fs::path>(fail(lock.error()));
+    if (!put) {
+        context.report("warning: the image is not kept for the next build: " +
+                       put.error().message());
+        return;
+    }
+    KeptStep what;
+    what.definition = absolute_path(request_.definition_file).native();
+    what.step = request_.output.filename().native();
+    what.parts = parts_of_flat(keys_.back());
+    cache_.note(kKind, image_key_, print_kept(what));
+    cache_.prune(kKind, kImageCacheBytes);
+}
+
 Result<void> Build::pack(const StageContext& context, const fs::path& target) const {
     images::NewContainer container;
     container.root = context.roots.back();
@@ -146,16 +178,21 @@ Result<void> Build::pack(const StageContext& context, const fs::path& target) co
         CYBELE_TRY(delta, find_delta(context));
     }
     if (delta) {
-        container.ready = delta->base;
-        container.overlay = delta->folder;
-    } else if (context.layers) {
-        container.pack.layers = context.layers->shown();
+        container.write_ready = [&](int fd, std::uint64_t offset) {
+            return delta->base->write_squashfs(fd, offset);
+        };
+        container.make_overlay = delta->compare;
+        return images::write_container(target, container);
     }
-    context.report(
-        fmt::format("pack {}{}",
-                    printable(request_.output.filename().native()),
-                    delta ? fmt::format(": {} names over the last flat image", delta->names) : ""));
-    return images::write_container(target, container);
+    std::vector<images::CopiedRange> copied;
+    if (context.layers) {
+        container.pack.layers = context.layers->shown();
+        container.pack.on_copied = [&](const auto& ranges) { copied = ranges; };
+    }
+    context.report("pack " + printable(request_.output.filename().native()));
+    CYBELE_CHECK(images::write_container(target, container));
+    keep(context, target, copied);
+    return {};
 }
 
 Result<void> Build::make_apart(const Report& report, const fs::path& image) const {
@@ -211,62 +248,38 @@ std::optional<BuildResult> Build::find_made() {
         }
         if (auto found = find_in_place(request_, *made, files_)) {
             tell("nothing changed: the image is in place");
-            cache_.mark_used(kKind, image_key_);
+            mark_kept();
             return found;
         }
     }
     return std::nullopt;
 }
 
+/// What the output in place was made of stays as long as it is built.
+void Build::mark_kept() const {
+    if (const auto known = cache_.get(kKind, image_key_)) {
+        (void)KeptImage::open(*known);
+    }
+}
+
 /// An image that was made from the same: true where it was put at `image`.
 Result<bool> Build::reuse(const fs::path& image) const {
     const auto known = request_.use_cache && !image_key_.empty() ? cache_.get(kKind, image_key_)
                                                                  : std::optional<fs::path>();
-    if (!known) {
+    const auto kept = known ? KeptImage::open(*known) : std::nullopt;
+    if (!kept) {
         return false;
     }
     tell("nothing changed: the image is reused");
-    CYBELE_TRY(const UniqueFd from, open_for_reading(*known));
-    CYBELE_TRY(const std::uint64_t size, file_size(from.get(), *known));
     const UniqueFd to(::open(image.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755));
     if (!to.valid()) {
         return fail(system_error("cannot write " + printable(image.native()), errno));
     }
-    CYBELE_CHECK(images::copy_whole_file(from.get(), to.get(), size, image));
+    CYBELE_CHECK(kept->write(to.get()));
     if (::fsync(to.get()) != 0) {
         return fail(system_error("cannot write " + printable(image.native()), errno));
     }
     return true;
-}
-
-/// The unsigned image, for a build from which nothing changed. Not a delta image: it is made from a
-/// kept flat one as fast as it would be copied.
-void Build::keep(const fs::path& image) const {
-    if (!request_.use_cache || image_key_.empty() || is_delta(image)) {
-        return;
-    }
-    const std::string& key = image_key_;
-    const auto lock = cache_.lock(kKind, key);
-    const auto copy = [&](const fs::path& file) -> Result<void> {
-        CYBELE_TRY(const UniqueFd from, open_for_reading(image));
-        CYBELE_TRY(const std::uint64_t size, file_size(from.get(), image));
-        const UniqueFd to(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-        if (!to.valid()) {
-            return fail(system_error("cannot write " + printable(file.native()), errno));
-        }
-        return images::copy_whole_file(from.get(), to.get(), size, file);
-    };
-    const auto put = lock ? cache_.put(kKind, key, copy) : Result<fs::path>(fail(lock.error()));
-    if (!put) {
-        tell("warning: the image is not kept for the next build: " + put.error().message());
-        return;
-    }
-    KeptStep what;
-    what.definition = absolute_path(request_.definition_file).native();
-    what.step = request_.output.filename().native();
-    what.parts = parts_of_flat(keys_.back());
-    cache_.note(kKind, key, print_kept(what));
-    cache_.prune(kKind, kImageCacheBytes);
 }
 
 Result<void> Build::sign(const fs::path& file) const {
@@ -303,7 +316,6 @@ Result<void> Build::make(const fs::path& image) {
         return make_apart(report, image);
     }));
     PackageCache(cache_, {}).prune();
-    keep(image);
     return {};
 }
 

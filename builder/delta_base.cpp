@@ -3,7 +3,7 @@
 
 #include "builder/delta.hpp"
 #include "builder/output.hpp"
-#include "images/sif/image.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@ constexpr const char* kBase = "base";
 constexpr const char* kStep = "step";
 
 struct FlatImage {
-    fs::path file;
+    std::shared_ptr<const KeptImage> image;
     std::vector<std::string> keys; ///< of its steps, behind the base's
 };
 
@@ -32,7 +32,11 @@ std::optional<FlatImage> last_flat_image(const StageContext& context) {
         if (kept.parts.empty() || kept.definition != definition || !registry::Cache::use(*entry)) {
             continue;
         }
-        FlatImage last{entry->path, {}};
+        auto image = KeptImage::open(entry->path);
+        if (!image) {
+            continue;
+        }
+        FlatImage last{std::make_shared<const KeptImage>(std::move(*image)), {}};
         for (const KeyPart& part : kept.parts) {
             last.keys.push_back(part.digest);
         }
@@ -76,8 +80,18 @@ public:
         CYBELE_CHECK(make_directories(folder));
         return folder;
     }
-    [[nodiscard]] DeltaTrees& trees() {
-        return trees_;
+    Result<fs::path> compare(const images::ReadySquashfs& base) {
+        const fs::path& output = context_.request.output;
+        CYBELE_TRY(trees_.before, new_folder());
+        CYBELE_CHECK(show_squashfs(base, output, trees_.before, context_.way));
+        trees_.after = context_.roots.back();
+        trees_.compared = {".singularity.d"};
+        CYBELE_TRY(fs::path folder, new_folder());
+        CYBELE_TRY(const std::size_t names, make_delta(trees_, folder));
+        context_.report(fmt::format("pack {}: {} names over the last flat image",
+                                    printable(output.filename().native()),
+                                    names));
+        return folder;
     }
 
 private:
@@ -113,24 +127,16 @@ Result<std::optional<Delta>> find_delta(const StageContext& context) {
     for (const KeyPart& part : parts_of_flat(context.keys.back())) {
         own.push_back(part.digest);
     }
-    Comparison comparison(context);
-    CYBELE_TRY(const bool is_comparable, comparison.find_layers(flat->keys, own));
+    const auto comparison = std::make_shared<Comparison>(context);
+    CYBELE_TRY(const bool is_comparable, comparison->find_layers(flat->keys, own));
     if (!is_comparable) {
         return flat_since(context, "it has another base, or a step of the last one is not kept");
     }
     Delta delta;
-    CYBELE_TRY(const images::Image image, images::Image::open(flat->file));
-    CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());
-    CYBELE_TRY(delta.image, open_for_reading(flat->file));
-    delta.base = {delta.image.get(), partition.offset, partition.size};
-    DeltaTrees& trees = comparison.trees();
-    CYBELE_TRY(trees.before, comparison.new_folder());
-    CYBELE_CHECK(
-        show_squashfs(flat->file, partition.offset, partition.size, trees.before, context.way));
-    trees.after = context.roots.back();
-    trees.compared = {".singularity.d"};
-    CYBELE_TRY(delta.folder, comparison.new_folder());
-    CYBELE_TRY(delta.names, make_delta(trees, delta.folder));
+    delta.base = flat->image;
+    delta.compare = [comparison](const images::ReadySquashfs& base) {
+        return comparison->compare(base);
+    };
     return std::optional<Delta>(std::move(delta));
 }
 

@@ -160,7 +160,14 @@ Result<void> show_squashfs(const fs::path& file,
                            const fs::path& folder,
                            const LayerWay& way) {
     CYBELE_TRY(const UniqueFd fd, open_for_reading(file));
-    return show_part({fd.get(), offset, size, file}, folder, way);
+    return show_squashfs({fd.get(), offset, size}, file, folder, way);
+}
+
+Result<void> show_squashfs(const images::ReadySquashfs& part,
+                           const fs::path& name,
+                           const fs::path& folder,
+                           const LayerWay& way) {
+    return show_part({part.fd, part.offset, part.size, name}, folder, way);
 }
 
 Result<void> pack_layer(const fs::path& folder, const fs::path& file) {
@@ -189,7 +196,7 @@ Result<fs::path> Layers::new_folder() {
 }
 
 Result<fs::path> Layers::add_folder() {
-    lowers_.push_back({next_, {}});
+    lowers_.push_back({next_, {}, {}});
     return new_folder();
 }
 
@@ -198,12 +205,23 @@ Result<void> Layers::add_squashfs(const fs::path& file) {
     CYBELE_TRY(UniqueFd fd, open_for_reading(file));
     CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), file));
     CYBELE_CHECK(show_part({fd.get(), 0, size, file}, folder, way_));
-    note_packed(std::move(fd));
+    note_packed(std::move(fd), file);
     return {};
 }
 
-void Layers::note_packed(UniqueFd squashfs) {
+void Layers::note_packed(UniqueFd squashfs, fs::path file) {
     lowers_.back().squashfs = std::move(squashfs);
+    lowers_.back().file = std::move(file);
+}
+
+std::vector<LayerFile> Layers::files() const {
+    std::vector<LayerFile> list;
+    for (const Lower& lower : lowers_) {
+        if (lower.squashfs.valid() && !lower.file.empty()) {
+            list.push_back({lower.squashfs.get(), lower.file});
+        }
+    }
+    return list;
 }
 
 std::vector<fs::path> Layers::folders() const {
@@ -255,7 +273,7 @@ Result<fs::path> Layers::end() {
     if (std::exchange(is_open_, false) && ::umount2(root_.c_str(), 0) != 0) {
         return fail(system_error("cannot close the layer of a step", errno));
     }
-    lowers_.push_back({upper_, {}});
+    lowers_.push_back({upper_, {}, {}});
     return directory_ / std::to_string(upper_);
 }
 

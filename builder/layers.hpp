@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/kept_image.hpp"
 #include "images/container.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
@@ -50,10 +51,12 @@ public:
     }
     /// The folders of all closed layers, the lowest first.
     [[nodiscard]] std::vector<std::filesystem::path> folders() const;
-    /// The topmost closed layer, a folder, was packed into this squashfs.
-    void note_packed(UniqueFd squashfs);
+    /// The topmost closed layer, a folder, was packed into this squashfs; `file` is its name.
+    void note_packed(UniqueFd squashfs, std::filesystem::path file = {});
     /// All that root() shows, for packing it; good while this object lives.
     [[nodiscard]] std::vector<images::TreeLayer> shown() const;
+    /// The squashfs files of those of shown() that have one, by descriptor.
+    [[nodiscard]] std::vector<LayerFile> files() const;
     [[nodiscard]] const LayerWay& way() const {
         return way_;
     }
@@ -72,6 +75,7 @@ private:
     struct Lower {
         unsigned number = 0;
         UniqueFd squashfs; ///< of the same files, where there is one
+        std::filesystem::path file;
     };
     std::vector<Lower> lowers_; ///< the lowest first
 };
@@ -81,6 +85,12 @@ private:
 [[nodiscard]] Result<void> show_squashfs(const std::filesystem::path& file,
                                          std::uint64_t offset,
                                          std::uint64_t size,
+                                         const std::filesystem::path& folder,
+                                         const LayerWay& way);
+
+/// The same of an open file; `name` is what losetup shows.
+[[nodiscard]] Result<void> show_squashfs(const images::ReadySquashfs& part,
+                                         const std::filesystem::path& name,
                                          const std::filesystem::path& folder,
                                          const LayerWay& way);
 

@@ -298,7 +298,7 @@ void StageBuilder::keep(const std::string& key, const fs::path& folder, const Ke
     }
     // Not one that another build kept meanwhile: its files are other ones.
     if (auto squashfs = open_for_reading(*put)) {
-        layers_->note_packed(std::move(*squashfs));
+        layers_->note_packed(std::move(*squashfs), *put);
     }
     context_.cache.note(kKind, layer_key(key), print_kept(what));
 }

@@ -4,7 +4,6 @@
 #include "images/container_architecture.hpp"
 #include "images/contents/packages.hpp"
 #include "images/contents/sbom.hpp"
-#include "images/file_copy.hpp"
 #include "images/inspect_json.hpp"
 #include "images/layout_root.hpp"
 #include "support/digest.hpp"
@@ -52,38 +51,46 @@ Result<NewObject> inspect_object(const RootDirectory& root) {
     return object;
 }
 
-Result<std::uint64_t> copy_squashfs(const ReadySquashfs& from, int to, std::uint64_t offset) {
-    const CopyEnd end = copy_bytes({from.fd, from.offset, to, offset, from.size});
-    if (!end.ok()) {
-        return fail(system_error(end.is_source ? "cannot read the image" : "cannot write the image",
-                                 end.code));
-    }
-    return from.size;
-}
-
-NewObject partition_of(const RootDirectory& root, const NewContainer& container, PartType type) {
+NewObject partition(const RootDirectory& root, PartType type) {
     NewObject object;
     object.type = DataType::kPartition;
     object.extra = partition_extra(FsType::kSquashfs, type, root_architecture(root));
     object.alignment = kPartitionAlignment;
-    auto pack = container.pack;
+    return object;
+}
+
+PackOptions pack_options(const NewContainer& container) {
+    PackOptions pack = container.pack;
     pack.skip_devices = pack.skip_devices || !container.keep_devices;
     if (container.is_deterministic && !pack.clamp_times) {
         pack.clamp_times = container.build_time;
     }
-    const bool is_primary = type == PartType::kPrimary;
-    if (is_primary && container.ready) {
-        object.write = [from = *container.ready](int fd, std::uint64_t offset) {
-            return copy_squashfs(from, fd, offset);
-        };
-        return object;
-    }
-    if (!is_primary) {
+    return pack;
+}
+
+/// Notes in `place`, which outlives it, where it was written.
+NewObject
+primary_partition(const RootDirectory& root, const NewContainer& container, ReadySquashfs& place) {
+    NewObject object = partition(root, PartType::kPrimary);
+    object.write = [&](int fd, std::uint64_t offset) -> Result<std::uint64_t> {
+        auto size = container.write_ready
+                        ? container.write_ready(fd, offset)
+                        : write_squashfs(container.root, fd, offset, pack_options(container));
+        place = {fd, offset, size.value_or(0)};
+        return size;
+    };
+    return object;
+}
+
+NewObject overlay_partition(const RootDirectory& root,
+                            const NewContainer& container,
+                            const ReadySquashfs& primary) {
+    NewObject object = partition(root, PartType::kOverlay);
+    object.write = [&](int fd, std::uint64_t offset) -> Result<std::uint64_t> {
+        CYBELE_TRY(const auto folder, container.make_overlay(primary));
+        auto pack = pack_options(container);
         pack.layers.clear(); // they are those of `root`
-    }
-    object.write = [path = is_primary ? container.root : container.overlay,
-                    pack](int fd, std::uint64_t offset) {
-        return write_squashfs(path, fd, offset, pack);
+        return write_squashfs(folder, fd, offset, pack);
     };
     return object;
 }
@@ -129,9 +136,10 @@ Result<void> write_container(const std::filesystem::path& path, const NewContain
     image.objects.push_back(definition_object(container.definition));
     CYBELE_TRY(auto inspection, inspect_object(root));
     image.objects.push_back(std::move(inspection));
-    image.objects.push_back(partition_of(root, container, PartType::kPrimary));
-    if (!container.overlay.empty()) {
-        image.objects.push_back(partition_of(root, container, PartType::kOverlay));
+    ReadySquashfs primary;
+    image.objects.push_back(primary_partition(root, container, primary));
+    if (container.make_overlay) {
+        image.objects.push_back(overlay_partition(root, container, primary));
     }
     if (!container.sbom.empty() && container.sbom != "none") {
         CYBELE_TRY(auto list, list_object(container));

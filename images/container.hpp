@@ -99,11 +99,12 @@ struct NewContainer {
     bool keep_devices = false;
     std::int64_t build_time = 0;
     PackOptions pack;
-    /// A squashfs that is copied as the primary partition, instead of packing `root`: of the image
-    /// that `overlay` differs from.
-    std::optional<ReadySquashfs> ready;
-    /// A folder whose squashfs becomes an overlay partition behind the primary one; empty: none.
-    std::filesystem::path overlay;
+    /// Writes a squashfs that is there already as the primary partition, instead of packing `root`:
+    /// that of the image that the overlay differs from. Gives its size; empty: packs `root`.
+    std::function<Result<std::uint64_t>(int fd, std::uint64_t offset)> write_ready;
+    /// Gives a folder whose squashfs becomes an overlay partition behind the primary one, which is
+    /// written by then; empty: no such partition.
+    std::function<Result<std::filesystem::path>(const ReadySquashfs& primary)> make_overlay;
     /// As NewImage::finish: for signatures, which then are in the image when it appears.
     std::function<Result<std::vector<NewObject>>(const Image& image)> finish;
     /// A list of the packages inside (SBOM) as an object behind the partition: "spdx",

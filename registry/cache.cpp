@@ -32,8 +32,9 @@ struct Kind {
     bool is_by_content = false; ///< the key is the content's SHA-256, and the file's name
 };
 constexpr std::string_view kTar = ".tar";
+constexpr std::string_view kSif = ".sif";
 constexpr std::array kKinds = {
-    Kind{"steps", ".squashfs"}, Kind{"images", ".sif"}, Kind{"packages", ".package", true}};
+    Kind{"steps", ".squashfs"}, Kind{"images", ".parts"}, Kind{"packages", ".package", true}};
 
 Kind kind_of(std::string_view name) {
     const auto* const found = std::find_if(
@@ -88,9 +89,9 @@ std::vector<CacheEntry> entries(const fs::path& directory) {
          it.increment(error)) {
         struct stat status {};
         const fs::path extension = it->path().extension();
-        // Version 0.1 kept steps as tars, which nobody asks for any more: they are here to go
-        // first.
-        if ((extension == suffix || extension == kTar) &&
+        // Older versions kept steps as tars and images whole, which nobody asks for any more: they
+        // are here to go first.
+        if ((extension == suffix || extension == kTar || extension == kSif) &&
             ::lstat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
             found.push_back({status.st_mtim,
                              {kind,
@@ -238,6 +239,11 @@ std::optional<std::string> Cache::peek(std::string_view kind, std::string_view k
         return std::nullopt;
     }
     return std::move(*known);
+}
+
+std::optional<std::string> Cache::digest_of(const CacheEntry& entry) {
+    auto known = read_file(digest_file(entry.path), 4096);
+    return known ? std::optional(std::move(*known)) : std::nullopt;
 }
 
 void Cache::note(std::string_view kind, std::string_view key, std::string_view about) const {

@@ -25,8 +25,8 @@ struct CacheEntry {
 };
 
 /// A folder of big files, each found by a text that says what it was made from: KIND/KEY.tar below
-/// the cache directory (KEY.squashfs for steps, KEY.sif for images), KEY being the SHA-256 of that
-/// text, with its digest in a file of that name and ".sha256". The kind `packages` is found by
+/// the cache directory (KEY.squashfs for steps, KEY.parts for images), KEY being the SHA-256 of
+/// that text, with its digest in a file of that name and ".sha256". The kind `packages` is found by
 /// content instead: the key is the SHA-256 of the file's own bytes (KEY.package). An
 /// entry whose digest does not fit (cut off, damaged) is removed when it is asked for, never given;
 /// one that nobody touched since it was made or checked (its inode and times are those in ".seen")
@@ -70,6 +70,10 @@ public:
     /// nothing where the entry is missing or has another size.
     [[nodiscard]] std::optional<std::string> peek(std::string_view kind,
                                                   std::string_view key) const;
+
+    /// That line of an entry that list() found, whatever the entry's size; nothing where there is
+    /// none.
+    [[nodiscard]] static std::optional<std::string> digest_of(const CacheEntry& entry);
 
     /// Keeps a text beside an entry, for list(): who made it, from what.
     void note(std::string_view kind, std::string_view key, std::string_view about) const;

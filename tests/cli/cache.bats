@@ -66,7 +66,7 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     run "$CYBELECTL" cache verify
     assert_success
     assert_output '4 entries are as they were written'
-    truncate -s -1 cache/images/*.sif
+    truncate -s -1 cache/images/*.parts
     run "$CYBELECTL" cache verify
     assert_failure
     assert_line --partial '1 of 4 entries were damaged and are removed'
@@ -140,6 +140,32 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     done
     run build --no-cache
     assert_line --regexp 'pack app.sif$'
+}
+
+@test "a change keeps little more than itself, and an image whose steps are gone is built anew" {
+    head -c 3000000 /dev/urandom >data
+    sed -i '/^%files/a data /data' app.def
+    run build -o first.sif
+    sed -i s/one/two/ app.def
+    run build
+    assert_success
+    run bash -c 'cat cache/images/*.parts | wc -c'
+    [[ $output -lt 2500000 ]]
+    sed -i s/two/one/ app.def
+    run build -o again.sif
+    assert_line --regexp 'the image is reused$'
+    cmp first.sif again.sif
+    run "$CYBELECTL" cache prune --kind steps --keep 0
+    assert_success
+    rm again.sif
+    run build -o again.sif
+    assert_success
+    assert_line --regexp 'pack again.sif$'
+    run "$CYBELECTL" run again.sif
+    assert_output one
+    rm again.sif
+    run build -o again.sif
+    assert_line --regexp 'the image is reused$'
 }
 
 @test "a damaged layer is made again, not used" {

@@ -59,6 +59,18 @@ make_delta() {
     done
 }
 
+@test "an ordinary user's delta lies over the flat image, without loop devices" {
+    # shellcheck disable=SC2016
+    run as_user -c env CYBELE_CACHE_DIR="$place/users" bash -c '
+        ./cybelectl build app.def && ./cybelectl build app.def -o flat.sif && sed -i s/one/two/ app.def &&
+        ./cybelectl -v build app.def --force --delta && ./cybelectl run app.sif &&
+        ./cybelectl sif dump 3 flat.sif >flat && ./cybelectl sif dump 3 app.sif >under'
+    assert_success
+    assert_line --regexp 'names over the last flat image$'
+    assert_line two
+    cmp flat under
+}
+
 @test "--overlay: a directory takes what is written, :ro shows it, wrong ones are refused" {
     run "$CYBELECTL" build app.def
     mkdir changes

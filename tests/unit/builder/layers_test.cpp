@@ -45,7 +45,7 @@ TEST_CASE("a rebuild does only what changed, to the same bytes") {
     for (const char* kind : {"cache/steps", "cache/images"}) {
         for (const auto& entry : fs::directory_iterator(bench.here / kind)) {
             const auto extension = entry.path().extension();
-            if (extension == ".squashfs" || extension == ".sif") {
+            if (extension == ".squashfs" || extension == ".parts") {
                 fs::resize_file(entry.path(), 5000);
             }
         }
