@@ -54,7 +54,16 @@ public:
         if (way_ == "kernel squashfs") {
             return namespaces::mount_squashfs_by_loop(part, point);
         }
-        return namespaces::mount_squashfs_by_fuse(part, point);
+        auto mounted = namespaces::mount_squashfs_by_fuse(part, point);
+        if (!mounted) {
+            const Fault& fault = mounted.error().faults().front();
+            return fail(ErrorCode::kEnvironment,
+                        "cannot lay '" + printable(file.path.string()) + "' over the image",
+                        fault.because.empty() ? fault.message
+                                              : fault.message + ": " + fault.because,
+                        "give a directory to --overlay, or open /dev/fuse to users");
+        }
+        return {};
     }
     [[nodiscard]] bool empty() const {
         return names_.empty();
