@@ -2,6 +2,7 @@
 #include "namespaces/letter.hpp"
 #include "namespaces/squashfs_mount.hpp"
 #include "namespaces/squashfs_server.hpp"
+#include "namespaces/stay_behind.hpp"
 #include "namespaces/system_calls.hpp"
 #include "support/process.hpp"
 
@@ -24,10 +25,7 @@ constexpr char kMounted = 'm'; // the server may answer; with /dev/fuse
 
 /// The server must not have the mount in its own namespace: it would keep alive what it serves.
 [[noreturn]] void be_server(const Served& served, SquashfsServer::Mounts mounts) {
-    setsid(); // a terminal's interrupt is for the program
-    if (chdir("/") != 0) {
-        _exit(1);
-    }
+    stay_behind("cybelectl-fuse", {served.image, served.gate});
     if (mounts == SquashfsServer::Mounts::kShared &&
         (unshare(CLONE_NEWNS) != 0 || !send_letter(served.gate, kApart, {}))) {
         _exit(1);

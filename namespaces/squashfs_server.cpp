@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "namespaces/squashfs_server.hpp"
 
-#include "namespaces/descriptors.hpp"
 #include "namespaces/letter.hpp"
 #include "namespaces/privileges.hpp"
 #include "namespaces/system_call_filter.hpp"
-#include "namespaces/title.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -35,8 +32,6 @@ namespace {
 constexpr std::size_t kMetadataBlocks = 64;
 constexpr std::size_t kDataBlocks = 8;
 constexpr std::size_t kFragmentBlocks = 8;
-
-constexpr std::array kIgnored = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
 
 /// All that serving needs, by strace and by the sources of glibc's malloc.
 constexpr std::uint32_t kNeededCalls[] = {
@@ -270,11 +265,6 @@ bool take_device(const Served& served, int device) {
 } // namespace
 
 void serve_squashfs(const Served& served) {
-    for (const int number : kIgnored) {
-        (void)std::signal(number, SIG_IGN); // NOLINT: it ends with its mount
-    }
-    set_title("cybelectl-fuse");
-    keep_only({served.image, served.gate});
     keep_memory();
     Filesystem filesystem;
     // All that needs a name is done before it is forbidden: a place for the device, too.

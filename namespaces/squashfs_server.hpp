@@ -15,9 +15,8 @@ struct Served {
 };
 
 /// Answers the kernel's questions about a squashfs that is mounted by FUSE: a process of its own
-/// that ends when the mount is gone. It keeps the descriptors of `served` only, has no privileges,
-/// and its system calls are those of reading and answering; signals that end a job's processes
-/// leave it, whose files they need to end well.
+/// that ends when the mount is gone, after stay_behind(): a job's processes need their files to end
+/// well. It has no privileges, and its system calls are those of reading and answering.
 ///
 /// Faster than the program squashfuse_ll, whose libraries it is made of: to open a file or a folder
 /// asks nothing (FUSE_NO_OPEN_SUPPORT), listings bring what stat() wants and are cached by the

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "namespaces/title.hpp"
+#include "namespaces/stay_behind.hpp"
+
+#include "namespaces/descriptors.hpp"
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstring>
+#include <utility>
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 namespace cybele::namespaces {
 namespace {
+
+constexpr std::array kIgnored = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
 
 /// Where the first program's command line lies.
 struct Arguments {
@@ -30,13 +38,26 @@ Arguments& arguments() {
     }
 }
 
-} // namespace
-
 void set_title(const char* name) {
     (void)prctl(PR_SET_NAME, name);
     const Arguments& all = arguments();
     std::fill_n(all.first, all.room, '\0');
     std::copy_n(name, std::min(std::strlen(name), all.room), all.first);
+}
+
+} // namespace
+
+void stay_behind(const char* name, std::vector<int> kept) {
+    setsid();
+    set_title(name);
+    for (const int number : kIgnored) {
+        (void)std::signal(number, SIG_IGN); // NOLINT: it ends by itself
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, nullptr); // NOLINT(concurrency-mt-unsafe): one thread
+    (void)chdir("/");
+    keep_only(std::move(kept));
 }
 
 } // namespace cybele::namespaces

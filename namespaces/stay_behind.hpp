@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 namespace cybele::namespaces {
 
-/// What `ps` shows of this process, a copy of the one that was started: `name` (15 bytes are shown
-/// of it as the program's) in place of the first one's command line, cut to the room of that.
-void set_title(const char* name);
+/// For a copy of this process that lives on beside the container: a session of its own, so that a
+/// terminal's interrupt is for the program; the signals that end a job's processes leave it; it
+/// holds no descriptor but `kept` (see keep_only()) and no folder. `ps` shows `name` (15 bytes of
+/// it as the program's), cut to the room of the first one's command line, in place of that.
+void stay_behind(const char* name, std::vector<int> kept);
 
 } // namespace cybele::namespaces

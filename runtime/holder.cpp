@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/holder.hpp"
 
-#include "namespaces/descriptors.hpp"
 #include "namespaces/privileges.hpp"
-#include "namespaces/title.hpp"
+#include "namespaces/stay_behind.hpp"
 #include "support/process.hpp"
 #include "support/start_time.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -28,8 +26,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLinger{1000};
 constexpr std::chrono::milliseconds kLook{200}; // at processes without a descriptor
-
-constexpr std::array kIgnored = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
 
 class Holder {
 public:
@@ -122,16 +118,7 @@ private:
 };
 
 [[noreturn]] void be_holder(Holder& holder) {
-    setsid(); // a terminal's interrupt is for the program
-    namespaces::set_title("cybelectl-hold");
-    for (const int number : kIgnored) {
-        (void)std::signal(number, SIG_IGN); // NOLINT: it ends with its members
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, nullptr); // NOLINT(concurrency-mt-unsafe): one thread
-    (void)chdir("/");
-    namespaces::keep_only(holder.descriptors());
+    namespaces::stay_behind("cybelectl-hold", holder.descriptors());
     rlimit files = {};
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max; // one descriptor a member
