@@ -11,6 +11,7 @@
 #include "images/squashfs/unpack.hpp"
 #include "registry/store/name.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

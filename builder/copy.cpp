@@ -5,6 +5,7 @@
 #include "definitions/scan.hpp"
 #include "namespaces/resolve.hpp"
 #include "support/directory.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

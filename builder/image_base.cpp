@@ -11,6 +11,7 @@
 #include "registry/store/lease.hpp"
 #include "registry/trusted.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/http.hpp"
 #include "support/quote.hpp"
 

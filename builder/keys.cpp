@@ -4,6 +4,7 @@
 #include "builder/copy.hpp"
 #include "images/container.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "builder/layer.hpp"
 
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

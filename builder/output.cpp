@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/output.hpp"
 
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 #include "support/stamp.hpp"
 

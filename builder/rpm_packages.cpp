@@ -3,6 +3,7 @@
 
 #include "builder/keys.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "definitions/lines.hpp"
 #include "definitions/scan.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "cli/session.hpp"
 #include "images/inspect_json.hpp"
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "jobs/mirror.hpp"
-#include "support/digest.hpp"
+#include "support/random.hpp"
 
 #include <memory>
 

@@ -9,9 +9,9 @@
 #include "images/openpgp/generate.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "images/openpgp/locked.hpp"
-#include "support/digest.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <memory>
 #include <optional>

@@ -9,7 +9,6 @@
 #include "images/certificates/chain.hpp"
 #include "images/certificates/timestamp.hpp"
 #include "images/openpgp/key_directory.hpp"
-#include "support/digest.hpp"
 #include "support/http.hpp"
 #include "support/quote.hpp"
 

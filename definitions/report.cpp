@@ -2,7 +2,7 @@
 #include "definitions/report.hpp"
 
 #include "definitions/rules.hpp"
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <nlohmann/json.hpp>

@@ -6,8 +6,8 @@
 #include "images/contents/sbom.hpp"
 #include "images/inspect_json.hpp"
 #include "images/layout_root.hpp"
-#include "support/digest.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,7 @@
 #include "jobs/local.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

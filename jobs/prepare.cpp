@@ -3,8 +3,10 @@
 
 #include "jobs/local.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <nlohmann/json.hpp>
 

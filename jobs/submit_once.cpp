@@ -4,6 +4,7 @@
 #include "jobs/prepare.hpp"
 #include "jobs/submit.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

@@ -3,6 +3,7 @@
 #include "launchers/site.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
+#include "support/encoding.hpp"
 
 #include <set>
 

@@ -12,6 +12,7 @@
 #include "recipes/recipe.hpp"
 #include "schedulers/render.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

@@ -12,6 +12,7 @@
 #include "recipes/packages/base.hpp"
 #include "recipes/recipe.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/yaml.hpp"

@@ -4,6 +4,7 @@
 #include "images/difference/diff.hpp"
 #include "images/sif/sif.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

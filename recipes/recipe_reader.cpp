@@ -7,6 +7,7 @@
 #include "support/digest.hpp"
 #include "support/document_substitute.hpp"
 #include "support/document_view.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <set>

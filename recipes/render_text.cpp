@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/render_text.hpp"
 
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <algorithm>
 

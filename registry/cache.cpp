@@ -2,6 +2,7 @@
 #include "registry/cache.hpp"
 
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/note.hpp"
 #include "support/own_folder.hpp"
 #include "support/quote.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/known_files.hpp"
 
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/note.hpp"
 

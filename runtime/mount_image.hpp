@@ -7,7 +7,7 @@
 
 namespace cybele::runtime {
 
-/// Unpacks it once below the cache directory (`unpacked/SHA-256`) and gives that folder. Several
+/// Unpacks it once below the cache directory (`unpacked/BLAKE2b`) and gives that folder. Several
 /// processes wait for the first one.
 [[nodiscard]] Result<std::filesystem::path> unpack_into_cache(const ImageFile& image,
                                                               const Environment& environment);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/squashfs/unpack.hpp"
 #include "runtime/mount_image.hpp"
-#include "support/digest.hpp"
+#include "support/blake2.hpp"
+#include "support/encoding.hpp"
 #include "support/own_folder.hpp"
 
 #include <cerrno>
@@ -32,7 +33,7 @@ std::string identity_of(const ImageFile& image) {
     add(status.st_ctim.tv_nsec);
     add(image.offset);
     add(image.size);
-    return hex(sha256(text));
+    return hex(blake2(text));
 }
 
 bool is_digest(const std::string& text) {
@@ -46,7 +47,7 @@ Result<std::string> partition_digest(const ImageFile& image, const std::filesyst
         return *known;
     }
     CYBELE_TRY(const Digest digest,
-               sha256_range(image.fd.get(), image.offset, image.size, image.path));
+               blake2_range(image.fd.get(), image.offset, image.size, image.path));
     std::string text = hex(digest);
     CYBELE_CHECK(make_directories(index, 0700));
     CYBELE_CHECK(write_file(note, text, 0600));
@@ -57,10 +58,10 @@ Result<std::string> partition_digest(const ImageFile& image, const std::filesyst
 Result<std::string> digest_with_overlays(const ImageFile& image, std::string text) {
     for (const SquashfsPlace& over : image.overlays) {
         CYBELE_TRY(const Digest digest,
-                   sha256_range(image.fd.get(), over.offset, over.size, image.path));
+                   blake2_range(image.fd.get(), over.offset, over.size, image.path));
         text += ' ' + hex(digest);
     }
-    return hex(sha256(text));
+    return hex(blake2(text));
 }
 
 bool is_real_directory(const std::filesystem::path& path) {

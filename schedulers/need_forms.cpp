@@ -2,6 +2,7 @@
 #include "schedulers/need_check.hpp"
 #include "schedulers/needs.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

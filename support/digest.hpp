@@ -34,20 +34,12 @@ private:
 };
 
 [[nodiscard]] Digest sha256(std::string_view bytes);
+/// The same by libsodium's plain code, at a seventh of the speed: where the tables of libcrypto are
+/// not to be linked in (cli/start/README.md).
+[[nodiscard]] Digest plain_sha256(std::string_view bytes);
 /// Of `size` bytes at `offset`, read in pieces of 1 MiB.
 [[nodiscard]] Result<Digest>
 sha256_range(int fd, std::uint64_t offset, std::uint64_t size, const std::filesystem::path& path);
 [[nodiscard]] Result<Digest> sha256_file(const std::filesystem::path& path);
-
-/// Lower-case hexadecimal.
-[[nodiscard]] std::string hex(std::span<const std::uint8_t> bytes);
-[[nodiscard]] std::string base64(std::string_view bytes);
-/// Standard or URL-safe alphabet, padded or not; anything else is kInput.
-[[nodiscard]] Result<std::string> base64_decode(std::string_view text);
-
-/// `count` random bytes from the kernel.
-[[nodiscard]] std::string random_bytes(std::size_t count);
-/// A random UUID (version 4), in text form.
-[[nodiscard]] std::string random_uuid();
 
 } // namespace cybele

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/file.hpp"
 
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <array>
 #include <cerrno>

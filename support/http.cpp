@@ -2,6 +2,7 @@
 #include "support/http.hpp"
 
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 

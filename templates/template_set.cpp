@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "templates/renderer.hpp"
 

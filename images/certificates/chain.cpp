@@ -3,7 +3,7 @@
 
 #include "images/certificates/blocks.hpp"
 #include "images/certificates/handles.hpp"
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

@@ -2,8 +2,8 @@
 #include "images/certificates/ocsp.hpp"
 
 #include "images/certificates/handles.hpp"
-#include "support/digest.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <fmt/format.h>
 #include <openssl/ocsp.h>

@@ -4,6 +4,7 @@
 #include "images/certificates/handles.hpp"
 #include "support/digest.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <fmt/format.h>
 #include <openssl/bn.h>

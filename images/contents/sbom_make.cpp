@@ -4,6 +4,7 @@
 #include "images/contents/sbom.hpp"
 #include "images/inspect_json.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <array>
 #include <cctype>

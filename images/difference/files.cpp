@@ -2,6 +2,7 @@
 #include "images/contents/listing.hpp"
 #include "images/difference/diff.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <array>

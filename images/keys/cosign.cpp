@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/keys/cosign.hpp"
 
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

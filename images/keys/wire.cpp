@@ -3,6 +3,7 @@
 
 #include "images/keys/openssl.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <algorithm>
 #include <array>

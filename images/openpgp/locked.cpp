@@ -3,7 +3,7 @@
 
 #include "images/openpgp/numbers.hpp"
 #include "images/openpgp/packet.hpp"
-#include "support/digest.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 #include <array>

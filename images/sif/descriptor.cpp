@@ -3,6 +3,8 @@
 
 #include "images/sif/format.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 

@@ -58,7 +58,7 @@ private:
 };
 
 std::string digest_text(std::string_view bytes) {
-    const Digest digest = sha256(bytes);
+    const Digest digest = plain_sha256(bytes);
     return {digest.begin(), digest.end()};
 }
 

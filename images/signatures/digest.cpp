@@ -4,6 +4,7 @@
 #include "images/keys/openssl.hpp"
 #include "images/sif/format.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>

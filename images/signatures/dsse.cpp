@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/dsse.hpp"
 
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

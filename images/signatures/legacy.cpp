@@ -5,6 +5,7 @@
 #include "images/openpgp/clear_text.hpp"
 #include "images/openpgp/packet.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>

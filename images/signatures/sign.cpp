@@ -6,8 +6,8 @@
 #include "images/signatures/dsse.hpp"
 #include "images/signatures/message.hpp"
 #include "images/signatures/signature.hpp"
-#include "support/digest.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 #include <charconv>

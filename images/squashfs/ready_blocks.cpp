@@ -3,7 +3,7 @@
 
 #include "images/squashfs/fragment_reader.hpp"
 #include "images/squashfs/nodes.hpp"
-#include "support/digest.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 #include <array>

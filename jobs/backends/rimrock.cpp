@@ -3,8 +3,9 @@
 #include "jobs/backends/framed.hpp"
 #include "jobs/backends/service.hpp"
 #include "jobs/backends/services.hpp"
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 

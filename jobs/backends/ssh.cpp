@@ -4,8 +4,9 @@
 #include "jobs/backends/command_backend.hpp"
 #include "jobs/backends/framed.hpp"
 #include "jobs/backends/host.hpp"
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 

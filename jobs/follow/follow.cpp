@@ -5,7 +5,7 @@
 #include "jobs/follow/log_reader.hpp"
 #include "jobs/follow/pacing.hpp"
 #include "jobs/follow/record_watch.hpp"
-#include "support/digest.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 #include <array>

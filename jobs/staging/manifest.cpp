@@ -2,6 +2,7 @@
 #include "jobs/staging/manifest.hpp"
 
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include "jobs/backends/command_backend.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include "jobs/staging/results.hpp"
 #include "jobs/staging/write_part.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 #include "jobs/staging/results.hpp"
 #include "jobs/staging/write_part.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

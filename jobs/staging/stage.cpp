@@ -5,6 +5,7 @@
 #include "jobs/prepare.hpp"
 #include "jobs/staging/pieces.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"

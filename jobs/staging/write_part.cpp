@@ -3,6 +3,7 @@
 
 #include "jobs/staging/pieces.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

@@ -2,6 +2,7 @@
 // Images in tar files: `docker save`, `skopeo copy … oci-archive:`.
 #include "registry/oci/layout.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <array>

@@ -3,6 +3,7 @@
 
 #include "images/signatures/signer.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/credentials.hpp"
 
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"

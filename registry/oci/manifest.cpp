@@ -2,6 +2,7 @@
 #include "registry/oci/manifest.hpp"
 
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

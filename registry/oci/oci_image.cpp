@@ -3,6 +3,7 @@
 
 #include "registry/oci/layout.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

@@ -2,6 +2,7 @@
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 // (distribution specification 1.1, "Referrers tag schema").
 #include "registry/oci/registry.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "registry/store/record.hpp"
 
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

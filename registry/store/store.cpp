@@ -5,7 +5,9 @@
 #include "images/sif/sif.hpp"
 #include "registry/store/lease.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 #include <cerrno>

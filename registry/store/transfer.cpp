@@ -2,6 +2,7 @@
 #include "registry/store/transfer.hpp"
 
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

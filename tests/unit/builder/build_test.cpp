@@ -3,6 +3,7 @@
 #include "bench.hpp"
 #include "builder/inside.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "tests/unit/namespaces/old_kernel.hpp"
 
 using namespace cybele;

@@ -3,6 +3,8 @@
 #include "bench.hpp"
 #include "builder/kept_image.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include "builder/layer_tree.hpp"
 #include "builder/oci_config.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/process.hpp"
 #include "temporary.hpp"
 

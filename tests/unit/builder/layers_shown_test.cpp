@@ -3,6 +3,7 @@
 #include "bench.hpp"
 #include "builder/layers.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

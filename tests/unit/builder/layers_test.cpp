@@ -2,6 +2,7 @@
 // What a build keeps for the next one: its steps, its image, and the delta over it.
 #include "bench.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 using namespace cybele;
 using namespace cybele::builder;

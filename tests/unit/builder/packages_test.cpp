@@ -4,6 +4,7 @@
 #include "builder/packages.hpp"
 #include "builder/rpm_packages.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/process.hpp"
 #include "temporary.hpp"
 

@@ -2,7 +2,7 @@
 #include "images/keys/key.hpp"
 #include "images/keys/pem.hpp"
 #include "sif_sample.hpp"
-#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/process.hpp"
 
 #include <array>

@@ -2,6 +2,7 @@
 #include "images/openpgp/generate.hpp"
 #include "images/openpgp/locked.hpp"
 #include "support/digest.hpp"
+#include "support/random.hpp"
 #include "tests/unit/images/openpgp_sample.hpp"
 
 #include <fmt/format.h>

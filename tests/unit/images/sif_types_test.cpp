@@ -2,6 +2,7 @@
 #include "images/sif/format.hpp"
 #include "sif_sample.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <vector>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sif_sample.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <functional>
 #include <sstream>

@@ -2,6 +2,7 @@
 #include "jobs/staging/results.hpp"
 #include "jobs/staging/stage.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 
 #include <csignal>

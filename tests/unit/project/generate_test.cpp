@@ -4,6 +4,7 @@
 #include "project/schemas.hpp"
 #include "project/unified_diff.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/message.hpp"
 

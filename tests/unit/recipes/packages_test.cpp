@@ -2,6 +2,7 @@
 #include "recipes/packages/packages.hpp"
 #include "recipes/recipe.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tests/unit/support/document_golden.hpp"

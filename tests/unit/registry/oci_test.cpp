@@ -4,6 +4,7 @@
 #include "registry/oci/manifest.hpp"
 #include "registry/oci/reference.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 
 #include <string>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/blake2.hpp"
 #include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 
 #include <csignal>
@@ -38,7 +40,7 @@ TEST_CASE("a file that nobody ended has no name, not even after SIGKILL") {
     if (child == 0) {
         const auto pending = PendingFile::create(path);
         (void)(pending && write_all(pending->fd(), "half", path));
-        ::raise(SIGKILL);
+        (void)::raise(SIGKILL);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
@@ -97,11 +99,30 @@ TEST_CASE("short and long texts have the same digest by both libraries") {
         const std::string text(size, 'x');
         Sha256 pieces;
         pieces.update(text);
+        CHECK(plain_sha256(text) == sha256(text));
         CHECK(sha256(text) == pieces.finish());
     }
 }
 
+TEST_CASE("a part of a file has the digest of its bytes, read in several pieces") {
+    const auto folder = TempDirectory::make(fs::temp_directory_path(), "cybelectl-test-");
+    REQUIRE(folder);
+    std::string text;
+    while (text.size() < 3'000'000) {
+        text += std::to_string(text.size());
+    }
+    const fs::path path = folder->path() / "bytes";
+    REQUIRE(write_file(path, text, 0600));
+    const auto fd = open_for_reading(path);
+    REQUIRE(fd);
+    const std::string part = text.substr(7, 2'500'000);
+    CHECK(sha256_range(fd->get(), 7, part.size(), path).value() == sha256(part));
+    CHECK(blake2_range(fd->get(), 7, part.size(), path).value() == blake2(part));
+    CHECK_FALSE(blake2_range(fd->get(), 7, text.size(), path));
+}
+
 TEST_CASE("digests and base64 agree with known values") {
+    CHECK(hex(blake2("abc")) == "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
     CHECK(hex(sha256("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     CHECK(base64("a") == "YQ==");
     CHECK(base64("abcd?>") == "YWJjZD8+");

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cybele {
+
+/// Lower-case hexadecimal.
+[[nodiscard]] std::string hex(std::span<const std::uint8_t> bytes);
+[[nodiscard]] std::string base64(std::string_view bytes);
+/// Standard or URL-safe alphabet, padded or not; anything else is kInput.
+[[nodiscard]] Result<std::string> base64_decode(std::string_view text);
+
+} // namespace cybele
