@@ -68,12 +68,11 @@ Result<void> enter_container(const ContainerNamespaces& container) {
     return {};
 }
 
-ExecFailure exec_in_container(const Sandbox& sandbox, const ContainerNamespaces& container) {
-    Sandbox inside = sandbox;
+ExecFailure exec_in_container(Sandbox sandbox, const ContainerNamespaces& container) {
     if (auto entered = enter_container(container); !entered) {
         return {std::move(entered).error(), 255};
     }
-    return start_inside(std::move(inside), {});
+    return start_inside(std::move(sandbox), {});
 }
 
 } // namespace cybele::namespaces

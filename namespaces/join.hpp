@@ -26,7 +26,6 @@ struct ContainerNamespaces {
 [[nodiscard]] Result<void> enter_container(const ContainerNamespaces& container);
 
 /// In place of exec_in_sandbox() for a member: enters, then all that comes after the mounts.
-[[nodiscard]] ExecFailure exec_in_container(const Sandbox& sandbox,
-                                            const ContainerNamespaces& container);
+[[nodiscard]] ExecFailure exec_in_container(Sandbox sandbox, const ContainerNamespaces& container);
 
 } // namespace cybele::namespaces

@@ -143,12 +143,13 @@ ExecFailure start_inside(Sandbox sandbox, const std::function<Result<void>()>& e
     if (const auto finished = finish_inside(sandbox, entered); !finished) {
         return {finished.error(), 255};
     }
-    if (sandbox.direct) {
+    if (sandbox.otherwise) {
         std::array<char, 4096> where = {};
         if (getcwd(where.data(), where.size()) != nullptr) {
-            sandbox.direct->environment["PWD"] = where.data(); // as a shell would
+            sandbox.environment["PWD"] = where.data();
         }
-        (void)exec_program(sandbox.direct->argv, sandbox.direct->environment);
+        (void)exec_program(sandbox.argv, sandbox.environment);
+        sandbox.otherwise(sandbox);
     }
     return exec_program(sandbox.argv, sandbox.environment);
 }

@@ -63,12 +63,6 @@ struct Mount {
     std::string options; ///< tmpfs: "mode=1777,size=64m"; bind: "nosuid,nodev,noexec" or fewer
 };
 
-/// A program that is tried before another one, in silence.
-struct Attempt {
-    std::vector<std::string> argv;
-    EnvironmentMap environment; ///< PWD is added
-};
-
 /// A process in a root file system of its own: mounts, pivot_root, then exec.
 struct Sandbox {
     std::filesystem::path root; ///< a directory, or a mount point
@@ -81,7 +75,6 @@ struct Sandbox {
     bool drop_privileges = false;                         ///< no_new_privs and no capabilities
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
     EnvironmentMap environment;
-    std::optional<Attempt> direct; ///< started instead where it can be
     std::optional<mode_t> umask;
     unsigned time_limit = 0; ///< seconds, of run_sandboxed(); 0: none
 
@@ -94,6 +87,9 @@ struct Sandbox {
     /// Called in the new root after all mounts, before privileges go and argv is started: what
     /// depends on the mounted image is decided here, and may change argv and environment.
     std::function<Result<void>(Sandbox&)> before_exec;
+    /// Where argv cannot be started: puts another program in its place, whose own words tell why.
+    /// With it, argv is given PWD, as by a shell.
+    std::function<void(Sandbox&)> otherwise;
     /// Called last, when all namespaces are entered and no privilege is gone yet; with a descriptor
     /// (O_PATH) of the /proc that was there before the mounts.
     std::function<Result<void>(int proc)> when_entered;

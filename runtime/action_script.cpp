@@ -137,9 +137,8 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
 }
 
 /// What the script does, done here: nothing where that takes a shell.
-std::optional<namespaces::Attempt> without_shell(const std::vector<std::string>& action,
-                                                 EnvironmentMap before,
-                                                 const PayloadEnvironment& layers) {
+std::optional<EnvironmentMap> without_shell(EnvironmentMap before,
+                                            const PayloadEnvironment& layers) {
     const bool has_shells_own =
         std::any_of(layers.host.begin(), layers.host.end(), [](const auto& variable) {
             return is_shells_own(variable.first);
@@ -166,15 +165,19 @@ std::optional<namespaces::Attempt> without_shell(const std::vector<std::string>&
     std::string& command = (*all)["PROMPT_COMMAND"];
     command +=
         (command.empty() ? "" : "; ") + std::string("PS1=\"") + prompt + "\"; unset PROMPT_COMMAND";
-    return namespaces::Attempt{action, std::move(*all)};
+    return all;
 }
 
-Program make_script(std::vector<std::string> action, const PayloadEnvironment& layers) {
+/// The environment files see these, not the host's variables, as with Apptainer.
+EnvironmentMap seen_by_files(const PayloadEnvironment& layers) {
+    EnvironmentMap seen = layers.facts;
+    seen["PATH"] = kDefaultPath;
+    return seen;
+}
+
+Program make_script(const std::vector<std::string>& action, const PayloadEnvironment& layers) {
     Program program;
-    program.environment = layers.facts;
-    // The environment files see these, not the host's variables, as with Apptainer.
-    program.environment["PATH"] = kDefaultPath;
-    program.direct = without_shell(action, program.environment, layers);
+    program.environment = seen_by_files(layers);
     std::string tail = "\n";
     for (const auto& [name, value] : layers.injected) {
         set(tail, name, value);
@@ -213,10 +216,14 @@ make_program(const Request& request, const PayloadEnvironment& layers, const Ima
     CYBELE_CHECK(check_app(request.app, traits));
     CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
     words.insert(words.end(), request.arguments.begin(), request.arguments.end());
-    if (traits.has_metadata && traits.has_sh) {
-        return make_script(std::move(words), layers);
+    if (!traits.has_metadata || !traits.has_sh) {
+        return Program{std::move(words), flatten(layers)};
     }
-    return Program{std::move(words), flatten(layers)};
+    if (auto all = without_shell(seen_by_files(layers), layers)) {
+        return Program{
+            words, std::move(*all), [words, &layers] { return make_script(words, layers); }};
+    }
+    return make_script(words, layers);
 }
 
 } // namespace cybele::runtime

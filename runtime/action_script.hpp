@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "namespaces/sandbox.hpp"
 #include "runtime/payload_environment.hpp"
 #include "runtime/runtime.hpp"
 #include "support/process.hpp"
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +19,9 @@ namespace cybele::runtime {
 struct Program {
     std::vector<std::string> argv;
     EnvironmentMap environment;
-    /// The same without a shell, where the environment files need none: tried first.
-    std::optional<namespaces::Attempt> direct = {};
+    /// Set where the environment files needed no shell: the same by one, for a program that cannot
+    /// be started. It uses the layers that the program was made of.
+    std::function<Program()> by_shell = {};
 };
 
 /// What the image has, seen from inside.

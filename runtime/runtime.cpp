@@ -158,8 +158,8 @@ void link_small_dev() {
     (void)!symlink("pts/ptmx", "/dev/ptmx");
 }
 
-/// What every program of the container has, the first as the members that join.
-Sandbox make_sandbox(const Request& request, const Preparation& all) {
+/// What every program of the container has, the first as the members that join. It refers to both.
+Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
     sandbox.new_pid_namespace = request.pid || request.containall;
     if (!request.directory.empty()) {
@@ -169,13 +169,19 @@ Sandbox make_sandbox(const Request& request, const Preparation& all) {
         sandbox.other_directories = {all.home.target, "/"};
     }
     sandbox.drop_privileges = !all.is_root;
-    sandbox.before_exec = [&request, layers = all.layers](Sandbox& inside) mutable -> Result<void> {
-        fall_back_to_known_locale(layers.host, "/");
-        CYBELE_TRY(Program program,
-                   make_program(request, layers, traits_of_this_root(request.action, request.app)));
+    sandbox.before_exec = [&request, &all](Sandbox& inside) -> Result<void> {
+        fall_back_to_known_locale(all.layers.host, "/");
+        const ImageTraits traits = traits_of_this_root(request.action, request.app);
+        CYBELE_TRY(Program program, make_program(request, all.layers, traits));
+        if (program.by_shell) {
+            inside.otherwise = [by_shell = std::move(program.by_shell)](Sandbox& again) {
+                Program other = by_shell();
+                again.argv = std::move(other.argv);
+                again.environment = std::move(other.environment);
+            };
+        }
         inside.argv = std::move(program.argv);
         inside.environment = std::move(program.environment);
-        inside.direct = std::move(program.direct);
         return {};
     };
     return sandbox;
