@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/call.hpp"
 #include "cli/cli11.hpp"
+#include "cli/image_store.hpp"
 #include "cli/run.hpp"
 #include "cli/session.hpp"
-#include "namespaces/accounts.hpp"
+#include "cli/start_words.hpp"
 #include "support/message.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
-#include <exception>
-#include <filesystem>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 namespace {
 
 using cybele::cli::Session;
 
 constexpr int kUsage = static_cast<int>(cybele::ErrorCode::kUsage);
-constexpr int kRefusedToRun = 255;
 
 void collect_verbs(const CLI::App& app, std::vector<std::string>& names) {
     for (const CLI::App* verb : app.get_subcommands({})) {
@@ -64,11 +59,6 @@ Usage judge_words(const CLI::App& app, const std::vector<std::string>& words) {
     return {"", "`" + path + " --help` shows how it is called"};
 }
 
-int report(const Session& session, const cybele::Error& error) {
-    session.note(error.faults());
-    return session.refuses_with_255 ? kRefusedToRun : static_cast<int>(error.code());
-}
-
 int usage_error(const Session& session,
                 const CLI::App& app,
                 const std::string& message,
@@ -79,7 +69,7 @@ int usage_error(const Session& session,
     fault.message = usage.message.empty() ? message.substr(0, message.find('\n')) : usage.message;
     fault.help = usage.help;
     session.note({fault});
-    return session.refuses_with_255 ? kRefusedToRun : kUsage;
+    return session.refuses_with_255 ? cybele::cli::kRefusedToRun : kUsage;
 }
 
 /// Of `exec|run|shell [OPTIONS] IMAGE [WORDS…]`, everything behind IMAGE belongs to the program,
@@ -120,6 +110,18 @@ std::vector<std::string> cut_program_arguments(const CLI::App& app,
         words.erase(first, words.end());
     }
     return rest;
+}
+
+/// The name, the sentence and the options that every verb takes.
+void set_up(CLI::App& app, Session& session) {
+    app.name("cybelectl");
+    app.description("Builds, signs and launches Singularity containers on HPC clusters.");
+    app.set_version_flag("--version", "cybelectl " CYBELE_VERSION);
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.add_flag("-v,--verbose", session.verbosity, "say more on standard error");
+    app.add_flag("-q,--quiet", session.is_quiet, "say nothing but errors");
+    app.add_flag("--no-color", session.no_colour, "no colours, even on a terminal");
 }
 
 /// A family of verbs: the words that it begins with.
@@ -168,36 +170,10 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
     }
 }
 
-/// Batch systems and services start programs without HOME; then it is that of the account.
-void find_home(cybele::Environment& environment) {
-    constexpr std::size_t kHomeField = 5; // passwd(5)
-    if (environment.get("HOME")) {
-        return;
-    }
-    if (const auto line = cybele::namespaces::passwd_line(::getuid())) {
-        if (const auto home = cybele::namespaces::account_field(*line, kHomeField); !home.empty()) {
-            environment.set("HOME", home);
-        }
-    }
-}
-
-int run(int argc, char** argv, void (*sigpipe_before)(int)) {
+int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     Session session;
-    session.sigpipe_before = sigpipe_before;
-    session.environment = cybele::Environment::of_this_process();
-    find_home(session.environment);
-    session.is_terminal = ::isatty(STDERR_FILENO) != 0;
-    std::error_code error;
-    session.program = std::filesystem::read_symlink("/proc/self/exe", error).native();
-
-    CLI::App app("Builds, signs and launches Singularity containers on HPC clusters.", "cybelectl");
-    app.set_version_flag("--version", "cybelectl " CYBELE_VERSION);
-    app.require_subcommand(1);
-    app.fallthrough();
-    app.add_flag("-v,--verbose", session.verbosity, "say more on standard error");
-    app.add_flag("-q,--quiet", session.is_quiet, "say nothing but errors");
-    app.add_flag("--no-color", session.no_colour, "no colours, even on a terminal");
-    std::vector<std::string> words(argv + 1, argv + argc);
+    cybele::cli::learn(session, sigpipe_before);
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const std::vector<std::string> version_words[] = {{"--version", "--format", "json"},
                                                       {"--version", "--format=json"}};
     if (words == version_words[0] || words == version_words[1]) {
@@ -205,6 +181,14 @@ int run(int argc, char** argv, void (*sigpipe_before)(int)) {
         return 0;
     }
     session.words = words;
+    session.find_image = [&session](const std::string& image) {
+        return cybele::cli::image_path(session, image);
+    };
+    if (cybele::cli::read_start(session)) {
+        return cybele::cli::act(session);
+    }
+    CLI::App app;
+    set_up(app, session);
     install_verbs(app, session, words);
     session.program_arguments = cut_program_arguments(app, words);
     try {
@@ -222,24 +206,11 @@ int run(int argc, char** argv, void (*sigpipe_before)(int)) {
     if (!session.action) {
         return usage_error(session, app, "a verb is missing", words);
     }
-    const auto code = session.action();
-    return code ? *code : report(session, code.error());
+    return cybele::cli::act(session);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-    auto* const sigpipe_before = std::signal(SIGPIPE, SIG_IGN); // NOLINT: before any thread
-    try {
-        return run(argc, argv, sigpipe_before);
-    } catch (const std::exception& exception) {
-        (void)std::fprintf(
-            stderr,
-            "error: a fault of cybelectl itself: %s\nhelp: please report it with the "
-            "command line\n",
-            exception.what());
-    } catch (...) {
-        (void)std::fprintf(stderr, "error: a fault of cybelectl itself\n");
-    }
-    return 1;
+    return cybele::cli::guarded(call, argc, argv);
 }

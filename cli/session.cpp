@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/session.hpp"
 
-#include "cli/cli11.hpp"
 #include "cli/refusal.hpp"
 #include "support/message.hpp"
 
@@ -33,10 +32,6 @@ bool Session::is_deterministic() const {
     return environment.get("SOURCE_DATE_EPOCH").has_value();
 }
 
-Result<project::Settings> Session::settings() const {
-    return project::Settings::load(environment, ".");
-}
-
 void Session::say(std::string_view line) const {
     if (!is_quiet && (is_terminal || verbosity > 0)) {
         (void)std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
@@ -60,28 +55,6 @@ void Session::print(std::string_view text) {
         ::_exit(
             1); // the reader is gone, or the disk is full: nothing more can be said on this stream
     }
-}
-
-void add_format(CLI::App& verb, Session& session) {
-    verb.add_option("--format", session.format, "form of the output and of messages")
-        ->check(CLI::IsMember({"text", "json"}))
-        ->capture_default_str();
-}
-
-CLI::App* add_verb(CLI::App& parent,
-                   const std::string& name,
-                   const std::string& description,
-                   const std::vector<std::string>& examples) {
-    CLI::App* verb = parent.add_subcommand(name, description);
-    std::string footer = "Examples:\n";
-    for (const std::string& example : examples) {
-        footer += "  " + example + "\n";
-    }
-    if (!examples.empty()) {
-        footer.pop_back();
-        verb->footer(footer);
-    }
-    return verb;
 }
 
 } // namespace cybele::cli

@@ -34,6 +34,8 @@ struct Session {
     bool refuses_with_255 = false;
     /// Of exec, run and shell: everything behind the image, which belongs to the program.
     std::vector<std::string> program_arguments;
+    /// Of exec, run and shell: the path of an image, which may be one of the store (`store:NAME`).
+    std::function<Result<std::string>(const std::string& image)> find_image;
     /// What SIGPIPE did before main() ignored it; a started program gets it back.
     void (*sigpipe_before)(int) = nullptr;
 

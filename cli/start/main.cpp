@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The static program as it starts: exec, run and shell, which ranks call by the thousand, are done
+// by this small program; for all else, and for whatever it cannot tell, it becomes the whole one.
+#include "cli/call.hpp"
+#include "cli/start/whole_program.hpp"
+#include "cli/start_words.hpp"
+#include "registry/store/name.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+namespace {
+
+int call(int argc, char** argv, void (*sigpipe_before)(int)) {
+    const auto become_whole = [=] {
+        std::signal(SIGPIPE, sigpipe_before); // NOLINT: before any thread
+        cybele::cli::become_whole_program(argv);
+    };
+    cybele::cli::Session session;
+    session.words.assign(argv + std::min(argc, 1), argv + argc);
+    if (!cybele::cli::read_start(session)) {
+        become_whole();
+    }
+    session.find_image = [&](const std::string& image) -> cybele::Result<std::string> {
+        if (cybele::registry::is_store_reference(image)) {
+            become_whole();
+        }
+        return image;
+    };
+    cybele::cli::learn(session, sigpipe_before);
+    return cybele::cli::act(session);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    return cybele::cli::guarded(call, argc, argv);
+}
