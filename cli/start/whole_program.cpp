@@ -83,46 +83,44 @@ int protection_of(const Elf64_Phdr& segment) {
     return one(PF_R, PROT_READ) | one(PF_W, PROT_WRITE) | one(PF_X, PROT_EXEC);
 }
 
-/// The pages of a segment that the file holds; what of them is no part of it is zero where it can
-/// be written (gABI, "Program Loading").
+/// Pages that begin with zeros, or with a part of the file of `fd`.
+std::byte* map_pages(std::byte* at, std::size_t size, int protection, int fd, std::size_t offset) {
+    const int anonymous = fd < 0 ? MAP_ANONYMOUS : 0;
+    return must_map(mmap(at,
+                         size,
+                         protection,
+                         MAP_PRIVATE | MAP_FIXED | anonymous,
+                         fd,
+                         static_cast<off_t>(offset)),
+                    "a segment");
+}
+
+/// As from the file, where that cannot be opened: its bytes are in memory already, elsewhere.
+void copy_pages(std::byte* at, std::size_t size, int protection, std::size_t offset) {
+    map_pages(at, page_up(size), PROT_READ | PROT_WRITE, -1, 0);
+    std::memcpy(at, kWholeProgram + offset, size);
+    if (mprotect(at, page_up(size), protection) != 0) {
+        give_up("a segment's protection");
+    }
+}
+
+/// A segment: what the file holds of it, and zeros behind that (gABI, "Program Loading").
 void map_segment(std::byte* base, const Elf64_Phdr& segment, int fd, std::size_t offset) {
     std::byte* const at = base + page_down(segment.p_vaddr);
     const std::size_t before = segment.p_vaddr - page_down(segment.p_vaddr);
     const std::size_t in_file = before + segment.p_filesz;
+    const std::size_t in_memory = page_up(before + segment.p_memsz);
     const int protection = protection_of(segment);
     if (fd >= 0) {
-        must_map(mmap(at,
-                      page_up(in_file),
-                      protection,
-                      MAP_PRIVATE | MAP_FIXED,
-                      fd,
-                      static_cast<off_t>(offset + page_down(segment.p_offset))),
-                 "a segment");
+        map_pages(at, page_up(in_file), protection, fd, offset + page_down(segment.p_offset));
     } else {
-        must_map(mmap(at,
-                      page_up(in_file),
-                      PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS,
-                      -1,
-                      0),
-                 "a segment");
-        std::memcpy(at, kWholeProgram + page_down(segment.p_offset), in_file);
-        if (mprotect(at, page_up(in_file), protection) != 0) {
-            give_up("a segment's protection");
-        }
+        copy_pages(at, in_file, protection, page_down(segment.p_offset));
     }
     if (segment.p_memsz > segment.p_filesz) {
         std::memset(at + in_file, 0, page_up(in_file) - in_file);
-        const std::size_t in_memory = page_up(before + segment.p_memsz);
-        if (in_memory > page_up(in_file)) {
-            must_map(mmap(at + page_up(in_file),
-                          in_memory - page_up(in_file),
-                          protection,
-                          MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS,
-                          -1,
-                          0),
-                     "what is zero");
-        }
+    }
+    if (in_memory > page_up(in_file)) {
+        map_pages(at + page_up(in_file), in_memory - page_up(in_file), protection, -1, 0);
     }
 }
 
@@ -191,7 +189,7 @@ void become_whole_program(char** argv) {
                  "xor %%ebp, %%ebp\n\t"
                  "jmp *%1"
                  :
-                 : "r"(argv - 1), "r"(base + header().e_entry)
+                 : "c"(argv - 1), "a"(base + header().e_entry)
                  : "rdx", "memory");
     __builtin_unreachable();
 }
