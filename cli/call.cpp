@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 
 #include <unistd.h>
 
@@ -34,8 +33,6 @@ void learn(Session& session, void (*sigpipe_before)(int)) {
     session.environment = Environment::of_this_process();
     find_home(session.environment);
     session.is_terminal = ::isatty(STDERR_FILENO) != 0;
-    std::error_code error;
-    session.program = std::filesystem::read_symlink("/proc/self/exe", error).native();
 }
 
 int act(const Session& session) {

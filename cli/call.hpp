@@ -11,7 +11,7 @@ constexpr int kRefusedToRun = 255;
 // What both entrances share: `main.cpp`, which knows all verbs, and `start/main.cpp`, which knows
 // those that start a container.
 
-/// Fills in what a call finds: the environment, whether there is a terminal, the program's path.
+/// Fills in what a call finds: the environment, whether there is a terminal.
 void learn(Session& session, void (*sigpipe_before)(int));
 
 /// Does what the command line asked for; a refusal is told on standard error. The exit code.

@@ -9,7 +9,9 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -173,6 +175,8 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     Session session;
     cybele::cli::learn(session, sigpipe_before);
+    std::error_code unknown;
+    session.program = std::filesystem::read_symlink("/proc/self/exe", unknown).native();
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const std::vector<std::string> version_words[] = {{"--version", "--format", "json"},
                                                       {"--version", "--format=json"}};

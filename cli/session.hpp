@@ -21,7 +21,7 @@ namespace cybele::cli {
 /// What one call of the program holds: its environment, its streams and what the verb is to do.
 struct Session {
     Environment environment;
-    std::string program;            ///< path of this program, for scripts that call it
+    std::string program;            ///< path of this program; empty in the small one that starts
     std::vector<std::string> words; ///< of the command line, behind the program's name
     std::string format = "text";
     int verbosity = 0;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "namespaces/program.hpp"
 
+#include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/split.hpp"
 
 #include <cerrno>
 #include <csignal>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@ namespace cybele::namespaces {
 namespace {
 
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+constexpr off_t kReadAhead = off_t{128} << 10U; // bytes: a block of most images
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
@@ -111,6 +114,18 @@ ExecFailure exec_program(const std::vector<std::string>& argv, const Environment
         }
     }
     return explain(argv.front(), tried, saved_errno);
+}
+
+void read_ahead(const std::string& program) {
+    struct stat status = {};
+    if (program.find('/') == std::string::npos || stat(program.c_str(), &status) != 0 ||
+        !S_ISREG(status.st_mode)) {
+        return; // nothing else is opened: that might wait, or do something
+    }
+    const UniqueFd file(open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file.valid()) {
+        (void)posix_fadvise(file.get(), 0, kReadAhead, POSIX_FADV_WILLNEED);
+    }
 }
 
 int wait_as_first_process(pid_t program) {

@@ -15,6 +15,10 @@ namespace cybele::namespaces {
 [[nodiscard]] ExecFailure exec_program(const std::vector<std::string>& argv,
                                        const EnvironmentMap& environment);
 
+/// Has the kernel begin to read a program that exec_program() will start: a server of its image
+/// unpacks it meanwhile. Does nothing for a name without a slash, whose PATH may not be known yet.
+void read_ahead(const std::string& program);
+
 /// For process 1 of a pid namespace: waits until `program` has ended, collecting all others that
 /// end meanwhile and passing on signals; the shell's code of `program`.
 [[nodiscard]] int wait_as_first_process(pid_t program);

@@ -53,13 +53,19 @@ pid_t peer_of(int connection) {
 
 enum class Answer { kLetIn, kRefused, kGone };
 
-Answer ask(int connection, const std::string& key, namespaces::ContainerNamespaces& container) {
+Answer ask(int connection,
+           const std::string& key,
+           const std::function<void()>& meanwhile,
+           namespaces::ContainerNamespaces& container) {
     if (peer_of(connection) == 0) {
         return Answer::kRefused;
     }
     limit_waiting(connection, kLongestMaking);
     if (send(connection, key.data(), key.size(), MSG_NOSIGNAL) < 0) {
         return errno == EPIPE || errno == ECONNRESET ? Answer::kGone : Answer::kRefused;
+    }
+    if (meanwhile) {
+        meanwhile();
     }
     namespaces::Letter letter;
     const ssize_t size = namespaces::receive_letter(connection, letter);
@@ -92,7 +98,8 @@ MeetingKey meeting_key(std::string text) {
     return {std::move(text), std::move(name)};
 }
 
-Meeting meet(const Environment& environment, MeetingKey key) {
+Meeting
+meet(const Environment& environment, MeetingKey key, const std::function<void()>& meanwhile) {
     Meeting meeting;
     if (key.text.size() > kMostKey) {
         meeting.because = "the options of the container are too long to be compared";
@@ -123,7 +130,7 @@ Meeting meet(const Environment& environment, MeetingKey key) {
             }
         }
         namespaces::ContainerNamespaces container;
-        const Answer answer = ask(connection.get(), key.text, container);
+        const Answer answer = ask(connection.get(), key.text, meanwhile, container);
         if (answer == Answer::kLetIn) {
             meeting.container = std::move(container);
             return meeting;

@@ -7,6 +7,7 @@
 #include "support/error.hpp"
 #include "support/file.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -35,8 +36,10 @@ struct Meeting {
     std::string because;
 };
 /// Waits while the first start makes the container; where it ends before that, the next one is the
-/// first.
-[[nodiscard]] Meeting meet(const Environment& environment, MeetingKey key);
+/// first. `meanwhile`, unless unset, is called each time that somebody was asked, before the answer
+/// is waited for: what it does costs nothing.
+[[nodiscard]] Meeting
+meet(const Environment& environment, MeetingKey key, const std::function<void()>& meanwhile = {});
 
 /// The holder's side: takes one request and answers it. Gives the member's process id, or 0 where
 /// it was none (another user, another key, gone).

@@ -4,6 +4,7 @@
 #include "images/sif/sif.hpp"
 #include "namespaces/join.hpp"
 #include "namespaces/privileges.hpp"
+#include "namespaces/program.hpp"
 #include "namespaces/resolve.hpp"
 #include "namespaces/sandbox.hpp"
 #include "namespaces/system_calls.hpp"
@@ -23,6 +24,8 @@
 #include "support/quote.hpp"
 
 #include <cerrno>
+#include <functional>
+#include <optional>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -40,7 +43,7 @@ struct Preparation {
     Home home;
     std::filesystem::path directory; ///< the caller's
     std::vector<Mount> mounts;
-    PayloadEnvironment layers;
+    PayloadEnvironment layers; ///< last, while others are asked
     bool is_root = false;
 };
 
@@ -50,7 +53,6 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     std::error_code failed;
     all.directory = std::filesystem::current_path(failed);
     CYBELE_TRY(all.mounts, plan_mounts(request, environment, all.home, all.directory));
-    CYBELE_TRY(all.layers, make_environment(request, environment, all.home.target));
     all.is_root = namespaces::is_privileged_root();
     return all;
 }
@@ -170,6 +172,9 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
     }
     sandbox.drop_privileges = !all.is_root;
     sandbox.before_exec = [&request, &all](Sandbox& inside) -> Result<void> {
+        if (request.action == Action::kExec && !request.arguments.empty()) {
+            namespaces::read_ahead(request.arguments.front());
+        }
         fall_back_to_known_locale(all.layers.host, "/");
         const ImageTraits traits = traits_of_this_root(request.action, request.app);
         CYBELE_TRY(Program program, make_program(request, all.layers, traits));
@@ -292,9 +297,11 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     return namespaces::exec_in_sandbox(sandbox);
 }
 
-/// Joins, or is the first of those that share a container, or neither.
-Result<Meeting>
-find_container(const Request& request, const Environment& environment, const Preparation& all) {
+/// Joins, or is the first of those that share a container, or neither. `meanwhile`: see meet().
+Result<Meeting> find_container(const Request& request,
+                               const Environment& environment,
+                               const Preparation& all,
+                               const std::function<void()>& meanwhile) {
     const Rank rank = read_rank(environment);
     const bool is_own = request.pid || request.containall;
     if (request.join == Join::kAlways && is_own) {
@@ -313,7 +320,7 @@ find_container(const Request& request, const Environment& environment, const Pre
         if (!key) {
             return meeting; // open_image() tells it better
         }
-        meeting = meet(environment, meeting_key(std::move(*key)));
+        meeting = meet(environment, meeting_key(std::move(*key)), meanwhile);
     }
     return meeting;
 }
@@ -322,7 +329,15 @@ find_container(const Request& request, const Environment& environment, const Pre
 
 Result<int> start(const Request& request, const Environment& environment) {
     CYBELE_TRY(Preparation all, prepare(request, environment));
-    CYBELE_TRY(const Meeting meeting, find_container(request, environment, all));
+    std::optional<Result<PayloadEnvironment>> layers;
+    const auto prepare_layers = [&] {
+        if (!layers) {
+            layers = make_environment(request, environment, all.home.target);
+        }
+    };
+    CYBELE_TRY(const Meeting meeting, find_container(request, environment, all, prepare_layers));
+    prepare_layers();
+    CYBELE_TRY(all.layers, std::move(*layers));
     if (!meeting.because.empty()) {
         tell_if(request.is_verbose, "in a container of its own, since " + meeting.because);
     }

@@ -380,6 +380,31 @@ TEST_CASE("a socket on which another user listens is not trusted") {
     CHECK(wait_for(impostor) == 128 + SIGKILL);
 }
 
+TEST_CASE("while the holder is asked, other work is done") {
+    const TempDirectory folder = tiny::make_folder();
+    const Environment environment({{"XDG_RUNTIME_DIR", folder.path().string()}});
+    const Meeting first = meet(environment, meeting_key("key"));
+    REQUIRE(first.founding.has_value());
+    const std::string mark = folder.path() / "mark";
+    const pid_t member = fork();
+    if (member == 0) {
+        int calls = 0;
+        const Meeting second = meet(environment, meeting_key("key"), [&] {
+            ++calls;
+            tiny::write(mark, "done");
+        });
+        _exit(second.container && calls == 1 ? 0 : 1);
+    }
+    // Answered only after that work: done later, it would never be.
+    CHECK(becomes([&] { return tiny::read(mark) == "done"; }));
+    const UniqueFd proc(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto own = namespaces::own_namespaces(proc.get(), false);
+    const UniqueFd connection(accept(first.founding->listener.get(), nullptr, nullptr));
+    REQUIRE(own);
+    CHECK(admit(*first.founding, *own, connection) == member);
+    CHECK(wait_for(member) == 0);
+}
+
 TEST_CASE("who is a rank, and of which launch") {
     const auto rank = [](EnvironmentMap variables) {
         return read_rank(Environment(std::move(variables)));
