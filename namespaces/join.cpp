@@ -4,12 +4,14 @@
 #include "namespaces/sandbox_steps.hpp"
 #include "namespaces/system_calls.hpp"
 
+#include <array>
 #include <cerrno>
 
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cybele::namespaces {
@@ -27,10 +29,11 @@ Result<UniqueFd> owner_of(const ContainerNamespaces& container) {
     }
     const UniqueFd above = ask(owner.get(), NS_GET_PARENT);
     const UniqueFd around = ask(container.user.get(), NS_GET_PARENT);
-    const UniqueFd own(open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC));
+    struct stat status = {};
     uid_t uid = 0;
-    if (!above.valid() || !around.valid() || !own.valid() ||
-        !is_same_file(above.get(), own.get()) || !is_same_file(around.get(), owner.get()) ||
+    if (!above.valid() || !around.valid() || fstat(above.get(), &status) != 0 ||
+        "user:[" + std::to_string(status.st_ino) + ']' != own_namespace("user") ||
+        !is_same_file(around.get(), owner.get()) ||
         ioctl(owner.get(), NS_GET_OWNER_UID, &uid) != 0 || uid != geteuid()) {
         return fail(ErrorCode::kEnvironment,
                     "cannot join the container",
@@ -40,6 +43,13 @@ Result<UniqueFd> owner_of(const ContainerNamespaces& container) {
 }
 
 } // namespace
+
+std::string own_namespace(const char* kind) {
+    std::array<char, 64> name = {};
+    const std::string path = std::string("/proc/self/ns/") + kind;
+    const ssize_t size = readlink(path.c_str(), name.data(), name.size());
+    return {name.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
 
 Result<ContainerNamespaces> own_namespaces(int proc, bool has_user) {
     ContainerNamespaces own;

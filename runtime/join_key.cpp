@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/join_key.hpp"
 
+#include "namespaces/join.hpp"
 #include "support/start_time.hpp"
 
 #include <cerrno>
@@ -12,7 +13,7 @@ namespace cybele::runtime {
 namespace {
 
 /// Another form of key, another number: programs of different versions share no container.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 class Lines {
 public:
@@ -37,9 +38,7 @@ private:
 /// What a process sees of the host: another container program's, or a job's, may differ.
 void add_view(Lines& key) {
     for (const char* name : {"user", "mnt", "pid"}) {
-        struct stat status = {};
-        (void)stat((std::string("/proc/self/ns/") + name).c_str(), &status);
-        key.add(name, status.st_dev, status.st_ino);
+        key.add_text(name, namespaces::own_namespace(name));
     }
     key.add("ids", geteuid(), getegid());
 }

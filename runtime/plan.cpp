@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 6> kDevices = {
     "null", "zero", "random", "urandom", "tty", "full"};
 constexpr std::array<std::string_view, 4> kBindVariables = {
     "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
+constexpr std::size_t kUsualMounts = 16; // no limit
 constexpr const char* kUserFlags = "nosuid,nodev";
 
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
@@ -31,10 +32,10 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
     return in_folder == folder.end() && in_path != path.end();
 }
 
-Mount bind(const std::filesystem::path& source, const std::filesystem::path& target) {
+Mount bind(std::filesystem::path source, std::filesystem::path target) {
     Mount mount;
-    mount.source = source;
-    mount.target = target;
+    mount.source = std::move(source);
+    mount.target = std::move(target);
     mount.is_optional = true;
     return mount;
 }
@@ -74,6 +75,15 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
     mounts.push_back(bind("/sys", "/sys"));
 }
 
+/// `path`: as the kernel tells it.
+bool is_system_folder(std::string_view path) {
+    return std::find(kSystemFolders.begin(), kSystemFolders.end(), path) != kSystemFolders.end() ||
+           std::any_of(kSystemTrees.begin(), kSystemTrees.end(), [&](std::string_view tree) {
+               return path.starts_with(tree) &&
+                      (path.size() == tree.size() || path[tree.size()] == '/');
+           });
+}
+
 /// The home directory comes after /tmp, below which it may lie.
 void add_user_folders(std::vector<Mount>& mounts,
                       const Request& request,
@@ -100,19 +110,14 @@ void add_user_folders(std::vector<Mount>& mounts,
         mounts.push_back(bind(home.source, home.target));
         mounts.back().is_optional = request.home.empty();
     }
-    const bool is_system =
-        std::find(kSystemFolders.begin(), kSystemFolders.end(), directory.string()) !=
-            kSystemFolders.end() ||
-        std::any_of(kSystemTrees.begin(), kSystemTrees.end(), [&](std::string_view tree) {
-            return lies_in(directory, tree) || directory == tree;
-        });
-    if (!is_system && directory.is_absolute()) {
+    if (!is_system_folder(directory.native()) && directory.is_absolute()) {
         mounts.push_back(bind(directory, directory));
         mounts.back().skip_if_same = true;
     }
     for (Mount& mount : mounts) {
-        const bool is_users = mount.target == home.target || mount.target == "/tmp" ||
-                              mount.target == "/var/tmp" || mount.skip_if_same;
+        const std::string& target = mount.target.native();
+        const bool is_users = target == home.target.native() || target == "/tmp" ||
+                              target == "/var/tmp" || mount.skip_if_same;
         if (is_users && mount.kind == Mount::Kind::kBind) {
             mount.options = kUserFlags;
         }
@@ -175,6 +180,7 @@ Result<std::vector<Mount>> plan_mounts(const Request& request,
                                        const Home& home,
                                        const std::filesystem::path& directory) {
     std::vector<Mount> mounts;
+    mounts.reserve(kUsualMounts);
     add_system(mounts, request);
     add_user_folders(mounts, request, home, directory);
     for (const std::string_view variable : kBindVariables) {

@@ -25,7 +25,6 @@
 
 #include <cerrno>
 #include <functional>
-#include <optional>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -329,15 +328,17 @@ Result<Meeting> find_container(const Request& request,
 
 Result<int> start(const Request& request, const Environment& environment) {
     CYBELE_TRY(Preparation all, prepare(request, environment));
-    std::optional<Result<PayloadEnvironment>> layers;
+    Result<PayloadEnvironment> layers;
+    bool has_layers = false;
     const auto prepare_layers = [&] {
-        if (!layers) {
+        if (!has_layers) {
             layers = make_environment(request, environment, all.home.target);
+            has_layers = true;
         }
     };
     CYBELE_TRY(const Meeting meeting, find_container(request, environment, all, prepare_layers));
     prepare_layers();
-    CYBELE_TRY(all.layers, std::move(*layers));
+    CYBELE_TRY(all.layers, std::move(layers));
     if (!meeting.because.empty()) {
         tell_if(request.is_verbose, "in a container of its own, since " + meeting.because);
     }
