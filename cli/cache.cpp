@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cache`: what builds keep for the next one.
-#include "registry/cache.hpp"
-
 #include "builder/keys.hpp"
+#include "cli/cache_entries.hpp"
 #include "cli/cli11.hpp"
 #include "cli/session.hpp"
 #include "registry/known_files.hpp"
@@ -24,9 +23,6 @@ namespace cybele::cli {
 
 namespace {
 
-using registry::Cache;
-using registry::CacheEntry;
-
 struct Options {
     std::string kind;
     std::string keep;
@@ -35,34 +31,22 @@ struct Options {
     bool is_dry = false;
 };
 
-Result<Cache> open_cache(const Session& session) {
-    CYBELE_TRY(const project::Settings settings, session.settings());
-    const std::string chosen = settings.get("cache-dir");
-    return Cache(chosen.empty() ? session.environment.cache_directory()
-                                : std::filesystem::path(chosen));
-}
-
-std::vector<CacheEntry> entries_of(const Cache& cache, const std::string& kind) {
-    std::vector<CacheEntry> list = cache.list();
-    list.erase(std::remove_if(list.begin(),
-                              list.end(),
-                              [&](const CacheEntry& e) { return !kind.empty() && e.kind != kind; }),
-               list.end());
-    return list;
-}
-
 std::string in_megabytes(std::uint64_t bytes) {
     return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
+constexpr std::int64_t kDay = 86400; // seconds
+
 std::string in_days(std::int64_t now, std::int64_t used) {
-    constexpr std::int64_t kDay = 86400;
     const std::int64_t days = std::max<std::int64_t>(0, now - used) / kDay;
     return days == 0 ? "today" : fmt::format("{} day{} ago", days, days == 1 ? "" : "s");
 }
 
 /// What an entry holds, for people.
 std::string title_of(const CacheEntry& entry) {
+    if (entry.kind == kUnpacked) {
+        return entry.about.empty() ? "-" : printable(entry.about);
+    }
     const builder::KeptStep kept = builder::read_kept(entry.about);
     if (kept.step.empty()) {
         return "-";
@@ -73,20 +57,24 @@ std::string title_of(const CacheEntry& entry) {
 }
 
 nlohmann::json json_of(const CacheEntry& entry) {
+    nlohmann::json row = {
+        {"kind", entry.kind}, {"key", entry.key}, {"bytes", entry.bytes}, {"used", entry.used}};
+    if (entry.kind == kUnpacked) {
+        row["image"] = printable(entry.about);
+        return row;
+    }
     const builder::KeptStep kept = builder::read_kept(entry.about);
-    return {{"kind", entry.kind},
-            {"key", entry.key},
-            {"bytes", entry.bytes},
-            {"used", entry.used},
-            {"step", kept.step},
-            {"definition", kept.definition},
-            {"parent", kept.parent},
-            {"text", kept.text}};
+    row.update({{"step", kept.step},
+                {"definition", kept.definition},
+                {"parent", kept.parent},
+                {"text", kept.text}});
+    return row;
 }
 
 Result<int> list(Session& session, const Options& options) {
+    CYBELE_CHECK(check_kind(options.kind));
     CYBELE_TRY(const Cache cache, open_cache(session));
-    const auto entries = entries_of(cache, options.kind);
+    const auto entries = entries_of(session, cache, options.kind);
     std::uint64_t total = 0;
     nlohmann::json rows = nlohmann::json::array();
     for (const CacheEntry& entry : entries) {
@@ -152,7 +140,7 @@ private:
 
 Result<int> tree(Session& session) {
     CYBELE_TRY(const Cache cache, open_cache(session));
-    const auto steps = entries_of(cache, "steps");
+    const auto steps = kept_entries(cache, "steps");
     if (session.is_json()) {
         nlohmann::json rows = nlohmann::json::array();
         std::transform(steps.begin(), steps.end(), std::back_inserter(rows), json_of);
@@ -187,19 +175,20 @@ Result<std::uint64_t> parse_size(const std::string& text) {
     return static_cast<std::uint64_t>(number * std::pow(1000.0, static_cast<double>(power)));
 }
 
-Result<int> prune(Session& session, const Options& options) {
-    if (options.keep.empty() && options.days == 0 && !options.is_all) {
-        return fail(ErrorCode::kUsage,
-                    "nothing says what may go",
-                    "pruning without a limit would remove everything",
-                    "give --keep SIZE, --unused DAYS or --all");
-    }
-    std::uint64_t limit = 0;
-    if (!options.keep.empty()) {
-        CYBELE_TRY(limit, parse_size(options.keep));
-    }
-    CYBELE_TRY(const Cache cache, open_cache(session));
-    auto entries = entries_of(cache, options.kind);
+struct Pruned {
+    std::uint64_t bytes = 0;
+    std::size_t count = 0;
+    std::size_t locked = 0;
+};
+
+/// Unix seconds; what was used before goes. 0: no such limit.
+std::int64_t oldest_of(const Options& options) {
+    return options.days == 0 ? 0
+                             : Session::clock() - static_cast<std::int64_t>(options.days) * kDay;
+}
+
+/// The longest unused first; `limit`: see --keep.
+Pruned remove_some(std::vector<CacheEntry> entries, const Options& options, std::uint64_t limit) {
     std::stable_sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
         return a.used < b.used;
     });
@@ -207,51 +196,81 @@ Result<int> prune(Session& session, const Options& options) {
     for (const CacheEntry& entry : entries) {
         total += entry.bytes;
     }
-    constexpr std::int64_t kDay = 86400;
-    const std::int64_t oldest =
-        options.days == 0 ? 0 : Session::clock() - static_cast<std::int64_t>(options.days) * kDay;
-    std::uint64_t freed = 0;
-    std::size_t count = 0;
-    std::size_t locked = 0;
+    Pruned pruned;
     for (const CacheEntry& entry : entries) {
-        const bool goes = options.is_all || (options.days > 0 && entry.used < oldest) ||
-                          (!options.keep.empty() && total - freed > limit);
+        const bool goes = options.is_all || (options.days > 0 && entry.used < oldest_of(options)) ||
+                          (!options.keep.empty() && total - pruned.bytes > limit);
         if (!goes) {
             continue;
         }
-        if (!options.is_dry && !Cache::remove(entry)) {
-            ++locked;
+        if (!options.is_dry && !remove_entry(entry)) {
+            ++pruned.locked;
             continue;
         }
-        freed += entry.bytes;
-        ++count;
+        pruned.bytes += entry.bytes;
+        ++pruned.count;
     }
-    if (options.kind.empty() && !options.is_dry && (options.is_all || options.days > 0)) {
+    return pruned;
+}
+
+/// What is no entry: digests of files, and what earlier versions kept.
+Result<void> remove_rest(const Cache& cache, const Options& options) {
+    if (!options.kind.empty() || options.is_dry) {
+        return {};
+    }
+    if (options.is_all || options.days > 0) {
         registry::KnownFiles::forget(cache.directory(),
-                                     options.is_all ? std::nullopt : std::optional(oldest / kDay));
+                                     options.is_all ? std::nullopt
+                                                    : std::optional(oldest_of(options) / kDay));
     }
-    if (options.is_all && options.kind.empty() && !options.is_dry) {
-        // Where earlier versions kept packages, by the name of a definition file.
-        CYBELE_CHECK(remove_tree(cache.directory() / "debs"));
+    // Packages by the name of a definition file.
+    return options.is_all ? remove_tree(cache.directory() / "debs") : Result<void>();
+}
+
+Result<int> prune(Session& session, const Options& options) {
+    if (options.keep.empty() && options.days == 0 && !options.is_all) {
+        return fail(ErrorCode::kUsage,
+                    "nothing says what may go",
+                    "pruning without a limit would remove everything",
+                    "give --keep SIZE, --unused DAYS or --all");
     }
+    CYBELE_CHECK(check_kind(options.kind));
+    std::uint64_t limit = 0;
+    if (!options.keep.empty()) {
+        CYBELE_TRY(limit, parse_size(options.keep));
+    }
+    CYBELE_TRY(const Cache cache, open_cache(session));
+    const Pruned pruned = remove_some(entries_of(session, cache, options.kind), options, limit);
+    CYBELE_CHECK(remove_rest(cache, options));
     if (session.is_json()) {
-        const nlohmann::json document{
-            {"format", 1}, {"removed", count}, {"bytes", freed}, {"in_use", locked}};
+        const nlohmann::json document{{"format", 1},
+                                      {"removed", pruned.count},
+                                      {"bytes", pruned.bytes},
+                                      {"in_use", pruned.locked}};
         Session::print(document.dump(2) + "\n");
         return 0;
     }
-    Session::print(fmt::format("{} {} {}, {}{}\n",
-                               options.is_dry ? "would remove" : "removed",
-                               count,
-                               count == 1 ? "entry" : "entries",
-                               in_megabytes(freed),
-                               locked == 0 ? "" : fmt::format("; {} in use stay", locked)));
+    Session::print(
+        fmt::format("{} {} {}, {}{}\n",
+                    options.is_dry ? "would remove" : "removed",
+                    pruned.count,
+                    pruned.count == 1 ? "entry" : "entries",
+                    in_megabytes(pruned.bytes),
+                    pruned.locked == 0 ? "" : fmt::format("; {} in use stay", pruned.locked)));
     return 0;
 }
 
 Result<int> verify(Session& session, const Options& options) {
+    CYBELE_CHECK(check_kind(options.kind));
+    if (options.kind == kUnpacked) {
+        return fail(ErrorCode::kUsage,
+                    "images that were unpacked cannot be verified",
+                    "they are folders, of which no digest is kept",
+                    "remove them: `cybelectl cache prune --kind unpacked --all`; the next start "
+                    "unpacks the image again");
+    }
     CYBELE_TRY(const Cache cache, open_cache(session));
-    const auto entries = entries_of(cache, options.kind);
+    const auto entries = kept_entries(cache, options.kind);
     nlohmann::json damaged = nlohmann::json::array();
     for (const CacheEntry& entry : entries) {
         if (Cache::is_whole(entry)) {
@@ -261,7 +280,7 @@ Result<int> verify(Session& session, const Options& options) {
         if (!session.is_json()) {
             Session::print("damaged " + printable(entry.path.native()) + "\n");
         }
-        (void)Cache::remove(entry);
+        (void)remove_entry(entry);
     }
     if (options.kind.empty()) {
         // What builds read lies elsewhere: the next one reads it again.
@@ -298,7 +317,9 @@ void install_cache(CLI::App& app, Session& session) {
         return verb;
     };
     const auto add_kind = [&](CLI::App* verb) {
-        verb->add_option("--kind", options->kind, "only these: bases, steps, images, packages")
+        verb->add_option("--kind",
+                         options->kind,
+                         "only these: bases, steps, images, packages, unpacked (by starts)")
             ->type_name("KIND");
     };
     add_kind(add("list",

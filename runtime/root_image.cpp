@@ -105,12 +105,14 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
     }
     reasons += reason(mounted.error());
     tell_if(request.is_verbose, "the image is unpacked into the cache, since " + reasons);
-    auto folder = unpack_into_cache(image, environment);
-    if (!folder) {
+    auto unpacked = unpack_into_cache(image, environment);
+    if (!unpacked) {
         return fail(
-            std::move(folder).error().with_context("unpacking the image, since " + reasons));
+            std::move(unpacked).error().with_context("unpacking the image, since " + reasons));
     }
-    return use_directory(*folder, request, "unpacked");
+    CYBELE_TRY(MountedImage tree, use_directory(unpacked->folder, request, "unpacked"));
+    tree.lock = std::move(unpacked->lock);
+    return tree;
 }
 
 MountChoice choose_mount() {

@@ -25,6 +25,7 @@ struct MountedImage {
     Stage stage;
     UniqueFd root;   ///< of the image's root directory, O_PATH
     std::string way; ///< as MountChoice::way, or "directory"
+    UniqueFd lock{}; ///< of an unpacked tree, which nobody removes while it is being mounted
 };
 
 /// For an image that will be mounted by FUSE: its server, before the namespaces of the container

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/squashfs/unpack.hpp"
+#include "namespaces/system_calls.hpp"
 #include "runtime/mount_image.hpp"
+#include "runtime/unpacked_trees.hpp"
 #include "support/blake2.hpp"
 #include "support/encoding.hpp"
 #include "support/own_folder.hpp"
@@ -34,6 +36,12 @@ std::string identity_of(const ImageFile& image) {
     add(image.offset);
     add(image.size);
     return hex(blake2(text));
+}
+
+/// Whatever the working directory is by now.
+std::filesystem::path path_of(const ImageFile& image) {
+    std::error_code unknown;
+    return std::filesystem::read_symlink(namespaces::descriptor_path(image.fd.get()), unknown);
 }
 
 bool is_digest(const std::string& text) {
@@ -79,34 +87,27 @@ void sweep(const std::filesystem::path& folder, const std::string& prefix) {
     }
 }
 
-} // namespace
-
-Result<std::filesystem::path> unpack_into_cache(const ImageFile& image,
-                                                const Environment& environment) {
-    const std::filesystem::path folder = environment.cache_directory() / "unpacked";
-    CYBELE_CHECK(make_own_folder(
-        {environment.cache_directory(), "the cache of unpacked images", "CYBELE_CACHE_DIR"}));
-    CYBELE_CHECK(make_directories(folder, 0700));
-    CYBELE_TRY(std::string digest, partition_digest(image, folder / "index"));
-    if (!image.overlays.empty()) {
-        CYBELE_TRY(digest, digest_with_overlays(image, digest));
-    }
-    const std::filesystem::path target = folder / digest;
-    if (is_real_directory(target)) {
-        return target;
-    }
-    const std::filesystem::path lock_path = folder / (digest + ".lock");
-    const UniqueFd lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+Result<void> lock_again(const UniqueFd& lock, int how) {
     int locked = -1;
     do {
-        locked = lock.valid() ? flock(lock.get(), LOCK_EX) : -1;
+        locked = flock(lock.get(), how);
     } while (locked != 0 && errno == EINTR);
-    if (locked != 0) {
-        return fail(system_error("cannot lock '" + lock_path.string() + "'", errno));
+    return locked == 0 ? Result<void>()
+                       : fail(system_error("cannot lock the cache of unpacked images", errno));
+}
+
+Result<UniqueFd> lock_tree(const std::filesystem::path& path, int how) {
+    UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock.valid()) {
+        return fail(system_error("cannot lock '" + path.string() + "'", errno));
     }
-    if (is_real_directory(target)) { // another process was first
-        return target;
-    }
+    CYBELE_CHECK(lock_again(lock, how));
+    return lock;
+}
+
+/// The lock of this image is held.
+Result<void>
+unpack(const ImageFile& image, const std::filesystem::path& folder, const std::string& digest) {
     sweep(folder, digest + ".part-");
     CYBELE_TRY(TempDirectory part, TempDirectory::make(folder, digest + ".part-"));
     const std::filesystem::path root = part.path() / "root";
@@ -122,11 +123,39 @@ Result<std::filesystem::path> unpack_into_cache(const ImageFile& image,
     if (!written.valid() || syncfs(written.get()) != 0 || fstat(written.get(), &status) != 0 ||
         // A root directory without write permission (Fedora's) cannot be moved by its owner.
         fchmod(written.get(), (status.st_mode & ALLPERMS) | S_IRWXU) != 0 ||
-        rename(root.c_str(), target.c_str()) != 0) {
+        rename(root.c_str(), (folder / digest).c_str()) != 0) {
         return fail(system_error("cannot keep the unpacked image", errno));
     }
     (void)fchmod(written.get(), status.st_mode & ALLPERMS);
-    return target;
+    return {};
+}
+
+} // namespace
+
+Result<UnpackedImage> unpack_into_cache(const ImageFile& image, const Environment& environment) {
+    const std::filesystem::path folder = environment.cache_directory() / kUnpackedFolder;
+    CYBELE_CHECK(make_own_folder(
+        {environment.cache_directory(), "the cache of unpacked images", "CYBELE_CACHE_DIR"}));
+    CYBELE_CHECK(make_directories(folder, 0700));
+    CYBELE_TRY(std::string digest, partition_digest(image, folder / "index"));
+    if (!image.overlays.empty()) {
+        CYBELE_TRY(digest, digest_with_overlays(image, digest));
+    }
+    const std::filesystem::path target = folder / digest;
+    auto locked = lock_tree(folder / (digest + ".lock"), LOCK_SH);
+    if (!locked && is_real_directory(target)) {
+        return UnpackedImage{target, UniqueFd()}; // a cache that can only be read serves as well
+    }
+    CYBELE_TRY(UniqueFd lock, std::move(locked));
+    if (!is_real_directory(target)) {
+        CYBELE_CHECK(lock_again(lock, LOCK_EX));
+        if (!is_real_directory(target)) { // else another process was first
+            CYBELE_CHECK(unpack(image, folder, digest));
+        }
+        CYBELE_CHECK(lock_again(lock, LOCK_SH));
+    }
+    mark_unpacked_used(folder, digest, path_of(image));
+    return UnpackedImage{target, std::move(lock)};
 }
 
 } // namespace cybele::runtime

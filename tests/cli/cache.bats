@@ -183,6 +183,11 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     refuses 2 "$CYBELECTL" cache prune
     refuses 2 "$CYBELECTL" cache prune --keep much
     refuses 2 "$CYBELECTL" cache prune --keep 5X
+    for verb in list "prune --all" verify; do
+        # shellcheck disable=SC2086
+        refuses 2 "$CYBELECTL" cache $verb --kind layers
+    done
+    refuses 2 "$CYBELECTL" cache verify --kind unpacked
 }
 
 @test "a user without loop devices and FUSE reuses steps by unpacking them" {
@@ -193,4 +198,25 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     assert_success
     assert_line --partial '%files: reused'
     assert_line two
+}
+
+@test "an image that a start unpacked is listed and pruned, unless a program runs in it" {
+    cp "$CYBELECTL" cybelectl
+    run as_user -c env CYBELE_CACHE_DIR="$place/cache" bash -c '
+        ./cybelectl build -q app.def || exit
+        ./cybelectl exec app.sif /bin/busybox sh -c "echo up; exec /bin/busybox sleep 60" >up & job=$!
+        for _ in $(seq 600); do [ -s up ] && break; sleep 0.1; done
+        ./cybelectl cache list --kind unpacked
+        ./cybelectl cache list --kind unpacked --format json | jq -r ".entries[0].image"
+        ./cybelectl cache prune --all --kind unpacked
+        kill "$job"; wait "$job"
+        ./cybelectl cache prune --all --kind unpacked
+        ./cybelectl cache list --kind unpacked'
+    assert_success
+    assert_line --index 0 --regexp "^unpacked +[0-9a-f]{12} +[1-9][0-9.]* MB  today +$place/app.sif\$"
+    assert_line --index 1 --regexp '^1 entry, '
+    assert_line --index 2 "$place/app.sif"
+    assert_line --index 3 'removed 0 entries, 0.0 MB; 1 in use stay'
+    assert_line --index 4 --regexp '^removed 1 entry, [1-9][0-9.]* MB$'
+    assert_line --index 5 '0 entries, 0.0 MB'
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real containers of a tiny image: by the kernel (root), by FUSE and unpacked (user nobody).
+#include "runtime/unpacked_trees.hpp"
 #include "tests/unit/namespaces/old_kernel.hpp"
 #include "tests/unit/runtime/trial.hpp"
 
 #include <csignal>
+#include <ctime>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -401,6 +403,39 @@ TEST_CASE("several processes unpack an image once") {
         CHECK(name.find(".part-") == std::string::npos);
     }
     CHECK(trees == 1);
+}
+
+TEST_CASE("an unpacked image is listed with its last use, and removed when nothing runs in it") {
+    trial::Image image;
+    image.pack();
+    const std::filesystem::path cache = image.folder.path() / "cache/user";
+    const std::string mark = "43210";
+    const auto environment = trial::environment_of(image);
+    const pid_t program = fork();
+    if (program == 0) {
+        trial::become(image, exec(image, "exec sleep " + mark), environment, As::kUser);
+    }
+    REQUIRE(tiny::becomes_running(mark, true));
+    auto trees = unpacked_trees(cache);
+    REQUIRE(trees.size() == 1);
+    const UnpackedTree tree = trees.front();
+    CHECK(tree.image == exec(image, "").image);
+    CHECK(tree.bytes >= std::filesystem::file_size(image.root / "bin/busybox"));
+    CHECK(tree.used >= std::time(nullptr) - 60);
+    CHECK(!remove_unpacked(tree));
+    CHECK(std::filesystem::exists(tree.path / "bin/busybox"));
+    kill(program, SIGKILL);
+    CHECK(wait_for(program) == 128 + SIGKILL);
+    std::filesystem::create_directories(tree.path.native() + ".part-x/deep"); // of a killed start
+    trees = unpacked_trees(cache);
+    REQUIRE(trees.size() == 2);
+    CHECK(remove_unpacked(trees.back()));
+    CHECK(std::filesystem::exists(tree.path));
+    CHECK(remove_unpacked(tree));
+    CHECK(unpacked_trees(cache).empty());
+    CHECK(!std::filesystem::exists(tree.path.native() + ".used"));
+    CHECK(trial::run(image, exec(image, "exit 12"), environment, As::kUser).code == 12);
+    CHECK(unpacked_trees(cache).size() == 1);
 }
 
 TEST_CASE("an image that belongs to somebody else gets its mount points by an underlay") {
