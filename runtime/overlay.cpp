@@ -70,7 +70,8 @@ public:
     }
     /// All of it over `image`.
     Result<UniqueFd> mount_over(int image) {
-        CYBELE_TRY(const UniqueFd below, stage_.make_directory("below"));
+        const std::string name_below = stage_.image_name("below");
+        CYBELE_TRY(const UniqueFd below, stage_.make_directory(name_below.c_str()));
         CYBELE_CHECK(bind(image, below.get()));
         CYBELE_CHECK(stage_.make_directory("piled"));
         // A FUSE root has no permission bits until somebody asks its server, and the overlay takes
@@ -83,7 +84,7 @@ public:
         for (auto name = names_.rbegin(); name != names_.rend(); ++name) {
             lower += *name + ":";
         }
-        lower += "below";
+        lower += name_below;
         const unsigned long flags = static_cast<unsigned long>(MS_RDONLY) | MS_NOSUID | MS_NODEV;
         if (fchdir(stage_.fd()) != 0 ||
             (mount("overlay", "piled", "overlay", flags, (lower + ",userxattr").c_str()) != 0 &&

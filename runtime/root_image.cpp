@@ -111,6 +111,7 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
             std::move(unpacked).error().with_context("unpacking the image, since " + reasons));
     }
     CYBELE_TRY(MountedImage tree, use_directory(unpacked->folder, request, "unpacked"));
+    tree.stage.name_image(unpacked->folder.filename());
     tree.lock = std::move(unpacked->lock);
     return tree;
 }

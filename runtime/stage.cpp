@@ -127,7 +127,8 @@ Result<void> make_targets(int root, const std::vector<NeededTarget>& targets) {
 /// Directories of an overlay: `upper` and `work` on the stage or in the folder `kept`, the image
 /// below.
 Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
-    CYBELE_TRY(const UniqueFd lower, stage.make_directory("lower"));
+    const std::string below = stage.image_name("lower");
+    CYBELE_TRY(const UniqueFd lower, stage.make_directory(below.c_str()));
     CYBELE_CHECK(namespaces::bind_mount({image, lower.get(), true, 0}, "the image"));
     for (const char* name : {"upper", "work", "overlay"}) {
         CYBELE_CHECK(stage.make_directory(name));
@@ -145,8 +146,9 @@ Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
     if (fchdir(stage.fd()) != 0) {
         return fail(system_error("cannot enter a new tmpfs", errno));
     }
-    const std::string plain = kept >= 0 ? "lowerdir=lower,upperdir=kept/upper,workdir=kept/work"
-                                        : "lowerdir=lower,upperdir=upper,workdir=work";
+    const std::string plain =
+        "lowerdir=" + below +
+        (kept >= 0 ? ",upperdir=kept/upper,workdir=kept/work" : ",upperdir=upper,workdir=work");
     const unsigned long flags = MS_NOSUID | MS_NODEV;
     // As an ordinary user overlayfs keeps its marks in user.*, since Linux 5.11.
     if (mount("overlay", "overlay", "overlay", flags, (plain + ",userxattr").c_str()) != 0 &&

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cybele::runtime {
@@ -30,6 +31,15 @@ public:
     [[nodiscard]] Result<UniqueFd> make_directory(const char* name) const;
     /// A new file with this content; its descriptor (O_PATH).
     [[nodiscard]] Result<UniqueFd> make_file(const char* name, std::string_view bytes) const;
+    /// Names the image where it lies below an overlay, whose line in mountinfo(5) shows the name:
+    /// how remove_unpacked() sees that a container needs a tree.
+    void name_image(std::string name) {
+        image_name_ = std::move(name);
+    }
+    /// That name, or `otherwise`.
+    [[nodiscard]] std::string image_name(const char* otherwise) const {
+        return image_name_.empty() ? otherwise : image_name_;
+    }
     /// Opens what was mounted on one of its directories.
     [[nodiscard]] Result<UniqueFd> open(const char* name) const;
     /// Takes it away again, with all that was mounted in it.
@@ -38,6 +48,7 @@ public:
 private:
     Stage() = default;
     UniqueFd fd_;
+    std::string image_name_;
 };
 
 /// A mount point that the container needs.

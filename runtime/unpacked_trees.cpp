@@ -61,20 +61,15 @@ std::int64_t last_use(const fs::path& folder, const std::string& key, const fs::
     return lstat(tree.c_str(), &status) == 0 ? status.st_ctim.tv_sec : 0;
 }
 
-/// Whether a process that may be looked at has it mounted, or a folder of it: in mountinfo(5) the
-/// fourth field is the folder of the file system that a bind shows.
+/// Whether a process that may be looked at has it mounted: mountinfo(5) shows of a bind the folder
+/// of the file system, and of an overlay what lies below, see Stage::name_image().
 bool is_mounted(const std::string& key) {
-    const std::string root = std::string("/") + kUnpackedFolder + '/' + key;
     std::error_code error;
     for (auto it = fs::directory_iterator("/proc", error); !error && it != fs::directory_iterator();
          it.increment(error)) {
         const auto mounts = read_file(it->path() / "mountinfo", kMostMounts);
-        if (!mounts) {
-            continue; // no process, or another user's
-        }
-        const std::size_t found = mounts->find(root);
-        const std::size_t end = found == std::string::npos ? found : found + root.size();
-        if (end < mounts->size() && ((*mounts)[end] == ' ' || (*mounts)[end] == '/')) {
+        // Else it is no process, or another user's.
+        if (mounts && mounts->find(key) != std::string::npos) {
             return true;
         }
     }

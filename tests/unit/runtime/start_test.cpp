@@ -409,25 +409,38 @@ TEST_CASE("an unpacked image is listed with its last use, and removed when nothi
     trial::Image image;
     image.pack();
     const std::filesystem::path cache = image.folder.path() / "cache/user";
-    const std::string mark = "43210";
     const auto environment = trial::environment_of(image);
-    const pid_t program = fork();
-    if (program == 0) {
-        trial::become(image, exec(image, "exec sleep " + mark), environment, As::kUser);
-    }
-    REQUIRE(tiny::becomes_running(mark, true));
-    auto trees = unpacked_trees(cache);
-    REQUIRE(trees.size() == 1);
-    const UnpackedTree tree = trees.front();
-    CHECK(tree.image == exec(image, "").image);
+    const auto is_kept_while_running = [&](Request request) {
+        const std::string mark = "43210";
+        request.arguments = {"/bin/sleep", mark};
+        const pid_t program = fork();
+        if (program == 0) {
+            trial::become(image, request, environment, As::kUser);
+        }
+        const bool is_running = tiny::becomes_running(mark, true);
+        const auto trees = unpacked_trees(cache);
+        const bool is_kept = trees.size() == 1 && !remove_unpacked(trees.front()) &&
+                             std::filesystem::exists(trees.front().path / "bin/busybox");
+        kill(program, SIGKILL);
+        return wait_for(program) == 128 + SIGKILL && is_running && is_kept;
+    };
+    Request request = exec(image, "");
+    CHECK(is_kept_while_running(request)); // shown by a bind
+    request.binds = {"/etc:/new/place"};
+    CHECK(is_kept_while_running(request)); // by an underlay
+    request.binds.clear();
+    request.writable_tmpfs = true;
+    CHECK(is_kept_while_running(request)); // by an overlay
+    request.writable_tmpfs = false;
+    request.overlays = {image.root.string() + ":ro"};
+    CHECK(is_kept_while_running(request)); // by one that is only read
+
+    const UnpackedTree tree = unpacked_trees(cache).at(0);
+    CHECK(tree.image == image.sif);
     CHECK(tree.bytes >= std::filesystem::file_size(image.root / "bin/busybox"));
     CHECK(tree.used >= std::time(nullptr) - 60);
-    CHECK(!remove_unpacked(tree));
-    CHECK(std::filesystem::exists(tree.path / "bin/busybox"));
-    kill(program, SIGKILL);
-    CHECK(wait_for(program) == 128 + SIGKILL);
     std::filesystem::create_directories(tree.path.native() + ".part-x/deep"); // of a killed start
-    trees = unpacked_trees(cache);
+    const auto trees = unpacked_trees(cache);
     REQUIRE(trees.size() == 2);
     CHECK(remove_unpacked(trees.back()));
     CHECK(std::filesystem::exists(tree.path));
