@@ -25,8 +25,7 @@ struct UnpackedTree {
 [[nodiscard]] std::vector<UnpackedTree> unpacked_trees(const std::filesystem::path& cache);
 
 /// Removes it. False where it stays: a start has its lock, or a program of this host has it
-/// mounted. Programs of other hosts are not seen, nor one whose container has a layer to write to
-/// on layers that are only read.
+/// mounted. Programs of other hosts are not seen.
 [[nodiscard]] bool remove_unpacked(const UnpackedTree& tree);
 
 /// Marks the tree `key` in `folder` as used now, by a start of `image`.

@@ -434,6 +434,8 @@ TEST_CASE("an unpacked image is listed with its last use, and removed when nothi
     request.writable_tmpfs = false;
     request.overlays = {image.root.string() + ":ro"};
     CHECK(is_kept_while_running(request)); // by one that is only read
+    request.writable_tmpfs = true;
+    CHECK(is_kept_while_running(request)); // by both
 
     const UnpackedTree tree = unpacked_trees(cache).at(0);
     CHECK(tree.image == image.sif);
