@@ -156,4 +156,43 @@ inline Request exec(const Image& image, const std::string& script) {
     return request;
 }
 
+inline constexpr As kAll[] = {As::kRoot, As::kUser, As::kUserWithFuse};
+
+/// One image for all cases that do not change it.
+inline const Image& tiny_image() {
+    static const Image image = [] {
+        Image made;
+        made.pack();
+        return made;
+    }();
+    return image;
+}
+
+inline Ended sh(const std::string& script, As as, const EnvironmentMap& more = {}) {
+    EnvironmentMap environment = environment_of(tiny_image());
+    for (const auto& [name, value] : more) {
+        environment[name] = value;
+    }
+    return run(tiny_image(), exec(tiny_image(), script), environment, as);
+}
+
+/// The files behind all loop devices.
+inline std::string loop_files() {
+    std::string files;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/sys/block", ignored)) {
+        files += cybele::read_file(entry.path() / "loop/backing_file").value_or("");
+    }
+    return files;
+}
+
+/// Whether no loop device serves the image any more: a container ends with its last process, and
+/// one that ranks share stays a second longer.
+inline bool is_let_go(const std::string& image) {
+    for (int i = 0; i < 250 && loop_files().find(image) != std::string::npos; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return loop_files().find(image) == std::string::npos;
+}
+
 } // namespace trial
