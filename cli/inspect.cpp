@@ -133,16 +133,16 @@ Result<void> show_files(const Options& options, const images::Contents& contents
     return {};
 }
 
-void warn(const Session& session, const images::PackageList& list) {
-    std::vector<Fault> notes;
-    for (const auto& note : list.notes) {
+void warn(const Session& session, const std::vector<std::string>& notes) {
+    std::vector<Fault> warnings;
+    for (const auto& note : notes) {
         Fault fault;
         fault.code = ErrorCode::kInput;
         fault.message = note;
         fault.is_warning = true;
-        notes.push_back(std::move(fault));
+        warnings.push_back(std::move(fault));
     }
-    session.note(notes);
+    session.note(warnings);
 }
 
 // A label that the files contradict is a fault: all of them at once, behind the table.
@@ -209,7 +209,7 @@ Result<void> show_surveyed(Session& session,
     if (options.packages || !options.make_sbom.empty()) {
         CYBELE_TRY(const auto list, images::read_packages(root, survey));
         if (json == nullptr) {
-            warn(session, list);
+            warn(session, list.notes);
         }
         if (!options.make_sbom.empty()) {
             CYBELE_CHECK(show_made_sbom(session, options, list));
@@ -255,7 +255,7 @@ Result<int> inspect(Session& session, const Options& options) {
         metadata_members(*json, choice.any() ? chosen(inspection, choice) : inspection);
     }
     if (options.has_ours() && !contents.note.empty()) {
-        warn(session, {{}, {}, {}, {}, {contents.note}});
+        warn(session, {contents.note});
     }
     if (options.files) {
         CYBELE_CHECK(show_files(options, contents, json.get()));

@@ -16,7 +16,7 @@ constexpr std::size_t kLargestRecord = std::size_t{256} << 20U; // rpm's databas
 using Parser = Result<std::vector<Package>> (*)(std::string bytes);
 
 template <std::vector<Package> (*Parse)(std::string_view)>
-Result<std::vector<Package>> parse_text(std::string bytes) {
+Result<std::vector<Package>> parse_text(std::string bytes) { // NOLINT: as every Parser
     return Parse(bytes);
 }
 
@@ -93,33 +93,38 @@ std::string unquoted(std::string_view value) {
 }
 
 void read_distribution(const FilePointer& root, PackageList& list) {
-    auto text = read_file_at(root, "/etc/os-release");
-    if (!text || !*text) {
-        text = read_file_at(root, "/usr/lib/os-release");
+    for (const char* path : {"/etc/os-release", "/usr/lib/os-release"}) {
+        const auto text = read_file_at(root, path).value_or(std::nullopt);
+        if (text) {
+            static_cast<Release&>(list) = parse_release(*text);
+            return;
+        }
     }
-    if (!text || !*text) {
-        return;
-    }
-    for (std::size_t at = 0; at < (*text)->size();) {
-        const auto end = std::min((*text)->find('\n', at), (*text)->size());
-        const auto line = std::string_view(**text).substr(at, end - at);
+}
+
+} // namespace
+
+Release parse_release(std::string_view text) {
+    Release release;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto end = std::min(text.find('\n', at), text.size());
+        const auto line = text.substr(at, end - at);
         const auto equals = line.find('=');
         const auto key = line.substr(0, equals);
         if (equals != std::string_view::npos) {
             const auto value = unquoted(line.substr(equals + 1));
             if (key == "ID") {
-                list.distribution = value;
+                release.distribution = value;
             } else if (key == "VERSION_ID") {
-                list.release = value;
+                release.release = value;
             } else if (key == "PRETTY_NAME") {
-                list.name = value;
+                release.name = value;
             }
         }
         at = end + 1;
     }
+    return release;
 }
-
-} // namespace
 
 Result<PackageList> read_packages(const FilePointer& root, const Survey& survey) {
     PackageList list;

@@ -23,10 +23,15 @@ struct Package {
     auto operator<=>(const Package&) const = default;
 };
 
-struct PackageList {
-    std::string distribution;       ///< os-release's ID: debian; empty: not said
-    std::string release;            ///< os-release's VERSION_ID: 12
-    std::string name;               ///< os-release's PRETTY_NAME
+/// What os-release(5) says; empty: not said.
+struct Release {
+    std::string distribution; ///< ID: debian
+    std::string release;      ///< VERSION_ID: 12
+    std::string name;         ///< PRETTY_NAME
+};
+[[nodiscard]] Release parse_release(std::string_view text);
+
+struct PackageList : Release {
     std::vector<Package> packages;  ///< ordered by manager, name, version; each once
     std::vector<std::string> notes; ///< what could not be read, and why
 };
