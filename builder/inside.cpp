@@ -4,12 +4,14 @@
 #include "builder/mirror.hpp"
 #include "builder/packages.hpp"
 #include "builder/pip.hpp"
+#include "builder/rpm_step.hpp"
 #include "builder/step_log.hpp"
 #include "images/layout_root.hpp"
 #include "support/quote.hpp"
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <sstream>
 #include <system_error>
 
@@ -179,6 +181,21 @@ private:
     registry::Cache::Lock held_;
 };
 
+/// The packages of a script's dnf or zypper; nothing where it names neither.
+Result<std::optional<StepRpms>>
+begin_rpms(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
+    std::optional<StepRpms> rpms;
+    if (!surroundings.cache.empty() && installs_by_rpm(script.text)) {
+        CYBELE_TRY(auto tree, images::RootDirectory::open(root));
+        rpms.emplace(registry::Cache(surroundings.cache),
+                     std::move(tree),
+                     surroundings.work / "rpms",
+                     surroundings.definition);
+        rpms->begin();
+    }
+    return rpms;
+}
+
 fs::path ca_of(const BuildRequest& request, const Environment& environment) {
     if (!request.ca_file.empty()) {
         return request.ca_file;
@@ -266,6 +283,7 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
     packages.add_to(sandbox.mounts);
+    CYBELE_TRY(auto rpms, begin_rpms(root, script, surroundings));
     sandbox.new_pid_namespace = true;
     CYBELE_TRY(sandbox.argv, script_command(script.arguments, file));
     sandbox.environment = script_environment(surroundings);
@@ -273,7 +291,10 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     sandbox.time_limit = surroundings.step_timeout;
     auto result = run_logged(sandbox, surroundings);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
-    const PackageCount count = packages.take();
+    PackageCount count = packages.take();
+    if (rpms) {
+        count += rpms->end();
+    }
     if (result) {
         result->packages = count;
     }

@@ -11,13 +11,18 @@
 /// Packages and package lists that builds download, kept by content for every later build.
 namespace cybele::builder {
 
-/// What the downloads of one run of apt came to.
+/// What the downloads of a tool, or of all in a script, came to.
 struct PackageCount {
     std::size_t reused = 0;
     std::size_t fetched = 0;
 
     /// "12 packages and lists from the cache, 3 downloaded"; empty where there were none.
     [[nodiscard]] std::string text() const;
+    PackageCount& operator+=(const PackageCount& other) {
+        reused += other.reused;
+        fetched += other.fetched;
+        return *this;
+    }
 };
 
 /// The kind `packages` of the cache. An entry is found by its SHA-256 alone, as the mirror's signed

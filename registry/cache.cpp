@@ -60,6 +60,11 @@ fs::path about_file(fs::path entry) {
     return entry += ".about";
 }
 
+std::string about_of(const fs::path& entry) {
+    constexpr std::size_t kMostBytes = 65536;
+    return read_file(about_file(entry), kMostBytes).value_or("");
+}
+
 fs::path seen_file(fs::path entry) {
     return entry += ".seen";
 }
@@ -251,6 +256,10 @@ void Cache::note(std::string_view kind, std::string_view key, std::string_view a
     (void)write_note(about_file(path(kind, key)), about);
 }
 
+std::string Cache::noted(std::string_view kind, std::string_view key) const {
+    return about_of(path(kind, key));
+}
+
 std::vector<CacheEntry> Cache::list() const {
     std::vector<fs::path> kinds;
     std::error_code error;
@@ -267,7 +276,7 @@ std::vector<CacheEntry> Cache::list() const {
         for (CacheEntry& entry : entries(kind)) {
             // Other folders hold files of these names too; an entry has its digest beside it.
             if (fs::exists(digest_file(entry.path), error)) {
-                entry.about = read_file(about_file(entry.path), 65536).value_or("");
+                entry.about = about_of(entry.path);
                 all.push_back(std::move(entry));
             }
         }

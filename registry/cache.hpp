@@ -77,6 +77,8 @@ public:
 
     /// Keeps a text beside an entry, for list(): who made it, from what.
     void note(std::string_view kind, std::string_view key, std::string_view about) const;
+    /// That text; empty: there is none.
+    [[nodiscard]] std::string noted(std::string_view kind, std::string_view key) const;
 
     /// All entries, by kind, the longest unused one first.
     [[nodiscard]] std::vector<CacheEntry> list() const;
