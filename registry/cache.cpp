@@ -3,6 +3,7 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/lock.hpp"
 #include "support/note.hpp"
 #include "support/own_folder.hpp"
 #include "support/quote.hpp"
@@ -207,10 +208,8 @@ Result<Cache::Lock> Cache::lock_by(const fs::path& file, int how) const {
         return fail(
             system_error("cannot open the cache's lock " + printable(file.native()), errno));
     }
-    while (::flock(fd.get(), how) != 0) {
-        if (errno != EINTR) {
-            return fail(system_error("cannot lock " + printable(file.native()), errno));
-        }
+    if (!take_lock(fd.get(), how)) {
+        return fail(system_error("cannot lock " + printable(file.native()), errno));
     }
     return Lock(std::move(fd));
 }
@@ -294,8 +293,8 @@ bool Cache::remove(const CacheEntry& entry) {
         ::open(lock_file(entry.path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     const UniqueFd whole(
         ::open((entry.path.parent_path() / kInUse).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (!fd.valid() || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 ||
-        (whole.valid() && ::flock(whole.get(), LOCK_EX | LOCK_NB) != 0)) {
+    if (!fd.valid() || !take_lock(fd.get(), LOCK_EX | LOCK_NB) ||
+        (whole.valid() && !take_lock(whole.get(), LOCK_EX | LOCK_NB))) {
         return false;
     }
     remove_entry(entry.path); // not its lock, for which another process may wait

@@ -3,6 +3,7 @@
 
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/lock.hpp"
 #include "support/note.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ fs::path file_below(const fs::path& cache) {
 UniqueFd lock(const fs::path& file) {
     UniqueFd fd(
         ::open((file.native() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (fd.valid() && ::flock(fd.get(), LOCK_EX) != 0) {
+    if (fd.valid() && !take_lock(fd.get(), LOCK_EX)) {
         fd.reset();
     }
     return fd;

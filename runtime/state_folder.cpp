@@ -3,6 +3,7 @@
 
 #include "namespaces/system_calls.hpp"
 #include "support/directory.hpp"
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
@@ -78,12 +79,8 @@ Result<StateFolder> StateFolder::open(const Environment& environment) {
 }
 
 bool StateFolder::lock() const {
-    int locked = -1;
-    do {
-        locked = flock(fd(), LOCK_EX);
-    } while (locked != 0 && errno == EINTR);
     struct stat status = {};
-    if (locked == 0 && fstat(fd(), &status) == 0 && status.st_nlink > 0) {
+    if (take_lock(fd(), LOCK_EX) && fstat(fd(), &status) == 0 && status.st_nlink > 0) {
         return true;
     }
     unlock();

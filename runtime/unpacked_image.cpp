@@ -5,6 +5,7 @@
 #include "runtime/unpacked_trees.hpp"
 #include "support/blake2.hpp"
 #include "support/encoding.hpp"
+#include "support/lock.hpp"
 #include "support/own_folder.hpp"
 
 #include <cerrno>
@@ -88,12 +89,9 @@ void sweep(const std::filesystem::path& folder, const std::string& prefix) {
 }
 
 Result<void> lock_again(const UniqueFd& lock, int how) {
-    int locked = -1;
-    do {
-        locked = flock(lock.get(), how);
-    } while (locked != 0 && errno == EINTR);
-    return locked == 0 ? Result<void>()
-                       : fail(system_error("cannot lock the cache of unpacked images", errno));
+    return take_lock(lock.get(), how)
+               ? Result<void>()
+               : fail(system_error("cannot lock the cache of unpacked images", errno));
 }
 
 Result<UniqueFd> lock_tree(const std::filesystem::path& path, int how) {

@@ -2,6 +2,7 @@
 #include "runtime/unpacked_trees.hpp"
 
 #include "support/file.hpp"
+#include "support/lock.hpp"
 
 #include <algorithm>
 #include <set>
@@ -104,7 +105,7 @@ bool remove_unpacked(const UnpackedTree& tree) {
     const std::string key = tree.key.substr(0, kKeySize);
     const UniqueFd lock(open(
         beside(folder, key, ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock.valid() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || is_mounted(key)) {
+    if (!lock.valid() || !take_lock(lock.get(), LOCK_EX | LOCK_NB) || is_mounted(key)) {
         return false;
     }
     fs::path going = tree.path;

@@ -2,6 +2,7 @@
 #include "images/openpgp/key_directory.hpp"
 
 #include "support/file.hpp"
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 #include "support/secret.hpp"
 
@@ -32,10 +33,7 @@ Result<Keyring> read_ring(const fs::path& path) {
 Result<UniqueFd> lock(const fs::path& folder) {
     const fs::path path = folder / kLock;
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
-    int result = -1;
-    while (fd.valid() && (result = ::flock(fd.get(), LOCK_EX)) != 0 && errno == EINTR) {
-    }
-    if (result != 0) {
+    if (!fd.valid() || !take_lock(fd.get(), LOCK_EX)) {
         return fail(system_error("cannot lock the keyring " + printable(path.native()), errno));
     }
     return fd;

@@ -5,6 +5,7 @@
 #include "images/sif/disk.hpp"
 #include "images/sif/format.hpp"
 #include "images/sif/kinds.hpp"
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -49,15 +50,13 @@ Result<UniqueFd> open_for_change(const fs::path& path) {
 
 /// False where the file system has no locks.
 Result<bool> lock(int fd, const fs::path& path) {
-    while (::flock(fd, LOCK_EX) != 0) {
-        if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK || errno == EINVAL) {
-            return false;
-        }
-        if (errno != EINTR) {
-            return fail(system_error("cannot lock " + printable(path.native()), errno));
-        }
+    if (take_lock(fd, LOCK_EX)) {
+        return true;
     }
-    return true;
+    if (errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOLCK || errno == EINVAL) {
+        return false;
+    }
+    return fail(system_error("cannot lock " + printable(path.native()), errno));
 }
 
 /// Another change may have put a copy under the name while this one waited: it is asked again then.

@@ -5,6 +5,7 @@
 #include "images/sif/journal.hpp"
 #include "images/sif/judge.hpp"
 #include "images/sif/kinds.hpp"
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -125,7 +126,7 @@ public:
 
     /// Waits until no change is under way.
     void wait() const {
-        (void)::flock(image_.fd(), LOCK_SH); // where there are no locks, nothing is lost by it
+        (void)take_lock(image_.fd(), LOCK_SH); // where there are no locks, nothing is lost by it
         (void)::flock(image_.fd(), LOCK_UN);
     }
 

@@ -2,6 +2,7 @@
 #include "registry/store/layers.hpp"
 
 #include "registry/store/partial.hpp"
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ HeldLayer Layers::hold(std::string_view digest, std::uint64_t size) const {
     for (;;) {
         UniqueFd fd(::open(held.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
         struct stat status {};
-        if (!fd.valid() || ::flock(fd.get(), LOCK_SH) != 0 || ::fstat(fd.get(), &status) != 0) {
+        if (!fd.valid() || !take_lock(fd.get(), LOCK_SH) || ::fstat(fd.get(), &status) != 0) {
             return held;
         }
         if (status.st_nlink == 0) {
@@ -126,7 +127,7 @@ std::vector<LayerFile> Layers::list() const {
 
 bool Layers::remove(const LayerFile& layer) {
     const UniqueFd fd(::open(layer.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    return fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 &&
+    return fd.valid() && take_lock(fd.get(), LOCK_EX | LOCK_NB) &&
            ::unlink(layer.path.c_str()) == 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/store/partial.hpp"
 
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
@@ -20,10 +21,8 @@ Result<Partial> Partial::open(const std::filesystem::path& path) {
         if (!partial.fd_.valid()) {
             return fail(system_error("cannot write " + printable(path.native()), errno));
         }
-        while (::flock(partial.fd_.get(), LOCK_EX) != 0) {
-            if (errno != EINTR) {
-                return fail(system_error("cannot lock " + printable(path.native()), errno));
-            }
+        if (!take_lock(partial.fd_.get(), LOCK_EX)) {
+            return fail(system_error("cannot lock " + printable(path.native()), errno));
         }
         struct stat mine {};
         struct stat there {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/store/place.hpp"
 
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
@@ -101,10 +102,8 @@ Result<UniqueFd> lock_file(const fs::path& path, LockKind kind, unsigned mode) {
     if (!fd.valid()) {
         return fail(system_error("cannot open the lock " + printable(path.native()), errno));
     }
-    while (::flock(fd.get(), kind == LockKind::kShared ? LOCK_SH : LOCK_EX) != 0) {
-        if (errno != EINTR) {
-            return fail(system_error("cannot lock " + printable(path.native()), errno));
-        }
+    if (!take_lock(fd.get(), kind == LockKind::kShared ? LOCK_SH : LOCK_EX)) {
+        return fail(system_error("cannot lock " + printable(path.native()), errno));
     }
     return fd;
 }
@@ -114,7 +113,7 @@ Result<UniqueFd> try_lock(const fs::path& path) {
     if (!fd.valid()) {
         return fail(system_error("cannot open " + printable(path.native()), errno));
     }
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!take_lock(fd.get(), LOCK_EX | LOCK_NB)) {
         return UniqueFd();
     }
     return fd;

@@ -6,6 +6,7 @@
 #include "registry/store/lease.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -70,7 +71,7 @@ public:
     }
     Result<void> open(int flags) {
         fd_.reset(::open(path_.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (!fd_.valid() || ::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (!fd_.valid() || !take_lock(fd_.get(), LOCK_EX | LOCK_NB)) {
             return fail(
                 system_error("cannot write into the store: " + printable(path_.native()), errno));
         }
