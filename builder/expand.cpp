@@ -144,7 +144,7 @@ std::vector<fs::path> expand_pattern(const fs::path& root, std::string_view patt
     const UniqueFd top(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     std::vector<fs::path> found{"/"};
     for (const fs::path& part : fs::path(pattern).relative_path()) {
-        const std::string component = part.native();
+        const std::string& component = part.native();
         std::vector<fs::path> next;
         for (const fs::path& base : found) {
             if (!is_pattern(component)) {

@@ -9,6 +9,7 @@
 #include "definitions/scan.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -118,7 +119,9 @@ Error StageBuilder::step_failed(const Section& section,
         fault.because = "the end of its output:\n" + end.last_lines;
         fault.help = fault.help.empty() ? "-v shows the whole output" : fault.help;
     }
-    if (end.last_lines.find("No space left on device") != std::string::npos) {
+    constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
+    if (end.last_lines.find("No space left on device") != std::string::npos ||
+        free_space(root_).value_or(kFull) < kFull) {
         fault.help = "set CYBELE_TMPDIR to a folder with more space, on a local disk";
     }
     if (section.line > 0) {

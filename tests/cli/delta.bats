@@ -123,8 +123,9 @@ make_delta() {
     write_definition 'dd if=/dev/zero of=/opt/big bs=1M count=400'
     # shellcheck disable=SC2016
     run unshare -m sh -c 'mkdir small && mount -t tmpfs -o size=150m small small &&
-        CYBELE_TMPDIR=$PWD/small "$1" build app.def' sh "$CYBELECTL"
+        CYBELE_TMPDIR=$PWD/small "$1" build app.def
+        CYBELE_TMPDIR=$PWD/small "$1" -v build app.def' sh "$CYBELECTL"
     assert_failure
     assert_output --partial 'No space left on device'
-    assert_output --partial 'set CYBELE_TMPDIR to a folder with more space'
+    assert_equal "$(grep -c 'help: set CYBELE_TMPDIR to a folder with more space' <<<"$output")" 2 # the output's end is not seen with -v
 }
