@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `cache`: what builds keep for the next one.
+// `cache`: what builds and starts keep for the next one.
 #include "builder/keys.hpp"
 #include "cli/cache_entries.hpp"
 #include "cli/cli11.hpp"
@@ -305,7 +305,8 @@ Result<int> verify(Session& session, const Options& options) {
 
 void install_cache(CLI::App& app, Session& session) {
     auto options = std::make_shared<Options>();
-    CLI::App* cache = add_verb(app, "cache", "Look at what builds keep for the next one.", {});
+    CLI::App* cache =
+        add_verb(app, "cache", "Look at what builds and starts keep for the next one.", {});
     cache->require_subcommand(1);
     const auto add = [&](const std::string& name,
                          const std::string& description,
