@@ -4,6 +4,7 @@
 #include "builder/mirror.hpp"
 #include "builder/packages.hpp"
 #include "builder/pip.hpp"
+#include "builder/pip_step.hpp"
 #include "builder/rpm_step.hpp"
 #include "builder/step_log.hpp"
 #include "images/layout_root.hpp"
@@ -12,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <system_error>
 
@@ -196,6 +198,29 @@ begin_rpms(const fs::path& root, const InsideScript& script, const Surroundings&
     return rpms;
 }
 
+/// The packages of a script's pip; nothing where it names no digests.
+Result<std::optional<StepWheels>>
+begin_wheels(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
+    std::optional<StepWheels> wheels;
+    auto digests =
+        surroundings.cache.empty() ? std::set<std::string>() : named_digests(script.text);
+    if (!digests.empty()) {
+        CYBELE_TRY(auto tree, images::RootDirectory::open(root));
+        wheels.emplace(registry::Cache(surroundings.cache),
+                       std::move(tree),
+                       surroundings.work / "wheels",
+                       surroundings.definition,
+                       std::move(digests));
+    }
+    return wheels;
+}
+
+/// One more folder in which pip looks.
+void add_links(EnvironmentMap& environment, const std::string& folder) {
+    std::string& links = environment["PIP_FIND_LINKS"];
+    links += (links.empty() ? "" : " ") + folder;
+}
+
 fs::path ca_of(const BuildRequest& request, const Environment& environment) {
     if (!request.ca_file.empty()) {
         return request.ca_file;
@@ -284,9 +309,13 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     sandbox.mounts.push_back(bind(brought, kBrought, true));
     packages.add_to(sandbox.mounts);
     CYBELE_TRY(auto rpms, begin_rpms(root, script, surroundings));
+    CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
     sandbox.new_pid_namespace = true;
     CYBELE_TRY(sandbox.argv, script_command(script.arguments, file));
     sandbox.environment = script_environment(surroundings);
+    if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
+        add_links(sandbox.environment, kBrought / page);
+    }
     sandbox.umask = mode_t{0022};
     sandbox.time_limit = surroundings.step_timeout;
     auto result = run_logged(sandbox, surroundings);
@@ -294,6 +323,9 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     PackageCount count = packages.take();
     if (rpms) {
         count += rpms->end();
+    }
+    if (wheels) {
+        count += wheels->end();
     }
     if (result) {
         result->packages = count;

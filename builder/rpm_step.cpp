@@ -28,6 +28,14 @@ constexpr const char* kTop = "var/cache";
 constexpr std::array<std::string_view, 4> kFolders = {"dnf", "libdnf5", "yum", "zypp"};
 constexpr std::array<std::string_view, 5> kTools = {"dnf", "dnf5", "microdnf", "yum", "zypper"};
 
+bool is_tool_folder(std::string_view name) {
+    return std::find(kFolders.begin(), kFolders.end(), name) != kFolders.end();
+}
+
+bool is_package(std::string_view name) {
+    return name.ends_with(".rpm");
+}
+
 std::string below_top(const fs::path& place) {
     return std::string(kTop) + "/" + place.native();
 }
@@ -36,9 +44,9 @@ std::string below_top(const fs::path& place) {
 /// tree does not say.
 std::string distribution_of(const images::RootDirectory& tree) {
     for (const char* name : {"etc/os-release", "usr/lib/os-release"}) {
-        const auto text = tree.read(name);
-        if (text && *text) {
-            const images::Release release = images::parse_release(**text);
+        const auto text = tree.read(name).value_or(std::nullopt);
+        if (text) {
+            const images::Release release = images::parse_release(*text);
             return release.distribution + " " +
                    release.release.substr(0, release.release.find('.'));
         }
@@ -50,9 +58,11 @@ bool is_same(const timespec& a, const timespec& b) {
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-std::optional<timespec> modified(int folder) {
+/// 1970 where it is not known.
+timespec modified(const images::RootDirectory& tree, const std::string& folder) {
     struct stat status = {};
-    return ::fstat(folder, &status) == 0 ? std::optional(status.st_mtim) : std::nullopt;
+    const UniqueFd there = tree.open_inside(folder, O_RDONLY | O_DIRECTORY);
+    return ::fstat(there.get(), &status) == 0 ? status.st_mtim : timespec{};
 }
 
 } // namespace
@@ -93,13 +103,10 @@ bool StepRpms::prepare_folder(const std::string& folder) {
             !tree_.make_directory(folder, 0755)) {
             return false;
         }
+    } else if (tree_.open_inside(folder, O_PATH | O_DIRECTORY).valid()) {
+        found.before = modified(tree_, folder);
     } else {
-        const UniqueFd there = tree_.open_inside(folder, O_RDONLY | O_DIRECTORY);
-        const auto before = modified(there.get());
-        if (!before) {
-            return false;
-        }
-        found.before = *before;
+        return false; // a file, or a link that leads nowhere: it stays
     }
     folders_[folder] = found;
     return true;
@@ -138,15 +145,12 @@ void StepRpms::begin() {
         return;
     }
     placed_ = shelf_.lay([this](const fs::path& file, const fs::path& place) {
-        const auto& names = kFolders;
-        return std::find(names.begin(), names.end(), place.begin()->native()) != names.end() &&
-               put(file, place);
+        return is_tool_folder(place.begin()->native()) && put(file, place);
     });
     for (auto& [name, folder] : folders_) {
-        const UniqueFd there = tree_.open_inside(name, O_RDONLY | O_DIRECTORY);
-        folder.after = modified(there.get()).value_or(timespec{});
+        folder.after = modified(tree_, name);
     }
-    watch_ = RpmWatch::start(tree_, kTop, {kFolders.begin(), kFolders.end()}, copies_);
+    watch_ = DownloadWatch::start(tree_, {kTop, is_tool_folder, is_package}, copies_);
 }
 
 std::set<std::string> StepRpms::keep_copies() const {
@@ -155,7 +159,7 @@ std::set<std::string> StepRpms::keep_copies() const {
     for (auto it = fs::recursive_directory_iterator(copies_, error);
          !error && it != fs::recursive_directory_iterator();
          it.increment(error)) {
-        if (it->path().extension() == ".rpm" && it->is_regular_file(error)) {
+        if (is_package(it->path().native()) && it->is_regular_file(error)) {
             const fs::path place = it->path().lexically_relative(copies_);
             if (const auto digest = sha256_file(it->path())) {
                 shelf_.keep(it->path(), place, hex(*digest));
@@ -170,9 +174,7 @@ std::set<std::string> StepRpms::keep_copies() const {
 void StepRpms::clear(const std::set<std::string>& needed) const {
     std::set<std::string> unchanged;
     for (const auto& [name, folder] : folders_) {
-        const UniqueFd there = tree_.open_inside(name, O_RDONLY | O_DIRECTORY);
-        const auto now = modified(there.get());
-        if (!folder.is_made && now && is_same(*now, folder.after)) {
+        if (!folder.is_made && is_same(modified(tree_, name), folder.after)) {
             unchanged.insert(name);
         }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/download_watch.hpp"
 #include "builder/packages.hpp"
 #include "builder/rpm_shelf.hpp"
-#include "builder/rpm_watch.hpp"
 #include "images/layout_root.hpp"
 #include "registry/cache.hpp"
 
@@ -23,8 +23,8 @@ namespace cybele::builder {
 [[nodiscard]] bool installs_by_rpm(std::string_view script);
 
 /// While this lives, kept packages of the tree's distribution lie in the caches of its tools, and
-/// what these write there is copied (RpmWatch). What no tool opened is taken away again, so that
-/// the tree has what it would have without this.
+/// what these write there is copied (DownloadWatch). What no tool opened is taken away again, so
+/// that the tree has what it would have without this.
 class StepRpms {
 public:
     /// `copies`: a folder of this step's own, emptied first.
@@ -55,7 +55,7 @@ private:
     RpmShelf shelf_;
     std::map<std::filesystem::path, std::string> placed_; ///< and the digest of each
     std::map<std::string, Folder> folders_;               ///< by their paths in the tree
-    std::unique_ptr<RpmWatch> watch_;
+    std::unique_ptr<DownloadWatch> watch_;
 };
 
 } // namespace cybele::builder

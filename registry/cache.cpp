@@ -228,7 +228,11 @@ void Cache::mark_used(std::string_view kind, std::string_view key) const {
 
 std::optional<fs::path> Cache::get(std::string_view kind, std::string_view key) const {
     fs::path entry = path(kind, key);
-    return is_of_this_version() && use_file(entry) ? std::optional(std::move(entry)) : std::nullopt;
+    // Whatever was written beside it, what is found by content has that content.
+    const bool can_be = !kind_of(kind).is_by_content ||
+                        read_file(digest_file(entry), 4096).value_or("").starts_with(key);
+    return can_be && is_of_this_version() && use_file(entry) ? std::optional(std::move(entry))
+                                                             : std::nullopt;
 }
 
 bool Cache::use(const CacheEntry& entry) {

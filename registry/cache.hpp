@@ -58,8 +58,8 @@ public:
     /// Marks an entry as used, for prune(), without reading it.
     void mark_used(std::string_view kind, std::string_view key) const;
 
-    /// The entry's file, after its digest was checked; nothing where there is none. Marks it as
-    /// used, for prune().
+    /// The entry's file, after its digest was checked, which is the key where that is of the
+    /// content; nothing where there is none. Marks it as used, for prune().
     [[nodiscard]] std::optional<std::filesystem::path> get(std::string_view kind,
                                                            std::string_view key) const;
 

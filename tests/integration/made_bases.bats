@@ -94,8 +94,8 @@ replace_kept() {
     echo other >other
     key=$(sha256sum other | cut -d' ' -f1)
     mv "$about" "$packages/$key.package.about"
+    printf '%s %s\n' "$key" "$(stat -c %s other)" >"$packages/$key.package.sha256"
     mv other "$packages/$key.package"
-    printf '%s\n' "$key" >"$packages/$key.package.sha256"
 }
 
 @test "dnf, zypper: what they fetched is kept by content, and never trusted" {

@@ -71,6 +71,46 @@ teardown_file() {
     assert_file_exists named.sif
 }
 
+# fetched: how many wheels were asked of the index.
+fetched() { grep -c '"GET /tiny_module.*\.whl ' server.log || true; }
+
+@test "a wheel whose digest the Recipe names is fetched once, for all builds" {
+    local before
+    before=$(fetched)
+    sed 's/^name: .*/name: again/; $a\run: [touch /again]' ours.yaml >again.yaml # other files from the first step on
+    sed -i 's/^packages:/environment: {AGAIN: "1"}\npackages:/; s/tiny-module==/tiny_module ==/' again.yaml
+    PIP_INDEX_URL=$address/simple run -0 "$CYBELECTL" -v build again.yaml -o again.sif
+    assert_output --partial 'Looking in links: /.cybelectl-build/pip/kept/index.html'
+    assert_equal "$(grep -c 'packages and lists from the cache' <<<"$output")" 1
+    assert_line --regexp '%post.*: 1 packages and lists from the cache, 0 downloaded$'
+    assert_equal "$(fetched)" "$before"
+    run -0 "$CYBELECTL" exec again.sif python3 -c 'import tiny_module; print(tiny_module.ANSWER)'
+    assert_output 42
+    # The same packages as where the index was asked.
+    run -0 bash -c 'diff <("$0" exec ours.sif sh -c "cd /opt/venv && find . -name \*.pyc -prune -o -type f -print0 | sort -z | xargs -0 sha256sum") \
+        <("$0" exec again.sif sh -c "cd /opt/venv && find . -name \*.pyc -prune -o -type f -print0 | sort -z | xargs -0 sha256sum")' "$CYBELECTL"
+    run -0 "$CYBELECTL" exec --cleanenv --no-home again.sif sh -c 'env; grep -rsl cybelectl-build /etc /opt /root || true'
+    refute_output --partial cybelectl-build
+    refute_output --partial FIND_LINKS
+}
+
+@test "another wheel in a kept one's place is fetched again" {
+    local entry
+    entry=$("$CYBELECTL" cache list --kind packages --format json | jq -r --arg key "$sum" '.entries[] | select(.key == $key) | .step')
+    assert_equal "$entry" tiny_module-1.0-py3-none-any.whl
+    local kept=${CYBELE_CACHE_DIR:-$HOME/.cache/cybelectl}/packages/$sum.package before
+    before=$(fetched)
+    echo evil >other.whl
+    cp other.whl "$kept"
+    sha256sum <other.whl | sed "s/ .*/ $(stat -c %s other.whl)/" >"$kept.sha256" # all is as it should be, but the name
+    sed 's/^name: .*/name: evil/; s/tiny-module==/tiny.module==/' ours.yaml >evil.yaml
+    PIP_INDEX_URL=$address/simple run "$CYBELECTL" -v build evil.yaml -o evil.sif
+    assert_success
+    assert_equal "$(fetched)" $((before + 1))
+    run -0 "$CYBELECTL" exec evil.sif python3 -c 'import tiny_module; print(tiny_module.ANSWER)'
+    assert_output 42
+}
+
 @test "another wheel than the pinned one is refused" {
     write_recipe other "$(printf 'b%.0s' {1..64})"
     PIP_INDEX_URL=$address/simple run "$CYBELECTL" build other.yaml -o other.sif

@@ -81,8 +81,8 @@ build() {
         echo other >other
         key=$(sha256sum other | cut -d' ' -f1)
         mv "$about" "cache/packages/$key.package.about"
+        printf '%s %s\n' "$key" "$(stat -c %s other)" >"cache/packages/$key.package.sha256"
         mv other "cache/packages/$key.package"
-        printf '%s\n' "$key" >"cache/packages/$key.package.sha256"
         definition "$tool" hello
         build
         assert_equal "$tool $fetched" "$tool 1"

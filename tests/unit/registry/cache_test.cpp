@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/cache.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -80,6 +82,22 @@ TEST_CASE("a cut, damaged or unfinished entry is made again") {
     REQUIRE(again);
     CHECK(calls == 1);
     CHECK(content(*again) == "content");
+}
+
+TEST_CASE("what is found by content has that content, whatever was noted beside it") {
+    const TempDirectory place = temporary();
+    const registry::Cache cache(place.path() / "cache");
+    const std::string key = hex(sha256("good"));
+    REQUIRE(cache.put("packages", key, writer("good")));
+    CHECK(cache.get("packages", key));
+    REQUIRE(write_file(cache.path("packages", key), "evil"));
+    fs::path noted = cache.path("packages", key);
+    noted += ".sha256";
+    REQUIRE(write_file(noted, hex(sha256("evil")) + " 4\n"));
+    CHECK_FALSE(cache.get("packages", key));
+    REQUIRE(cache.put("packages", key, writer("good")));
+    CHECK(cache.get("packages", key));
+    CHECK_FALSE(cache.put("packages", key, writer("evil")));
 }
 
 TEST_CASE("a maker that fails leaves nothing") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/rpm_watch.hpp"
+#include "builder/download_watch.hpp"
 
 #include "images/file_copy.hpp"
 #include "namespaces/children.hpp"
@@ -26,21 +26,16 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kSeen = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_OPEN | IN_ONLYDIR;
 constexpr std::size_t kMostFolders = 4096; // a script may make as many as it likes
-constexpr const char* kOpened = "opened";  // beside the copies; no package is called so
-
-bool is_package(std::string_view name) {
-    return name.ends_with(".rpm") && name.find('\n') == std::string_view::npos;
-}
+constexpr const char* kOpened = "opened";  // beside the copies, which lie in folders
 
 /// The child's work: what happens in the folders, until it is stopped.
 class Watcher {
 public:
-    Watcher(const images::RootDirectory& root, std::string top, fs::path copies)
-        : root_(root), top_(std::move(top)), copies_(std::move(copies)),
+    Watcher(const images::RootDirectory& root, const WatchedFiles& wanted, fs::path copies)
+        : root_(root), wanted_(wanted), copies_(std::move(copies)),
           events_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
 
-    [[nodiscard]] bool begin(const std::vector<std::string_view>& names) {
-        names_ = names;
+    [[nodiscard]] bool begin() {
         return events_.valid() && watch("");
     }
     void run(int stop) {
@@ -62,7 +57,7 @@ private:
     /// `place`: below the top; "" is the top itself. False: it is not watched.
     bool watch(const std::string& place) {
         const UniqueFd folder =
-            root_.open_inside(top_ + "/" + place, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+            root_.open_inside(wanted_.folder + "/" + place, O_PATH | O_DIRECTORY | O_NOFOLLOW);
         if (!folder.valid() || folders_.size() >= kMostFolders) {
             return false;
         }
@@ -74,8 +69,8 @@ private:
         }
         folders_[number] = place;
         // What came before the watch.
-        for (const std::string& inner : root_.list(top_ + "/" + place)) {
-            if (!enter(place, inner) && !place.empty() && has_begun_) {
+        for (const std::string& inner : root_.list(wanted_.folder + "/" + place)) {
+            if (!enter(place, inner) && !place.empty() && has_begun_ && is_wanted(inner)) {
                 copy(place + inner);
             }
         }
@@ -84,8 +79,7 @@ private:
     }
     /// Watches a folder of a folder; false: it is none, or none of those that are wanted.
     bool enter(const std::string& place, const std::string& name) {
-        return (!place.empty() || std::find(names_.begin(), names_.end(), name) != names_.end()) &&
-               watch(place + name + "/");
+        return (!place.empty() || wanted_.has_folder(name)) && watch(place + name + "/");
     }
     void read_events() {
         alignas(inotify_event) std::array<char, 65536> bytes = {};
@@ -117,7 +111,7 @@ private:
             if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0) {
                 (void)enter(place, name);
             }
-        } else if (!place.empty() && is_package(name)) {
+        } else if (!place.empty() && is_wanted(name)) {
             if ((event.mask & IN_OPEN) != 0) {
                 opened_.insert(place + name);
             }
@@ -127,12 +121,12 @@ private:
             }
         }
     }
+    [[nodiscard]] bool is_wanted(const std::string& name) const {
+        return wanted_.has_file(name) && name.find('\n') == std::string::npos;
+    }
     void copy(const std::string& place) const {
-        if (!is_package(place)) {
-            return;
-        }
         const UniqueFd from =
-            root_.open_inside(top_ + "/" + place, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+            root_.open_inside(wanted_.folder + "/" + place, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
         struct stat status = {};
         if (!from.valid() || ::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
             status.st_size == 0) {
@@ -154,10 +148,9 @@ private:
     }
 
     const images::RootDirectory& root_;
-    std::string top_;
+    const WatchedFiles& wanted_;
     fs::path copies_;
     UniqueFd events_;
-    std::vector<std::string_view> names_;
     std::map<int, std::string> folders_; ///< what is watched; each ends with a slash, but the top
     std::set<std::string> opened_;
     bool has_begun_ = false; ///< all that was there before is watched
@@ -165,13 +158,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<RpmWatch> RpmWatch::start(const images::RootDirectory& root,
-                                          const std::string& folder,
-                                          const std::vector<std::string_view>& names,
-                                          const fs::path& copies) {
-    Watcher watcher(root, folder, copies);
+std::unique_ptr<DownloadWatch> DownloadWatch::start(const images::RootDirectory& root,
+                                                    const WatchedFiles& wanted,
+                                                    const fs::path& copies) {
+    Watcher watcher(root, wanted, copies);
     auto stop = namespaces::make_pipe();
-    if (!stop || !watcher.begin(names)) {
+    if (!stop || !watcher.begin()) {
         return nullptr;
     }
     auto child = Aside::start([&]() -> Result<void> {
@@ -182,12 +174,13 @@ std::unique_ptr<RpmWatch> RpmWatch::start(const images::RootDirectory& root,
     if (!child) {
         return nullptr;
     }
-    return std::unique_ptr<RpmWatch>(
-        new RpmWatch(std::move(*child), std::move(stop->write), copies));
+    return std::unique_ptr<DownloadWatch>(
+        new DownloadWatch(std::move(*child), std::move(stop->write), copies));
 }
 
-std::set<std::string> RpmWatch::end() {
-    stop_.reset();
+std::set<std::string> DownloadWatch::end() {
+    // Closing it would not do: a process that was started since has it, too.
+    (void)!::write(stop_.get(), "", 1);
     std::set<std::string> opened;
     if (!child_.wait()) {
         return opened;
