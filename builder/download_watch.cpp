@@ -2,7 +2,6 @@
 #include "builder/download_watch.hpp"
 
 #include "images/file_copy.hpp"
-#include "namespaces/children.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>
@@ -167,7 +166,6 @@ std::unique_ptr<DownloadWatch> DownloadWatch::start(const images::RootDirectory&
         return nullptr;
     }
     auto child = Aside::start([&]() -> Result<void> {
-        stop->write.reset();
         watcher.run(stop->read.get());
         return {};
     });
@@ -175,12 +173,13 @@ std::unique_ptr<DownloadWatch> DownloadWatch::start(const images::RootDirectory&
         return nullptr;
     }
     return std::unique_ptr<DownloadWatch>(
-        new DownloadWatch(std::move(*child), std::move(stop->write), copies));
+        new DownloadWatch(std::move(*child), std::move(*stop), copies));
 }
 
 std::set<std::string> DownloadWatch::end() {
-    // Closing it would not do: a process that was started since has it, too.
-    (void)!::write(stop_.get(), "", 1);
+    // Closing it would not do: a process that was started since has it, too. Both ends are open
+    // here, for a child that was killed reads no more.
+    (void)!::write(stop_.write.get(), "", 1);
     std::set<std::string> opened;
     if (!child_.wait()) {
         return opened;

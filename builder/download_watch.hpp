@@ -3,6 +3,7 @@
 
 #include "builder/aside.hpp"
 #include "images/layout_root.hpp"
+#include "namespaces/children.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
@@ -37,10 +38,10 @@ public:
     [[nodiscard]] std::set<std::string> end();
 
 private:
-    DownloadWatch(Aside child, UniqueFd stop, std::filesystem::path copies)
+    DownloadWatch(Aside child, namespaces::Pipe stop, std::filesystem::path copies)
         : child_(std::move(child)), stop_(std::move(stop)), copies_(std::move(copies)) {}
     Aside child_;
-    UniqueFd stop_; ///< where something is written, the child ends
+    namespaces::Pipe stop_; ///< where something is written, the child ends
     std::filesystem::path copies_;
 };
 

@@ -44,6 +44,31 @@ bool is_kept(std::string_view name) {
     return name == "kept";
 }
 
+bool is_pip(std::string_view word) {
+    word.remove_prefix(std::min(word.rfind('/') + 1, word.size()));
+    return word.starts_with("pip") && word.find_first_not_of("0123456789.", 3) == word.npos;
+}
+
+/// Whether a script runs `pip install`, and nothing that would tell where a file came from or keep
+/// its name: the image has the same files wherever pip finds them.
+bool only_installs(std::string_view script) {
+    constexpr std::string_view kBetween = " \t\n;&|()`\"'";
+    bool is_pips = false;
+    bool installs = false;
+    for (std::size_t at = 0; at < script.size();) {
+        const std::size_t end = std::min(script.find_first_of(kBetween, at), script.size());
+        const std::string_view word = script.substr(at, end - at);
+        at = end + 1;
+        if (word.starts_with("--report") || (is_pips && (word == "download" || word == "wheel"))) {
+            return false;
+        }
+        installs = installs || (is_pips && word == "install");
+        // Its options stand before its verb.
+        is_pips = is_pip(word) || (is_pips && (word.empty() || word.front() == '-'));
+    }
+    return installs;
+}
+
 /// Of two files of one version pip takes the index's, unless the other has a build tag (PEP 427),
 /// which only its name tells: NAME-VERSION-0-PYTHON-ABI-PLATFORM.whl.
 std::string with_build_tag(std::string name) {
@@ -57,8 +82,7 @@ std::string with_build_tag(std::string name) {
 } // namespace
 
 std::set<std::string> named_digests(std::string_view script) {
-    if (script.find("pip") == std::string_view::npos ||
-        script.find("install") == std::string_view::npos) {
+    if (!only_installs(script)) {
         return {};
     }
     constexpr std::string_view kOption = "--hash";

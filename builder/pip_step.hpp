@@ -16,7 +16,8 @@
 namespace cybele::builder {
 
 /// The digests of `--hash=sha256:DIGEST` in a script that runs `pip install`, as its requirements
-/// name them, in hexadecimal.
+/// name them, in hexadecimal. None where the script also runs `pip download` or `pip wheel` or asks
+/// for a `--report`: those show where a file came from.
 [[nodiscard]] std::set<std::string> named_digests(std::string_view script);
 
 /// A kept file is found by a digest that the script itself names, and pip compares it with that

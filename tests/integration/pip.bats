@@ -102,7 +102,7 @@ fetched() { grep -c '"GET /tiny_module.*\.whl ' server.log || true; }
     before=$(fetched)
     echo evil >other.whl
     cp other.whl "$kept"
-    sha256sum <other.whl | sed "s/ .*/ $(stat -c %s other.whl)/" >"$kept.sha256" # all is as it should be, but the name
+    printf '%s %s\n' "$(sha256sum other.whl | cut -d' ' -f1)" "$(stat -c %s other.whl)" >"$kept.sha256" # all fits but the name
     sed 's/^name: .*/name: evil/; s/tiny-module==/tiny.module==/' ours.yaml >evil.yaml
     PIP_INDEX_URL=$address/simple run "$CYBELECTL" -v build evil.yaml -o evil.sif
     assert_success

@@ -71,6 +71,22 @@ TEST_CASE("the digests that a script names as pip's requirements do") {
         CAPTURE(script);
         CHECK(named_digests("pip install " + script).empty());
     }
+    for (const char* script : {"pip install x",
+                               "/opt/venv/bin/pip3.11 -q install x",
+                               "python3 -m pip --no-cache-dir install x",
+                               "if true; then (pip3 install x); fi",
+                               "pip install wheel download"}) {
+        CAPTURE(script);
+        CHECK(named_digests(script + (" --hash=sha256:" + one)).size() == 1);
+    }
+    for (const char* script : {"pip download x",
+                               "pip -q wheel x; pip install x",
+                               "pip install --report r.json x",
+                               "pipx install x",
+                               "echo pip x; apt-get install x"}) {
+        CAPTURE(script);
+        CHECK(named_digests(script + (" --hash=sha256:" + one)).empty());
+    }
     CHECK(named_digests("cat >list <<X\na==1 --hash=sha256:" + one + "\nX\n").empty());
 }
 
