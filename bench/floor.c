@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernel alone takes for a start, in the fewest calls, by a small static program:
-//   floor directory ROOT PROGRAM…   a directory as root file system, with the mounts of `cybelectl
-//   exec` floor join PROGRAM…             enters the namespaces of the process MEASURE_BEFORE
-//   (measure.c)
+//   floor directory ROOT PROGRAM…     a directory as root file system, with the mounts of
+//                                     `cybelectl exec`
+//   floor squashfuse IMAGE PROGRAM…   the same of a squashfs, which squashfuse_ll serves
+//   floor join PROGRAM…               enters the namespaces of the process MEASURE_BEFORE,
+//                                     of measure.c
 // It asks nothing, checks nothing, sets no variable and changes no account file.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +63,25 @@ static int lay(int source, int target, unsigned long long flags) {
     return tree;
 }
 
-static void directory(const char* image) {
+// squashfuse_ll, of the PATH, as the server of what `at` shall show; it ends with the program.
+static int serve(const char* image, const char* at) {
+    char options[128], device[32];
+    const int fuse = must(open("/dev/fuse", O_RDWR), "/dev/fuse");
+    const char* form = "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other";
+    snprintf(options, sizeof options, form, fuse);
+    snprintf(device, sizeof device, "/dev/fd/%d", fuse);
+    must(mount("squashfuse", at, "fuse", MS_RDONLY | MS_NOSUID | MS_NODEV, options), "mount");
+    if (must(fork(), "fork") == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        execlp("squashfuse_ll", "squashfuse_ll", "-f", image, device, (char*)NULL);
+        perror("squashfuse_ll");
+        _exit(1);
+    }
+    close(fuse);
+    return path(AT_FDCWD, at);
+}
+
+static void start(const char* image, int is_served) {
     static const char* const binds[] = {
         "dev", "etc/localtime", "etc/hosts", "proc", "sys", "tmp", "var/tmp"};
     static const char* const own[] = {"etc/resolv.conf", "etc/passwd", "etc/group"};
@@ -73,10 +94,15 @@ static void directory(const char* image) {
     map(proc, 0, uid, gid);
     must(mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL), "slave");
     // A folder of another mount namespace cannot be bound: opened here, before the stage covers it.
-    const int old = path(AT_FDCWD, "/"), from = path(AT_FDCWD, image), homes = path(AT_FDCWD, home);
+    const int old = path(AT_FDCWD, "/"), homes = path(AT_FDCWD, home);
+    int from = is_served ? -1 : path(AT_FDCWD, image);
     must(mount("tmpfs", "/mnt", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64m"), "tmpfs");
     const int stage = path(AT_FDCWD, "/mnt");
     must(mkdirat(stage, "image", 0755) | mkdirat(stage, "home", 0755), "mkdir");
+    if (is_served) {
+        must(mkdirat(stage, "served", 0755), "mkdir");
+        from = serve(image, "/mnt/served");
+    }
     const int root =
         lay(from, path(stage, "image"), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     for (size_t i = 0; i < sizeof binds / sizeof *binds; ++i) {
@@ -118,13 +144,15 @@ static void join(void) {
 int main(int argc, char** argv) {
     const int is_join = argc > 2 && strcmp(argv[1], "join") == 0;
     if (!is_join && argc < 4) {
-        fprintf(stderr, "floor directory ROOT PROGRAM…, floor join PROGRAM…\n");
+        fprintf(stderr,
+                "floor directory ROOT PROGRAM…, floor squashfuse IMAGE PROGRAM…, "
+                "floor join PROGRAM…\n");
         return 2;
     }
     if (is_join) {
         join();
     } else {
-        directory(argv[2]);
+        start(argv[2], strcmp(argv[1], "squashfuse") == 0);
     }
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     execv(argv[is_join ? 2 : 3], argv + (is_join ? 2 : 3));
