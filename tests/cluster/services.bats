@@ -147,7 +147,7 @@ token_in_turn() {
 
 # start_rimrock: the service on the head node, until the test ends.
 start_rimrock() {
-    rm -f rimrock.in hide lose
+    rm -f rimrock.in rimrock.port hide lose
     mkfifo rimrock.in
     "$parts_dir/slurm" exec "$place" "$parts_dir/rimrock" 'a proxy' <rimrock.in >rimrock.port 2>rimrock.errors 3>&- &
     exec {rimrock_in}>rimrock.in
