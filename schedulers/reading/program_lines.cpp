@@ -233,7 +233,6 @@ private:
     Program& program_;
     std::vector<const ShellWord*> words_;
     std::size_t at_ = 0;
-    bool runs_ = false;
 };
 
 /// A line of the body that a rendered script does by itself, or that belongs into another document.
