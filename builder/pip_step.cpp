@@ -49,8 +49,8 @@ bool is_pip(std::string_view word) {
     return word.starts_with("pip") && word.find_first_not_of("0123456789.", 3) == word.npos;
 }
 
-/// Whether a script runs `pip install`, and nothing that would tell where a file came from or keep
-/// its name: the image has the same files wherever pip finds them.
+/// Whether a script runs `pip install`, and nothing that would tell where a file came from, keep
+/// its name or forbid the index: the image has the same files wherever pip finds them.
 bool only_installs(std::string_view script) {
     constexpr std::string_view kBetween = " \t\n;&|()`\"'";
     bool is_pips = false;
@@ -59,7 +59,9 @@ bool only_installs(std::string_view script) {
         const std::size_t end = std::min(script.find_first_of(kBetween, at), script.size());
         const std::string_view word = script.substr(at, end - at);
         at = end + 1;
-        if (word.starts_with("--report") || (is_pips && (word == "download" || word == "wheel"))) {
+        if (word.starts_with("--report") || word == "--no-index" ||
+            word.starts_with("PIP_NO_INDEX=") ||
+            (is_pips && (word == "download" || word == "wheel"))) {
             return false;
         }
         installs = installs || (is_pips && word == "install");

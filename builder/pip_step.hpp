@@ -17,7 +17,7 @@ namespace cybele::builder {
 
 /// The digests of `--hash=sha256:DIGEST` in a script that runs `pip install`, as its requirements
 /// name them, in hexadecimal. None where the script also runs `pip download` or `pip wheel` or asks
-/// for a `--report`: those show where a file came from.
+/// for a `--report`, which show where a file came from, or says `--no-index`.
 [[nodiscard]] std::set<std::string> named_digests(std::string_view script);
 
 /// A kept file is found by a digest that the script itself names, and pip compares it with that

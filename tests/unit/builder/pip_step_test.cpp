@@ -82,6 +82,8 @@ TEST_CASE("the digests that a script names as pip's requirements do") {
     for (const char* script : {"pip download x",
                                "pip -q wheel x; pip install x",
                                "pip install --report r.json x",
+                               "pip install --no-index --find-links /opt/wheels x",
+                               "PIP_NO_INDEX=1 pip install x",
                                "pipx install x",
                                "echo pip x; apt-get install x"}) {
         CAPTURE(script);
