@@ -35,8 +35,9 @@ Result<void> write_exit_record(const std::filesystem::path& folder, const ExitRe
         document["reason"] = record.reason;
     }
     auto milliseconds = record.cpu_milliseconds;
-    if (const auto before = read_exit_record(folder); !milliseconds && before && *before) {
-        milliseconds = (**before).cpu_milliseconds; // what the script measured stays
+    if (const auto before = read_exit_record(folder).value_or(std::nullopt);
+        !milliseconds && before) {
+        milliseconds = before->cpu_milliseconds; // what the script measured stays
     }
     if (milliseconds) {
         document["cpu-milliseconds"] = *milliseconds;

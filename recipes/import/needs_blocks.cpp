@@ -29,12 +29,12 @@ std::string text_of(const Node& map, std::string_view key) {
 } // namespace
 
 void Blocks::carry(const Block& block) {
-    static const Node kNothing = [] {
+    static const Node nothing = [] {
         Node node;
         node.kind = Kind::kMapping;
         return node;
     }();
-    const Node& options = block.options != nullptr ? *block.options : kNothing;
+    const Node& options = block.options != nullptr ? *block.options : nothing;
     switch (block.row->kind) {
     case BlockKind::kNeeds:
         needs(block, options);

@@ -72,7 +72,7 @@ std::vector<std::pair<std::string, std::string>> asked_fields(const Asked& asked
     put("qos", asked.qos);
     put("array", asked.array);
     for (const auto& [id, when] : asked.after) {
-        put("after", id + ", when " + when);
+        put("after", fmt::format("{}, when {}", id, when));
     }
     put("mail",
         asked.mail_to +
@@ -86,7 +86,7 @@ std::vector<std::pair<std::string, std::string>> asked_fields(const Asked& asked
     put("output.stdout", asked.standard_output);
     put("output.stderr", asked.standard_error);
     for (const auto& [name, value] : asked.variables) {
-        put("environment", name + "=" + value);
+        put("environment", fmt::format("{}={}", name, value));
     }
     return fields;
 }
