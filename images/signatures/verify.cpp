@@ -98,7 +98,8 @@ public:
     }
 
 private:
-    Result<void> refuse(SignatureState state, std::string because) {
+    // By reference: what it says may be made of the state itself.
+    Result<void> refuse(SignatureState&& state, std::string because) {
         state.because = std::move(because);
         states_.push_back(std::move(state));
         return {};
