@@ -81,13 +81,10 @@ std::string expand_value(const std::string& value, const TemplateValues& values)
     if (!has(values.dialect, Feature::kNestedArguments)) {
         return result;
     }
-    std::size_t from = 0;
-    while (const auto found = next_template(value, from)) {
-        from = found->end;
-        if (const std::string* inner = find_value(found->name, values)) {
-            replace_all(result,
-                        std::string_view(value).substr(found->begin, found->end - found->begin),
-                        *inner);
+    for (const TemplateUse& use : template_uses(value)) {
+        if (const std::string* inner = find_value(use.name, values)) {
+            replace_all(
+                result, std::string_view(value).substr(use.begin, use.end - use.begin), *inner);
         }
     }
     return result;

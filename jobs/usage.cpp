@@ -42,10 +42,11 @@ std::optional<double> Usage::core_efficiency() const {
 }
 
 std::optional<double> Usage::memory_efficiency() const {
-    if (!memory_bytes || memory_asked_bytes.value_or(0) == 0) {
+    const auto asked = memory_asked_bytes.value_or(0);
+    if (!memory_bytes || asked == 0) {
         return std::nullopt;
     }
-    return static_cast<double>(*memory_bytes) / static_cast<double>(*memory_asked_bytes);
+    return static_cast<double>(*memory_bytes) / static_cast<double>(asked);
 }
 
 Asked read_asked(std::string_view job_json) {

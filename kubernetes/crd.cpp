@@ -210,6 +210,7 @@ Result<std::string> crd(const std::string& kind, const std::string& group) {
 
 std::vector<std::string> crd_names() {
     std::vector<std::string> names;
+    names.reserve(std::size(kRows));
     for (const Row& row : kRows) {
         names.emplace_back(row.kind);
     }

@@ -161,7 +161,7 @@ void set_type(const Kind& kind, Object& object) {
     const bool is_served =
         bridge != nullptr &&
         std::find(bridge->kinds.begin(), bridge->kinds.end(), kind.name) != bridge->kinds.end();
-    if (kind.has_fixed_type || !is_served) {
+    if (kind.has_fixed_type || !is_served || !site->kubernetes) {
         return;
     }
     if (bridge->name == "cybelectl" && kind.is_ours_too) {
@@ -344,6 +344,7 @@ std::string default_kind(const Site* site) {
 
 std::vector<std::string> kind_names() {
     std::vector<std::string> names;
+    names.reserve(std::size(kKinds));
     for (const Kind& kind : kKinds) {
         names.emplace_back(kind.name);
     }

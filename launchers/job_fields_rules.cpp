@@ -37,9 +37,9 @@ std::optional<unsigned> number(std::string_view text) {
 }
 
 Complaint check_range(std::string_view item) {
-    const Complaint form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` behind them "
-                         "says how many run at once",
-                         "write for example `0-9%2`"};
+    Complaint form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` behind them "
+                   "says how many run at once",
+                   "write for example `0-9%2`"};
     std::string_view step = "1";
     if (const auto colon = item.find(':'); colon != std::string_view::npos) {
         step = item.substr(colon + 1);

@@ -221,13 +221,13 @@ std::string print_plan(const LaunchPlan& plan) {
         line("driver-memory", fmt::format("{} MiB", plan.spark->driver_mib));
     }
     for (const auto& [name, value] : plan.variables) {
-        line("variable", name + "=" + value);
+        line("variable", fmt::format("{}={}", name, value));
     }
     for (const auto& [name, value] : plan.environment) {
-        line("environment", name + "=" + value);
+        line("environment", fmt::format("{}={}", name, value));
     }
     for (const auto& [name, path] : plan.secrets) {
-        line("secret", name + " from " + path);
+        line("secret", fmt::format("{} from {}", name, path));
     }
     return text;
 }

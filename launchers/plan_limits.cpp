@@ -24,6 +24,7 @@ const SiteQueue* find_queue(const PlanInput& input, Faults& faults) {
         return &*found;
     }
     std::vector<std::string_view> names;
+    names.reserve(queues.size());
     for (const auto& queue : queues) {
         names.emplace_back(queue.name);
     }

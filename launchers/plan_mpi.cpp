@@ -108,19 +108,26 @@ void check_srun(const PlanInput& input, const std::string& pmi, Faults& faults) 
         faults.add(job.fault_at(
             "launch.pmi",
             "the Site's srun does not offer that PMI",
-            fmt::format("site '{}' lists {}", input.site->name, fmt::join(*input.site->pmi, ", ")),
+            fmt::format("site '{}' lists {}",
+                        input.site->name,
+                        fmt::join(input.site->pmi.value_or(std::vector<std::string>{}), ", ")),
             "write `launcher: mpirun`, or mend the Site's `pmi`"));
     }
+}
+
+/// What plan_mpi() chose.
+MpiLauncher starter_of(const LaunchPlan& plan) {
+    return plan.starter.value_or(MpiLauncher::kNoLauncher);
 }
 
 /// What the Site says of the hosts, beside the launcher that was chosen.
 compatibility::Host host_side(const PlanInput& input, const LaunchPlan& plan) {
     compatibility::Host host;
-    host.launcher = *plan.starter;
+    host.launcher = starter_of(plan);
     host.mpi = plan.host_mpi;
     host.model = plan.bind ? compatibility::Model::kBind : compatibility::Model::kHybrid;
     host.has_several_nodes = plan.nodes > 1;
-    if (*plan.starter == MpiLauncher::kSrunPmix) {
+    if (starter_of(plan) == MpiLauncher::kSrunPmix) {
         host.pmix = plan.pmi;
     }
     if (input.site != nullptr) {
@@ -153,7 +160,7 @@ void judge_pair(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                                                      plan.host_mpi.text(),
                                                      plan.image_mpi.text())
                                        : fmt::format("{} with {} in the image",
-                                                     launcher_text(*plan.starter),
+                                                     launcher_text(starter_of(plan)),
                                                      plan.image_mpi.text());
     if (verdict.outcome == Outcome::kSingletons || verdict.outcome == Outcome::kAborts) {
         faults.add(job.fault_at(plan.bind ? "launch.kind" : "launch.launcher",
@@ -209,7 +216,7 @@ void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
     }
     plan.launcher = {program, "-np", std::to_string(plan.ranks)};
     const auto fits = [&](const MpirunForm& form) {
-        return form.launcher == *plan.starter &&
+        return form.launcher == starter_of(plan) &&
                (form.family.empty() || form.family == plan.host_mpi.family) &&
                (form.last_major == 0 || plan.host_mpi.major <= form.last_major);
     };
@@ -351,7 +358,7 @@ void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     }
     std::string pmi;
     plan.starter = choose(input, plan, pmi);
-    if (is_srun(*plan.starter)) {
+    if (is_srun(starter_of(plan))) {
         plan.pmi = pmi;
         check_srun(input, pmi, faults);
         write_srun(input, pmi, plan);

@@ -124,7 +124,7 @@ void check_through(Reading& reading, const View& root, const Site& site) {
     if (!through.has("ssh") && site.through == "commands") {
         return;
     }
-    const std::string path = through.path();
+    const std::string& path = through.path();
     if (!reading.is_good(path)) {
         return;
     }

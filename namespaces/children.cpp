@@ -21,7 +21,9 @@ namespace {
 
 constexpr std::array kPassedSignals = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-volatile sig_atomic_t signal_receiver = 0; // a pid; read by the handler only
+// A pid; read by the handler only, which sees nothing but globals.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile sig_atomic_t signal_receiver = 0;
 
 void pass_on(int number, siginfo_t* info, void* /*context*/) {
     if (info != nullptr && info->si_code <= 0 && signal_receiver > 0) {

@@ -4,8 +4,8 @@
 #include "support/file.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <optional>
+#include <system_error>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ bool is_in_chroot() {
 } // namespace
 
 Error explain_user_namespace(std::string message, int saved_errno) {
-    const std::string said = std::strerror(saved_errno);
+    const std::string said = std::generic_category().message(saved_errno);
     if (access("/proc/self/ns", F_OK) != 0) {
         return {ErrorCode::kEnvironment,
                 std::move(message),

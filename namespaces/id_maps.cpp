@@ -178,7 +178,7 @@ Result<void> enter_namespaces(IdMap map) {
         CYBELE_CHECK(map_one(proc.get(), uid, uid, {gid, gid}));
     } else if (map == IdMap::kOwnRoot) {
         CYBELE_CHECK(map_one(proc.get(), 0, uid, {0, gid}));
-    } else if (map == IdMap::kSubordinate) {
+    } else if (helper) {
         CYBELE_CHECK(helper->map());
         if (setresgid(0, 0, 0) != 0 || setresuid(0, 0, 0) != 0) {
             return fail(system_error("cannot become the root of the user namespace", errno));

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> find_files(const fs::path& folder, std::string_view pattern) {
     std::vector<fs::path> found{fs::path{}};
     for (const auto& part : fs::path(pattern)) {
-        const std::string form = part.native();
+        const std::string& form = part.native();
         if (form.empty() || form == ".") {
             continue;
         }

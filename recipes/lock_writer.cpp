@@ -75,8 +75,9 @@ Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
         if (variant.name != recipe.name) {
             continue;
         }
-        if (variant.arch != recipe.base->arch) {
-            return stale("it is for " + variant.arch + ", the Recipe for " + recipe.base->arch);
+        const std::string arch = recipe.base ? recipe.base->arch : std::string();
+        if (variant.arch != arch) {
+            return stale("it is for " + variant.arch + ", the Recipe for " + arch);
         }
         if (lock.recipe != "sha256:" + recipe.digest) {
             return stale("the Recipe, what it includes or its arguments changed since");

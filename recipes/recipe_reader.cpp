@@ -12,6 +12,8 @@
 
 #include <set>
 
+#include <fmt/format.h>
+
 namespace cybele::recipes {
 namespace {
 
@@ -232,7 +234,7 @@ read_shared(std::string text, const std::filesystem::path& file, const Values& a
     CYBELE_TRY(Values values, argument_values(document, arguments));
     std::string identity = normalised(document.root);
     for (const auto& [name, value] : values) {
-        identity += "\n" + name + "=" + value;
+        identity += fmt::format("\n{}={}", name, value);
     }
     Merged merged{std::move(document), std::move(values), {}, hex(sha256(identity))};
     Faults faults;

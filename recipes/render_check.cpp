@@ -9,6 +9,8 @@
 #include "recipes/render_text.hpp"
 #include "recipes/tables.hpp"
 
+#include <fmt/format.h>
+
 namespace cybele::recipes {
 namespace {
 
@@ -51,7 +53,7 @@ public:
             payload(path + ".help", app.help);
             steps(app.steps, path + ".steps");
             for (const auto& [label, value] : app.labels) {
-                payload(path + ".labels." + label, "x " + value);
+                payload(fmt::format("{}.labels.{}", path, label), "x " + value);
             }
             for (std::size_t i = 0; i < app.files.size(); ++i) {
                 const std::string at = path + ".files[" + std::to_string(i) + "]";
@@ -131,7 +133,7 @@ public:
     }
 
 private:
-    bool needs_mirror() const {
+    [[nodiscard]] bool needs_mirror() const {
         for (std::size_t i = 0; i <= recipe_.stages.size(); ++i) {
             if (stage_context(recipe_, i).base.agent == "debootstrap") {
                 return true;

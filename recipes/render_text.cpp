@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace cybele::recipes {
 namespace {
 
@@ -129,13 +131,13 @@ std::string export_lines(const Environment& environment) {
         const std::string quoted = definition_quote(value.value);
         switch (value.how) {
         case EnvironmentValue::How::kSet:
-            lines += "export " + name + "=" + quoted + "\n";
+            lines += fmt::format("export {}={}\n", name, quoted);
             break;
         case EnvironmentValue::How::kPrepend:
-            lines += "export " + name + "=" + quoted + "\"${" + name + ":+:$" + name + "}\"\n";
+            lines += fmt::format("export {0}={1}\"${{{0}:+:${0}}}\"\n", name, quoted);
             break;
         case EnvironmentValue::How::kAppend:
-            lines += "export " + name + "=\"${" + name + ":+$" + name + ":}\"" + quoted + "\n";
+            lines += fmt::format("export {0}=\"${{{0}:+${0}:}}\"{1}\n", name, quoted);
             break;
         }
     }

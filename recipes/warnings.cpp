@@ -7,13 +7,7 @@
 namespace cybele::recipes {
 namespace {
 
-void add(const Recipe& recipe,
-         const std::string& field,
-         std::vector<Fault>& list,
-         std::string message,
-         std::string because,
-         std::string help) {
-    Fault fault = recipe.fault_at(field, std::move(message), std::move(because), std::move(help));
+void add(std::vector<Fault>& list, Fault fault) {
     fault.is_warning = true;
     list.push_back(std::move(fault));
 }
@@ -27,30 +21,29 @@ std::vector<Fault> warnings_of(const Recipe& recipe) {
         const DistributionRow* row = context.base.row;
         const bool is_told = !context.is_last && !context.fields->base;
         if (row != nullptr && !is_told && row->end_of_support.text.starts_with("ended")) {
-            add(recipe,
-                context.prefix + "base",
-                list,
-                std::string(row->id) + " is out of support",
-                std::string(row->end_of_support.text),
-                "choose a newer release");
+            add(list,
+                recipe.fault_at(context.prefix + "base",
+                                std::string(row->id) + " is out of support",
+                                std::string(row->end_of_support.text),
+                                "choose a newer release"));
         }
         if (!is_told && context.base.agent == "docker" &&
             context.base.from.find('@') == std::string::npos) {
-            add(recipe,
-                context.prefix + "base",
-                list,
-                "the base has no digest",
-                "'" + context.base.from + "' may be another image tomorrow",
-                "write `base: {image: docker://" + context.base.from + "@sha256:…}`");
+            add(list,
+                recipe.fault_at(context.prefix + "base",
+                                "the base has no digest",
+                                "'" + context.base.from + "' may be another image tomorrow",
+                                "write `base: {image: docker://" + context.base.from +
+                                    "@sha256:…}`"));
         }
         if (row != nullptr && row->manager == "apk" && context.is_last &&
             !(recipe.mpi.family.empty() && recipe.gpu_vendor.empty())) {
-            add(recipe,
-                recipe.mpi.family.empty() ? "gpu" : "mpi",
-                list,
-                "Alpine has musl instead of glibc",
-                "no UCX or libfabric, few Python wheels, and no host library can be bound in",
-                "use a base with glibc");
+            add(list,
+                recipe.fault_at(
+                    recipe.mpi.family.empty() ? "gpu" : "mpi",
+                    "Alpine has musl instead of glibc",
+                    "no UCX or libfabric, few Python wheels, and no host library can be bound in",
+                    "use a base with glibc"));
         }
     }
     return list;

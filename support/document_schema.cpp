@@ -91,7 +91,7 @@ public:
         return schema;
     }
 
-    Json definitions() const {
+    [[nodiscard]] Json definitions() const {
         Json list = Json::object();
         for (const auto& entry : kShared) {
             if (!used_.contains(entry.type)) {

@@ -94,6 +94,7 @@ private:
             return found->second;
         }
         std::vector<std::string_view> known;
+        known.reserve(values_.size());
         for (const auto& [key, value] : values_) {
             known.push_back(key);
         }

@@ -113,6 +113,7 @@ std::vector<std::string> View::list(std::string_view field) const {
         return {node->scalar};
     }
     std::vector<std::string> words;
+    words.reserve(node->items.size());
     for (const auto& item : node->items) {
         words.push_back(item.scalar);
     }

@@ -72,7 +72,7 @@ std::optional<std::int64_t> parse_clock(std::string_view text) {
     }
     const auto minutes = take_two(text, 60);
     const auto seconds = minutes ? take_two(text, 60) : std::nullopt;
-    if (!seconds || !text.empty()) {
+    if (!minutes || !seconds || !text.empty()) {
         return std::nullopt;
     }
     return days * 86400 + *hours * 3600 + *minutes * 60 + *seconds;

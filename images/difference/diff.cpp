@@ -91,7 +91,8 @@ public:
     void packages(const PackageList& before, const PackageList& after);
 
 private:
-    void only(const char* section, Change change, const std::string& name, std::string text) {
+    void
+    only(const char* section, Change change, const std::string& name, const std::string& text) {
         const bool is_added = change == Change::kAdded;
         sink_({section, change, name, {{"", is_added ? "" : text, is_added ? text : ""}}, {}});
     }

@@ -41,9 +41,9 @@ tl::unexpected<Error> refused(const fs::path& path, std::string because) {
 
 /// The member at `name` of an object; a null value where there is none.
 const Json& member(const Json& object, const char* name) {
-    static const Json kNull;
+    static const Json null;
     const auto found = object.is_object() ? object.find(name) : object.end();
-    return found == object.end() ? kNull : *found;
+    return found == object.end() ? null : *found;
 }
 
 std::string text_of(const Json& value) {

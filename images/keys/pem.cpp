@@ -153,9 +153,9 @@ Result<PemBlock> read_pem(const fs::path& path, KeyUse use) {
         return found;
     }
     std::string_view help = content.help;
-    if (use == KeyUse::kPublic && help.empty() && content.kind == Kind::kPrivate) {
-        help = kExtract;
-    } else if (use == KeyUse::kPublic && content.kind == Kind::kForeign) {
+    const bool is_extracted =
+        content.kind == Kind::kForeign || (help.empty() && content.kind == Kind::kPrivate);
+    if (use == KeyUse::kPublic && is_extracted) {
         help = kExtract;
     } else if (use == KeyUse::kPrivate && content.kind == Kind::kPublic) {
         help = "give the private half of the pair";

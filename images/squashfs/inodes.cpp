@@ -91,7 +91,7 @@ Result<void> SquashfsWriter::write_link_inode(std::uint32_t index) {
     inode->base.type = SQFS_INODE_SLINK;
     inode->data.slink.nlink = node.links;
     inode->data.slink.target_size = static_cast<sqfs_u32>(size);
-    std::memcpy(inode->extra, target, size);
+    std::memcpy(inode->extra, target, size + 1);
     return write_inode(index, *inode);
 }
 

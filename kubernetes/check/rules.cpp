@@ -287,6 +287,7 @@ char lowered(char character) {
 
 std::vector<const Rule*> check_rules() {
     std::vector<const Rule*> rules;
+    rules.reserve(kRules.size());
     for (const Rule& rule : kRules) {
         rules.push_back(&rule);
     }

@@ -136,9 +136,9 @@ std::optional<std::uint32_t> count_of(const yaml::Node* node) {
 
 /// Several completions are an array; as many at once as `parallelism` says.
 std::string array_of(Conversion& conversion, const yaml::Node& spec) {
-    const auto completions = count_of(spec.find("completions"));
+    const auto completions = count_of(spec.find("completions")).value_or(1);
     const auto parallelism = count_of(spec.find("parallelism"));
-    if (completions.value_or(1) < 2) {
+    if (completions < 2) {
         if (parallelism.value_or(1) > 1) {
             conversion.leave(spec.find("parallelism")->mark,
                              "`parallelism` without `completions`",
@@ -158,9 +158,9 @@ std::string array_of(Conversion& conversion, const yaml::Node& spec) {
                          "the index of an element is CYBELE_ARRAY_INDEX",
                          "let the program read that");
     }
-    std::string array = fmt::format("0-{}", *completions - 1);
-    if (parallelism.value_or(*completions) < *completions) {
-        array += fmt::format("%{}", *parallelism);
+    std::string array = fmt::format("0-{}", completions - 1);
+    if (const auto at_once = parallelism.value_or(completions); at_once < completions) {
+        array += fmt::format("%{}", at_once);
     }
     return array;
 }

@@ -143,7 +143,8 @@ private:
     /// `:-`, `-`, `:+`, `+`; the other forms change a value and are not read.
     void modified(std::string_view name, std::string_view rest) {
         const bool wants_content = rest.front() == ':';
-        const char how = rest.size() > (wants_content ? 1U : 0U) ? rest[wants_content ? 1 : 0] : 0;
+        const char how =
+            rest.size() > (wants_content ? 1U : 0U) ? rest[wants_content ? 1 : 0] : '\0';
         const std::string_view word =
             rest.substr(std::min<std::size_t>(rest.size(), wants_content ? 2 : 1));
         const auto value = lookup_(name);

@@ -7,6 +7,8 @@
 
 #include <span>
 
+#include <fmt/format.h>
+
 namespace cybele::embedded {
 std::span<const EmbeddedFile> recipe_files();
 }
@@ -178,7 +180,7 @@ std::string steps_text(const std::vector<DraftStep>& steps, const std::string& i
     std::string text = indent + "steps:\n";
     for (const auto& step : steps) {
         for (const auto& comment : step.comments) {
-            text += indent + "  # " + comment + "\n";
+            text += fmt::format("{}  # {}\n", indent, comment);
         }
         Node item = map_node();
         if (step.shell == "sh" && step.workdir.empty()) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace cybele::recipes {
 namespace {
 
@@ -171,6 +173,7 @@ private:
         const auto found = definitions_.find(name);
         if (found == definitions_.end()) {
             std::vector<std::string_view> known;
+            known.reserve(definitions_.size());
             for (const auto& [own, values] : definitions_) {
                 known.push_back(own);
             }
@@ -229,7 +232,7 @@ private:
                     if (next.size() > kMostSpecs) {
                         break; // add() refuses it
                     }
-                    next.push_back(start.empty() ? word : start + " " + word);
+                    next.push_back(start.empty() ? word : fmt::format("{} {}", start, word));
                 }
             }
             all = std::move(next);

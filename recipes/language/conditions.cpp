@@ -84,7 +84,7 @@ private:
         }
     }
 
-    bool matches_quietly(const Node& key, const Node& wanted) const {
+    [[nodiscard]] bool matches_quietly(const Node& key, const Node& wanted) const {
         const std::string* own = value_of(key.scalar);
         return own != nullptr && is_one_of(*own, wanted, key.scalar == "distribution");
     }
@@ -108,7 +108,7 @@ private:
         return matches_quietly(key, wanted);
     }
 
-    const std::string* value_of(const std::string& name) const {
+    [[nodiscard]] const std::string* value_of(const std::string& name) const {
         if (name == "distribution") {
             return &distribution_;
         }

@@ -137,6 +137,7 @@ std::string normalised(const Node& node) {
         break;
     }
     std::vector<const yaml::Entry*> sorted;
+    sorted.reserve(node.entries.size());
     for (const auto& entry : node.entries) {
         sorted.push_back(&entry);
     }

@@ -297,6 +297,7 @@ private:
     void copy_to(std::size_t index) {
         StageFields& fields = fields_of(index);
         std::vector<FileCopy> copies;
+        copies.reserve(folders_.size());
         for (const auto& folder : folders_) {
             copies.push_back({folder, folder, {}, source_stage_, {}});
         }

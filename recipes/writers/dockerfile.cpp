@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace cybele::recipes {
@@ -58,13 +59,13 @@ std::string environment_lines(const Environment& environment) {
         const std::string inner = own.substr(1, own.size() - 2);
         switch (value.how) {
         case EnvironmentValue::How::kSet:
-            lines += "ENV " + name + "=" + own + "\n";
+            lines += fmt::format("ENV {}={}\n", name, own);
             break;
         case EnvironmentValue::How::kPrepend:
-            lines += "ENV " + name + "=\"" + inner + "${" + name + ":+:$" + name + "}\"\n";
+            lines += fmt::format("ENV {0}=\"{1}${{{0}:+:${0}}}\"\n", name, inner);
             break;
         case EnvironmentValue::How::kAppend:
-            lines += "ENV " + name + "=\"${" + name + ":+$" + name + ":}" + inner + "\"\n";
+            lines += fmt::format("ENV {0}=\"${{{0}:+${0}:}}{1}\"\n", name, inner);
             break;
         }
     }
