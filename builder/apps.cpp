@@ -90,6 +90,9 @@ std::string global_exports(const App& app) {
     if (!app.text("apprun").empty()) {
         add("APPRUN", "runscript");
     }
+    if (!app.text("appstart").empty()) {
+        add("APPSTART", "startscript");
+    }
     return text;
 }
 

@@ -47,6 +47,30 @@ constexpr std::array<const char*, 8> kProxyVariables = {"http_proxy",
                                                         "HTTPS_PROXY",
                                                         "NO_PROXY"};
 
+/// Starts a script as the container that it is built for would: the base's own variables come first,
+/// as with the reference, whose %post is an `exec` in the tree. In a function, so that a file that
+/// sets positional parameters does not touch the words; a file may change the directory.
+constexpr std::string_view kLoadEnvironment = R"(cybele_load() {
+    for cybele_file in /.singularity.d/env/*.sh; do
+        [ -f "$cybele_file" ] || continue
+        . "$cybele_file"
+        case "$cybele_file" in */10-docker*.sh) cybele_complete ;; esac
+    done
+}
+cybele_complete() {
+    for cybele_part in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin /sbin /bin; do
+        case ":$PATH:" in *":$cybele_part:"*) ;; *) PATH="$PATH:$cybele_part" ;; esac
+    done
+    export PATH
+}
+cybele_load
+unset -f cybele_load cybele_complete
+unset cybele_file cybele_part
+cd /
+unset OLDPWD
+exec "$@"
+)";
+
 std::string apt_configuration(const Surroundings& surroundings) {
     // Given by APT_CONFIG: apt reads it besides the image's own files. dpkg need not sync a tree
     // that is thrown away if the machine fails.
@@ -71,7 +95,6 @@ EnvironmentMap script_environment(const Surroundings& surroundings) {
         {"LANG", "C"},
         {"TERM", "dumb"},
         {"PS1", "Build> "},
-        {"LD_LIBRARY_PATH", "/.singularity.d/libs"},
         {"APT_CONFIG", std::string(kBrought) + "/apt.conf"},
     };
     for (const char* prefix : {"APPTAINER_", "SINGULARITY_"}) {
@@ -294,6 +317,7 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
     CYBELE_CHECK(write_file(brought / (script.section + ".script"), script.text, 0755));
+    CYBELE_CHECK(write_file(brought / "load-environment", kLoadEnvironment));
     ScriptPackages packages(surroundings);
     CYBELE_CHECK(packages.prepare(brought));
     CYBELE_TRY(const std::string methods, packages.options(root));
@@ -311,7 +335,9 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     CYBELE_TRY(auto rpms, begin_rpms(root, script, surroundings));
     CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
     sandbox.new_pid_namespace = true;
-    CYBELE_TRY(sandbox.argv, script_command(script.arguments, file));
+    CYBELE_TRY(const auto command, script_command(script.arguments, file));
+    sandbox.argv = {"/bin/sh", std::string(kBrought) + "/load-environment"};
+    sandbox.argv.insert(sandbox.argv.end(), command.begin(), command.end());
     sandbox.environment = script_environment(surroundings);
     if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
         add_links(sandbox.environment, kBrought / page);

@@ -17,7 +17,7 @@ namespace cybele::builder {
 namespace {
 
 /// To be raised when a step's result would differ for the same text.
-constexpr std::string_view kStepFormat = "step 3";
+constexpr std::string_view kStepFormat = "step 4";
 constexpr std::string_view kImageFormat = "image 2";
 constexpr const char* kParent = "the step before it";
 

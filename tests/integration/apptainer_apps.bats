@@ -43,6 +43,9 @@ Bootstrap: scratch
 %apprun hello
     exec hello-app run "$@"
 
+%appstart hello
+    exec hello-app start "$@"
+
 %appenv hello
     WORD=greeting
     export WORD
