@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/start_options.hpp"
 
+#include "runtime/environment_option.hpp"
 #include "support/quote.hpp"
 
 #include <csignal>
@@ -79,7 +80,7 @@ constexpr StartOption kOptions[] = {
      add_text<&Request::mounts>},
     {"--nv", "", "bring in the host's NVIDIA driver", true, set_flag<&Request::nv>},
     {"--rocm", "", "bring in the host's ROCm", true, set_flag<&Request::rocm>},
-    {"--env", "NAME=VALUE", "NAME=VALUE, set inside", true, add_variable},
+    {"--env", "NAME=VALUE", "NAME=VALUE[,NAME=VALUE], set inside", true, add_variable},
     {"--env-file", "FILE", "file of NAME=VALUE lines", true, add_text<&Request::environment_files>},
     {"--app", "NAME", "of this SCIF application of the image", false, set_app},
     {"--cwd,--pwd", "DIR", "where the program starts", false, set_text<&Request::directory>},
@@ -121,14 +122,10 @@ std::span<const StartOption> start_options() {
 
 Result<int> start(const Session& session, StartOptions& options) {
     for (const std::string& variable : options.variables) {
-        const std::size_t equals = variable.find('=');
-        if (equals == std::string::npos || equals == 0) {
-            return fail(ErrorCode::kUsage,
-                        "--env takes NAME=VALUE, not '" + printable(variable) + "'",
-                        {},
-                        "write --env NAME=VALUE");
+        CYBELE_TRY(const auto pairs, runtime::read_environment_option(variable));
+        for (const auto& [name, value] : pairs) {
+            options.request.environment[name] = value;
         }
-        options.request.environment[variable.substr(0, equals)] = variable.substr(equals + 1);
     }
     CYBELE_TRY(options.request.image, session.find_image(options.image));
     options.request.is_verbose = session.verbosity > 0;

@@ -115,15 +115,25 @@ Result<UniqueFd> RootBuilder::target_of(const Mount& mount, bool directory) cons
     }
     Making making;
     making.is_directory = directory;
-    making.may_make_in = [this](int parent) {
+    making.may_make_in = [this](int parent, bool passed_link) {
         const std::uint64_t id = mount_id(parent);
-        return std::find(own_mounts_.begin(), own_mounts_.end(), id) != own_mounts_.end();
+        const auto has = [&](const std::vector<std::uint64_t>& ids) {
+            return std::find(ids.begin(), ids.end(), id) != ids.end();
+        };
+        // Links are the image's: none may choose where something is made on the host.
+        return has(own_mounts_) || (!passed_link && has(host_mounts_));
     };
     auto made = make_in_root(root_.get(), mount.target, making);
     if (!made && mount.is_optional) {
         return UniqueFd();
     }
     return made;
+}
+
+void RootBuilder::note_host(const Mount& mount, int bound) {
+    if (mount.may_hold_targets && !mount.is_read_only && is_directory(bound)) {
+        host_mounts_.push_back(mount_id(bound));
+    }
 }
 
 Result<void> RootBuilder::add_bind(const Mount& mount) {
@@ -150,7 +160,11 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
     CYBELE_TRY(const unsigned long flags, flags_of_options(mount.options));
     const bool directory = is_directory(source);
     CYBELE_TRY(const UniqueFd target, target_of(mount, directory));
-    if (!target.valid() || (mount.skip_if_same && is_same_file(source, target.get()))) {
+    if (!target.valid()) {
+        return {};
+    }
+    if (mount.skip_if_same && is_same_file(source, target.get())) {
+        note_host(mount, target.get()); // it may be a mount of its own below another one
         return {};
     }
     if (directory != is_directory(target.get())) {
@@ -168,6 +182,9 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
     auto bound = bind_mount(point, describe(mount));
     if (!bound && !mount.is_optional) {
         return fail(std::move(bound).error());
+    }
+    if (bound) {
+        note_host(mount, bound->get());
     }
     return {};
 }

@@ -25,11 +25,14 @@ private:
     explicit RootBuilder(UniqueFd root);
     /// The target's descriptor; invalid where it is missing and the mount is optional.
     [[nodiscard]] Result<UniqueFd> target_of(const Mount& mount, bool is_directory) const;
+    /// Remembers that targets may be made in what was bound.
+    void note_host(const Mount& mount, int bound);
     [[nodiscard]] Result<void> add_bind(const Mount& mount);
     [[nodiscard]] Result<void> add_file_system(const Mount& mount);
 
     UniqueFd root_;
-    std::vector<std::uint64_t> own_mounts_; ///< where missing targets may be made
+    std::vector<std::uint64_t> own_mounts_;  ///< where missing targets may be made
+    std::vector<std::uint64_t> host_mounts_; ///< the same, by ways without links
 };
 
 /// "nosuid,nodev" as flags of mount(2); a word that is no flag is kInput.

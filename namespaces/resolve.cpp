@@ -42,6 +42,9 @@ public:
     [[nodiscard]] const std::deque<std::string>& rest() const {
         return rest_;
     }
+    [[nodiscard]] bool passed_link() const {
+        return links_ > 0;
+    }
     [[nodiscard]] std::filesystem::path passed() const {
         std::filesystem::path path = "/";
         for (const Held& held : held_) {
@@ -145,10 +148,11 @@ Result<UniqueFd> make_in_root(int root, const std::filesystem::path& path, const
             return fail(
                 system_error("cannot reach '" + shown + "' in the root file system", errno));
         }
-        if (making.may_make_in && !making.may_make_in(walk.here())) {
+        if (making.may_make_in && !making.may_make_in(walk.here(), walk.passed_link())) {
             return fail(ErrorCode::kInput,
                         "there is no '" + shown + "' in the container",
-                        "it would lie in a directory of the host, where nothing is made",
+                        "it would lie in a directory of the host that is bound read-only, is the "
+                        "system's, or is reached by a link",
                         "make it on the host, or choose another target");
         }
         const std::string name = walk.rest().front();

@@ -17,8 +17,9 @@ namespace cybele::namespaces {
 /// What make_in_root() shall do where something is missing.
 struct Making {
     bool is_directory = true; ///< of the last component: a directory, else an empty file
-    /// Asked with the directory that a new entry would be made in; unset: always allowed.
-    std::function<bool(int directory)> may_make_in;
+    /// Asked with the directory that a new entry would be made in, and whether a link was followed
+    /// on the way; unset: always allowed.
+    std::function<bool(int directory, bool passed_link)> may_make_in;
 };
 
 /// As open_in_root(), and makes what is missing, following links whose target does not exist yet,

@@ -57,8 +57,11 @@ struct Mount {
         target; ///< absolute, inside the new root; resolved there, links never leave it
     bool is_recursive = true;
     bool is_read_only = false;
-    bool is_optional = false;  ///< a missing source or target is skipped
-    bool make_target = true;   ///< where the root can be written
+    bool is_optional = false; ///< a missing source or target is skipped
+    bool make_target = true;  ///< where the root can be written
+    /// kBind of a folder that can be written to: missing targets of later mounts are made in it,
+    /// where the way there passes no link.
+    bool may_hold_targets = false;
     bool skip_if_same = false; ///< nothing is done where the target is the source already
     std::string options; ///< tmpfs: "mode=1777,size=64m"; bind: "nosuid,nodev,noexec" or fewer
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/bind_option.hpp"
 
+#include "runtime/csv.hpp"
 #include "support/quote.hpp"
 
 namespace cybele::runtime {
@@ -72,25 +73,6 @@ tl::unexpected<Error> refuse_mount(std::string_view mount, const std::string& be
                 "cannot read the mount '" + printable(mount) + "'",
                 because,
                 "write type=bind,source=SRC,destination=DST or the same with ,ro");
-}
-
-/// Fields of a CSV line: a field in double quotes may hold commas, and doubled quotes.
-std::vector<std::string> csv_fields(std::string_view line) {
-    std::vector<std::string> fields(1);
-    bool is_quoted = false;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        const bool is_double = is_quoted && line.substr(i).starts_with("\"\"");
-        if (is_double) {
-            fields.back() += line[i++];
-        } else if (line[i] == '"') {
-            is_quoted = !is_quoted;
-        } else if (line[i] == ',' && !is_quoted) {
-            fields.emplace_back();
-        } else {
-            fields.back() += line[i];
-        }
-    }
-    return fields;
 }
 
 /// Sets what a field says; the reason where it cannot be read.

@@ -2,12 +2,11 @@
 #include "runtime/payload_environment.hpp"
 
 #include "runtime/action_script.hpp"
-#include "support/file.hpp"
+#include "runtime/environment_option.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 namespace cybele::runtime {
 namespace {
@@ -100,23 +99,9 @@ void add_facts(PayloadEnvironment& layers,
         layers.facts["SINGULARITY_APPNAME"] = request.app;
     }
     layers.facts["HOME"] = home.string();
-    layers.facts["USER_PATH"] = environment.get_or("PATH", "");
-}
-
-Fault not_a_variable(const std::filesystem::path& path, std::size_t number, std::string text) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.message = "this line sets no variable";
-    fault.because = "a line is NAME=VALUE, and a name has letters, digits and _ only";
-    fault.help = "write NAME=VALUE";
-    fault.where = Place{path.string(), number, 1, std::move(text)};
-    return fault;
-}
-
-std::string without_quotes(const std::string& value) {
-    const bool is_quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
-                           value.back() == value.front();
-    return is_quoted ? value.substr(1, value.size() - 2) : value;
+    if (!request.cleanenv && !request.containall) {
+        layers.facts["USER_PATH"] = environment.get_or("PATH", "");
+    }
 }
 
 } // namespace
@@ -129,38 +114,6 @@ bool is_variable_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), [&](char c) {
                return is_letter(c) || (c >= '0' && c <= '9');
            });
-}
-
-Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path) {
-    CYBELE_TRY(const std::string text, read_file(path));
-    EnvironmentMap variables;
-    Faults faults;
-    std::istringstream lines(text);
-    std::size_t number = 0;
-    for (std::string line; std::getline(lines, line);) {
-        ++number;
-        if (!line.empty() && line.back() == '\r') {
-            line.pop_back();
-        }
-        const auto start = line.find_first_not_of(" \t");
-        if (start == std::string::npos || line[start] == '#') {
-            continue;
-        }
-        std::string setting = line.substr(start);
-        if (setting.starts_with("export ")) {
-            setting.erase(0, std::string_view("export ").size());
-        }
-        const auto equals = setting.find('=');
-        if (equals == std::string::npos || !is_variable_name(setting.substr(0, equals))) {
-            faults.add(not_a_variable(path, number, line));
-            continue;
-        }
-        variables[setting.substr(0, equals)] = without_quotes(setting.substr(equals + 1));
-    }
-    if (faults.has_errors()) {
-        return fail(faults.take());
-    }
-    return variables;
 }
 
 Result<PayloadEnvironment> make_environment(const Request& request,

@@ -28,10 +28,6 @@ struct PayloadEnvironment {
 /// True for [A-Za-z_][A-Za-z0-9_]*.
 [[nodiscard]] bool is_variable_name(std::string_view name);
 
-/// Lines NAME=VALUE; blank lines and # comments are skipped, a leading "export" and one pair of
-/// quotes around the value are dropped; nothing is expanded. kInput with the place.
-[[nodiscard]] Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path);
-
 /// Sorts the host's variables and the request's into the layers; `home` is that of the container.
 [[nodiscard]] Result<PayloadEnvironment> make_environment(const Request& request,
                                                           const Environment& environment,

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <string_view>
 
 #include <sys/stat.h>
@@ -124,30 +126,57 @@ void add_user_folders(std::vector<Mount>& mounts,
     }
 }
 
-Result<void> add_bind(std::vector<Mount>& mounts, const BindOption& one) {
-    if (one.target.lexically_normal() == "/") {
-        return fail(ErrorCode::kUsage,
-                    "cannot bind '" + printable(one.source.string()) + "' to /",
-                    "the root of the container is the image",
-                    "choose a folder in it");
-    }
-    Mount mount = bind(one.source, one.target);
-    mount.is_optional = false;
-    mount.is_read_only = one.is_read_only;
-    mount.options = kUserFlags;
-    mounts.push_back(std::move(mount));
-    return {};
-}
+/// The binds that the user asks for; of two with one target the first one counts.
+class UserBinds {
+public:
+    UserBinds(const std::filesystem::path& directory, std::vector<std::string>& warnings)
+        : directory_(directory), warnings_(warnings) {}
 
-Result<void> add_binds(std::vector<Mount>& mounts,
-                       std::string_view text,
-                       const std::filesystem::path& directory) {
-    CYBELE_TRY(const std::vector<BindOption> binds, read_binds(text, directory));
-    for (const BindOption& one : binds) {
-        CYBELE_CHECK(add_bind(mounts, one));
+    Result<void> add(const BindOption& one) {
+        const std::filesystem::path target = one.target.lexically_normal();
+        if (target == "/") {
+            return fail(ErrorCode::kUsage,
+                        "cannot bind '" + printable(one.source.string()) + "' to /",
+                        "the root of the container is the image",
+                        "choose a folder in it");
+        }
+        if (!targets_.insert(target / "").second) {
+            warnings_.push_back("'" + printable(one.source.string()) + "' is not bound to '" +
+                                printable(target.string()) + "', to which something else is");
+            return {};
+        }
+        Mount mount = bind(one.source, one.target);
+        mount.is_optional = false;
+        mount.is_read_only = one.is_read_only;
+        mount.options = kUserFlags;
+        mounts_.push_back(std::move(mount));
+        return {};
     }
-    return {};
-}
+    Result<void> add(std::string_view text) {
+        CYBELE_TRY(const std::vector<BindOption> binds, read_binds(text, directory_));
+        for (const BindOption& one : binds) {
+            CYBELE_CHECK(add(one));
+        }
+        return {};
+    }
+    /// What lies below another one comes behind it.
+    std::vector<Mount> take() {
+        const auto depth = [](const Mount& mount) {
+            const auto target = mount.target.lexically_normal();
+            return std::distance(target.begin(), target.end());
+        };
+        std::stable_sort(mounts_.begin(), mounts_.end(), [&](const Mount& a, const Mount& b) {
+            return depth(a) < depth(b);
+        });
+        return std::move(mounts_);
+    }
+
+private:
+    const std::filesystem::path& directory_;
+    std::vector<std::string>& warnings_;
+    std::set<std::filesystem::path> targets_;
+    std::vector<Mount> mounts_;
+};
 
 } // namespace
 
@@ -175,25 +204,32 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     return home;
 }
 
-Result<std::vector<Mount>> plan_mounts(const Request& request,
-                                       const Environment& environment,
-                                       const Home& home,
-                                       const std::filesystem::path& directory) {
-    std::vector<Mount> mounts;
-    mounts.reserve(kUsualMounts);
-    add_system(mounts, request);
-    add_user_folders(mounts, request, home, directory);
-    for (const std::string_view variable : kBindVariables) {
-        CYBELE_CHECK(add_binds(mounts, environment.get_or(variable, ""), directory));
-    }
+Result<MountPlan> plan_mounts(const Request& request,
+                              const Environment& environment,
+                              const Home& home,
+                              const std::filesystem::path& directory) {
+    MountPlan plan;
+    plan.mounts.reserve(kUsualMounts);
+    add_system(plan.mounts, request);
+    add_user_folders(plan.mounts, request, home, directory);
+    UserBinds binds(directory, plan.warnings);
     for (const std::string& text : request.binds) {
-        CYBELE_CHECK(add_binds(mounts, text, directory));
+        CYBELE_CHECK(binds.add(text));
     }
     for (const std::string& text : request.mounts) {
         CYBELE_TRY(const BindOption one, read_mount(text, directory));
-        CYBELE_CHECK(add_bind(mounts, one));
+        CYBELE_CHECK(binds.add(one));
     }
-    return mounts;
+    for (const std::string_view variable : kBindVariables) {
+        CYBELE_CHECK(binds.add(environment.get_or(variable, "")));
+    }
+    for (Mount& mount : binds.take()) {
+        plan.mounts.push_back(std::move(mount));
+    }
+    for (Mount& mount : plan.mounts) {
+        mount.may_hold_targets = mount.options == kUserFlags;
+    }
+    return plan;
 }
 
 std::vector<NeededTarget> needed_targets(const std::vector<Mount>& mounts) {

@@ -7,6 +7,7 @@
 #include "support/error.hpp"
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace cybele::runtime {
@@ -20,12 +21,17 @@ struct Home {
 
 /// The mounts of a container, in Apptainer's order: /dev, localtime, hosts, /proc, /sys, /tmp,
 /// /var/tmp, home (there before /tmp, which then hides a home below it), working directory, the
-/// user's binds. `directory` is the caller's.
-[[nodiscard]] Result<std::vector<namespaces::Mount>>
-plan_mounts(const Request& request,
-            const Environment& environment,
-            const Home& home,
-            const std::filesystem::path& directory);
+/// user's binds: -B, --mount, APPTAINER_BIND and its like, of which the first one counts for a
+/// target; one below another comes behind it. `directory` is the caller's. In folders that the user
+/// may write to, the targets of later mounts are made.
+struct MountPlan {
+    std::vector<namespaces::Mount> mounts;
+    std::vector<std::string> warnings; ///< binds that do not count
+};
+[[nodiscard]] Result<MountPlan> plan_mounts(const Request& request,
+                                            const Environment& environment,
+                                            const Home& home,
+                                            const std::filesystem::path& directory);
 
 /// The mount points that the root file system must have: all that do not lie on an earlier mount.
 /// The sources have been opened.

@@ -70,6 +70,11 @@ void tell_if(bool is_wanted, const std::string& text) {
     (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
+void warn(const std::string& text) {
+    const std::string line = "warning: " + text + '\n';
+    (void)!write(STDERR_FILENO, line.data(), line.size());
+}
+
 std::optional<namespaces::SquashfsServer> start_early(const ImageFile& image, bool is_root) {
     if (is_root || image.kind == ImageFile::Kind::kDirectory) {
         return std::nullopt;

@@ -42,4 +42,7 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
 /// A line on standard error, for -v.
 void tell_if(bool is_wanted, const std::string& text);
 
+/// A warning on standard error.
+void warn(const std::string& text);
+
 } // namespace cybele::runtime

@@ -51,7 +51,11 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     CYBELE_TRY(all.home, home_of(request, environment));
     std::error_code failed;
     all.directory = std::filesystem::current_path(failed);
-    CYBELE_TRY(all.mounts, plan_mounts(request, environment, all.home, all.directory));
+    CYBELE_TRY(MountPlan plan, plan_mounts(request, environment, all.home, all.directory));
+    for (const std::string& warning : plan.warnings) {
+        warn(warning);
+    }
+    all.mounts = std::move(plan.mounts);
     all.is_root = namespaces::is_privileged_root();
     return all;
 }
@@ -107,6 +111,13 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
                                             const HostView& host) {
     std::vector<UniqueFd> opened;
     const auto add = [&](const char* name, const char* target, const std::string& text) {
+        const bool is_users =
+            std::any_of(all.mounts.begin(), all.mounts.end(), [&](const Mount& mount) {
+                return mount.target.lexically_normal() == target;
+            });
+        if (is_users) {
+            return Result<void>();
+        }
         auto file = stage.make_file(name, text);
         if (!file) {
             return Result<void>(fail(std::move(file).error()));

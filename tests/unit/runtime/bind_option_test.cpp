@@ -48,24 +48,46 @@ TEST_CASE("the mounts come in Apptainer's order") {
         const auto home = home_of(request, host);
         const auto mounts = plan_mounts(request, host, *home, "/scratch/run");
         std::string text;
-        for (const auto& mount : *mounts) {
+        for (const auto& mount : mounts->mounts) {
             text += mount.target.string() + ' ';
         }
         return text;
     };
     CHECK(targets() == "/dev /etc/localtime /etc/hosts /proc /sys /tmp /var/tmp /home/ann "
-                       "/scratch/run /first /data ");
+                       "/scratch/run /data /first ");
     request.no_home = true;
     CHECK(targets().find("/home/ann") == std::string::npos);
     request.no_home = false;
     request.contain = true;
     CHECK(targets().find("/scratch/run") == std::string::npos);
     request.home = "/a:/b";
-    CHECK(targets().find(" /tmp /var/tmp /b /b /first") != std::string::npos);
+    CHECK(targets().find(" /tmp /var/tmp /b /b /data /first") != std::string::npos);
     request.home = "/a:b";
     CHECK(!home_of(request, host));
     request.binds = {"/etc:/"};
     CHECK(!plan_mounts(request, host, Home{"/h", "/h"}, "/"));
+}
+
+TEST_CASE(
+    "of several binds to one target the first counts, and one below another comes behind it") {
+    Request request;
+    request.binds = {"/a:/data/in/side,/b:/data", "/c:/data/"};
+    request.mounts = {"type=bind,source=/d,destination=/data",
+                      "type=bind,source=/e,destination=/e"};
+    const Environment host(
+        {{"APPTAINER_BIND", "/f:/e"}, {"SINGULARITY_BINDPATH", "/g:/g,/h:/data/in"}});
+    const auto plan = plan_mounts(request, host, Home{"/h", "/h"}, "/");
+    REQUIRE(plan);
+    std::string text;
+    for (const auto& mount : plan->mounts) {
+        if (!mount.is_optional) {
+            text += mount.source.string() + ":" + mount.target.string() + ' ';
+            CHECK(mount.may_hold_targets);
+        }
+    }
+    CHECK(text == "/b:/data /e:/e /g:/g /h:/data/in /a:/data/in/side ");
+    REQUIRE(plan->warnings.size() == 3);
+    CHECK(plan->warnings[0] == "'/c' is not bound to '/data/', to which something else is");
 }
 
 TEST_CASE("mount points on earlier mounts are not the image's") {

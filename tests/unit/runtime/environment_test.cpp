@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/action_script.hpp"
+#include "runtime/environment_option.hpp"
 #include "runtime/host_files.hpp"
 #include "runtime/locale.hpp"
 #include "runtime/payload_environment.hpp"
@@ -8,18 +9,61 @@
 using namespace cybele;
 using namespace cybele::runtime;
 
-TEST_CASE("environment files: lines, comments, quotes; faults with their places") {
+TEST_CASE("environment files: assignments as a shell writes them, and nothing is run") {
     const auto folder = tiny::make_folder();
-    tiny::write(folder.path() / "good", "# comment\n\nA=1\nexport B='x y'\n  C=\"$HOME\"\nD=\n");
-    const auto good = read_environment_file(folder.path() / "good");
-    REQUIRE(good);
-    CHECK(*good == EnvironmentMap{{"A", "1"}, {"B", "x y"}, {"C", "$HOME"}, {"D", ""}});
-    tiny::write(folder.path() / "bad", "A=1\nno variable\n1A=2\n");
+    const auto read = [&](const std::string& text) {
+        tiny::write(folder.path() / "file", text);
+        return read_environment_file(folder.path() / "file");
+    };
+    const std::vector<std::pair<std::string, EnvironmentMap>> rows = {
+        {"# comment\n\nA=1\nexport B='x y'\n  C=\"$HOME\"\nD=\n",
+         {{"A", "1"}, {"B", "x y"}, {"C", "$HOME"}, {"D", ""}}},
+        {"A=1 # c\nB=\"2 # in\"\nC=#3\nD=a#4\n",
+         {{"A", "1"}, {"B", "2 # in"}, {"C", "#3"}, {"D", "a#4"}}},
+        {"A=1 B='it''s' export C=\"a\\\"b\\n\"", {{"A", "1"}, {"B", "its"}, {"C", "a\"b\\n"}}},
+        {"A=\"one\ntwo\"\nB=a\\\nb\nC=\\$X\\ y\\",
+         {{"A", "one\ntwo"}, {"B", "ab"}, {"C", "$X y\\"}}},
+        {"A=$(id)\r\nexport A\r\nB=`id`", {}},
+        {"A=1\r\nexport A X\r\nB=`id`", {{"A", "1"}, {"B", "`id`"}}},
+    };
+    for (const auto& [text, expected] : rows) {
+        const auto variables = read(text);
+        CAPTURE(text);
+        CHECK(variables.has_value() == !expected.empty());
+        if (variables) {
+            CHECK(*variables == expected);
+        }
+    }
+}
+
+TEST_CASE("environment files: all faults with their places") {
+    const auto folder = tiny::make_folder();
+    tiny::write(folder.path() / "bad",
+                "\xEF\xBB\xBF"
+                "A=1\nno variable\n1A=2\n B=a b\nC=x;y\nX\nD='open\n");
     const auto bad = read_environment_file(folder.path() / "bad");
     REQUIRE(!bad);
-    CHECK(bad.error().faults().size() == 2);
-    CHECK(bad.error().faults()[0].where->line == 2);
-    CHECK(bad.error().faults()[1].where->line == 3);
+    std::vector<std::pair<std::size_t, std::size_t>> places;
+    for (const Fault& fault : bad.error().faults()) {
+        CHECK(fault.code == ErrorCode::kInput);
+        places.emplace_back(fault.where->line, fault.where->column);
+    }
+    CHECK(places == std::vector<std::pair<std::size_t, std::size_t>>{
+                        {1, 1}, {2, 1}, {2, 4}, {3, 1}, {4, 6}, {5, 4}, {6, 1}, {7, 3}});
+}
+
+TEST_CASE("--env: one variable, or several") {
+    using Pairs = std::vector<std::pair<std::string, std::string>>;
+    CHECK(read_environment_option("A=1").value() == Pairs{{"A", "1"}});
+    CHECK(read_environment_option("A=1,2").value() == Pairs{{"A", "1,2"}});
+    CHECK(read_environment_option("A=x=y").value() == Pairs{{"A", "x=y"}});
+    CHECK(read_environment_option("A=1,B=2=3").value() == Pairs{{"A", "1"}, {"B", "2=3"}});
+    CHECK(read_environment_option("\"A=1,2\",B=3").value() == Pairs{{"A", "1,2"}, {"B", "3"}});
+    for (const char* text : {"A", "=1", "A=1,B=2,C", "A=1,B=2,=3"}) {
+        const auto refused = read_environment_option(text);
+        REQUIRE(!refused);
+        CHECK(refused.error().code() == ErrorCode::kUsage);
+    }
 }
 
 TEST_CASE("which of the host's variables pass") {
@@ -55,6 +99,7 @@ TEST_CASE("which of the host's variables pass") {
     CHECK(layers->host ==
           EnvironmentMap{
               {"TERM", "xterm"}, {"https_proxy", "p"}, {"LANG", "C"}, {"PYTHONNOUSERSITE", "1"}});
+    CHECK(layers->facts.count("USER_PATH") == 0);
 }
 
 TEST_CASE("who wins among the injecting ways") {

@@ -72,6 +72,43 @@ TEST_CASE("binds: read-only, missing mount points, files, missing sources") {
     }
 }
 
+TEST_CASE("targets below a bound folder are made there, but not by a link, and not read-only") {
+    trial::Image image;
+    std::filesystem::create_directories(image.root / "data");
+    std::filesystem::create_directory_symlink("/data", image.root / "to-data");
+    image.pack();
+    for (const As as : kAll) {
+        CAPTURE(static_cast<int>(as));
+        const auto out = image.folder.path() / ("out-" + std::to_string(static_cast<int>(as)));
+        tiny::write(out / "file", "host\n");
+        tiny::write(out / "deep/file", "deep\n");
+        std::filesystem::create_directory_symlink("deep", out / "link");
+        for (const auto& folder : {out, out / "deep"}) { // the user's own, or anybody's
+            std::filesystem::permissions(folder, std::filesystem::perms::all);
+        }
+        const std::string file = (out / "file").string();
+        const auto run = [&](const std::string& mode, const std::string& target) {
+            Request request = exec(image, "cat " + target);
+            request.binds = {file + ":" + target, out.string() + ":/data" + mode};
+            return trial::run(image, request, trial::environment_of(image), as);
+        };
+        CHECK(run("", "/data/new").text == "host\n");
+        CHECK(run("", "/data/deep/er/new").text == "host\n");
+        CHECK(std::filesystem::is_empty(out / "new"));
+        CHECK(std::filesystem::is_empty(out / "deep/er/new"));
+        for (const auto& [mode, target] : {std::pair(":ro", "/data/other"),
+                                           std::pair("", "/to-data/other"),
+                                           std::pair("", "/data/link/other")}) {
+            CAPTURE(target);
+            const auto refused = run(mode, target);
+            CHECK(refused.code == 255);
+            CHECK(refused.text.find("in a directory of the host") != std::string::npos);
+        }
+        CHECK(!std::filesystem::exists(out / "other"));
+        CHECK(!std::filesystem::exists(out / "deep/other"));
+    }
+}
+
 TEST_CASE("links of the image stay inside it") {
     trial::Image image;
     std::filesystem::remove(image.root / "tmp");
