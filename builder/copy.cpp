@@ -277,7 +277,7 @@ Result<Copy> find_sources(const definitions::FileLine& line,
         fault.message = fmt::format("{} sources for one destination", copy.sources.size());
         fault.because = "each would overwrite the one before it";
         fault.help = "end the destination with '/': '" + printable(copy.destination) + "/'";
-        return fail(Error(std::move(fault)));
+        copy.ambiguous = std::move(fault);
     }
     return copy;
 }
@@ -287,6 +287,9 @@ Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& 
     const UniqueFd target_root = open_root(root);
     Copier copier(from, source_root.get(), target_root.get());
     const fs::path destination = fs::path("/") / fs::path(copy.destination).relative_path();
+    if (copy.ambiguous && !is_directory_in(target_root.get(), destination)) {
+        return fail(Error(*copy.ambiguous));
+    }
     for (const fs::path& source : copy.sources) {
         const bool into =
             copy.destination.ends_with('/') || is_directory_in(target_root.get(), destination);

@@ -8,6 +8,7 @@
 #include "support/error.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct CopyFrom {
 struct Copy {
     std::vector<std::filesystem::path> sources; ///< inside CopyFrom::root
     std::string destination;                    ///< inside the image, as written
+    /// Of several sources: the refusal where the destination is no folder when they are copied.
+    std::optional<Fault> ambiguous;
 };
 
 /// Finds the sources of a line: `* ? [] {a,b}` and `$NAME` are expanded (on the host; `*` leaves
@@ -37,7 +40,8 @@ struct Copy {
                                         const std::map<std::string, std::string>& variables,
                                         const std::string& definition_file);
 
-/// Copies into the tree `root`. Destinations are resolved inside it: links never lead out.
+/// Copies into the tree `root`. Destinations are resolved inside it: links never lead out. Several
+/// sources go into a folder only: one with `/` at its end, or one that is in the tree by then.
 [[nodiscard]] Result<void>
 copy_files(const Copy& copy, const CopyFrom& from, const std::filesystem::path& root);
 

@@ -86,7 +86,8 @@ void section(Lint& lint, const Section& section) {
         if (globs && !line.destination.empty() && !line.destination.ends_with('/')) {
             lint.tell("CD402",
                       {line.line, 0},
-                      fmt::format("several files may go to '{}'", printable(line.destination)));
+                      fmt::format("several files may go to '{}', where that is no folder",
+                                  printable(line.destination)));
         }
     }
 }

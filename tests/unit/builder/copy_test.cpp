@@ -88,7 +88,13 @@ TEST_CASE("what is missing or ambiguous is refused with its line") {
         CHECK(refused.error().code() == ErrorCode::kInput);
         CHECK(refused.error().faults().front().where.value_or(Place()).line == 7);
     }
-    CHECK_FALSE(at.copy("{file,other}", "/one"));
+    const auto several = at.copy("{file,other}", "/one");
+    REQUIRE_FALSE(several);
+    CHECK(several.error().code() == ErrorCode::kInput);
+    CHECK(several.error().faults().front().where.value_or(Place()).line == 7);
+    CHECK_FALSE(fs::exists(at.root / "one"));
+    CHECK(at.copy("{file,other}", "/exists"));
+    CHECK(content(at.root / "exists/other") == "more");
     CHECK(at.copy("{file,other}", "/many/"));
     CHECK(content(at.root / "many/other") == "more");
 }
