@@ -69,8 +69,7 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
     plan.source = from.empty() ? fs::path() : absolute_path(request.directory) / from;
     std::error_code error;
     if (from.empty() || !fs::exists(plan.source, error)) {
-        Fault fault = definitions::fault_at(
-            request.definition_file.native(), plan.stage->line, "From: " + from);
+        Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "from");
         fault.code = ErrorCode::kInput;
         fault.message = from.empty()
                             ? "the header names no image"

@@ -220,8 +220,7 @@ Result<DebianBase> debian_base(const definitions::Stage& stage, const BuildReque
     base.epoch = request.now;
     base.is_deterministic = request.is_deterministic;
     if (base.suite.empty()) {
-        Fault fault = definitions::fault_at(
-            request.definition_file.native(), stage.line, "Bootstrap: debootstrap");
+        Fault fault = stage.fault_at_header(request.definition_file.native(), "bootstrap");
         fault.message = "the header has no OSVersion";
         fault.because = "the agent 'debootstrap' needs the suite's name";
         fault.help = "add 'OSVersion: bookworm' or another suite";

@@ -95,9 +95,7 @@ Result<std::uint64_t> plan_busybox(StagePlan& plan, const BuildRequest& request)
     if (address.starts_with(kPlain) || address.starts_with("https://")) {
         return std::uint64_t{0};
     }
-    Fault fault = definitions::fault_at(
-        request.definition_file.native(), plan.stage->line, "Bootstrap: busybox");
-    fault.code = ErrorCode::kInput;
+    Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "mirrorurl");
     fault.message =
         address.empty() ? "the header has no MirrorURL" : "MirrorURL is no http or https address";
     fault.because = "the agent 'busybox' fetches the program itself from there";

@@ -244,10 +244,7 @@ private:
 Error at_stage(const Error& error, const StagePlan& stage, const BuildRequest& request) {
     Fault fault = error.faults().front();
     if (!fault.where && stage.stage->line > 0) {
-        fault.where = definitions::fault_at(request.definition_file.native(),
-                                            stage.stage->line,
-                                            "Bootstrap: " + stage.stage->header_value("bootstrap"))
-                          .where;
+        fault.where = stage.stage->fault_at_header(request.definition_file.native(), "from").where;
     }
     return Error(std::move(fault));
 }
@@ -258,8 +255,7 @@ Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& reque
     if (!plan.stage->header_value("from").empty()) {
         return std::uint64_t{0};
     }
-    Fault fault = definitions::fault_at(
-        request.definition_file.native(), plan.stage->line, "Bootstrap: " + plan.agent);
+    Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "from");
     fault.code = ErrorCode::kInput;
     fault.message = "the header names no image";
     fault.because = "the agent '" + plan.agent + "' needs one";

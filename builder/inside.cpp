@@ -47,9 +47,9 @@ constexpr std::array<const char*, 8> kProxyVariables = {"http_proxy",
                                                         "HTTPS_PROXY",
                                                         "NO_PROXY"};
 
-/// Starts a script as the container that it is built for would: the base's own variables come first,
-/// as with the reference, whose %post is an `exec` in the tree. In a function, so that a file that
-/// sets positional parameters does not touch the words; a file may change the directory.
+/// Starts a script as the container that it is built for would: the base's own variables come
+/// first, as with the reference, whose %post is an `exec` in the tree. In a function, so that a
+/// file that sets positional parameters does not touch the words; a file may change the directory.
 constexpr std::string_view kLoadEnvironment = R"(cybele_load() {
     for cybele_file in /.singularity.d/env/*.sh; do
         [ -f "$cybele_file" ] || continue

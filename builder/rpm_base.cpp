@@ -56,8 +56,7 @@ constexpr std::array<const char*, 8> kLeft = {"var/cache/yum-bootstrap",
                                               "var/log/zypp"};
 
 Error header_fault(const definitions::Stage& stage, const BuildRequest& request, Fault fault) {
-    const std::string text = "Bootstrap: " + stage.header_value("bootstrap");
-    fault.where = definitions::fault_at(request.definition_file.native(), stage.line, text).where;
+    fault.where = stage.fault_at_header(request.definition_file.native(), "bootstrap").where;
     return Error(std::move(fault));
 }
 

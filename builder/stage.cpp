@@ -4,6 +4,7 @@
 #include "builder/agents.hpp"
 #include "builder/image_base.hpp"
 #include "builder/output.hpp"
+#include "builder/step_log.hpp"
 #include "builder/tidy.hpp"
 #include "definitions/lines.hpp"
 #include "definitions/scan.hpp"
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 using definitions::Section;
 
 constexpr std::string_view kKind = "steps";
+constexpr std::size_t kShownLines = 20; ///< of what a script of the host printed
 constexpr std::uint64_t kStepCacheBytes = std::uint64_t{10} << 30U;
 
 /// Whether a stage's steps are layers.
@@ -161,7 +163,8 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     }
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
-        const ScriptEnd end{outcome.shell_code(), "  " + printable(outcome.errors), {}};
+        const ScriptEnd end{
+            outcome.shell_code(), last_lines(outcome.output + outcome.errors, kShownLines), {}};
         return fail(step_failed(*last_section(section), "%" + section, end));
     }
     return {};

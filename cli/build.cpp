@@ -1,49 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/build_options.hpp"
 #include "cli/cli11.hpp"
-#include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
-#include "cli/passphrase.hpp"
-#include "cli/session.hpp"
-#include "project/image_build.hpp"
-#include "project/recipe_file.hpp"
-#include "recipes/recipe.hpp"
-#include "support/file.hpp"
-#include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
 namespace {
-
-struct Options {
-    project::ImageBuild build;
-    std::string source;
-    std::string output;
-    std::string sign_key;
-    PassphraseOptions passphrase;
-    std::string ca_file;
-    AccessOptions access;
-    std::string provenance;
-    std::vector<std::string> arguments;
-    std::vector<std::string> recipe_arguments;
-    bool is_all = false;
-    unsigned jobs = 0; ///< 0: the default
-    bool no_test = false;
-    bool no_cache = false;
-    std::string timeout;
-};
 
 /// "90", "90s", "30m", "2h".
 Result<unsigned> parse_timeout(const std::string& text) {
@@ -68,15 +39,8 @@ Result<unsigned> parse_timeout(const std::string& text) {
     return number * times;
 }
 
-Result<void> take_arguments(Options& options) {
-    for (const std::string& argument : options.arguments) {
-        const std::size_t equals = argument.find('=');
-        if (equals == std::string::npos || equals == 0) {
-            return fail(ErrorCode::kUsage,
-                        "--build-arg takes NAME=VALUE, not '" + printable(argument) + "'");
-        }
-        options.build.arguments[argument.substr(0, equals)] = argument.substr(equals + 1);
-    }
+Result<void> take_arguments(BuildOptions& options) {
+    CYBELE_TRY(options.build.arguments, read_build_arguments(options.build_arguments));
     for (const std::string& argument : options.recipe_arguments) {
         const std::size_t equals = argument.find('=');
         if (equals == std::string::npos || equals == 0) {
@@ -90,116 +54,8 @@ Result<void> take_arguments(Options& options) {
     return {};
 }
 
-/// The command line that builds one variant alike.
-std::vector<std::string>
-command_of(const Session& session, const Options& options, const std::string& variant) {
-    std::vector<std::string> argv{session.program};
-    const auto add = [&](const char* name, const std::string& value) {
-        if (!value.empty()) {
-            argv.insert(argv.end(), {name, value});
-        }
-    };
-    const auto flag = [&](const char* name, bool is_set) {
-        if (is_set) {
-            argv.emplace_back(name);
-        }
-    };
-    flag("--quiet", session.is_quiet);
-    flag("--verbose", session.verbosity > 0);
-    argv.insert(argv.end(), {"build", options.source});
-    add("--variant", variant);
-    add("--output", options.output);
-    add("--sign-key", options.sign_key);
-    add("--builder", options.build.builder);
-    add("--mirror", options.build.mirror);
-    add("--pip-index", options.build.pip_index);
-    add("--ca-file", options.ca_file);
-    add("--authfile", options.access.authfile);
-    add("--library", options.access.library);
-    flag("--plain-http", options.access.is_plain);
-    add("--sbom", options.build.sbom);
-    add("--compression", options.build.compression);
-    for (const auto& argument : options.recipe_arguments) {
-        add("--arg", argument);
-    }
-    flag("--force", options.build.force);
-    flag("--notest", options.no_test);
-    flag("--no-cache", options.no_cache);
-    flag("--delta", options.build.is_delta);
-    flag("--verify-reproducible", options.build.verifies_reproducible);
-    add("--timeout", options.timeout);
-    flag("--unlocked", options.build.ignores_lock);
-    return argv;
-}
-
-/// The others were built; each failure was told when it happened.
-void tell_failed(const Session& session, const std::vector<std::string>& failed, std::size_t all) {
-    if (failed.empty()) {
-        return;
-    }
-    Fault fault;
-    fault.code = ErrorCode::kExecution;
-    fault.message = fmt::format(
-        "{} of {} images were not built: {}", failed.size(), all, fmt::join(failed, ", "));
-    fault.help =
-        "`--variant " + failed.front() + " -v` builds that one alone, with its whole output";
-    session.note({fault});
-}
-
-/// The processors that this process may use.
-unsigned cores() {
-    return std::max(1U, std::thread::hardware_concurrency());
-}
-
-/// Builds each variant by a program of its own, `jobs` at a time; each has its own messages.
-Result<int> build_all(Session& session, const Options& options) {
-    CYBELE_TRY(std::string text, read_file(options.source));
-    CYBELE_TRY(
-        const auto variants,
-        project::read_variants(std::move(text), options.source, options.build.recipe_arguments));
-    if (!options.output.empty() && variants.size() > 1) {
-        return fail(ErrorCode::kUsage,
-                    "-o with --all",
-                    "each variant has an image of its own",
-                    "leave -o out: the images lie beside the Recipe");
-    }
-    std::vector<std::vector<std::string>> commands;
-    const std::size_t count = std::clamp<std::size_t>(options.jobs, 1, variants.size());
-    const std::size_t share = std::max<std::size_t>(1, cores() / count);
-    for (const auto& recipe : variants) {
-        commands.push_back(command_of(session, options, recipe.variant));
-        commands.back().push_back(fmt::format("--jobs={}", share));
-    }
-    std::atomic<std::size_t> next{0};
-    std::vector<int> codes(commands.size(), 0); // each written by one thread
-    const auto work = [&] {
-        for (std::size_t i = next++; i < commands.size(); i = next++) {
-            Command command;
-            command.argv = commands[i];
-            command.output = command.errors = Command::Stream::kInherit;
-            const auto outcome = run_process(command);
-            codes[i] = outcome ? outcome->shell_code() : 1;
-        }
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < count; ++i) {
-        threads.emplace_back(work);
-    }
-    for (auto& thread : threads) {
-        thread.join();
-    }
-    std::vector<std::string> failed;
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-        if (codes[i] != 0) {
-            failed.push_back(variants[i].variant);
-        }
-    }
-    tell_failed(session, failed, codes.size());
-    return *std::max_element(codes.begin(), codes.end());
-}
-
 /// How the images that stages begin with are reached.
-Result<void> choose_bases(const Session& session, Options& options) {
+Result<void> choose_bases(const Session& session, BuildOptions& options) {
     builder::BaseImages& bases = options.build.bases;
     AccessOptions access = options.access;
     access.ca_file = options.ca_file;
@@ -211,7 +67,7 @@ Result<void> choose_bases(const Session& session, Options& options) {
     return {};
 }
 
-Result<int> build(Session& session, Options& options) {
+Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(take_arguments(options));
     if (options.is_all) {
         return build_all(session, options);
@@ -260,15 +116,12 @@ Result<int> build(Session& session, Options& options) {
                                       {"signed", !built.signed_by.empty()}};
         Session::print(document.dump(2) + "\n");
     } else if (!session.is_quiet) {
-        Session::print(fmt::format("built {} ({:.1f} MB{})\n",
-                                   built.image.native(),
-                                   static_cast<double>(built.bytes) / 1e6,
-                                   built.signed_by.empty() ? "" : ", signed"));
+        Session::print(built_line(built.image.native(), built.bytes, !built.signed_by.empty()));
     }
     return 0;
 }
 
-void add_output_options(CLI::App& verb, Options& options) {
+void add_output_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option("-o,--output", options.output, "the image's file; NAME.sif beside the source")
         ->type_name("FILE");
     verb.add_option("--sign-key", options.sign_key, "sign with this private PEM key")
@@ -279,7 +132,7 @@ void add_output_options(CLI::App& verb, Options& options) {
         ->check(CLI::IsMember({"embedded", "apptainer", "singularity"}));
 }
 
-void add_network_options(CLI::App& verb, Options& options) {
+void add_network_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option(
             "--mirror", options.build.mirror, "package mirror; the machine's own without it")
         ->type_name("URL");
@@ -300,7 +153,7 @@ void add_network_options(CLI::App& verb, Options& options) {
                   "registries of bases by http:, where nobody proves who answers");
 }
 
-void add_list_options(CLI::App& verb, Options& options) {
+void add_list_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option("--provenance",
                     options.provenance,
                     "file for what the image was made from "
@@ -313,13 +166,11 @@ void add_list_options(CLI::App& verb, Options& options) {
         ->check(CLI::IsMember({"spdx", "cyclonedx", "none"}));
 }
 
-void add_recipe_options(CLI::App& verb, Options& options) {
-    verb.add_option("--build-arg", options.arguments, "value of a {{ NAME }} in a definition file")
-        ->type_name("NAME=VALUE")
-        ->take_all();
+void add_recipe_options(CLI::App& verb, BuildOptions& options) {
+    add_build_arguments(verb, options.build_arguments);
     verb.add_option("--arg", options.recipe_arguments, "value of an argument of the Recipe")
         ->type_name("NAME=VALUE")
-        ->take_all();
+        ->allow_extra_args(false);
     auto* variant = verb.add_option(
         "--variant", options.build.variant, "which image of a Recipe with a matrix");
     variant->type_name("NAME");
@@ -333,7 +184,7 @@ void add_recipe_options(CLI::App& verb, Options& options) {
                   "ignore the Lock beside the Recipe; take packages without a checksum");
 }
 
-void add_step_options(CLI::App& verb, Options& options) {
+void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option("--compression", options.build.compression, "of the file system")
         ->check(CLI::IsMember({"zstd", "gzip"}));
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
@@ -351,8 +202,15 @@ void add_step_options(CLI::App& verb, Options& options) {
 
 } // namespace
 
+std::string built_line(const std::string& image, std::uint64_t bytes, bool is_signed) {
+    return fmt::format("built {} ({:.1f} MB{})\n",
+                       image,
+                       static_cast<double>(bytes) / 1e6,
+                       is_signed ? ", signed" : "");
+}
+
 void install_build(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<BuildOptions>();
     CLI::App* verb = add_verb(app,
                               "build",
                               "Build an image from a Recipe or a definition file.",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/definition.hpp"
 
+#include "cli/build_arguments.hpp"
 #include "cli/cli11.hpp"
 #include "definitions/format.hpp"
 #include "definitions/grammar.hpp"
@@ -21,8 +22,7 @@ namespace {
 
 struct Options {
     std::vector<std::string> files;
-    std::vector<std::string> build_arguments;
-    std::string build_argument_file;
+    BuildArgumentOptions build_arguments;
     std::string dialect = "apptainer";
     std::string form = "text";
     std::string output = "-";
@@ -32,35 +32,10 @@ struct Options {
     bool no_shellcheck = false;
 };
 
-/// `NAME=VALUE`, both without blanks around them.
-Result<void> add_argument(const std::string& text, definitions::BuildArguments& arguments) {
-    const std::size_t equals = text.find('=');
-    const std::string name(definitions::trim(text.substr(0, equals)));
-    if (equals == std::string::npos || name.empty()) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("'{}' is no build argument", text),
-                    "a build argument is NAME=VALUE",
-                    "write for example --build-arg version=1.2");
-    }
-    arguments[name] = definitions::trim(std::string_view(text).substr(equals + 1));
-    return {};
-}
-
 Result<definitions::ParseOptions> parse_options(const Options& options) {
     definitions::ParseOptions parse;
     CYBELE_TRY(parse.dialect, definitions::parse_dialect(options.dialect));
-    if (!options.build_argument_file.empty()) {
-        CYBELE_TRY(const std::string text, read_file(options.build_argument_file));
-        for (std::size_t begin = 0; begin < text.size();) {
-            const std::size_t end = std::min(text.find('\n', begin), text.size());
-            // The reference passes over lines of the file that are no argument.
-            (void)add_argument(text.substr(begin, end - begin), parse.arguments);
-            begin = end + 1;
-        }
-    }
-    for (const std::string& argument : options.build_arguments) {
-        CYBELE_CHECK(add_argument(argument, parse.arguments));
-    }
+    CYBELE_TRY(parse.arguments, read_build_arguments(options.build_arguments));
     return parse;
 }
 
@@ -148,11 +123,7 @@ Result<int> print(const Options& options) {
 }
 
 void add_parser_options(CLI::App& verb, Options& options) {
-    verb.add_option("--build-arg", options.build_arguments, "value for {{ NAME }}; may be repeated")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false);
-    verb.add_option("--build-arg-file", options.build_argument_file, "file of NAME=VALUE lines")
-        ->type_name("FILE");
+    add_build_arguments(verb, options.build_arguments);
     verb.add_option("--dialect",
                     options.dialect,
                     "whose parser judges: apptainer, ce or singularity3, with >=VERSION or without")

@@ -2,6 +2,7 @@
 #include "definitions/definition.hpp"
 
 #include "definitions/grammar.hpp"
+#include "definitions/scan.hpp"
 
 #include <algorithm>
 
@@ -14,6 +15,22 @@ std::string Stage::header_value(std::string_view key) const {
         }
     }
     return {};
+}
+
+Fault Stage::fault_at_header(std::string_view file, std::string_view key) const {
+    if (line == 0) {
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        return fault;
+    }
+    const auto found = header_lines.find(std::string(key));
+    if (found != header_lines.end()) {
+        return fault_at(file, found->second.number, found->second.text);
+    }
+    const auto bootstrap = header_lines.find("bootstrap");
+    return bootstrap != header_lines.end() && bootstrap->second.number == line
+               ? fault_at(file, line, bootstrap->second.text)
+               : fault_at(file, line, "Bootstrap: " + header_value("bootstrap"));
 }
 
 std::string Stage::joined(std::string_view section) const {

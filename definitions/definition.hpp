@@ -28,9 +28,16 @@ struct Section {
     bool is_self_contained = false;
 };
 
+/// A line of the user's file.
+struct SourceLine {
+    std::size_t number = 0; ///< from 1
+    std::string text;
+};
+
 /// One stage: a header and its sections, in the file's order; sections of one name may repeat.
 struct Stage {
     std::vector<std::pair<std::string, std::string>> header; ///< key in lower case, value
+    std::map<std::string, SourceLine> header_lines; ///< of each key; empty where a program made it
     std::vector<Section> sections;
     std::size_t line = 0;
 
@@ -39,6 +46,9 @@ struct Stage {
     [[nodiscard]] std::string name() const {
         return header_value("stage");
     }
+    /// A fault (kInput) at the line of that key of the header, else at the stage's first line;
+    /// without a place where a program made the stage.
+    [[nodiscard]] Fault fault_at_header(std::string_view file, std::string_view key) const;
     /// The bodies of all sections of that name, joined as the reference joins them.
     [[nodiscard]] std::string joined(std::string_view section) const;
     [[nodiscard]] bool has(std::string_view section) const;
@@ -70,6 +80,19 @@ struct ParseOutcome {
 /// Reads a definition file to its end, and tells everything that the dialect refuses.
 [[nodiscard]] ParseOutcome
 read_definition(std::string_view text, std::string_view file, const ParseOptions& options = {});
+
+/// The refusals as one error; nothing where there are none.
+[[nodiscard]] Result<void> check_outcome(const ParseOutcome& outcome);
+
+/// A value for an argument that no stage uses is refused (CD027), as by the reference's build.
+[[nodiscard]] std::vector<Finding> unused_arguments(const BuildArguments& given,
+                                                    const ParseOutcome& outcome,
+                                                    std::string_view text,
+                                                    std::string_view file);
+[[nodiscard]] Result<void> check_arguments_used(const BuildArguments& given,
+                                                const ParseOutcome& outcome,
+                                                std::string_view text,
+                                                std::string_view file);
 
 /// Parses as the reference parser of Apptainer 1.4.5 does, and refuses what it refuses; where it
 /// panics, an error (kInput). docs/reference/def-check.md describes the format.

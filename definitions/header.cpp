@@ -14,19 +14,17 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 /// Reads a header line by line; keeps what a continuation leaves open, as the reference does.
 class HeaderReader {
 public:
-    HeaderReader(const Origin& origin, Findings& findings) : origin_(origin), findings_(findings) {}
+    HeaderReader(const Origin& origin, Stage& stage, Findings& findings)
+        : origin_(origin), stage_(stage), findings_(findings) {}
 
     void line(std::size_t index, std::string_view text);
-    Header take() {
-        return std::move(header_);
-    }
 
 private:
     void add(std::size_t index, std::string_view text, std::string key, std::string value);
 
     const Origin& origin_;
+    Stage& stage_;
     Findings& findings_;
-    Header header_;
     std::string open_key_;
     std::string open_value_;
 };
@@ -117,13 +115,16 @@ void HeaderReader::add(std::size_t index,
                       key_help(key));
         return;
     }
-    header_.emplace_back(std::move(key), std::move(value));
+    stage_.header_lines[key] = {origin_.stage->line(index), std::string(text)};
+    stage_.header.emplace_back(std::move(key), std::move(value));
 }
 
 } // namespace
 
-Header parse_header(const Token& token, const Origin& origin, Findings& findings) {
-    HeaderReader reader(origin, findings);
+void parse_header(const Token& token, const Origin& origin, Stage& stage, Findings& findings) {
+    stage.header.clear();
+    stage.header_lines.clear();
+    HeaderReader reader(origin, stage, findings);
     // The reference trims the whole header first, so blank lines at its ends end no continuation.
     const std::string_view all = token.text;
     const std::string_view inner = trim(all);
@@ -139,7 +140,6 @@ Header parse_header(const Token& token, const Origin& origin, Findings& findings
         reader.line(index, inner.substr(begin, end - begin));
         begin = end + 1;
     }
-    return reader.take();
 }
 
 } // namespace cybele::definitions

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "definitions/definition.hpp"
 #include "definitions/dialect.hpp"
 #include "definitions/finding.hpp"
 #include "definitions/scan.hpp"
@@ -13,8 +14,6 @@
 
 namespace cybele::definitions {
 
-using Header = std::vector<std::pair<std::string, std::string>>;
-
 /// Where a piece of a stage lies in the user's file.
 struct Origin {
     std::string_view file;
@@ -26,9 +25,9 @@ struct Origin {
     }
 };
 
-/// Reads `key: value` lines. `#` cuts a value anywhere; a value that ends in `\` goes on in the
-/// next line without its blanks; on the last line it drops the key, as in the reference. Where the
-/// reference panics (a comment or blank line after a continuation), a fault.
-[[nodiscard]] Header parse_header(const Token& token, const Origin& origin, Findings& findings);
+/// Reads `key: value` lines into the stage's header. `#` cuts a value anywhere; a value that ends
+/// in `\` goes on in the next line without its blanks; on the last line it drops the key, as in the
+/// reference. Where the reference panics (a comment or blank line after a continuation), a fault.
+void parse_header(const Token& token, const Origin& origin, Stage& stage, Findings& findings);
 
 } // namespace cybele::definitions

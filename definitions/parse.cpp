@@ -3,6 +3,7 @@
 #include "definitions/grammar.hpp"
 #include "definitions/header.hpp"
 #include "definitions/lines.hpp"
+#include "definitions/rules.hpp"
 #include "definitions/scan.hpp"
 #include "definitions/sections.hpp"
 #include "definitions/substitute.hpp"
@@ -65,7 +66,7 @@ std::optional<Stage> parse_stage(const Origin& origin, Findings& findings) {
     bool is_first = true;
     for (const Token& token : *tokens) {
         if (!token.is_section) {
-            stage.header = parse_header(token, origin, findings);
+            parse_header(token, origin, stage, findings);
         } else if (auto parsed = parse_section(token, is_first, origin, findings)) {
             sections.push_back(std::move(*parsed));
         }
@@ -196,6 +197,17 @@ void read_stage(const StageText& raw,
     }
 }
 
+Result<void> as_error(const std::vector<Finding>& findings) {
+    if (findings.empty()) {
+        return {};
+    }
+    Faults faults;
+    for (const Finding& finding : findings) {
+        faults.add(finding.fault);
+    }
+    return fail(faults.take());
+}
+
 } // namespace
 
 ParseOutcome
@@ -220,17 +232,40 @@ read_definition(std::string_view text, std::string_view file, const ParseOptions
     return outcome;
 }
 
+std::vector<Finding> unused_arguments(const BuildArguments& given,
+                                      const ParseOutcome& outcome,
+                                      std::string_view text,
+                                      std::string_view file) {
+    std::vector<Finding> findings;
+    const Rule& rule = *find_rule("CD027");
+    for (const auto& [name, value] : given) {
+        if (outcome.refusals.empty() && !outcome.used_arguments.contains(name)) {
+            Fault place = fault_at(file, 1, first_line(text));
+            place.message = "the build argument '" + printable(name) + "' is used nowhere";
+            place.because = rule.why;
+            place.help = rule.fix;
+            findings.push_back({"CD027", std::move(place), true});
+        }
+    }
+    return findings;
+}
+
+Result<void> check_outcome(const ParseOutcome& outcome) {
+    return as_error(outcome.refusals);
+}
+
+Result<void> check_arguments_used(const BuildArguments& given,
+                                  const ParseOutcome& outcome,
+                                  std::string_view text,
+                                  std::string_view file) {
+    return as_error(unused_arguments(given, outcome, text, file));
+}
+
 Result<Definition>
 parse_definition(std::string_view text, std::string_view file, const BuildArguments& arguments) {
     ParseOutcome outcome = read_definition(text, file, {arguments, kReference});
-    if (outcome.refusals.empty()) {
-        return std::move(outcome.definition);
-    }
-    Faults faults;
-    for (Finding& refusal : outcome.refusals) {
-        faults.add(std::move(refusal.fault));
-    }
-    return fail(faults.take());
+    CYBELE_CHECK(check_outcome(outcome));
+    return std::move(outcome.definition);
 }
 
 } // namespace cybele::definitions

@@ -5,9 +5,9 @@
 #include "images/container.hpp"
 #include "images/sif/sif.hpp"
 #include "images/signatures/sign.hpp"
+#include "project/document_kind.hpp"
+#include "project/image_plan.hpp"
 #include "project/provenance.hpp"
-#include "project/recipe_file.hpp"
-#include "project/recipe_lock.hpp"
 #include "project/reproducible.hpp"
 #include "recipes/packages/base.hpp"
 #include "recipes/recipe.hpp"
@@ -26,204 +26,14 @@ namespace cybele::project {
 
 namespace fs = std::filesystem;
 
-std::string document_kind(const fs::path& file) {
-    const auto text = read_file(file, std::size_t{1} << 20U);
-    if (!text) {
-        return {};
-    }
-    const auto document = yaml::parse(*text, file.native());
-    if (!document) {
-        // A damaged document still tells its kind in its first lines, so that the right reader
-        // reports its faults.
-        const std::size_t at = text->rfind("kind:", 0) == 0 ? 0 : text->find("\nkind:");
-        if (at == std::string::npos) {
-            return {};
-        }
-        const std::size_t begin = text->find_first_not_of(" \t", text->find(':', at) + 1);
-        return begin == std::string::npos
-                   ? std::string()
-                   : text->substr(begin, text->find_first_of(" \t\r\n#", begin) - begin);
-    }
-    const yaml::Node* kind = document->root.find("kind");
-    return kind != nullptr ? kind->scalar : std::string();
-}
-
-Result<fs::path> find_recipe(const fs::path& folder) {
-    std::error_code error;
-    std::string name = fs::absolute(folder, error).lexically_normal().filename().native();
-    if (name.empty()) {
-        name = fs::absolute(folder, error).lexically_normal().parent_path().filename().native();
-    }
-    const fs::path first = folder / (name + ".yaml");
-    if (fs::is_regular_file(first, error) && document_kind(first) == "Recipe") {
-        return first;
-    }
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        const bool is_yaml =
-            entry.path().extension() == ".yaml" || entry.path().extension() == ".yml";
-        if (is_yaml && entry.is_regular_file(error) && document_kind(entry.path()) == "Recipe") {
-            found.push_back(entry.path());
-        }
-    }
-    std::sort(found.begin(), found.end());
-    if (found.size() == 1) {
-        return found.front();
-    }
-    if (found.empty()) {
-        return fail(ErrorCode::kInput,
-                    "no Recipe in " + printable(folder.native()),
-                    "there is no *.yaml with `kind: Recipe` in it",
-                    "`cybelectl init NAME` makes one");
-    }
-    return fail(ErrorCode::kInput,
-                "several Recipes in " + printable(folder.native()),
-                printable(found[0].native()) + " and " + printable(found[1].native()) +
-                    " are two of them",
-                "name the one to build");
-}
-
 namespace {
 
 /// The label that holds a Recipe's name.
 constexpr const char* kTitle = "org.opencontainers.image.title";
 
-/// What a source file is built from, after it was read and rendered.
-struct Plan {
-    definitions::Definition definition;
-    std::map<std::string, std::string> labels;
-    std::string compression = "zstd";
-    std::string sbom; ///< and the name and version that it gives the image
-    std::string name;
-    std::string version;
-    std::string recipe; ///< its SHA-256; empty: there is none
-    fs::path output;
-    std::map<std::string, std::string> digests; ///< of bases, by their `From:`
-    std::map<std::string, std::set<fs::path>> keys;
-};
-
-/// One image is built at a time: of a Recipe with a matrix the variant must be named.
-Result<void> check_variant(const ImageBuild& request, const recipes::Recipe& recipe) {
-    if (!request.variant.empty() || recipe.variants.empty()) {
-        return {};
-    }
-    std::string list;
-    for (const auto& name : recipe.variants) {
-        list += (list.empty() ? "" : ", ") + name;
-    }
-    return fail(ErrorCode::kUsage,
-                "the Recipe has " + std::to_string(recipe.variants.size()) + " variants",
-                "they are " + list,
-                "choose one with --variant, or build all with --all");
-}
-
-/// What the Recipe says that the embedded builder cannot do yet, with its place in the Recipe.
-Result<void> check_buildable(const recipes::Recipe& recipe) {
-    Faults faults;
-    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
-        const recipes::StageContext context = recipes::stage_context(recipe, i);
-        const bool is_told = !context.is_last && !context.fields->base;
-        if (!is_told && !builder::has_agent(context.base.agent)) {
-            faults.add(
-                recipe.fault_at(context.prefix + "base",
-                                "not yet: building from '" + context.base.from + "'",
-                                "the embedded builder has no agent '" + context.base.agent + "'",
-                                "build with --builder apptainer, or begin with a Debian "
-                                "release or an image that it knows"));
-        }
-    }
-    if (!recipe.apps.empty()) {
-        faults.add(recipe.fault_at("apps",
-                                   "not yet: SCIF apps",
-                                   "the embedded builder reads and checks them, but builds none",
-                                   "build with --builder apptainer"));
-    }
-    if (faults.has_errors()) {
-        return fail(faults.take());
-    }
-    return {};
-}
-
-bool needs_mirror(const recipes::Recipe& recipe) {
-    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
-        if (recipes::stage_context(recipe, i).base.agent == "debootstrap") {
-            return true;
-        }
-    }
-    return false;
-}
-
-/// What the Recipe and its Lock say of images that stages begin with.
-void add_bases(const recipes::Recipe& recipe, const recipes::LockVariant* lock, Plan& plan) {
-    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
-        const recipes::StageContext context = recipes::stage_context(recipe, i, lock);
-        const recipes::Base& base = recipes::base_of(recipe, *context.fields);
-        if (base.image.empty()) {
-            continue;
-        }
-        if (!base.key.empty()) {
-            plan.keys[context.base.from].insert(base.key);
-        }
-        const std::string digest = lock == nullptr ? std::string() : lock->digest_of(base.image);
-        if (!digest.empty()) {
-            plan.digests[context.base.from] = digest;
-        }
-    }
-}
-
-Result<Plan> plan_recipe(const ImageBuild& request, const fs::path& source) {
-    CYBELE_TRY(std::string text, read_file(source));
-    CYBELE_TRY(const recipes::Recipe recipe,
-               read_variant(std::move(text), source, request.recipe_arguments, request.variant));
-    CYBELE_CHECK(check_variant(request, recipe));
-    recipes::RenderOptions options;
-    options.mirror = request.mirror;
-    options.may_be_unverified = request.ignores_lock;
-    std::optional<recipes::LockVariant> lock;
-    if (!request.ignores_lock) {
-        CYBELE_TRY(lock, find_lock(recipe, source));
-        options.lock = lock ? &*lock : nullptr;
-    }
-    if (options.mirror.empty() && needs_mirror(recipe)) {
-        CYBELE_TRY(options.mirror, builder::machine_mirror());
-    }
-    CYBELE_TRY(recipes::Rendered rendered, recipes::render_definition(recipe, options));
-    if (request.builder == "embedded") {
-        CYBELE_CHECK(check_buildable(recipe));
-    }
-    Plan plan;
-    plan.definition = std::move(rendered.definition);
-    plan.labels = std::move(rendered.labels);
-    plan.compression = recipe.compression;
-    plan.sbom = recipe.sbom;
-    add_bases(recipe, options.lock, plan);
-    plan.name = recipe.name;
-    plan.recipe = recipe.digest;
-    plan.version = recipe.version;
-    plan.output = source.parent_path() / (recipe.name + ".sif");
-    return plan;
-}
-
-Result<Plan> plan_definition(const ImageBuild& request, const fs::path& source) {
-    CYBELE_TRY(const std::string text, read_file(source));
-    definitions::BuildArguments arguments = request.arguments;
-    if (text.find("{{") != std::string::npos && arguments.count("mirror") == 0) {
-        // A definition that a Recipe was rendered to leaves the mirror open: the machine's own.
-        if (!request.mirror.empty()) {
-            arguments["mirror"] = request.mirror;
-        } else if (auto own = builder::machine_mirror(); own) {
-            arguments["mirror"] = *own;
-        }
-    }
-    Plan plan;
-    CYBELE_TRY(plan.definition, definitions::parse_definition(text, source.native(), arguments));
-    plan.output = source.parent_path() / (source.stem().native() + ".sif");
-    return plan;
-}
-
 /// An existing file is replaced without --force only if it is an image made from the same Recipe's
 /// name.
-bool is_own_image(const fs::path& path, const Plan& plan) {
+bool is_own_image(const fs::path& path, const ImagePlan& plan) {
     const auto image = images::Image::open(path);
     if (!image) {
         return false;
@@ -237,14 +47,40 @@ bool is_own_image(const fs::path& path, const Plan& plan) {
     return found != facts->labels.end() && found->second == own->second;
 }
 
-Result<void> check_output(const fs::path& output, bool force, const Plan& plan) {
+/// What an image can neither be written to nor take the place of.
+Result<void> check_kind_of_output(const fs::path& output, const fs::path& source) {
     std::error_code error;
+    if (output == "-") {
+        return fail(ErrorCode::kUsage,
+                    "an image is not written to standard output",
+                    "it is packed into its file, and signed there",
+                    "name a file: -o NAME.sif");
+    }
     if (fs::is_directory(output, error)) {
         return fail(ErrorCode::kUsage,
                     "the output " + printable(output.native()) + " is a directory",
                     {},
                     "name a file: -o NAME.sif");
     }
+    if (fs::equivalent(output, source, error)) {
+        return fail(ErrorCode::kUsage,
+                    "the output " + printable(output.native()) + " is the source itself",
+                    "the image would take its place",
+                    "name another file: -o NAME.sif");
+    }
+    if (fs::exists(output, error) && !fs::is_regular_file(output, error)) {
+        return fail(ErrorCode::kInput,
+                    "the output " + printable(output.native()) + " is no regular file",
+                    "an image cannot be written to a device, a pipe or a socket",
+                    "name a file: -o NAME.sif");
+    }
+    return {};
+}
+
+Result<void>
+check_output(const fs::path& output, const fs::path& source, bool force, const ImagePlan& plan) {
+    CYBELE_CHECK(check_kind_of_output(output, source));
+    std::error_code error;
     if (fs::exists(output, error) && !force && !is_own_image(output, plan)) {
         return fail(ErrorCode::kInput,
                     printable(output.native()) + " exists already",
@@ -262,7 +98,7 @@ Result<void> check_output(const fs::path& output, bool force, const Plan& plan) 
 }
 
 builder::BuildRequest
-builder_request(const ImageBuild& request, Plan& plan, const fs::path& source) {
+builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& source) {
     builder::BuildRequest build;
     build.definition = std::move(plan.definition);
     build.definition_file = source;
@@ -314,9 +150,23 @@ Result<images::Signers> load_signers(const ImageBuild& request) {
     return signers;
 }
 
-Result<void> judge_provenance(const ImageBuild& request) {
+Result<void>
+judge_provenance(const ImageBuild& request, const fs::path& source, const fs::path& output) {
     if (request.provenance.empty()) {
         return {};
+    }
+    std::error_code error;
+    const auto place_of = [&](const fs::path& path) {
+        return fs::weakly_canonical(fs::absolute(path, error), error);
+    };
+    for (const fs::path& other : {source, output, request.sign_key}) {
+        if (place_of(request.provenance) == place_of(other)) {
+            return fail(ErrorCode::kUsage,
+                        "--provenance " + printable(request.provenance.native()) +
+                            " is another file of this build",
+                        "it would take its place",
+                        "name a file of its own");
+        }
     }
     if (request.sign_key.empty()) {
         return fail(ErrorCode::kUsage,
@@ -392,18 +242,13 @@ build_again(builder::BuildRequest again, const fs::path& first, const Environmen
 Result<BuiltImage> build_image(const ImageBuild& request, const Environment& environment) {
     CYBELE_CHECK(check_builder(request));
     std::error_code error;
-    fs::path source = request.source;
-    if (fs::is_directory(source, error)) {
-        CYBELE_TRY(source, find_recipe(source));
-    }
-    const bool is_recipe = document_kind(source) == "Recipe" || source.extension() == ".yaml";
-    CYBELE_TRY(Plan plan,
-               is_recipe ? plan_recipe(request, source) : plan_definition(request, source));
+    CYBELE_TRY(const fs::path source, find_source(request.source));
+    CYBELE_TRY(ImagePlan plan, plan_image(request, source));
     if (!request.output.empty()) {
         plan.output = request.output;
     }
-    CYBELE_CHECK(check_output(plan.output, request.force, plan));
-    CYBELE_CHECK(judge_provenance(request));
+    CYBELE_CHECK(check_output(plan.output, source, request.force, plan));
+    CYBELE_CHECK(judge_provenance(request, source, plan.output));
     CYBELE_TRY(const images::Signers signers, load_signers(request));
     images::SignOptions signing;
     signing.now = request.now;

@@ -64,11 +64,4 @@ struct BuiltImage {
 [[nodiscard]] Result<BuiltImage> build_image(const ImageBuild& request,
                                              const Environment& environment);
 
-/// The one Recipe in a folder: NAME/NAME.yaml, else the only *.yaml of kind Recipe. kInput if there
-/// is none or several.
-[[nodiscard]] Result<std::filesystem::path> find_recipe(const std::filesystem::path& folder);
-
-/// The document's kind ("Recipe", "Job", …), "" where it is no document of ours.
-[[nodiscard]] std::string document_kind(const std::filesystem::path& file);
-
 } // namespace cybele::project

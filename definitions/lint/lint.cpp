@@ -165,14 +165,8 @@ lint_definition(std::string_view text, std::string_view file, const LintOptions&
             report.findings.push_back(std::move(finding));
         }
     }
-    for (const auto& [name, value] : options.parse.arguments) {
-        if (outcome.refusals.empty() && !outcome.used_arguments.contains(name)) {
-            Fault place = fault_at(file, 1, lint.line(1));
-            place.message = "the build argument '" + printable(name) + "' is used nowhere";
-            place.because = find_rule("CD027")->why;
-            place.help = find_rule("CD027")->fix;
-            outcome.refusals.push_back({"CD027", std::move(place), true});
-        }
+    for (Finding& unused : unused_arguments(options.parse.arguments, outcome, text, file)) {
+        outcome.refusals.push_back(std::move(unused));
     }
     report.is_accepted = outcome.refusals.empty();
     for (Finding& refusal : outcome.refusals) {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "project/image_plan.hpp"
+
+#include "builder/builder.hpp"
+#include "project/document_kind.hpp"
+#include "project/recipe_file.hpp"
+#include "project/recipe_lock.hpp"
+#include "recipes/packages/base.hpp"
+#include "recipes/recipe.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <optional>
+
+namespace cybele::project {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// One image is built at a time: of a Recipe with a matrix the variant must be named.
+Result<void> check_variant(const ImageBuild& request, const recipes::Recipe& recipe) {
+    if (!request.variant.empty() || recipe.variants.empty()) {
+        return {};
+    }
+    std::string list;
+    for (const auto& name : recipe.variants) {
+        list += (list.empty() ? "" : ", ") + name;
+    }
+    return fail(ErrorCode::kUsage,
+                "the Recipe has " + std::to_string(recipe.variants.size()) + " variants",
+                "they are " + list,
+                "choose one with --variant, or build all with --all");
+}
+
+/// What the Recipe says that the embedded builder cannot do yet, with its place in the Recipe.
+Result<void> check_buildable(const recipes::Recipe& recipe) {
+    Faults faults;
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const recipes::StageContext context = recipes::stage_context(recipe, i);
+        const bool is_told = !context.is_last && !context.fields->base;
+        if (!is_told && !builder::has_agent(context.base.agent)) {
+            faults.add(
+                recipe.fault_at(context.prefix + "base",
+                                "not yet: building from '" + context.base.from + "'",
+                                "the embedded builder has no agent '" + context.base.agent + "'",
+                                "build with --builder apptainer, or begin with a Debian "
+                                "release or an image that it knows"));
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return {};
+}
+
+bool needs_mirror(const recipes::Recipe& recipe) {
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        if (recipes::stage_context(recipe, i).base.agent == "debootstrap") {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// What the Recipe and its Lock say of images that stages begin with.
+void add_bases(const recipes::Recipe& recipe, const recipes::LockVariant* lock, ImagePlan& plan) {
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const recipes::StageContext context = recipes::stage_context(recipe, i, lock);
+        const recipes::Base& base = recipes::base_of(recipe, *context.fields);
+        if (base.image.empty()) {
+            continue;
+        }
+        if (!base.key.empty()) {
+            plan.keys[context.base.from].insert(base.key);
+        }
+        const std::string digest = lock == nullptr ? std::string() : lock->digest_of(base.image);
+        if (!digest.empty()) {
+            plan.digests[context.base.from] = digest;
+        }
+    }
+}
+
+Result<ImagePlan> plan_recipe(const ImageBuild& request, const fs::path& source) {
+    CYBELE_TRY(std::string text, read_file(source));
+    CYBELE_TRY(const recipes::Recipe recipe,
+               read_variant(std::move(text), source, request.recipe_arguments, request.variant));
+    CYBELE_CHECK(check_variant(request, recipe));
+    recipes::RenderOptions options;
+    options.mirror = request.mirror;
+    options.may_be_unverified = request.ignores_lock;
+    std::optional<recipes::LockVariant> lock;
+    if (!request.ignores_lock) {
+        CYBELE_TRY(lock, find_lock(recipe, source));
+        options.lock = lock ? &*lock : nullptr;
+    }
+    if (options.mirror.empty() && needs_mirror(recipe)) {
+        CYBELE_TRY(options.mirror, builder::machine_mirror());
+    }
+    CYBELE_TRY(recipes::Rendered rendered, recipes::render_definition(recipe, options));
+    if (request.builder == "embedded") {
+        CYBELE_CHECK(check_buildable(recipe));
+    }
+    ImagePlan plan;
+    plan.definition = std::move(rendered.definition);
+    plan.labels = std::move(rendered.labels);
+    plan.compression = recipe.compression;
+    plan.sbom = recipe.sbom;
+    add_bases(recipe, options.lock, plan);
+    plan.name = recipe.name;
+    plan.recipe = recipe.digest;
+    plan.version = recipe.version;
+    plan.output = source.parent_path() / (recipe.name + ".sif");
+    return plan;
+}
+
+Result<ImagePlan> plan_definition(const ImageBuild& request, const fs::path& source) {
+    CYBELE_TRY(const std::string text, read_file(source));
+    definitions::ParseOptions options;
+    options.arguments = request.arguments;
+    if (text.find("{{") != std::string::npos && !options.arguments.contains("mirror")) {
+        // A definition that a Recipe was rendered to leaves the mirror open: the machine's own.
+        if (!request.mirror.empty()) {
+            options.arguments["mirror"] = request.mirror;
+        } else if (auto own = builder::machine_mirror(); own) {
+            options.arguments["mirror"] = *own;
+        }
+    }
+    const std::string& file = source.native();
+    definitions::ParseOutcome outcome = definitions::read_definition(text, file, options);
+    CYBELE_CHECK(definitions::check_outcome(outcome));
+    CYBELE_CHECK(definitions::check_arguments_used(request.arguments, outcome, text, file));
+    ImagePlan plan;
+    plan.definition = std::move(outcome.definition);
+    plan.output = source.parent_path() / (source.stem().native() + ".sif");
+    return plan;
+}
+
+} // namespace
+
+Result<void> check_source_options(const ImageBuild& request, bool is_recipe) {
+    const std::string option = is_recipe ? (request.arguments.empty() ? "" : "--build-arg")
+                               : !request.recipe_arguments.empty() ? "--arg"
+                               : !request.variant.empty()          ? "--variant"
+                               : request.ignores_lock              ? "--unlocked"
+                                                                   : "";
+    if (option.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                option + " with a " + (is_recipe ? "Recipe" : "definition file"),
+                is_recipe ? "it gives values to the {{ NAME }} of a definition file"
+                          : "it is for Recipes",
+                is_recipe           ? "give values to the Recipe's `args` with --arg NAME=VALUE"
+                : option == "--arg" ? "give values to {{ NAME }} with --build-arg NAME=VALUE"
+                                    : "leave it out");
+}
+
+Result<ImagePlan> plan_image(const ImageBuild& request, const fs::path& source) {
+    const bool from_recipe = is_recipe(source);
+    CYBELE_CHECK(check_source_options(request, from_recipe));
+    return from_recipe ? plan_recipe(request, source) : plan_definition(request, source);
+}
+
+} // namespace cybele::project

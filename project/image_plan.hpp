@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "definitions/definition.hpp"
+#include "project/image_build.hpp"
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+namespace cybele::project {
+
+/// What a source file is built from, after it was read and rendered.
+struct ImagePlan {
+    definitions::Definition definition;
+    std::map<std::string, std::string> labels;
+    std::string compression = "zstd";
+    std::string sbom; ///< and the name and version that it gives the image
+    std::string name;
+    std::string version;
+    std::string recipe; ///< its SHA-256; empty: there is none
+    std::filesystem::path output;
+    std::map<std::string, std::string> digests; ///< of bases, by their `From:`
+    std::map<std::string, std::set<std::filesystem::path>> keys;
+};
+
+/// Options that are for the other kind of source (`is_recipe` tells which one this is): kUsage.
+[[nodiscard]] Result<void> check_source_options(const ImageBuild& request, bool is_recipe);
+
+/// Reads and renders the Recipe or definition file `source`; options of `request` that are not for
+/// its kind are refused (kUsage), as are a Recipe's faults and a definition's (kInput).
+[[nodiscard]] Result<ImagePlan> plan_image(const ImageBuild& request,
+                                           const std::filesystem::path& source);
+
+} // namespace cybele::project

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `build` takes, refuses before it builds, and prints.
+load ../parts/suite.bash
+
+setup_file() {
+    enter_place
+    export place CYBELE_TMPDIR=$place CYBELE_CACHE_DIR=$place/cache
+    cp /bin/busybox .
+    # shellcheck disable=SC2016 # for the build
+    printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/busybox' 'busybox /bin/sh' '%post' 'busybox --install -s /bin' \
+        'echo "export NINE=91" >>$APPTAINER_ENVIRONMENT' >base.def
+    "$CYBELECTL" build base.def
+}
+setup() { cd "$place" || return; }
+teardown_file() { leave_place; }
+
+write_recipe() {
+    cat >recipe.yaml <<'END'
+kind: Recipe
+name: rec
+base: {image: base.sif}
+apps:
+  greet:
+    run: echo hi "$@"
+    steps: [{run: "echo made >/made"}]
+END
+}
+
+write_matrix() {
+    cat >matrix.yaml <<'END'
+kind: Recipe
+name: grid
+base: {image: base.sif}
+matrix: {word: [one, two, three]}
+steps: [{run: 'test "$WORD" != two; echo "$WORD" >/word'}]
+END
+}
+
+@test "a definition that a Recipe was rendered to is built as one, and apps are built" {
+    write_recipe
+    "$CYBELECTL" recipe render recipe.yaml >rendered.def
+    run -0 grep -x 'kind: Recipe' rendered.def
+    "$CYBELECTL" build rendered.def
+    "$CYBELECTL" build recipe.yaml
+    local image
+    for image in rendered rec; do
+        run -0 "$CYBELECTL" run --app greet $image.sif you
+        assert_output 'hi you'
+        run -0 "$CYBELECTL" exec $image.sif cat /made
+        assert_output made
+    done
+}
+
+@test "a damaged Recipe is still read as one, by whatever name" {
+    printf '%s\n' '# a comment' 'kind: Recipe' 'name: [' >damaged
+    run -3 "$CYBELECTL" build damaged
+    assert_output --partial 'not yaml'
+    assert_output --partial 'damaged:4:1'
+    refute_output --partial 'definition'
+}
+
+@test "values of a definition's arguments: from the line and a file; unknown ones are refused as by the reference" {
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%arguments' 'version=1' 'word=none' '%post' \
+        "echo '{{ version }} {{ word }}' >/version" >args.def
+    printf '%s\n' 'version=2' 'no argument' 'word = from the file' >values
+    run -0 "$CYBELECTL" build --build-arg-file values --build-arg version=3 args.def
+    run -0 "$CYBELECTL" exec args.sif cat /version
+    assert_output '3 from the file'
+    refuses 3 "$CYBELECTL" build -F args.def --build-arg VERSION=4 --build-arg wrod=5
+    assert_output --partial "'VERSION' is used nowhere"
+    assert_output --partial "'wrod' is used nowhere"
+    assert_output --partial 'args.def:1:1'
+    refuses 2 "$CYBELECTL" build -F args.def --build-arg version
+    assert_output --partial 'NAME=VALUE'
+    refuses 3 "$CYBELECTL" build -F args.def --build-arg-file missing
+}
+
+@test "an option for the other kind of source is refused" {
+    write_recipe
+    refuses 2 "$CYBELECTL" build recipe.yaml --build-arg a=1
+    assert_output --partial '--arg NAME=VALUE'
+    for words in '--arg a=1' '--variant x' --unlocked --all; do
+        # shellcheck disable=SC2086
+        refuses 2 "$CYBELECTL" build -F base.def $words
+        assert_output --partial "${words%% *} with a definition file"
+    done
+}
+
+@test "an image takes the place of no source, device, pipe or standard output" {
+    cp base.def own.def
+    sha256sum own.def >sum
+    refuses 2 "$CYBELECTL" build own.def -o own.def
+    assert_output --partial 'the source itself'
+    ln -s own.def link.def
+    refuses 2 "$CYBELECTL" build own.def -F -o link.def
+    refuses 2 "$CYBELECTL" build own.def -F -o ../"${place##*/}"/own.def
+    sha256sum -c sum
+    mkfifo pipe
+    refuses 3 "$CYBELECTL" build own.def -F -o pipe
+    assert [ -p pipe ]
+    if [ "$(id -u)" = 0 ] && mknod node c 1 3; then
+        refuses 3 "$CYBELECTL" build own.def -F -o node
+        assert [ -c node ]
+    fi
+    refuses 2 "$CYBELECTL" build base.def -o new.sif --sign-key key --provenance "$place/new.sif"
+    refuses 2 "$CYBELECTL" build own.def -o -
+    assert_file_not_exists ./-
+}
+
+@test "a missing base is told at its own line of the header" {
+    printf '%s\n' '# comment' 'Bootstrap: localimage' '' '  From: none.sif' >missing.def
+    refuses 3 "$CYBELECTL" build missing.def
+    assert_output --partial 'missing.def:4:3'
+    assert_output --partial '|   From: none.sif'
+}
+
+@test "what a failing script of the host printed is shown line by line" {
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%setup' 'echo one' 'echo two >&2; false' >setup.def
+    refuses 6 "$CYBELECTL" build setup.def
+    assert_line '  one'
+    assert_line '  two'
+    refute_output --partial '\n'
+}
+
+@test "several sources into a folder that the base has" {
+    mkdir -p tools && touch tools/a-1 tools/a-2
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%files' 'tools/a-* /bin' >into.def
+    "$CYBELECTL" build into.def
+    run -0 "$CYBELECTL" exec into.sif ls /bin/a-1 /bin/a-2
+    sed -i 's|/bin$|/none|' into.def
+    refuses 3 "$CYBELECTL" build -F into.def
+    assert_output --partial 'into.def:4'
+    assert_output --partial '2 sources for one destination'
+}
+
+@test "--all tells each image as it is done, and in JSON all at once" {
+    write_matrix
+    run --separate-stderr "$CYBELECTL" build matrix.yaml --all --jobs 2
+    assert_equal "$status" 6
+    assert_line --regexp '^built .*grid.*one.*\.sif'
+    assert_line --regexp '^built .*grid.*three.*\.sif'
+    assert_equal "${#lines[@]}" 2
+    [[ $stderr == *'1 of 3 images were not built'* ]]
+    mkdir folder && cp matrix.yaml base.sif folder/
+    run --separate-stderr "$CYBELECTL" build folder --all --format json
+    assert_equal "$status" 6
+    run -0 jq -r '.images | map(.variant) | join(" ")' <<<"$output"
+    assert_output 'grid-one grid-three'
+}
+
+@test "--all in JSON names what failed, and a closed pipe fails no image" {
+    write_matrix
+    run --separate-stderr "$CYBELECTL" build matrix.yaml --all --format json
+    run -0 jq -c '[(.failed[] | .variant, .code), (.images[0] | .signed, (.image | endswith(".sif")))]' <<<"$output"
+    assert_output '["grid-two",6,false,true]'
+    sed -i 's/, two,/,/' matrix.yaml
+    rm -f grid*.sif
+    "$CYBELECTL" build matrix.yaml --all 2>errors | true
+    run grep 'not built' errors
+    assert_failure
+    assert_equal "$(find . -maxdepth 1 -name 'grid*.sif' | wc -l)" 2
+    refuses 2 "$CYBELECTL" build matrix.yaml --all --provenance file --sign-key key
+    refuses 2 "$CYBELECTL" build matrix.yaml --all -o x.sif
+}
