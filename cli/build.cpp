@@ -67,7 +67,21 @@ Result<void> choose_bases(const Session& session, BuildOptions& options) {
     return {};
 }
 
+/// Other builders take the image first.
+Result<void> check_source(const BuildOptions& options) {
+    if (options.more.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                "one source is built at a time, not '" + printable(options.source) + "' and '" +
+                    printable(options.more.front()) + "'",
+                "the image is named by -o, not by its place",
+                "write `cybelectl build " + printable(options.more.back()) + " -o " +
+                    printable(options.source) + "`");
+}
+
 Result<int> build(Session& session, BuildOptions& options) {
+    CYBELE_CHECK(check_source(options));
     CYBELE_CHECK(take_arguments(options));
     if (options.is_all) {
         return build_all(session, options);
@@ -213,15 +227,18 @@ void install_build(CLI::App& app, Session& session) {
     auto options = std::make_shared<BuildOptions>();
     CLI::App* verb = add_verb(app,
                               "build",
-                              "Build an image from a Recipe or a definition file.",
+                              "Build an image from a Recipe, a definition file or another image.",
                               {"cybelectl build demo",
                                "cybelectl build recipe.yaml -o app.sif --sign-key centre.pem",
                                "cybelectl build matrix.yaml --all --jobs 2",
-                               "cybelectl build app.def -o app.sif --builder apptainer"});
-    verb->add_option(
-            "source", options->source, "Recipe, definition file, or a folder with a Recipe")
+                               "cybelectl build app.def -o app.sif --builder apptainer",
+                               "cybelectl build docker://debian:12 -o debian.sif"});
+    verb->add_option("source",
+                     options->source,
+                     "Recipe, definition file, folder with a Recipe, or image: docker://…, a SIF")
         ->required()
-        ->type_name("RECIPE|DEF|DIR");
+        ->type_name("RECIPE|DEF|DIR|IMAGE");
+    verb->add_option("more", options->more)->group(""); // for a word of its own on them
     add_output_options(*verb, *options);
     add_network_options(*verb, *options);
     add_list_options(*verb, *options);

@@ -160,11 +160,11 @@ unsigned cores() {
 
 Result<int> build_all(Session& session, const BuildOptions& options) {
     CYBELE_TRY(const fs::path source, project::find_source(options.source));
-    const bool is_recipe = project::is_recipe(source);
-    CYBELE_CHECK(project::check_source_options(options.build, is_recipe));
-    if (!is_recipe) {
+    const project::SourceKind kind = project::source_kind(source);
+    CYBELE_CHECK(project::check_source_options(options.build, kind));
+    if (kind != project::SourceKind::kRecipe) {
         return fail(ErrorCode::kUsage,
-                    "--all with a definition file",
+                    "--all with " + std::string(project::name_of(kind)),
                     "it is for a Recipe with a matrix",
                     "leave --all out");
     }

@@ -16,6 +16,7 @@ namespace cybele::cli {
 struct BuildOptions {
     project::ImageBuild build;
     std::string source;
+    std::vector<std::string> more; ///< words behind it
     std::string output;
     std::string sign_key;
     PassphraseOptions passphrase;

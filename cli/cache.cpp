@@ -154,25 +154,27 @@ Result<int> tree(Session& session) {
 /// "500M", "2G", bytes.
 Result<std::uint64_t> parse_size(const std::string& text) {
     constexpr std::string_view kUnits = "KMGT";
-    std::size_t used = 0;
-    double number = -1;
-    try {
-        number = std::stod(text, &used);
-    } catch (const std::exception&) {
-        number = -1;
-    }
-    std::string unit = text.substr(std::min(used, text.size()));
-    if (unit.ends_with("B")) {
-        unit.pop_back();
-    }
+    const std::size_t used = std::min(text.find_first_not_of("0123456789."), text.size());
+    const std::string digits = text.substr(0, used);
+    constexpr std::size_t kMostDigits = 16;
+    const bool is_number = digits.size() <= kMostDigits &&
+                           digits.find_first_of("0123456789") != std::string::npos &&
+                           std::count(digits.begin(), digits.end(), '.') <= 1;
+    const double number = is_number ? std::stod(digits) : -1;
+    std::string unit = text.substr(used);
+    const bool is_binary = unit.ends_with("iB") || unit.ends_with("i");
+    unit.resize(unit.size() - (unit.ends_with("B") ? 1 : 0));
+    unit.resize(unit.size() - (is_binary ? 1 : 0));
     const std::size_t power = unit.empty() ? 0 : kUnits.find(unit) + 1;
-    if (!(number >= 0) || number > 1e15 || unit.size() > 1 || (power == 0 && !unit.empty())) {
+    if (!(number >= 0) || number > 1e15 || unit.size() > 1 ||
+        (power == 0 && (!unit.empty() || is_binary))) {
         return fail(ErrorCode::kUsage,
                     "--keep takes a size, not '" + printable(text) + "'",
                     {},
-                    "write --keep 500M, or --keep 2G");
+                    "write --keep 500M, --keep 2G or --keep 2GiB");
     }
-    return static_cast<std::uint64_t>(number * std::pow(1000.0, static_cast<double>(power)));
+    return static_cast<std::uint64_t>(
+        number * std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(power)));
 }
 
 struct Pruned {
@@ -337,12 +339,16 @@ void install_cache(CLI::App& app, Session& session) {
                                 "cybelectl cache prune --all"},
                                [&session, options] { return prune(session, *options); });
     add_kind(prune_verb);
-    prune_verb->add_option("--keep", options->keep, "how much may stay, for example 2G")
-        ->type_name("SIZE");
-    prune_verb->add_option("--unused", options->days, "what was not used for so many days goes")
-        ->type_name("DAYS")
-        ->check(CLI::Range(1U, 36500U));
-    prune_verb->add_flag("--all", options->is_all, "everything goes");
+    CLI::Option* keep =
+        prune_verb->add_option("--keep", options->keep, "how much may stay, for example 2G")
+            ->type_name("SIZE");
+    CLI::Option* unused =
+        prune_verb->add_option("--unused", options->days, "what was not used for so many days goes")
+            ->type_name("DAYS")
+            ->check(CLI::Range(1U, 36500U));
+    prune_verb->add_flag("--all", options->is_all, "everything goes")
+        ->excludes(keep)
+        ->excludes(unused);
     prune_verb->add_flag("-n,--dry-run", options->is_dry, "only say what would go");
     add_kind(add("verify",
                  "Compare each entry with its digest; damaged ones are removed, digests of other "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "project/document_kind.hpp"
 
+#include "project/image_source.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/yaml.hpp"
@@ -92,14 +93,20 @@ Result<fs::path> find_recipe(const fs::path& folder) {
                 "name the one to build");
 }
 
-bool is_recipe(const fs::path& file) {
-    const std::string extension = file.extension();
-    return extension == ".yaml" || extension == ".yml" || document_kind(file) == "Recipe";
+SourceKind source_kind(const fs::path& source) {
+    if (image_source(source)) {
+        return SourceKind::kImage;
+    }
+    const std::string extension = source.extension();
+    const bool is_recipe =
+        extension == ".yaml" || extension == ".yml" || document_kind(source) == "Recipe";
+    return is_recipe ? SourceKind::kRecipe : SourceKind::kDefinition;
 }
 
 Result<fs::path> find_source(const fs::path& path) {
     std::error_code error;
-    return fs::is_directory(path, error) ? find_recipe(path) : Result<fs::path>(path);
+    return fs::is_directory(path, error) && !image_source(path) ? find_recipe(path)
+                                                                : Result<fs::path>(path);
 }
 
 } // namespace cybele::project

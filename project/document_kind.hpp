@@ -15,11 +15,14 @@ namespace cybele::project {
 /// The document's kind ("Recipe", "Job", …), "" where it is no document of ours.
 [[nodiscard]] std::string document_kind(const std::filesystem::path& file);
 
-/// Whether a file is read as a Recipe: by its kind, or by its name (*.yaml, *.yml); else it is a
-/// definition.
-[[nodiscard]] bool is_recipe(const std::filesystem::path& file);
+/// What a build begins with.
+enum class SourceKind { kRecipe, kDefinition, kImage };
 
-/// The file itself; of a folder its one Recipe (find_recipe()).
+/// A Recipe by its kind or its name (*.yaml, *.yml), an image as image_source() knows it, else a
+/// definition.
+[[nodiscard]] SourceKind source_kind(const std::filesystem::path& source);
+
+/// The file, the image or its reference itself; of another folder its one Recipe (find_recipe()).
 [[nodiscard]] Result<std::filesystem::path> find_source(const std::filesystem::path& path);
 
 } // namespace cybele::project

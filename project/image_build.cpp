@@ -102,7 +102,7 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     builder::BuildRequest build;
     build.definition = std::move(plan.definition);
     build.definition_file = source;
-    build.directory = source.has_parent_path() ? source.parent_path() : fs::path(".");
+    build.directory = plan.directory;
     build.output = plan.output;
     build.force = true; // checked above, and the signed copy takes the place
     build.run_tests = request.run_tests;
@@ -135,7 +135,9 @@ struct Unsigned {
     fs::path path;
     ~Unsigned() {
         std::error_code error;
-        fs::remove(path, error);
+        if (!path.empty()) {
+            fs::remove(path, error);
+        }
     }
 };
 
@@ -254,13 +256,14 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     signing.now = request.now;
     const bool is_signed = !signers.keys.empty();
     const fs::path output = plan.output;
-    const Unsigned unfinished{output.native() + ".unsigned"};
     const bool is_own = request.builder == "embedded";
-    if (is_signed && !is_own) {
+    const Unsigned unfinished{is_signed && !is_own ? output.native() + ".unsigned" : ""};
+    if (!unfinished.path.empty()) {
         plan.output = unfinished.path;
     }
     BuildFacts facts;
-    facts.source = source.filename().native();
+    facts.source =
+        source_kind(source) == SourceKind::kImage ? source.native() : source.filename().native();
     facts.definition = hex(sha256(plan.definition.text));
     facts.recipe = plan.recipe;
     builder::BuildRequest build = builder_request(request, plan, source);

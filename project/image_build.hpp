@@ -17,7 +17,8 @@ namespace cybele::project {
 
 /// What `build` was asked for.
 struct ImageBuild {
-    std::filesystem::path source; ///< a Recipe, a definition file, or a folder with one Recipe
+    /// A Recipe, a definition file, a folder with one Recipe, or an image (image_source()).
+    std::filesystem::path source;
     std::filesystem::path output; ///< empty: NAME.sif beside the source
     std::filesystem::path sign_key;
     PassphraseSource sign_passphrase; ///< of an encrypted one

@@ -3,6 +3,7 @@
 
 #include "builder/builder.hpp"
 #include "project/document_kind.hpp"
+#include "project/image_source.hpp"
 #include "project/recipe_file.hpp"
 #include "project/recipe_lock.hpp"
 #include "recipes/packages/base.hpp"
@@ -10,6 +11,8 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace cybele::project {
@@ -17,6 +20,10 @@ namespace cybele::project {
 namespace fs = std::filesystem;
 
 namespace {
+
+fs::path folder_of(const fs::path& file) {
+    return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
 
 /// One image is built at a time: of a Recipe with a matrix the variant must be named.
 Result<void> check_variant(const ImageBuild& request, const recipes::Recipe& recipe) {
@@ -111,6 +118,7 @@ Result<ImagePlan> plan_recipe(const ImageBuild& request, const fs::path& source)
     plan.recipe = recipe.digest;
     plan.version = recipe.version;
     plan.output = source.parent_path() / (recipe.name + ".sif");
+    plan.directory = folder_of(source);
     return plan;
 }
 
@@ -133,33 +141,71 @@ Result<ImagePlan> plan_definition(const ImageBuild& request, const fs::path& sou
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
+    plan.directory = folder_of(source);
+    return plan;
+}
+
+/// An image as the base of one, and nothing more.
+Result<ImagePlan> plan_base(const fs::path& source) {
+    const ImageSource base = image_source(source).value_or(ImageSource());
+    ImagePlan plan;
+    const std::string text = "Bootstrap: " + base.agent + "\nFrom: " + base.from + "\n";
+    CYBELE_TRY(plan.definition, definitions::parse_definition(text, source.native()));
+    const definitions::Stage& stage = plan.definition.stages.back();
+    if (plan.definition.stages.size() > 1 || stage.header_value("from") != base.from) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(source.native()) + "' cannot be the base of an image",
+                    "a definition's header cannot hold such a name",
+                    "give it another name");
+    }
+    plan.directory = base.directory;
+    plan.output = base.output;
     return plan;
 }
 
 } // namespace
 
-Result<void> check_source_options(const ImageBuild& request, bool is_recipe) {
-    const std::string option = is_recipe ? (request.arguments.empty() ? "" : "--build-arg")
-                               : !request.recipe_arguments.empty() ? "--arg"
-                               : !request.variant.empty()          ? "--variant"
-                               : request.ignores_lock              ? "--unlocked"
-                                                                   : "";
-    if (option.empty()) {
+std::string_view name_of(SourceKind kind) {
+    constexpr std::string_view kNames[] = {"a Recipe", "a definition file", "an image"};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
+    struct Row {
+        const char* option;
+        SourceKind kind; ///< that it is for
+        bool is_given;
+    };
+    const Row rows[] = {
+        {"--build-arg", SourceKind::kDefinition, !request.arguments.empty()},
+        {"--arg", SourceKind::kRecipe, !request.recipe_arguments.empty()},
+        {"--variant", SourceKind::kRecipe, !request.variant.empty()},
+        {"--unlocked", SourceKind::kRecipe, request.ignores_lock},
+    };
+    const auto* const row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& one) {
+        return one.is_given && one.kind != kind;
+    });
+    if (row == std::end(rows)) {
         return {};
     }
-    return fail(ErrorCode::kUsage,
-                option + " with a " + (is_recipe ? "Recipe" : "definition file"),
-                is_recipe ? "it gives values to the {{ NAME }} of a definition file"
-                          : "it is for Recipes",
-                is_recipe           ? "give values to the Recipe's `args` with --arg NAME=VALUE"
-                : option == "--arg" ? "give values to {{ NAME }} with --build-arg NAME=VALUE"
-                                    : "leave it out");
+    const std::string option = row->option;
+    return fail(
+        ErrorCode::kUsage,
+        option + " with " + std::string(name_of(kind)),
+        row->kind == SourceKind::kRecipe ? "it is for Recipes"
+                                         : "it gives values to the {{ NAME }} of a definition file",
+        kind == SourceKind::kRecipe ? "give values to the Recipe's `args` with --arg NAME=VALUE"
+        : kind == SourceKind::kDefinition && option == "--arg"
+            ? "give values to {{ NAME }} with --build-arg NAME=VALUE"
+            : "leave it out");
 }
 
 Result<ImagePlan> plan_image(const ImageBuild& request, const fs::path& source) {
-    const bool from_recipe = is_recipe(source);
-    CYBELE_CHECK(check_source_options(request, from_recipe));
-    return from_recipe ? plan_recipe(request, source) : plan_definition(request, source);
+    const SourceKind kind = source_kind(source);
+    CYBELE_CHECK(check_source_options(request, kind));
+    return kind == SourceKind::kRecipe       ? plan_recipe(request, source)
+           : kind == SourceKind::kDefinition ? plan_definition(request, source)
+                                             : plan_base(source);
 }
 
 } // namespace cybele::project

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "definitions/definition.hpp"
+#include "project/document_kind.hpp"
 #include "project/image_build.hpp"
 
 #include <filesystem>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace cybele::project {
 
@@ -21,15 +23,20 @@ struct ImagePlan {
     std::string version;
     std::string recipe; ///< its SHA-256; empty: there is none
     std::filesystem::path output;
+    std::filesystem::path directory;            ///< that relative sources begin at
     std::map<std::string, std::string> digests; ///< of bases, by their `From:`
     std::map<std::string, std::set<std::filesystem::path>> keys;
 };
 
-/// Options that are for the other kind of source (`is_recipe` tells which one this is): kUsage.
-[[nodiscard]] Result<void> check_source_options(const ImageBuild& request, bool is_recipe);
+/// "a Recipe", "a definition file", "an image".
+[[nodiscard]] std::string_view name_of(SourceKind kind);
 
-/// Reads and renders the Recipe or definition file `source`; options of `request` that are not for
-/// its kind are refused (kUsage), as are a Recipe's faults and a definition's (kInput).
+/// Options that are for another kind of source than this: kUsage.
+[[nodiscard]] Result<void> check_source_options(const ImageBuild& request, SourceKind kind);
+
+/// Reads and renders the Recipe or definition file `source`, or makes it the base; options of
+/// `request` that are not for its kind are refused (kUsage), as are a Recipe's faults and a
+/// definition's (kInput).
 [[nodiscard]] Result<ImagePlan> plan_image(const ImageBuild& request,
                                            const std::filesystem::path& source);
 

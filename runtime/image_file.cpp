@@ -65,10 +65,13 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
     std::error_code failed;
     file.path = std::filesystem::canonical(path, failed);
     if (failed) {
+        const bool is_reference = path.native().find("://") != std::string::npos;
         return fail(ErrorCode::kInput,
                     "cannot open the image '" + printable(path.string()) + "'",
-                    failed.message(),
-                    "check the path of the image");
+                    path.empty() ? "the path is empty" : failed.message(),
+                    is_reference ? "make a SIF of it first: `cybelectl build " +
+                                       printable(path.string()) + " -o NAME.sif`"
+                                 : "check the path of the image");
     }
     struct stat status = {};
     if (stat(file.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {

@@ -114,6 +114,62 @@ END
     assert_output --partial '|   From: none.sif'
 }
 
+@test "an image becomes the base of one: a SIF, a folder, an archive; words in the reference's order are refused" {
+    run -0 "$CYBELECTL" build base.sif -o copy.sif
+    run -0 "$CYBELECTL" exec copy.sif sh -c 'echo $NINE'
+    assert_output 91
+    refuses 2 "$CYBELECTL" build base.sif
+    assert_output --partial 'the source itself'
+    mkdir -p tree/root/bin tree/root/.singularity.d
+    cp busybox tree/root/bin/sh
+    run -0 "$CYBELECTL" build tree/root
+    run -0 "$CYBELECTL" exec tree/root.sif sh -c 'echo in'
+    run -0 "$CYBELECTL" build tree/root/ -F
+    assert_output --partial 'tree/root/../root.sif'
+    mkdir oci && tar -C tree/root -cf layer.tar . && make_oci
+    run -0 "$CYBELECTL" build oci:oci:one
+    run -0 "$CYBELECTL" exec oci_one.sif sh -c 'echo $FROM'
+    assert_output oci
+    printf '%s\n' 'Bootstrap: oci' 'From: oci:one' '%post' 'echo "$FROM" >/seen' >seen.def
+    run -0 "$CYBELECTL" build seen.def
+    run -0 "$CYBELECTL" exec seen.sif sh -c 'read -r word </seen; echo "$word"'
+    assert_output oci
+    refuses 2 "$CYBELECTL" build base.sif -o x.sif --build-arg a=1
+    assert_output --partial 'with an image'
+    refuses 2 "$CYBELECTL" build x.sif docker://debian:12
+    assert_output --partial '`cybelectl build docker://debian:12 -o x.sif`'
+    refuses 3 "$CYBELECTL" build shub://centre/app
+    assert_output --partial 'shub'
+    refuse_start docker://debian:12
+    assert_output --partial '`cybelectl build docker://debian:12 -o NAME.sif`'
+    refuse_start ''
+    assert_output --partial 'the path is empty'
+}
+
+refuse_start() {
+    refuses 255 "$CYBELECTL" exec "$1" true
+}
+
+# make_oci: the layout oci, with the image of layer.tar that is called one.
+make_oci() {
+    local layer config
+    layer=$(sha256sum layer.tar | cut -d ' ' -f 1)
+    mkdir -p oci/blobs/sha256
+    cp layer.tar "oci/blobs/sha256/$layer"
+    put() { # FILE: into the blobs; its digest and size
+        cp "$1" "oci/blobs/sha256/$(sha256sum "$1" | cut -d ' ' -f 1)"
+        printf '"digest":"sha256:%s","size":%s' "$(sha256sum "$1" | cut -d ' ' -f 1)" "$(stat -c %s "$1")"
+    }
+    printf '{"architecture":"%s","os":"linux","config":{"Env":["FROM=oci"]},"rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' \
+        "$(dpkg --print-architecture)" "$layer" >config.json
+    config=$(put config.json)
+    printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.oci.image.config.v1+json",%s},"layers":[{"mediaType":"application/vnd.oci.image.layer.v1.tar",%s}]}' \
+        "$config" "$(put layer.tar)" >manifest.json
+    printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json",%s,"annotations":{"org.opencontainers.image.ref.name":"one"}}]}' \
+        "$(put manifest.json)" >oci/index.json
+    echo '{"imageLayoutVersion":"1.0.0"}' >oci/oci-layout
+}
+
 @test "what a failing script of the host printed is shown line by line" {
     printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%setup' 'echo one' 'echo two >&2; false' >setup.def
     refuses 6 "$CYBELECTL" build setup.def
