@@ -104,10 +104,10 @@ END
 }
 
 @test "what the embedded builder cannot build is refused with its place in the Recipe" {
-    printf 'kind: Recipe\nname: a\nbase: debian:12\napps: {x: {run: [a]}}\n' >a.yaml
+    printf 'kind: Recipe\nname: a\nbase: {image: "docker-daemon:app:1"}\n' >a.yaml
     run -0 "$CYBELECTL" recipe render a.yaml
     refuses 3 "$CYBELECTL" build a.yaml
-    assert_line --partial 'a.yaml:4:'
+    assert_line --partial 'a.yaml:3:'
     assert_line --partial 'not yet'
     nothing_left a.yaml
 }

@@ -241,7 +241,7 @@ push_base() { # NAME:TAG
     define arm docker "127.0.0.1:$registry/base:arm"
     refuses 3 "$CYBELECTL" build arm.def -o arm.sif --plain-http
     assert_output --partial 'it has linux/arm64'
-    assert_output --partial '--> arm.def:1'
+    assert_output --partial '--> arm.def:2'
 }
 
 @test "each mistake in a base has a message of its own" {
