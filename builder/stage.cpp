@@ -120,6 +120,9 @@ Error StageBuilder::step_failed(const Section& section,
     if (!end.last_lines.empty()) {
         fault.because = "the end of its output:\n" + end.last_lines;
         fault.help = fault.help.empty() ? "-v shows the whole output" : fault.help;
+    } else if (fault.help.empty() && !surroundings_.is_verbose) {
+        fault.because = "it printed nothing";
+        fault.help = "add `set -x` to it, which prints each command";
     }
     constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
     if (end.last_lines.find("No space left on device") != std::string::npos ||

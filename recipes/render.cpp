@@ -109,9 +109,7 @@ std::string test_script(const StageContext& context, const MpiRow* mpi) {
                  (recipe.mpi.from == "source" ? mpi_test_lines(*mpi) : std::string{});
     }
     lines += test_lines(context);
-    if (!recipe.test.empty()) {
-        lines += recipe.test + (recipe.test.ends_with('\n') ? "" : "\n");
-    }
+    lines += script_text(recipe.test, recipe.args);
     return lines.empty() ? lines : "set -eu\n" + lines;
 }
 
@@ -149,7 +147,7 @@ Stage final_stage(const StageContext& context,
     add_content(stage, context);
     add_section(stage, "post", {}, embedding_lines(context));
     add_section(stage, "environment", {}, export_lines(environment_of(context)));
-    add_section(stage, "runscript", {}, run_lines(recipe.run_argv, recipe.run_script));
+    add_section(stage, "runscript", {}, run_lines(recipe.run_argv, recipe.run_script, recipe.args));
     add_section(stage, "test", {}, test_script(context, mpi));
     add_section(stage, "labels", {}, label_lines(labels_of(context, mpi)));
     add_section(stage, "help", {}, help_lines(context, mpi));

@@ -65,9 +65,18 @@ void add_section(Stage& stage, std::string name, std::string arguments, std::str
     }
 }
 
-std::string run_lines(const std::vector<std::string>& argv, const std::string& script) {
+std::string script_text(const std::string& script,
+                        const std::map<std::string, std::string>& arguments) {
+    return script.empty()
+               ? script
+               : argument_lines(arguments) + script + (script.ends_with('\n') ? "" : "\n");
+}
+
+std::string run_lines(const std::vector<std::string>& argv,
+                      const std::string& script,
+                      const std::map<std::string, std::string>& arguments) {
     if (!script.empty()) {
-        return "set -eu\n" + script + (script.ends_with('\n') ? "" : "\n");
+        return "set -eu\n" + script_text(script, arguments);
     }
     if (argv.empty()) {
         return {};
@@ -135,8 +144,11 @@ void add_apps(Stage& stage, const Recipe& recipe) {
         }
         add_section(stage, "appinstall", name, steps);
         add_section(stage, "appenv", name, export_lines(app.environment));
-        add_section(stage, "apprun", name, run_lines(app.run_argv, app.run_script));
-        add_section(stage, "apptest", name, app.test.empty() ? "" : "set -eu\n" + app.test + "\n");
+        add_section(stage, "apprun", name, run_lines(app.run_argv, app.run_script, recipe.args));
+        add_section(stage,
+                    "apptest",
+                    name,
+                    app.test.empty() ? "" : "set -eu\n" + script_text(app.test, recipe.args));
         add_section(stage, "applabels", name, label_lines(app.labels));
         add_section(stage, "apphelp", name, app.help.empty() ? "" : app.help + "\n");
     }

@@ -34,9 +34,14 @@ void add_section(definitions::Stage& stage,
                  std::string arguments,
                  std::string text);
 
-/// `exec` of the words with the caller's arguments, or the script.
+/// `exec` of the words with the caller's arguments, or the script, which sees the Recipe's `args`.
 [[nodiscard]] std::string run_lines(const std::vector<std::string>& argv,
-                                    const std::string& script);
+                                    const std::string& script,
+                                    const std::map<std::string, std::string>& arguments);
+
+/// A script that sees the Recipe's `args`; nothing for an empty one.
+[[nodiscard]] std::string script_text(const std::string& script,
+                                      const std::map<std::string, std::string>& arguments);
 
 /// `name value` lines.
 [[nodiscard]] std::string label_lines(const std::map<std::string, std::string>& labels);

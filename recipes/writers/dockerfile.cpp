@@ -74,8 +74,9 @@ std::string environment_lines(const Environment& environment) {
 
 std::string entry_point(const Recipe& recipe) {
     if (!recipe.run_script.empty()) {
-        return "ENTRYPOINT [\"/bin/sh\", \"-euc\", " + json(recipe.run_script) + ", " +
-               json(recipe.name) + "]\n";
+        return "ENTRYPOINT [\"/bin/sh\", \"-euc\", " +
+               json(argument_lines(recipe.args) + recipe.run_script) + ", " + json(recipe.name) +
+               "]\n";
     }
     if (recipe.run_argv.empty()) {
         return {};

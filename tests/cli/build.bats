@@ -51,6 +51,30 @@ END
     done
 }
 
+@test "every script of a Recipe sees its arguments" {
+    cat >words.yaml <<'END'
+kind: Recipe
+name: words
+base: {image: base.sif}
+args: {word: hello}
+environment: {GREETING: "@{word} there"}
+run: echo "$WORD, $GREETING"
+test: test "$WORD" = hello
+steps: ['echo "$WORD" >/word']
+apps:
+  other: {run: 'echo "$WORD of the app"', test: 'test "$WORD" = hello'}
+END
+    run -0 "$CYBELECTL" build words.yaml --arg word=hello
+    run -0 "$CYBELECTL" run words.sif
+    assert_output 'hello, hello there'
+    run -0 "$CYBELECTL" run --app other words.sif
+    assert_output 'hello of the app'
+    run -0 "$CYBELECTL" exec words.sif cat /word
+    assert_output hello
+    refuses 6 "$CYBELECTL" build words.yaml --arg word=other
+    assert_output --partial '%test failed'
+}
+
 @test "a damaged Recipe is still read as one, by whatever name" {
     printf '%s\n' '# a comment' 'kind: Recipe' 'name: [' >damaged
     run -3 "$CYBELECTL" build damaged

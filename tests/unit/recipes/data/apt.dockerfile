@@ -151,6 +151,7 @@ RUN <<'CYBELECTL_RUN'
 set -eu
 /opt/venv/bin/python3 -m pip check > /dev/null
 /opt/venv/bin/python3 -c 'import numpy' > /dev/null
+export GREETING='it'\''s'
 test -s /opt/note
 )
 CYBELECTL_RUN

@@ -168,5 +168,6 @@ export PATH='/opt/tool/bin'"${PATH:+:$PATH}"
 set -eu
 /opt/venv/bin/python3 -m pip check > /dev/null
 /opt/venv/bin/python3 -c 'import numpy' > /dev/null
+export GREETING='it'\''s'
 test -s /opt/note
 )
