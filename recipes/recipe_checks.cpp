@@ -5,6 +5,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 namespace cybele::recipes {
@@ -70,6 +71,65 @@ void check_sources(Reading& reading, const StageFields& fields, std::string_view
     }
 }
 
+/// Where a file goes to.
+void check_target(Reading& reading, const std::string& path, const std::string& to) {
+    if (!to.starts_with('/')) {
+        reading.complain(path,
+                         "'to' is no absolute path",
+                         "it names a place in the image",
+                         to.starts_with('~') ? "choose a place that every user sees, below /opt"
+                                             : "write `/" + printable(to) + "`");
+    } else if ((to + "/").find("/../") != std::string::npos) {
+        reading.complain(
+            path,
+            "'to' goes up with `..`",
+            "a place in the image has one name",
+            "write `" + printable(std::filesystem::path(to).lexically_normal().native()) + "`");
+    }
+    for (const auto hidden : {"/tmp/", "/proc/", "/sys/", "/dev/", "/var/tmp/"}) {
+        if (to.starts_with(hidden)) {
+            reading.complain(path,
+                             "files in " + std::string(hidden) + " are not seen at run time",
+                             "the runtime mounts over it",
+                             "put it below /opt");
+        }
+    }
+}
+
+/// A search path whose parts begin in the working directory finds what happens to lie there.
+void check_environment(Reading& reading,
+                       const std::vector<std::pair<std::string, EnvironmentValue>>& environment,
+                       std::string_view prefix) {
+    for (const auto& [name, value] : environment) {
+        const std::string path = at(prefix, "environment." + name);
+        if ((name != "PATH" && name != "LD_LIBRARY_PATH") || !reading.is_good(path)) {
+            continue;
+        }
+        std::string_view rest = value.value;
+        for (bool is_more = true; is_more;) {
+            const std::size_t colon = rest.find(':');
+            const std::string_view part = rest.substr(0, colon);
+            is_more = colon != std::string_view::npos;
+            rest.remove_prefix(is_more ? colon + 1 : rest.size());
+            if (part.starts_with('$')) {
+                reading.complain(path,
+                                 "'" + printable(part) + "' in '" + name + "' stands for itself",
+                                 "a value is a value; no shell evaluates it",
+                                 "write `" + name + ": {prepend: /…}`, or `append`");
+            } else if (!part.starts_with('/')) {
+                reading.complain(
+                    path,
+                    part.empty()
+                        ? "'" + name + "' has an empty part"
+                        : "'" + printable(part) + "' in '" + name + "' is no absolute path",
+                    "programs would be looked for in the working directory, whatever "
+                    "lies there",
+                    part.empty() ? "remove the colon" : "write the whole path, beginning with `/`");
+            }
+        }
+    }
+}
+
 void check_files(Reading& reading,
                  const StageFields& fields,
                  std::string_view prefix,
@@ -81,20 +141,7 @@ void check_files(Reading& reading,
         if (!reading.is_good(path)) {
             continue;
         }
-        if (!file.to.starts_with('/')) {
-            reading.complain(path + ".to",
-                             "'to' is no absolute path",
-                             "it names a place in the image",
-                             "write `/" + printable(file.to) + "`");
-        }
-        for (const auto hidden : {"/tmp/", "/proc/", "/sys/", "/dev/", "/var/tmp/"}) {
-            if (file.to.starts_with(hidden)) {
-                reading.complain(path + ".to",
-                                 "files in " + std::string(hidden) + " are not seen at run time",
-                                 "the runtime mounts over it",
-                                 "put it below /opt");
-            }
-        }
+        check_target(reading, path + ".to", file.to);
         if (earlier.all->contains(file.stage) && !earlier.contains(file.stage)) {
             reading.complain(path + ".stage",
                              "stage '" + printable(file.stage) + "' does not come before this one",
@@ -138,6 +185,7 @@ void check_stage(Reading& reading,
     check_needs(reading, fields, prefix);
     check_sources(reading, fields, prefix);
     check_files(reading, fields, prefix, earlier);
+    check_environment(reading, fields.environment, prefix);
     check_steps(reading, fields, prefix);
 }
 
@@ -167,6 +215,9 @@ void check_recipe(Reading& reading, const Recipe& recipe) {
         }
     }
     check_stage(reading, recipe, {}, names);
+    for (const auto& [name, app] : recipe.apps) {
+        check_environment(reading, app.environment, "apps." + name);
+    }
     const bool has_empty_program = !recipe.run_argv.empty() && recipe.run_argv.front().empty();
     const bool has_no_word = reading.tree().find("run") != nullptr && recipe.run_argv.empty() &&
                              recipe.run_script.empty();

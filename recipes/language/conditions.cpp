@@ -45,7 +45,13 @@ public:
         for (const auto& item : items) {
             const Node* on = item.find("on");
             if (on == nullptr || on->kind != Kind::kMapping || on->entries.empty()) {
-                is_sound = false; // the reader tells it
+                is_sound = false; // the reader tells it, but for an empty one
+                if (on != nullptr && on->kind == Kind::kMapping) {
+                    tell(on->mark,
+                         "'on' names no condition",
+                         "it knows `distribution`, `arch`, and the names of `args` and `matrix`",
+                         "name one, or write the fields at the top level");
+                }
                 continue;
             }
             const bool is_matching =

@@ -281,6 +281,13 @@ TEST_CASE("images as base: agents, digests, and the packages of the release they
     CHECK(warnings[0].message == "opensuse-leap:15.6 is out of support");
     CHECK(warnings[1].message == "the base has no digest");
     CHECK(warnings_of(read_good("base: debian:12\n")).empty());
+    const auto files = warnings_of(read_good(
+        "base: debian:12\nfiles: [{from: a, to: /x}, {from: b, to: /x}, {from: a, to: /y/}, "
+        "{from: b, to: /y/}]\nenvironment: {A: \"x:$A\", B: \"5$\", C: \"${D}\"}\n"));
+    REQUIRE(files.size() == 3);
+    CHECK(files[0].message == "'/x' is a destination above already");
+    CHECK(files[1].message == "'$' in the value of 'A' stands for itself");
+    CHECK(files[2].message == "'$' in the value of 'C' stands for itself");
 }
 
 TEST_CASE("compilers: flags where programs are built, nothing at run time") {
