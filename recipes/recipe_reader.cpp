@@ -179,6 +179,36 @@ Fault Recipe::fault_at(std::string_view field,
 
 namespace {
 
+yaml::Node text_node(std::string text) {
+    yaml::Node node;
+    node.kind = yaml::Node::Kind::kScalar;
+    node.scalar = std::move(text);
+    return node;
+}
+
+/// The Recipe with nothing left to choose: it reads back to the same.
+std::string resolved_text(yaml::Node tree, const Recipe& recipe) {
+    for (const auto* key : {"matrix", "when", "args"}) {
+        remove_key(tree, key);
+    }
+    for (auto& [key, value] : tree.entries) {
+        if (key.scalar == "name") {
+            value.scalar = recipe.name;
+        }
+    }
+    document::escape(recipe_kind(), tree);
+    if (!recipe.args.empty()) {
+        // Scripts see them as variables.
+        yaml::Node values;
+        values.kind = yaml::Node::Kind::kMapping;
+        for (const auto& [name, value] : recipe.args) {
+            values.entries.emplace_back(text_node(name), text_node(document::escaped(value)));
+        }
+        tree.entries.emplace_back(text_node("args"), std::move(values));
+    }
+    return to_yaml(tree);
+}
+
 /// The document of one variant, from a tree with its includes.
 Result<Recipe> read_tree(yaml::Document document,
                          const std::filesystem::path& file,
@@ -203,16 +233,7 @@ Result<Recipe> read_tree(yaml::Document document,
     if (reading.faults().has_errors()) {
         return fail(reading.faults().take());
     }
-    yaml::Node resolved = reading.tree();
-    for (const auto* key : {"matrix", "when", "args"}) {
-        remove_key(resolved, key);
-    }
-    for (auto& [key, value] : resolved.entries) {
-        if (key.scalar == "name") {
-            value.scalar = recipe.name;
-        }
-    }
-    recipe.text = to_yaml(resolved);
+    recipe.text = resolved_text(reading.tree(), recipe);
     recipe.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     recipe.source = reading.source();
     recipe.marks = reading.marks();

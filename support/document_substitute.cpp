@@ -3,17 +3,19 @@
 
 #include "support/quote.hpp"
 
+#include <functional>
+#include <utility>
+
 namespace cybele::document {
 namespace {
 
-class Substitution {
+/// Calls a function for each text of a document in which `@{…}` counts; scripts are left alone.
+class OpenTexts {
 public:
-    Substitution(const yaml::Source& source,
-                 const std::map<std::string, std::string>& values,
-                 Faults& faults)
-        : source_(source), values_(values), faults_(faults) {}
+    using Change = std::function<std::string(const std::string& text, yaml::Mark mark)>;
+    explicit OpenTexts(Change change) : change_(std::move(change)) {}
 
-    void map(const Table& table, yaml::Node& node) {
+    void map(const Table& table, yaml::Node& node) const {
         for (auto& [key, value] : node.entries) {
             if (const Field* field = table.find(key.scalar)) {
                 any(*field->shape, value);
@@ -29,7 +31,7 @@ private:
                type == Type::kImage || type == Type::kTextOrList || type == Type::kWord;
     }
 
-    void any(const Shape& shape, yaml::Node& value) {
+    void any(const Shape& shape, yaml::Node& value) const {
         switch (value.kind) {
         case yaml::Node::Kind::kScalar:
             scalar(shape, value);
@@ -50,15 +52,25 @@ private:
         }
     }
 
-    void scalar(const Shape& shape, yaml::Node& value) {
+    void scalar(const Shape& shape, yaml::Node& value) const {
         const Shape* wanted = &shape;
         if (shape.type == Type::kMap) {
             wanted = shape.table->has_short_form ? shape.table->fields.front().shape : shape.scalar;
         }
         if (wanted != nullptr && is_open(wanted->type)) {
-            value.scalar = replaced(value.scalar, value.mark);
+            value.scalar = change_(value.scalar, value.mark);
         }
     }
+
+    Change change_;
+};
+
+class Substitution {
+public:
+    Substitution(const yaml::Source& source,
+                 const std::map<std::string, std::string>& values,
+                 Faults& faults)
+        : source_(source), values_(values), faults_(faults) {}
 
     std::string replaced(const std::string& text, yaml::Mark mark) {
         std::string result;
@@ -89,6 +101,7 @@ private:
         return result + (at < text.size() ? text.substr(at) : std::string{});
     }
 
+private:
     std::string value_of(const std::string& name, yaml::Mark mark) {
         if (const auto found = values_.find(name); found != values_.end()) {
             return found->second;
@@ -123,7 +136,35 @@ void substitute(const Kind& kind,
                 yaml::Document& document,
                 const std::map<std::string, std::string>& values,
                 Faults& faults) {
-    Substitution(document.source, values, faults).map(*kind.table, document.root);
+    Substitution substitution(document.source, values, faults);
+    OpenTexts([&](const std::string& text, yaml::Mark mark) {
+        return substitution.replaced(text, mark);
+    }).map(*kind.table, document.root);
+}
+
+std::string escaped(std::string_view text) {
+    std::string result;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool is_opening = text.substr(at).starts_with("@{");
+        result += is_opening ? "@@" : std::string(1, text[at]);
+    }
+    return result;
+}
+
+std::string unescaped(std::string_view text) {
+    std::string result;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool is_escape = text.substr(at).starts_with("@@{");
+        at += is_escape ? 1 : 0;
+        result += text[at];
+    }
+    return result;
+}
+
+void escape(const Kind& kind, yaml::Node& root) {
+    OpenTexts([](const std::string& text, yaml::Mark) {
+        return escaped(text);
+    }).map(*kind.table, root);
 }
 
 } // namespace cybele::document

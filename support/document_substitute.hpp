@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace cybele::document {
 
@@ -15,5 +16,12 @@ void substitute(const Kind& kind,
                 yaml::Document& document,
                 const std::map<std::string, std::string>& values,
                 Faults& faults);
+
+/// A text that substitute() makes this one of: `@{` is written `@@{`.
+[[nodiscard]] std::string escaped(std::string_view text);
+/// `@@{` as `@{`, where nothing is substituted.
+[[nodiscard]] std::string unescaped(std::string_view text);
+/// The tree of which substitute() makes this one, whatever its values are.
+void escape(const Kind& kind, yaml::Node& root);
 
 } // namespace cybele::document

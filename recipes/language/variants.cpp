@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/language/language.hpp"
+#include "support/document_substitute.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -221,7 +222,7 @@ Result<Values> argument_values(const yaml::Document& document, const Values& arg
     const Node* matrix = document.root.find("matrix");
     if (const Node* args = document.root.find("args")) {
         for (const auto& [key, value] : args->entries) {
-            values[key.scalar] = value.scalar;
+            values[key.scalar] = document::unescaped(value.scalar);
             known.push_back(key.scalar);
             if (matrix != nullptr && matrix->find(key.scalar) != nullptr) {
                 faults.add(

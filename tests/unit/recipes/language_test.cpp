@@ -255,6 +255,27 @@ TEST_CASE("a tree printed as yaml reads back to the same") {
     }));
 }
 
+TEST_CASE("a resolved Recipe keeps its arguments, and `@{` that is meant as it is") {
+    const std::string text = kHead +
+                             "args: {x: \"a@@{b}\", fast: \"no\"}\nmatrix: {v: [y, z]}\n"
+                             "help: '@@{this} @{x} @{v} @@@{x}'\nlabels: {l: \"@@{\"}\n"
+                             "steps: ['echo @{raw} @@{raw}']\nrun: [echo, \"@@{x}\", \"@{x}\"]\n";
+    const auto recipe = read_variant(text, "a.yaml", {{"fast", "yes @{"}}, "app-z");
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    CHECK(recipe->args == Values{{"fast", "yes @{"}, {"v", "z"}, {"x", "a@{b}"}});
+    CHECK(recipe->help == "@{this} a@{b} z @@{x}");
+    CHECK(recipe->steps.front().run == "echo @{raw} @@{raw}");
+    const auto again = read_recipe(recipe->text, "b.yaml");
+    REQUIRE_MESSAGE(again.has_value(), test::told(again));
+    CHECK(again->name == "app-z");
+    CHECK(again->args == recipe->args);
+    CHECK(again->help == recipe->help);
+    CHECK(again->labels == recipe->labels);
+    CHECK(again->run_argv == recipe->run_argv);
+    CHECK(again->steps.front().run == recipe->steps.front().run);
+    CHECK(again->text == recipe->text);
+}
+
 TEST_CASE("what `show` prints is a Recipe that renders to the same steps") {
     const std::string text =
         kHead + "args: {x: \"1\"}\nsteps: [\"echo a\\n%x\\n\", \"true\"]\nhelp: v@{x}\n"
