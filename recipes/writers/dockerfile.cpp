@@ -41,13 +41,25 @@ std::string run(std::string_view script) {
     return "RUN <<'" + delimiter + "'\n" + std::string(script) + delimiter + "\n";
 }
 
+/// COPY takes a folder's content where `%files` takes the folder: below a destination that ends
+/// with a slash the name is written out, which is right for both kinds of sources.
+std::string target_of(const definitions::FileLine& file) {
+    const std::string to = file.destination.empty() ? file.source : file.destination;
+    const bool is_pattern = file.source.find_first_of("*?[") != std::string::npos;
+    if (!to.ends_with('/') || is_pattern || file.destination.empty()) {
+        return to;
+    }
+    const std::size_t end = file.source.find_last_not_of('/') + 1; // npos + 1 is 0
+    const std::string source = file.source.substr(0, end);
+    return to + source.substr(source.rfind('/') + 1);
+}
+
 std::string copies(const Section& section) {
     const auto origin = definitions::files_origin(section);
     const std::string from = origin.stage.empty() ? "" : "--from=" + origin.stage + " ";
     std::string lines;
     for (const auto& file : definitions::file_lines(section)) {
-        lines += "COPY " + from + "[" + json(file.source) + ", " +
-                 json(file.destination.empty() ? file.source : file.destination) + "]\n";
+        lines += "COPY " + from + "[" + json(file.source) + ", " + json(target_of(file)) + "]\n";
     }
     return lines;
 }

@@ -22,7 +22,7 @@ std::string copies(const Section& section) {
         const auto slash = to.rfind('/');
         lines += "mkdir -p " + definition_quote(to.substr(0, slash == 0 ? 1 : slash)) +
                  "\ncp -fLr " + (is_relative ? "\"$cybelectl_from\"/" : "") +
-                 definition_quote(file.source) + " " + definition_quote(to) + "\n";
+                 pattern_quote(file.source) + " " + definition_quote(to) + "\n";
     }
     return lines;
 }

@@ -114,6 +114,18 @@ TEST_CASE("Dockerfile: quoting, pattern of prepend, entry point; what it lacks i
     CHECK(text->find("ENTRYPOINT [\"/bin/sh\", \"-euc\", \"echo \\\"$1\\\"\\n\", \"app\"]") !=
           std::string::npos);
     CHECK(text->find("LABEL \"x\"=\"y z\"\n") != std::string::npos);
+    const auto files = render_dockerfile(
+        read_good("base: debian:12\nfiles: [{from: dir, to: /x/}, {from: dir/, to: /y/}, "
+                  "{from: 'a*', to: /z/}, {from: dir, to: /w}]\n"),
+        {});
+    REQUIRE(files.has_value());
+    for (const char* line : {"COPY [\"dir\", \"/x/dir\"]\n",
+                             "COPY [\"dir/\", \"/y/dir\"]\n",
+                             "COPY [\"a*\", \"/z/\"]\n",
+                             "COPY [\"dir\", \"/w\"]\n"}) {
+        CAPTURE(line);
+        CHECK(files->find(line) != std::string::npos);
+    }
     const auto app = render_dockerfile(read_good("base: debian:12\napps: {a: {run: [b]}}\n"), {});
     REQUIRE_FALSE(app.has_value());
     CHECK(app.error().faults().front().where->line == 4);
