@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/recipe_checks.hpp"
 
+#include "recipes/import/lists.hpp"
 #include "recipes/tables.hpp"
 #include "support/quote.hpp"
 
@@ -41,6 +42,17 @@ void check_needs(Reading& reading, const StageFields& fields, std::string_view p
                          "docs/reference/recipe.md lists the names that are known",
                          near.empty() ? "name the distribution's packages in `system`"
                                       : "did you mean `" + near + "`?");
+    }
+}
+
+void check_requirements(Reading& reading, const StageFields& fields, std::string_view prefix) {
+    const std::string list = at(prefix, "packages.pip");
+    for (std::size_t i = 0; i < fields.packages.pip.size(); ++i) {
+        const std::string path = item(list, i);
+        auto fault = requirement_fault(fields.packages.pip[i]);
+        if (fault && reading.is_good(path)) {
+            reading.complain(path, fault->what, fault->because, fault->help);
+        }
     }
 }
 
@@ -183,6 +195,7 @@ void check_stage(Reading& reading,
                  const std::string& prefix,
                  const StageNames& earlier) {
     check_needs(reading, fields, prefix);
+    check_requirements(reading, fields, prefix);
     check_sources(reading, fields, prefix);
     check_files(reading, fields, prefix, earlier);
     check_environment(reading, fields.environment, prefix);

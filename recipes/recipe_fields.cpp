@@ -3,6 +3,8 @@
 
 #include "recipes/recipe_rules.hpp"
 
+#include <utility>
+
 namespace cybele::recipes {
 namespace {
 
@@ -252,6 +254,21 @@ constexpr document::Kind kRecipe{
     .name = "Recipe", .description = "What a program needs.", .table = &kRecipeTable};
 
 } // namespace
+
+std::span<const std::string_view> arch_words() {
+    return kArchWords;
+}
+
+std::string_view arch_word_of(std::string_view machine) {
+    constexpr std::pair<std::string_view, std::string_view> kMachines[] = {
+        {"x86_64", "amd64"}, {"x86-64", "amd64"}, {"aarch64", "arm64"}, {"ppc64le", "ppc64el"}};
+    for (const auto& [own, word] : kMachines) {
+        if (own == machine) {
+            return word;
+        }
+    }
+    return {};
+}
 
 const document::Kind& recipe_kind() {
     return kRecipe;

@@ -4,6 +4,7 @@
 #include "recipes/import/draft.hpp"
 #include "recipes/import/ledger.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ struct RequirementLine {
 /// Carries the requirement into `packages.pip`, or names it. Options of pip are read too, but for
 /// `-r`, which is the caller's. A line that pip refuses is refused.
 void carry_requirement(Ledger& ledger, const RequirementLine& line, Packages& packages);
+
+/// Why `packages.pip` cannot hold the line; nothing where it can.
+[[nodiscard]] std::optional<Words> requirement_fault(const std::string& text);
 
 /// Says once that lines without a checksum wait for `recipe lock`.
 void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages);

@@ -329,4 +329,26 @@ void carry_requirement(Ledger& ledger, const RequirementLine& line, Packages& pa
     Requirement(ledger, line).carry(packages);
 }
 
+std::optional<Words> requirement_fault(const std::string& text) {
+    const std::string shown = "'" + printable(text) + "' is no requirement";
+    if (trimmed(text) != text || text.empty() || !is_text_line(text)) {
+        return Words{shown, "it is one line without blanks at its ends", "write NAME==VERSION"};
+    }
+    Ledger ledger(yaml::Source("packages.pip", text));
+    Packages packages;
+    carry_requirement(ledger, {text, {}, {}}, packages);
+    if (ledger.is_refused()) {
+        const Fault fault = ledger.take_faults().faults().front();
+        return Words{fault.message, fault.because, fault.help};
+    }
+    if (ledger.lost() > 0) {
+        const Fault& note = ledger.notes().front();
+        return Words{shown, note.because, note.help};
+    }
+    if (packages.pip.empty()) {
+        return Words{shown, "options of pip are not kept", "name packages only"};
+    }
+    return std::nullopt;
+}
+
 } // namespace cybele::recipes

@@ -110,6 +110,8 @@ private:
         }
         if (key.scalar == "distribution") {
             check_distributions(wanted);
+        } else if (key.scalar == "arch") {
+            check_archs(wanted);
         }
         return matches_quietly(key, wanted);
     }
@@ -139,7 +141,7 @@ private:
         });
     }
 
-    void check_distributions(const Node& wanted) {
+    static std::vector<const Node*> texts_of(const Node& wanted) {
         std::vector<const Node*> texts;
         if (wanted.kind == Kind::kScalar) {
             texts.push_back(&wanted);
@@ -147,7 +149,28 @@ private:
         for (const auto& item : wanted.items) {
             texts.push_back(&item);
         }
-        for (const Node* text : texts) {
+        return texts;
+    }
+
+    void check_archs(const Node& wanted) {
+        const std::vector<std::string_view> known(arch_words().begin(), arch_words().end());
+        for (const Node* text : texts_of(wanted)) {
+            if (std::find(known.begin(), known.end(), text->scalar) != known.end()) {
+                continue;
+            }
+            const std::string same(arch_word_of(text->scalar));
+            const std::string near = same.empty() ? nearest(text->scalar, known) : same;
+            tell(text->mark,
+                 "no arch '" + printable(text->scalar) + "'",
+                 "so the condition would never hold",
+                 !same.empty()  ? "write `" + same + "`"
+                 : near.empty() ? "it is one of amd64, arm64, ppc64el, riscv64 and s390x"
+                                : "did you mean `" + near + "`?");
+        }
+    }
+
+    void check_distributions(const Node& wanted) {
+        for (const Node* text : texts_of(wanted)) {
             std::vector<std::string_view> known;
             for (const auto& row : distributions()) {
                 known.push_back(row.id);
