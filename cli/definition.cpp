@@ -10,11 +10,14 @@
 #include "definitions/tree.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "support/quote.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cybele::cli {
@@ -93,6 +96,24 @@ Result<int> check(Session& session, const Options& options) {
     return is_good ? 0 : static_cast<int>(ErrorCode::kInput);
 }
 
+/// Puts a new text in the file's place, with its mode; the file that a link leads to.
+Result<void> rewrite(const std::filesystem::path& file, const std::string& text) {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::canonical(file, error);
+    struct stat status = {};
+    if (error || ::stat(target.c_str(), &status) != 0) {
+        return fail(system_error("cannot write " + printable(file.native()), errno));
+    }
+    CYBELE_TRY(PendingFile pending, PendingFile::create(target, 0600));
+    // Only root can give a file away; who owns it keeps it so.
+    (void)!::fchown(pending.fd(), status.st_uid, status.st_gid);
+    if (::fchmod(pending.fd(), status.st_mode & ALLPERMS) != 0) {
+        return fail(system_error("cannot set the mode of " + printable(file.native()), errno));
+    }
+    CYBELE_CHECK(write_all(pending.fd(), text, target));
+    return pending.commit();
+}
+
 Result<int> format(Session& session, const Options& options) {
     CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
     bool is_formatted = true;
@@ -107,7 +128,7 @@ Result<int> format(Session& session, const Options& options) {
         } else if (!options.is_in_place) {
             CYBELE_CHECK(write_file(options.output, result));
         } else if (result != text) {
-            CYBELE_CHECK(write_file(file, result));
+            CYBELE_CHECK(rewrite(file, result));
         }
     }
     return options.only_checks && !is_formatted ? static_cast<int>(ErrorCode::kInput) : 0;

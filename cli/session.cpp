@@ -3,25 +3,45 @@
 
 #include "cli/refusal.hpp"
 #include "support/message.hpp"
+#include "support/quote.hpp"
 
 #include <charconv>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 
 #include <unistd.h>
 
 namespace cybele::cli {
 
-std::int64_t Session::now() const {
-    if (const auto epoch = environment.get("SOURCE_DATE_EPOCH")) {
-        std::int64_t seconds = 0;
-        const auto [end, error] =
-            std::from_chars(epoch->data(), epoch->data() + epoch->size(), seconds);
-        if (error == std::errc() && end == epoch->data() + epoch->size()) {
-            return seconds;
-        }
+namespace {
+
+constexpr const char* kEpoch = "SOURCE_DATE_EPOCH";
+constexpr std::int64_t kLastEpoch = 253402300799; // the end of the year 9999
+
+std::optional<std::int64_t> read_epoch(const std::string& text) {
+    std::int64_t seconds = -1;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, seconds);
+    const bool is_good = error == std::errc() && end == last && seconds >= 0;
+    return is_good && seconds <= kLastEpoch ? std::optional(seconds) : std::nullopt;
+}
+
+} // namespace
+
+Result<void> Session::check_epoch() const {
+    const auto text = environment.get(kEpoch);
+    if (!text || read_epoch(*text)) {
+        return {};
     }
-    return clock();
+    return fail(ErrorCode::kUsage,
+                std::string(kEpoch) + " is no time: '" + printable(*text) + "'",
+                "it is the number of seconds since 1970, until the year 9999",
+                "set it as `date +%s` prints it, or unset it");
+}
+
+std::int64_t Session::now() const {
+    return read_epoch(environment.get_or(kEpoch, "")).value_or(clock());
 }
 
 std::int64_t Session::clock() {
@@ -29,7 +49,7 @@ std::int64_t Session::clock() {
 }
 
 bool Session::is_deterministic() const {
-    return environment.get("SOURCE_DATE_EPOCH").has_value();
+    return environment.get(kEpoch).has_value();
 }
 
 void Session::say(std::string_view line) const {

@@ -42,6 +42,8 @@ struct Session {
     [[nodiscard]] bool is_json() const {
         return format == "json";
     }
+    /// A SOURCE_DATE_EPOCH that is no time is kUsage: nobody wants the clock's instead.
+    [[nodiscard]] Result<void> check_epoch() const;
     /// For what is written: Unix seconds by SOURCE_DATE_EPOCH, else the clock.
     [[nodiscard]] std::int64_t now() const;
     /// For what is judged (is a key valid now?): Unix seconds by the clock, whatever is set.

@@ -99,6 +99,18 @@ END
     refuses 3 "$CYBELECTL" build -F args.def --build-arg-file missing
 }
 
+@test "a SOURCE_DATE_EPOCH that is no time is refused, but not for a program that is started" {
+    local epoch
+    for epoch in x 1.5 -1 '1 ' 0x10 253402300800 99999999999999999999; do
+        SOURCE_DATE_EPOCH=$epoch refuses 2 "$CYBELECTL" build -F base.def -o epoch.sif
+        assert_output --partial "SOURCE_DATE_EPOCH is no time: '$epoch'"
+        assert_file_not_exists epoch.sif
+        SOURCE_DATE_EPOCH=$epoch run -0 "$CYBELECTL" exec base.sif sh -c 'echo "$SOURCE_DATE_EPOCH"'
+        assert_output "$epoch"
+    done
+    SOURCE_DATE_EPOCH=253402300799 run -0 "$CYBELECTL" build base.def -o epoch.sif
+}
+
 @test "an option for the other kind of source is refused" {
     write_recipe
     refuses 2 "$CYBELECTL" build recipe.yaml --build-arg a=1

@@ -104,6 +104,20 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
     assert_equal "$status" 3
 }
 
+@test "format in place keeps the file's mode, and a link to it" {
+    mkdir real
+    printf 'Bootstrap:scratch\n%%post\ntrue\n' >real/ugly.def
+    cp real/ugly.def before
+    chmod 2750 real/ugly.def
+    ln -s real/ugly.def link.def
+    "$CYBELECTL" def format --in-place link.def
+    assert_equal "$(readlink link.def)" real/ugly.def
+    assert_equal "$(stat -c %a real/ugly.def)" 2750
+    run cmp before real/ugly.def
+    assert_failure
+    refuses 3 "$CYBELECTL" def format --in-place missing.def
+}
+
 @test "explain tells a rule" {
     run "$CYBELECTL" explain cd301
     assert_success
