@@ -211,7 +211,8 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
         return usage_error(session, app, "a verb is missing", words);
     }
     // A started program gets its environment as it is.
-    if (const auto epoch = session.check_epoch(); !epoch && !session.refuses_with_255) {
+    const auto epoch = session.check_epoch();
+    if (!epoch && !session.refuses_with_255) {
         session.action = [&] { return cybele::Result<int>(cybele::fail(epoch.error())); };
     }
     return cybele::cli::act(session);
