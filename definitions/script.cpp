@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace cybele::definitions {
 namespace {
@@ -263,8 +264,11 @@ std::string_view assigned_name(std::string_view word) {
                                                                             : std::string_view();
 }
 
-std::vector<std::string> used_names(std::string_view word) {
-    std::vector<std::string> names;
+namespace {
+
+/// Calls `see` with the place of each character of a word that a shell does not take for itself: it
+/// stands in no single quotes and behind no backslash.
+void each_live(std::string_view word, const std::function<void(std::size_t at)>& see) {
     bool is_single = false;
     bool is_double = false;
     for (std::size_t i = 0; i < word.size(); ++i) {
@@ -275,20 +279,63 @@ std::vector<std::string> used_names(std::string_view word) {
             is_double = !is_double;
         } else if (c == '\\' && !is_single) {
             ++i;
-        } else if (c == '$' && !is_single && i + 1 < word.size()) {
-            const bool braced = word[i + 1] == '{';
-            const std::size_t begin = i + (braced ? 2 : 1);
-            std::size_t end = begin;
-            while (end < word.size() && is_name(word[end])) {
-                ++end;
-            }
-            if (end > begin && is_letter(word[begin]) &&
-                (!braced || (end < word.size() && word[end] == '}'))) {
-                names.emplace_back(word.substr(begin, end - begin));
-            }
+        } else if (!is_single) {
+            see(i);
         }
     }
+}
+
+/// Where the brace that was opened before `at` is closed; the word's end where it is not.
+std::size_t closing_brace(std::string_view word, std::size_t at) {
+    for (std::size_t depth = 1; at < word.size(); ++at) {
+        depth += word[at] == '{' ? 1U : 0U;
+        depth -= word[at] == '}' ? 1U : 0U;
+        if (depth == 0) {
+            break;
+        }
+    }
+    return at;
+}
+
+} // namespace
+
+std::vector<std::string> used_names(std::string_view word) {
+    std::vector<std::string> names;
+    std::string guarded; // by `${NAME:+…}`, in which it is set
+    std::size_t guarded_until = 0;
+    each_live(word, [&](std::size_t i) {
+        if (word[i] != '$' || i + 1 >= word.size()) {
+            return;
+        }
+        const bool braced = word[i + 1] == '{';
+        const std::size_t begin = i + (braced ? 2 : 1);
+        std::size_t end = begin;
+        while (end < word.size() && is_name(word[end])) {
+            ++end;
+        }
+        if (end == begin || !is_letter(word[begin])) {
+            return;
+        }
+        const std::string name(word.substr(begin, end - begin));
+        const std::string_view rest = word.substr(end);
+        if (braced && (rest.starts_with(":+") || rest.starts_with('+'))) {
+            guarded = name;
+            guarded_until = closing_brace(word, end);
+        } else if ((!braced || rest.starts_with('}')) && !(i < guarded_until && name == guarded)) {
+            names.push_back(name);
+        }
+    });
     return names;
+}
+
+bool runs_command(std::string_view word) {
+    bool runs = false;
+    each_live(word, [&](std::size_t i) {
+        const std::string_view rest = word.substr(i);
+        runs =
+            runs || rest.starts_with('`') || (rest.starts_with("$(") && !rest.starts_with("$(("));
+    });
+    return runs;
 }
 
 } // namespace cybele::definitions

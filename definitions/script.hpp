@@ -39,4 +39,7 @@ struct ScriptCommand {
 /// quotes protect them.
 [[nodiscard]] std::vector<std::string> used_names(std::string_view word);
 
+/// Whether a shell runs a command for the word's value: `$(…)` or backquotes that no quote hides.
+[[nodiscard]] bool runs_command(std::string_view word);
+
 } // namespace cybele::definitions

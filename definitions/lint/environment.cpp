@@ -157,8 +157,7 @@ void environment_value(Lint& lint,
                   fmt::format("'{}' is not exported", assignment.name),
                   fmt::format("write 'export {}=…'", assignment.name));
     }
-    if (assignment.value.find("$(") != std::string::npos ||
-        assignment.value.find('`') != std::string::npos) {
+    if (runs_command(assignment.value)) {
         lint.tell("CD203",
                   section,
                   *assignment.word,
