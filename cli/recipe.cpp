@@ -8,6 +8,7 @@
 #include "cli/session.hpp"
 #include "definitions/definition.hpp"
 #include "project/recipe_file.hpp"
+#include "project/recipe_inputs.hpp"
 #include "project/recipe_lock.hpp"
 #include "project/schemas.hpp"
 #include "recipes/init.hpp"
@@ -16,6 +17,7 @@
 #include "support/message.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -94,6 +96,21 @@ Result<std::vector<recipes::Recipe>> read_all(const Options& options) {
     return project::read_variants(std::move(text), options.file, arguments);
 }
 
+/// Warnings that no other variant gave; what is missing may be there where the image is built.
+void add_new(std::vector<Fault>& warnings, std::vector<Fault> more) {
+    for (Fault& fault : more) {
+        const bool is_told = std::any_of(warnings.begin(), warnings.end(), [&](const Fault& told) {
+            return told.message == fault.message && told.where && fault.where &&
+                   told.where->file == fault.where->file && told.where->line == fault.where->line &&
+                   told.where->column == fault.where->column;
+        });
+        fault.is_warning = true;
+        if (!is_told) {
+            warnings.push_back(std::move(fault));
+        }
+    }
+}
+
 Result<int> check_recipe(Session& session, const Options& options) {
     CYBELE_TRY(const auto variants, read_all(options));
     Faults faults;
@@ -112,8 +129,8 @@ Result<int> check_recipe(Session& session, const Options& options) {
             faults.add(rendered.error());
             break; // the others have the same faults, or tell theirs the next time
         }
-        const auto more = recipes::warnings_of(recipe);
-        warnings.insert(warnings.end(), more.begin(), more.end());
+        add_new(warnings, recipes::warnings_of(recipe));
+        add_new(warnings, project::missing_inputs(recipe));
     }
     if (faults.has_errors()) {
         return fail(faults.take());

@@ -5,6 +5,7 @@
 #include "project/document_kind.hpp"
 #include "project/image_source.hpp"
 #include "project/recipe_file.hpp"
+#include "project/recipe_inputs.hpp"
 #include "project/recipe_lock.hpp"
 #include "recipes/packages/base.hpp"
 #include "recipes/recipe.hpp"
@@ -61,6 +62,15 @@ Result<void> check_buildable(const recipes::Recipe& recipe) {
     return {};
 }
 
+/// What the build would only miss when it gets there.
+Result<void> check_inputs(const recipes::Recipe& recipe) {
+    Faults faults;
+    for (Fault& fault : missing_inputs(recipe)) {
+        faults.add(std::move(fault));
+    }
+    return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
+}
+
 bool needs_mirror(const recipes::Recipe& recipe) {
     for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
         if (recipes::stage_context(recipe, i).base.agent == "debootstrap") {
@@ -93,6 +103,7 @@ Result<ImagePlan> plan_recipe(const ImageBuild& request, const fs::path& source)
     CYBELE_TRY(const recipes::Recipe recipe,
                read_variant(std::move(text), source, request.recipe_arguments, request.variant));
     CYBELE_CHECK(check_variant(request, recipe));
+    CYBELE_CHECK(check_inputs(recipe));
     recipes::RenderOptions options;
     options.mirror = request.mirror;
     options.may_be_unverified = request.ignores_lock;

@@ -103,6 +103,23 @@ END
     nothing_left l.yaml l.lock.yaml
 }
 
+@test "files that are not there: warnings of check, once for all variants, and refused by build with their places" {
+    printf '%s\n' 'kind: Recipe' 'name: m' 'base: {image: none.sif, key: no.pem}' 'matrix: {v: [a, b]}' \
+        'files: [{from: nope, to: /x}, {from: "*.none", to: /y/}]' >m.yaml
+    run -0 "$CYBELECTL" recipe check m.yaml
+    assert_equal "$(grep -c '^warning:' <<<"$output")" 3
+    for place in 3:15 3:30 5:16; do
+        assert_line --partial "m.yaml:$place"
+    done
+    run -3 "$CYBELECTL" recipe check --strict m.yaml
+    refuses 3 "$CYBELECTL" build m.yaml --variant m-a
+    assert_line --partial 'm.yaml:5:16'
+    assert_equal "$(grep -c '^error:' <<<"$output")" 3
+    touch none.sif no.pem nope
+    run -0 "$CYBELECTL" recipe check --strict m.yaml
+    rm none.sif no.pem nope
+}
+
 @test "what the embedded builder cannot build is refused with its place in the Recipe" {
     printf 'kind: Recipe\nname: a\nbase: {image: "docker-daemon:app:1"}\n' >a.yaml
     run -0 "$CYBELECTL" recipe render a.yaml

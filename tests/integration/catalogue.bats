@@ -22,7 +22,7 @@ teardown_file() { leave_place; }
     : >beside/mirror/cybelectl.tar.xz
     for recipe in "$catalogue"/*.yaml; do
         name=$(basename "$recipe" .yaml)
-        run -0 "$CYBELECTL" recipe check "$recipe"
+        run -0 "$CYBELECTL" recipe check "beside/$name.yaml"
         assert_output --partial 'nothing wrong'
         run -0 "$CYBELECTL" job check "$catalogue/$name/job.yaml"
         local -a variant=()

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "recipes/recipe.hpp"
+#include "support/error.hpp"
+
+#include <vector>
+
+namespace cybele::project {
+
+/// Files of this machine that the Recipe names and that are not there: `files.from` without a
+/// pattern, a `base.image` that is a path, `base.key`; each a fault (kInput) at its place. Relative
+/// paths begin at the Recipe's folder.
+[[nodiscard]] std::vector<Fault> missing_inputs(const recipes::Recipe& recipe);
+
+} // namespace cybele::project
