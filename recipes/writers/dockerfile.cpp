@@ -44,7 +44,7 @@ std::string run(std::string_view script) {
 /// COPY takes a folder's content where `%files` takes the folder: below a destination that ends
 /// with a slash the name is written out, which is right for both kinds of sources.
 std::string target_of(const definitions::FileLine& file) {
-    const std::string to = file.destination.empty() ? file.source : file.destination;
+    std::string to = file.destination.empty() ? file.source : file.destination;
     const bool is_pattern = file.source.find_first_of("*?[") != std::string::npos;
     if (!to.ends_with('/') || is_pattern || file.destination.empty()) {
         return to;
