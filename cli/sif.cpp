@@ -6,6 +6,7 @@
 #include "cli/session.hpp"
 #include "cli/sif_add.hpp"
 #include "cli/sif_print.hpp"
+#include "support/output.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -140,7 +141,7 @@ Result<int> dump(const Session& session, const Options& options) {
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     CYBELE_TRY(const images::Descriptor object, image.object(target.id));
     if (!options.output.empty() && options.output != "-") {
-        CYBELE_TRY(PendingFile file, PendingFile::create(options.output));
+        CYBELE_TRY(OutputFile file, OutputFile::create(options.output));
         CYBELE_CHECK(image.copy_object(object, file.fd(), options.output));
         CYBELE_CHECK(file.commit());
         return 0;

@@ -2,6 +2,7 @@
 #include "support/file.hpp"
 
 #include "support/encoding.hpp"
+#include "support/output.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -128,7 +129,7 @@ Result<void> write_file(const fs::path& path, std::string_view bytes, unsigned m
     if (path == "-") {
         return write_all(STDOUT_FILENO, bytes, "standard output");
     }
-    CYBELE_TRY(PendingFile file, PendingFile::create(path, mode));
+    CYBELE_TRY(OutputFile file, OutputFile::create(path, mode));
     CYBELE_CHECK(write_all(file.fd(), bytes, path));
     return file.commit();
 }
@@ -158,11 +159,12 @@ UniqueFd open_nameless(const fs::path& folder) {
 } // namespace
 
 Result<PendingFile> PendingFile::create(const fs::path& path, unsigned mode) {
+    CYBELE_TRY(const fs::path target, output_target(path));
     PendingFile file;
     file.path_ = path;
-    file.fd_ = open_nameless(folder_of(path));
+    file.fd_ = open_nameless(folder_of(target));
     if (!file.fd_.valid()) {
-        std::string pattern = path.native() + ".new.XXXXXX";
+        std::string pattern = target.native() + ".new.XXXXXX";
         file.fd_.reset(::mkostemp(pattern.data(), O_CLOEXEC));
         if (!file.fd_.valid()) {
             return fail(system_error("cannot write " + printable(path.native()), errno));
@@ -233,6 +235,7 @@ Result<void> PendingFile::name_beside() {
 
 Result<void> PendingFile::commit() {
     CYBELE_CHECK(sync());
+    CYBELE_TRY(path_, output_target(path_)); // a link's end, beside which the bytes lie
     const bool is_named =
         temporary_.empty() &&
         ::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;

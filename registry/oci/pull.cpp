@@ -3,6 +3,7 @@
 #include "registry/oci/images.hpp"
 #include "registry/oci/library.hpp"
 #include "registry/store/partial.hpp"
+#include "support/output.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
@@ -172,8 +173,9 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
 }
 
 Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& request) {
-    const Output output = request.output.value_or(Output());
+    Output output = request.output.value_or(Output());
     CYBELE_CHECK(check_output(output));
+    CYBELE_TRY(output.path, output_target(output.path));
     const Source source = source_of(transport, request);
     CYBELE_TRY(const Found found, source.find());
     const fs::path folder =

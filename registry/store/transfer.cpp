@@ -3,7 +3,9 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/output.hpp"
 #include "support/quote.hpp"
+#include "support/random.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,6 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
+constexpr std::size_t kRandom = 6;
 constexpr unsigned kImageMode = 0755; ///< as Apptainer's, less the umask
 
 bool share(int from, int to) {
@@ -106,26 +109,49 @@ Result<void> check_output(const Output& output) {
                     S_ISDIR(status.st_mode) ? "name a file in it: -o FOLDER/NAME.sif"
                                             : "choose another name, or give --force");
     }
+    CYBELE_CHECK(output_target(output.path));
     return {};
 }
+
+namespace {
+
+/// A hard link under a private name first, so that the name is never without a file.
+Result<Way> link_out(const fs::path& source, const Output& output) {
+    fs::path name = output.path;
+    std::string private_name;
+    if (output.is_forced) {
+        CYBELE_TRY(name, output_target(output.path));
+        const std::string random = random_bytes(kRandom);
+        private_name = name.native() + ".new." +
+                       hex({reinterpret_cast<const std::uint8_t*>(random.data()), random.size()});
+    }
+    if (::link(source.c_str(), private_name.empty() ? name.c_str() : private_name.c_str()) != 0) {
+        const int saved = errno;
+        if (saved == EXDEV) {
+            return fail(ErrorCode::kEnvironment,
+                        "cannot link " + printable(output.path.native()) + " into the store",
+                        "it lies on another file system than the store",
+                        "leave --link out for a copy, or name a store there: CYBELE_STORE");
+        }
+        return fail(system_error("cannot link " + printable(output.path.native()), saved));
+    }
+    if (!private_name.empty()) {
+        const int renamed = ::rename(private_name.c_str(), name.c_str());
+        const int saved = errno;
+        (void)::unlink(private_name.c_str()); // two names of one file: rename does nothing
+        if (renamed != 0) {
+            return fail(system_error("cannot link " + printable(output.path.native()), saved));
+        }
+    }
+    return Way::kLink;
+}
+
+} // namespace
 
 Result<Way> put_out(const fs::path& source, const Output& output, const Progress& progress) {
     CYBELE_CHECK(check_output(output));
     if (output.is_link) {
-        if (output.is_forced) {
-            (void)::unlink(output.path.c_str());
-        }
-        if (::link(source.c_str(), output.path.c_str()) != 0) {
-            const int saved = errno;
-            if (saved == EXDEV) {
-                return fail(ErrorCode::kEnvironment,
-                            "cannot link " + printable(output.path.native()) + " into the store",
-                            "it lies on another file system than the store",
-                            "leave --link out for a copy, or name a store there: CYBELE_STORE");
-            }
-            return fail(system_error("cannot link " + printable(output.path.native()), saved));
-        }
-        return Way::kLink;
+        return link_out(source, output);
     }
     CYBELE_TRY(const UniqueFd from, open_for_reading(source));
     CYBELE_TRY(PendingFile file, PendingFile::create(output.path, kImageMode));

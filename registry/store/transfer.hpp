@@ -42,7 +42,7 @@ struct Output {
     bool is_forced = false; ///< takes the place of a file that is there
 };
 
-/// kInput where the output's name is taken and not forced.
+/// kInput where the output's name is taken and not forced, or by what no file may replace.
 [[nodiscard]] Result<void> check_output(const Output& output);
 
 /// Puts a file's bytes under another name, whole or not at all.
