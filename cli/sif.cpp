@@ -11,13 +11,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 namespace cybele::cli {
 
@@ -115,8 +114,8 @@ Result<int> header(const Session& session, const Options& options) {
 /// An image without objects, as `apptainer sif new` makes it; nil id and times where the build is
 /// to be reproducible.
 Result<int> make_new(const Session& session, const Options& options) {
-    std::error_code error;
-    if (std::filesystem::exists(options.image, error)) {
+    struct stat status {};
+    if (::lstat(options.image.c_str(), &status) == 0) { // a link that leads nowhere, too
         return fail(ErrorCode::kInput,
                     fmt::format("{} is there already", printable(options.image)),
                     "a new image takes the place of no file",
@@ -135,12 +134,27 @@ Result<int> make_new(const Session& session, const Options& options) {
     return 0;
 }
 
+/// An object never takes the place of the image that it comes from.
+Result<void> check_is_another(const images::Image& image, const std::string& output) {
+    struct stat from {};
+    struct stat to {};
+    if (::fstat(image.fd(), &from) == 0 && ::stat(output.c_str(), &to) == 0 &&
+        from.st_ino == to.st_ino && from.st_dev == to.st_dev) {
+        return fail(ErrorCode::kInput,
+                    fmt::format("cannot write the object to {}", printable(output)),
+                    "it is the image that the object comes from",
+                    "choose another name");
+    }
+    return {};
+}
+
 Result<int> dump(const Session& session, const Options& options) {
     CYBELE_TRY(const Target target, target_of(options));
     CYBELE_TRY(const std::string path, image_path(session, target.image));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     CYBELE_TRY(const images::Descriptor object, image.object(target.id));
     if (!options.output.empty() && options.output != "-") {
+        CYBELE_CHECK(check_is_another(image, options.output));
         CYBELE_TRY(OutputFile file, OutputFile::create(options.output));
         CYBELE_CHECK(image.copy_object(object, file.fd(), options.output));
         CYBELE_CHECK(file.commit());

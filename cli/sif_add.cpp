@@ -152,16 +152,28 @@ Result<std::vector<std::uint8_t>> extra_of(DataType type, const AddOptions& opti
     }
 }
 
-/// Streams a file's bytes into the image.
-Result<std::uint64_t> copy_bytes(int from, const std::string& name, int to, std::uint64_t offset) {
+/// Where an object's bytes come from.
+struct Source {
+    UniqueFd fd; ///< invalid: standard input
+    std::string name;
+    std::uint64_t size = ~std::uint64_t{0}; ///< of a file, as it was when the verb began
+
+    [[nodiscard]] int get() const {
+        return fd.valid() ? fd.get() : STDIN_FILENO;
+    }
+};
+
+/// Streams a file's bytes into the image; what is written to it meanwhile stays outside.
+Result<std::uint64_t> copy_bytes(const Source& from, int to, std::uint64_t offset) {
     std::vector<char> buffer(std::size_t{1} << 18U);
     if (::lseek(to, static_cast<off_t>(offset), SEEK_SET) < 0) {
         return fail(system_error("cannot write the image", errno));
     }
     for (std::uint64_t done = 0;;) {
-        const ssize_t count = ::read(from, buffer.data(), buffer.size());
+        const std::uint64_t wanted = std::min<std::uint64_t>(buffer.size(), from.size - done);
+        const ssize_t count = ::read(from.get(), buffer.data(), wanted);
         if (count < 0 && errno != EINTR) {
-            return fail(system_error("cannot read " + printable(name), errno));
+            return fail(system_error("cannot read " + printable(from.name), errno));
         }
         if (count == 0) {
             return done;
@@ -172,6 +184,49 @@ Result<std::uint64_t> copy_bytes(int from, const std::string& name, int to, std:
             done += size;
         }
     }
+}
+
+tl::unexpected<Error> no_object(const std::string& name, std::string because, std::string help) {
+    return fail(ErrorCode::kInput,
+                fmt::format("{} is no file for an object", printable(name)),
+                std::move(because),
+                std::move(help));
+}
+
+/// Asked by name first, for opening a FIFO would wait.
+Result<void> check_kind(const std::string& name) {
+    struct stat status {};
+    if (::stat(name.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
+        return {}; // what is missing is told by the opening
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return no_object(
+            name, "it is a directory", "make a squashfs of it first, and add that: mksquashfs");
+    }
+    return no_object(name,
+                     "it is a pipe, a socket or a device",
+                     "give the bytes by standard input: cybelectl sif add IMAGE - <FILE");
+}
+
+Result<Source> open_source(const AddOptions& options) {
+    Source source;
+    source.name = options.file == "-" ? "standard input" : options.file;
+    if (options.file != "-") {
+        CYBELE_CHECK(check_kind(options.file));
+        CYBELE_TRY(source.fd, open_for_reading(options.file));
+    }
+    struct stat status {};
+    struct stat image {};
+    if (::fstat(source.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+        source.size = static_cast<std::uint64_t>(status.st_size);
+        if (::stat(options.image.c_str(), &image) == 0 && image.st_ino == status.st_ino &&
+            image.st_dev == status.st_dev) {
+            return no_object(source.name,
+                             "it is the image that the object is for",
+                             "name another file, or add a copy of the image");
+        }
+    }
+    return source;
 }
 
 Result<std::uint32_t> link_of(const AddOptions& options) {
@@ -239,20 +294,9 @@ Result<NewObject> new_object(const AddOptions& options) {
     object.name = options.name;
     object.alignment = options.alignment.value_or(object.type == DataType::kPartition ? 4096 : 1);
     CYBELE_TRY(object.extra, extra_of(object.type, options));
-    auto file = std::make_shared<UniqueFd>();
-    if (options.file != "-") {
-        CYBELE_TRY(*file, open_for_reading(options.file));
-        struct stat status {};
-        if (::fstat(file->get(), &status) == 0 && S_ISDIR(status.st_mode)) {
-            return fail(ErrorCode::kInput,
-                        fmt::format("{} is no file", printable(options.file)),
-                        "it is a directory",
-                        "make a squashfs of it first: mksquashfs");
-        }
-    }
-    object.write = [file, name = options.file](int to, std::uint64_t offset) {
-        return copy_bytes(file->valid() ? file->get() : STDIN_FILENO, name, to, offset);
-    };
+    CYBELE_TRY(Source opened, open_source(options));
+    object.write = [source = std::make_shared<Source>(std::move(opened))](
+                       int to, std::uint64_t offset) { return copy_bytes(*source, to, offset); };
     return object;
 }
 

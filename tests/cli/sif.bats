@@ -90,6 +90,39 @@ END
     refuses 2 "$CYBELECTL" sif dump one app.sif
 }
 
+@test "dump replaces a file, but never the image that it reads" {
+    make_image
+    cp app.sif before
+    ln -s app.sif link
+    for name in app.sif ./app.sif link; do
+        refuses 3 "$CYBELECTL" sif dump 1 app.sif -o "$name"
+        assert_line --partial 'it is the image that the object comes from'
+    done
+    cmp app.sif before
+    printf old >out
+    "$CYBELECTL" sif dump 1 app.sif -o out
+    cmp out app.def
+}
+
+@test "add takes no bytes of the image itself, of a folder or of a pipe" {
+    make_image
+    cp app.sif before
+    ln app.sif other
+    mkfifo pipe
+    # a fault here would fill the disk
+    for name in app.sif other; do
+        refuses 3 timeout 20 bash -c 'ulimit -f 100000 && "$@"' _ "$CYBELECTL" sif add app.sif "$name" --datatype 7
+        assert_line --partial 'it is the image that the object is for'
+    done
+    run -3 bash -c 'ulimit -f 100000 && timeout 20 "$0" sif add app.sif - --datatype 7 <app.sif' "$CYBELECTL"
+    assert_line --partial 'it is the image that the object is for'
+    refuses 3 "$CYBELECTL" sif add app.sif . --datatype 7
+    assert_line --partial 'it is a directory'
+    refuses 3 timeout 20 "$CYBELECTL" sif add app.sif pipe --datatype 7
+    assert_line --partial 'it is a pipe'
+    cmp app.sif before
+}
+
 @test "add takes an object from standard input, and puts it into the first free entry" {
     make_image
     "$CYBELECTL" sif del 1 app.sif
@@ -136,6 +169,9 @@ END
     assert_line --partial 'already contains a primary partition'
     refuses 3 "$CYBELECTL" sif add app.sif app.def --datatype 7 --filename $'a\eb'
     refuses 3 "$CYBELECTL" sif new app.sif
+    ln -s nowhere link
+    refuses 3 "$CYBELECTL" sif new link
+    [[ ! -e nowhere ]]
 }
 
 @test "what is no image, or a pipe or a folder, is refused by name" {
