@@ -5,6 +5,7 @@
 #include "support/message.hpp"
 #include "support/quote.hpp"
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <ctime>
@@ -72,8 +73,14 @@ void Session::note(const std::vector<Fault>& faults) const {
 void Session::print(std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
         std::fflush(stdout) != 0) {
-        ::_exit(
-            1); // the reader is gone, or the disk is full: nothing more can be said on this stream
+        const int saved = errno;
+        if (saved == EPIPE) {
+            ::_exit(1); // the reader is gone, and wanted no more
+        }
+        const std::string said =
+            shown_faults(system_error("cannot write standard output", saved).faults(), false);
+        (void)std::fwrite(said.data(), 1, said.size(), stderr);
+        ::_exit(static_cast<int>(ErrorCode::kEnvironment));
     }
 }
 

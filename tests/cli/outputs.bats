@@ -61,3 +61,16 @@ teardown() { leave_place; }
     "$CYBELECTL" image copy store:app image --force --link
     [[ -L image && data/image -ef "$("$CYBELECTL" image path app)" ]]
 }
+
+@test "standard output that is full or closed is told, a reader that went is not" {
+    local -a as_root=()
+    [[ $(id -u) == 0 ]] || as_root=(sudo)
+    "${as_root[@]}" mknod -m 666 full c 1 7
+    run -5 bash -c '"$0" sif list app.sif 2>&1 >full' "$CYBELECTL"
+    assert_line 'error: cannot write standard output'
+    assert_line 'because: No space left on device'
+    run -5 bash -c '"$0" sif list app.sif 2>&1 >&-' "$CYBELECTL"
+    assert_line 'because: Bad file descriptor'
+    run bash -c 'set -o pipefail; "$0" sif dump 1 app.sif 2>&1 1> >(exec true) | cat' "$CYBELECTL"
+    refute_output
+}
