@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kScheme = "store:";
 constexpr std::string_view kAlgorithm = "sha256:";
+constexpr std::string_view kReserved = "sha256";
 constexpr std::size_t kShortestDigest = 6;
 constexpr std::size_t kHexDigits = 64;
 
@@ -84,6 +85,10 @@ Result<StoreName> read_new_name(std::string_view text) {
                     "a new name has no digest: '" + printable(text) + "'",
                     "the digest is what the name will stand for",
                     "write NAME or NAME:TAG");
+    }
+    if (read.name == kReserved) {
+        return unusable(
+            text, "every verb would take it for the digest of an image", "choose another name");
     }
     return read;
 }

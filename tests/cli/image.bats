@@ -261,3 +261,13 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     assert_equal "$(stored)" 0
     refuses 5 setpriv --reuid 2003 --regid 2003 --clear-groups env HOME=/nonexistent scratch/cybelectl image add scratch/app.sif
 }
+
+@test "no image is called sha256, which begins a digest" {
+    export CYBELE_STORE=$place/reserved
+    refuses 3 "$CYBELECTL" image add app.sif sha256:1987d6041b27
+    assert_line --partial 'for the digest of an image'
+    refuses 3 "$CYBELECTL" image add app.sif sha256
+    "$CYBELECTL" image add app.sif app
+    refuses 3 "$CYBELECTL" image tag app sha256:abcdef
+    refuses 3 "$CYBELECTL" image copy app.sif store:sha256:abcdef
+}
