@@ -8,6 +8,7 @@
 #include "images/signatures/trust.hpp"
 #include "support/file.hpp"
 #include "support/http.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -143,15 +144,15 @@ Result<int> verify(Session& session, Options& options) {
         for (const std::string& warning : state.warnings) {
             Fault fault;
             fault.code = ErrorCode::kVerification;
-            fault.message = fmt::format("signature {}: {}", state.object, warning);
+            fault.message = fmt::format("signature {}: {}", state.object, printable(warning));
             fault.is_warning = true;
             session.note({fault});
         }
     }
     if (!verification.is_verified) {
         return fail(ErrorCode::kVerification,
-                    options.image + " is not verified",
-                    verification.because,
+                    printable(options.image) + " is not verified",
+                    printable(verification.because),
                     "use it only if you know where it comes from; is it the right key?");
     }
     return 0;

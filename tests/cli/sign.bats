@@ -163,3 +163,10 @@ state() { jq -r "$1" <<<"$output"; }
     run "$CYBELECTL" verify "$data/one-group-signed-legacy.sif" --pgp-keyring "$data/pgp-public.bin" --legacy-insecure
     assert_success
 }
+
+@test "verify shows no control characters of a name" {
+    "$CYBELECTL" key new named.pem
+    "$CYBELECTL" sif new $'a\eb.sif'
+    run -4 "$CYBELECTL" verify $'a\eb.sif' --key named.pub
+    assert_line --partial 'error: a\x1bb.sif is not verified'
+}
