@@ -82,7 +82,8 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
         take_words(*why, entry);
     }
     const bool has_other_reason = was_told_to_end && why != nullptr && why->state != State::kDone;
-    end(entry, has_other_reason ? why->state : told, record.end);
+    // A record that names no end is one all the same: who waits must not wait for ever.
+    end(entry, has_other_reason ? why->state : told, record.end > 0 ? record.end : evidence.now);
 }
 
 } // namespace

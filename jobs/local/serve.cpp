@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -103,6 +104,7 @@ ExitRecord run_to_record(const Errand& errand, const std::string& cpus) {
     failed.uuid = job.uuid;
     failed.state = "failed";
     failed.code = static_cast<int>(record.error().code());
+    failed.start = failed.end = std::time(nullptr);
     const Fault& fault = record.error().faults().front();
     failed.reason = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
     (void)write_exit_record(job.record, failed);

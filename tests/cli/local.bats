@@ -23,6 +23,23 @@ host_job() {
     assert_equal "$(grep -v '^cybelectl: job ' e.txt)" to-err
 }
 
+@test "a job whose output cannot be opened is refused before, or ends and says why" {
+    host_job 'command: ["true"]' 'output: {stdout: none/%j.out, stderr: /none/%x.err}'
+    run "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    assert_equal "$status" 255
+    assert_line --partial 'demo.yaml:4:18'
+    assert_line --partial 'demo.yaml:4:39'
+    assert_line 'help: make it with mkdir -p'
+    assert_dir_not_exists .cybelectl
+    mkdir taken
+    host_job 'command: ["true"]' 'output: {stdout: taken}'
+    run timeout -k 1 30 "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    assert_equal "$status" 3
+    assert_output --partial "cannot write the job's output"
+    run -0 "$CYBELECTL" job list --state failed
+    assert_output --partial 'Is a directory'
+}
+
 @test "the time limit ends the job with 124" {
     host_job 'command: [sleep, "30"]' 'resources: {time: 1 s}'
     run "$CYBELECTL" submit demo.yaml --scheduler local --wait

@@ -68,6 +68,15 @@ TEST_CASE("the script's own word comes first, whatever the scheduler still shows
     }
 }
 
+TEST_CASE("a record without a time is an end all the same") {
+    jobs::Evidence given = evidence();
+    given.record = record("failed", 3);
+    given.record->end = 0;
+    const auto entry = concluded(given);
+    CHECK(entry.ended == given.now);
+    CHECK(entry.state == State::kFailed);
+}
+
 TEST_CASE("a script that was told to end waits for the scheduler to say why") {
     jobs::Evidence given = evidence();
     given.record = record("cancelled", 143, 15);
