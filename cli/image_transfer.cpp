@@ -69,26 +69,32 @@ pull_request(const Session& session, const Options& options, const std::string& 
     return request;
 }
 
-void print_pulled(const Session& session,
-                  const Options& options,
-                  const registry::PullResult& done) {
-    const std::string name =
-        done.stored && !done.stored->record.names.empty() ? done.stored->record.names.front() : "";
-    if (session.is_json()) {
-        nlohmann::json document{{"reference", options.source},
-                                {"digest", done.digest},
-                                {"manifest", done.manifest},
-                                {"size", done.size},
-                                {"downloaded", done.is_downloaded}};
-        if (done.stored) {
-            document["image"] = image_json(*done.stored);
-        }
-        if (!options.output.empty()) {
-            document["output"] = options.output;
-            document["way"] = done.way ? registry::way_name(*done.way) : "download";
-        }
-        print_document(std::move(document));
-    } else if (!session.is_quiet) {
+nlohmann::json json_of(const Options& options, const registry::PullResult& done) {
+    nlohmann::json document{{"reference", options.source},
+                            {"digest", done.digest},
+                            {"manifest", done.manifest},
+                            {"size", done.size},
+                            {"downloaded", done.is_downloaded}};
+    if (done.stored) {
+        document["image"] = image_json(*done.stored);
+    }
+    if (!options.output.empty()) {
+        document["output"] = options.output;
+        document["way"] = done.way ? registry::way_name(*done.way) : "download";
+    }
+    return document;
+}
+
+void tell_pulled(const Session& session, const Options& options, const registry::PullResult& done) {
+    std::string name;
+    if (done.stored && !done.stored->record.names.empty()) {
+        const auto& names = done.stored->record.names;
+        const auto asked = std::find_if(names.begin(), names.end(), [&](const std::string& one) {
+            return !options.name.empty() && (one + ":").starts_with(options.name + ":");
+        });
+        name = asked == names.end() ? names.front() : *asked;
+    }
+    if (!session.is_quiet) {
         Session::print(
             fmt::format("{} {}{}\n",
                         options.output.empty() ? "store:" + name : printable(options.output),
@@ -118,7 +124,11 @@ fetch(const Session& session, const Options& options, const std::string& shown) 
 
 Result<int> pull(const Session& session, const Options& options) {
     CYBELE_TRY(const registry::PullResult done, fetch(session, options, "pulling"));
-    print_pulled(session, options, done);
+    if (session.is_json()) {
+        print_document(json_of(options, done));
+    } else {
+        tell_pulled(session, options, done);
+    }
     return 0;
 }
 
@@ -140,14 +150,20 @@ Result<int> pull_several(const Session& session, const std::vector<Options>& wan
         thread.join();
     }
     std::vector<Fault> faults;
+    nlohmann::json pulled = nlohmann::json::array();
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto& one = *done[i]; // NOLINT(bugprone-unchecked-optional-access): all were done
-        if (one) {
-            print_pulled(session, wanted[i], *one);
+        if (one && session.is_json()) {
+            pulled.push_back(json_of(wanted[i], *one));
+        } else if (one) {
+            tell_pulled(session, wanted[i], *one);
         } else {
             const auto& own = one.error().faults();
             faults.insert(faults.end(), own.begin(), own.end());
         }
+    }
+    if (session.is_json()) {
+        print_document({{"pulled", std::move(pulled)}});
     }
     if (!faults.empty()) {
         return fail(Error(std::move(faults)));

@@ -166,6 +166,12 @@ Result<int> import(const Session& session, const Options& options) {
             all.add(kept);
         }
     }
+    if (all.certificates().empty()) {
+        return fail(ErrorCode::kInput,
+                    "there is no key to import",
+                    "what was read holds none that can be taken",
+                    "export one with `gpg --export`, or `gpg --export-secret-keys`");
+    }
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const auto imported, directory.import(all));
     for (const auto& one : imported) {

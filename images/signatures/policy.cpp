@@ -4,6 +4,7 @@
 #include "support/document_view.hpp"
 
 #include <charconv>
+#include <set>
 
 namespace cybele::images {
 namespace {
@@ -66,7 +67,9 @@ std::optional<std::size_t> number(const std::string& text) {
 
 void check_signers(Reading& reading, const Policy& policy) {
     const std::size_t roots = policy.certificates ? policy.certificates->roots.size() : 0;
-    const std::size_t signers = policy.keys.size() + policy.pgp.size() + roots;
+    const std::set<std::string> keys(policy.keys.begin(), policy.keys.end());
+    const std::set<std::string> pgp(policy.pgp.begin(), policy.pgp.end());
+    const std::size_t signers = keys.size() + pgp.size() + roots;
     if (signers == 0 && reading.is_good("keys") && reading.is_good("pgp") &&
         reading.is_good("certificates")) {
         reading.complain("keys",

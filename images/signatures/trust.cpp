@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -87,10 +89,18 @@ Result<void> check_count(const Trust& trust) {
     }
     const bool is_open =
         (trust.keyring && trust.pgp.empty()) || (trust.certificate_judge && !trust.roots.empty());
-    const std::size_t signers = trust.keys.size() + trust.pgp.size() + trust.certificates.size();
-    if (!is_open && wanted > signers) {
+    // One key that is named twice is one signer.
+    std::set<std::string> signers(trust.pgp.begin(), trust.pgp.end());
+    signers.insert(trust.certificates.begin(), trust.certificates.end());
+    for (const PublicKey& key : trust.keys) {
+        signers.insert(key.fingerprint());
+    }
+    if (!is_open && wanted > signers.size()) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("{} signers are required, but {} are named", wanted, signers),
+                    fmt::format("{} signers are required, but {} {} named",
+                                wanted,
+                                signers.size(),
+                                signers.size() == 1 ? "is" : "are"),
                     "no image could be verified",
                     "lower the number, or name more signers");
     }

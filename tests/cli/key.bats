@@ -86,6 +86,14 @@ new_pgp() {
     CYBELE_PASSPHRASE='' refuses 2 setsid "$CYBELECTL" key new --pgp --name Beta --email b@site.example
 }
 
+@test "what holds no key is not imported" {
+    refuses 3 "$CYBELECTL" key import - </dev/null
+    : >empty.key
+    refuses 3 "$CYBELECTL" key import empty.key
+    assert_file_not_exist keys/pgp-secret
+    assert_file_not_exist keys/pgp-public
+}
+
 @test "what is open is encrypted when it is imported, unless that is refused by name" {
     gpg --batch --passphrase '' --quick-generate-key 'Open <open@site.example>' ed25519 sign,cert
     gpg --batch --export-secret-keys >open.key

@@ -47,6 +47,9 @@ state() { jq -r "$1" <<<"$output"; }
     run "$CYBELECTL" verify "$image" --key alice.pub --key eve.pub --require 2
     assert_equal "$status" 4
     assert_line --partial '1 of 2 required signers'
+    run "$CYBELECTL" verify "$image" --key alice.pub --key alice.pub --require 2
+    assert_equal "$status" 2
+    assert_line --partial '2 signers are required, but 1 is named'
 }
 
 @test "an image that is signed with the key already is told and left alone" {

@@ -120,6 +120,18 @@ nothing_kept() {
     assert_equal "$(plain tags "$host/a" | xargs)" '1 list old text two'
 }
 
+@test "several pulls are one document; the name that was asked for is told" {
+    serve registry docker-registry open "$place/r"
+    plain push app.sif "oras://127.0.0.1:$registry/one:1"
+    plain push app.sif "oras://127.0.0.1:$registry/two:1"
+    run --separate-stderr "$CYBELECTL" image pull --plain-http "oras://127.0.0.1:$registry/one:1" "oras://127.0.0.1:$registry/two:1" --format json
+    assert_success
+    run -0 jq -c '[.format, (.pulled | length), (.pulled[].reference | split("/")[3])]' <<<"$output"
+    assert_output '[1,2,"one:1","two:1"]'
+    run -0 "$CYBELECTL" image pull --plain-http "oras://127.0.0.1:$registry/one:1" --name zoo
+    assert_line --partial 'store:zoo:latest'
+}
+
 @test "an image for another architecture is refused before it has a name" {
     serve registry docker-registry open "$place/r"
     head -c 5000 /dev/zero >root
