@@ -96,26 +96,10 @@ Result<std::vector<recipes::Recipe>> read_all(const Options& options) {
     return project::read_variants(std::move(text), options.file, arguments);
 }
 
-/// Warnings that no other variant gave; what is missing may be there where the image is built.
-void add_new(std::vector<Fault>& warnings, std::vector<Fault> more) {
-    for (Fault& fault : more) {
-        const bool is_told = std::any_of(warnings.begin(), warnings.end(), [&](const Fault& told) {
-            return told.message == fault.message && told.where && fault.where &&
-                   told.where->file == fault.where->file && told.where->line == fault.where->line &&
-                   told.where->column == fault.where->column;
-        });
-        fault.is_warning = true;
-        if (!is_told) {
-            warnings.push_back(std::move(fault));
-        }
-    }
-}
-
 Result<int> check_recipe(Session& session, const Options& options) {
     CYBELE_TRY(const auto variants, read_all(options));
     Faults faults;
     std::vector<std::string> names;
-    std::vector<Fault> warnings;
     for (const auto& recipe : variants) {
         names.push_back(recipe.name);
         recipes::RenderOptions render;
@@ -129,12 +113,11 @@ Result<int> check_recipe(Session& session, const Options& options) {
             faults.add(rendered.error());
             break; // the others have the same faults, or tell theirs the next time
         }
-        add_new(warnings, recipes::warnings_of(recipe));
-        add_new(warnings, project::missing_inputs(recipe));
     }
     if (faults.has_errors()) {
         return fail(faults.take());
     }
+    const std::vector<Fault> warnings = project::warnings_of(variants);
     const bool is_refused = options.is_strict && !warnings.empty();
     if (session.is_json()) {
         const auto told = nlohmann::json::parse(format_json(warnings));

@@ -5,7 +5,9 @@
 #include "registry/store/name.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 namespace cybele::project {
 namespace {
@@ -63,6 +65,28 @@ std::vector<Fault> missing_inputs(const recipes::Recipe& recipe) {
         inputs.look_at(recipes::stage_context(recipe, i));
     }
     return inputs.take();
+}
+
+std::vector<Fault> warnings_of(const std::vector<recipes::Recipe>& variants) {
+    std::vector<Fault> all;
+    const auto is_told = [&](const Fault& fault) {
+        return std::any_of(all.begin(), all.end(), [&](const Fault& told) {
+            return told.message == fault.message && told.where && fault.where &&
+                   told.where->file == fault.where->file && told.where->line == fault.where->line &&
+                   told.where->column == fault.where->column;
+        });
+    };
+    for (const recipes::Recipe& recipe : variants) {
+        std::vector<Fault> more = recipes::warnings_of(recipe);
+        for (Fault& missing : missing_inputs(recipe)) {
+            missing.is_warning = true;
+            more.push_back(std::move(missing));
+        }
+        std::copy_if(more.begin(), more.end(), std::back_inserter(all), [&](const Fault& fault) {
+            return !is_told(fault);
+        });
+    }
+    return all;
 }
 
 } // namespace cybele::project
