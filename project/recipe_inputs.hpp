@@ -13,8 +13,8 @@ namespace cybele::project {
 /// paths begin at the Recipe's folder.
 [[nodiscard]] std::vector<Fault> missing_inputs(const recipes::Recipe& recipe);
 
-/// The warnings of all variants of a Recipe, those that several have once. What is missing is one of
-/// them: it may be there where the image is built.
+/// The warnings of all variants of a Recipe, those that several have once. What is missing is one
+/// of them: it may be there where the image is built.
 [[nodiscard]] std::vector<Fault> warnings_of(const std::vector<recipes::Recipe>& variants);
 
 } // namespace cybele::project
