@@ -84,6 +84,7 @@ Result<void> add_pgp(const Session& session, const Options& options, images::Sig
                                    PassphraseUse::kOpen));
         CYBELE_CHECK(key.unlock(passphrase));
     }
+    signers.pgp_ring.add(*chosen);
     signers.pgp = std::move(key);
     return {};
 }

@@ -20,14 +20,31 @@ std::int64_t time_of(const Table& table, std::int64_t now) {
 
 Result<void>
 add_objects(const fs::path& path, const std::vector<NewObject>& objects, std::int64_t now) {
-    return change_image(path, [&](Table& table, int fd) -> Result<ChangeOutcome> {
+    CYBELE_CHECK(add_objects_if(path, objects, now, [] { return true; }));
+    return {};
+}
+
+Result<bool> add_objects_if(const fs::path& path,
+                            const std::vector<NewObject>& objects,
+                            std::int64_t now,
+                            const std::function<bool()>& may) {
+    bool is_changed = false;
+    const auto add = [&](Table& table, int fd) -> Result<ChangeOutcome> {
+        is_changed = may();
+        if (!is_changed) {
+            ChangeOutcome nothing;
+            nothing.is_changed = false;
+            return nothing;
+        }
         const std::int64_t time = time_of(table, now);
         for (const NewObject& object : objects) {
             CYBELE_CHECK(table.add(fd, object, time));
         }
         table.set_modified(time);
         return ChangeOutcome{};
-    });
+    };
+    CYBELE_CHECK(change_image(path, add));
+    return is_changed;
 }
 
 Result<void> delete_objects(const fs::path& path,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 /// Changes of an image that exists, with the reference's bytes as the result. Where the file system
@@ -20,6 +21,13 @@ namespace cybele::images {
 [[nodiscard]] Result<void> add_objects(const std::filesystem::path& path,
                                        const std::vector<NewObject>& objects,
                                        std::int64_t now);
+
+/// The same where `may` says so: it is asked when nobody else can change the image any more. False:
+/// it did not, and nothing was changed.
+[[nodiscard]] Result<bool> add_objects_if(const std::filesystem::path& path,
+                                          const std::vector<NewObject>& objects,
+                                          std::int64_t now,
+                                          const std::function<bool()>& may);
 
 struct DeleteOptions {
     bool zero = false;    ///< overwrites the objects' bytes with zeros

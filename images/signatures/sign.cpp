@@ -10,11 +10,14 @@
 #include "support/random.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 namespace cybele::images {
 
@@ -46,7 +49,7 @@ NewObject signature_object(std::uint32_t group, std::string bytes, std::string_v
 
 /// The signatures of one group that are there, by kind.
 struct Present {
-    bool has_pgp = false;
+    std::vector<std::string> pgp;
     std::vector<Envelope> envelopes;
 };
 
@@ -59,7 +62,7 @@ Result<std::map<std::uint32_t, Present>> present_signatures(const Image& image) 
         CYBELE_TRY(const std::string text, image.read_object(descriptor, kMaximumSignatureSize));
         Present& present = found[descriptor.link & ~kGroupMask];
         if (text.starts_with("-----BEGIN PGP") && text.find("SIFHASH:") == std::string::npos) {
-            present.has_pgp = true;
+            present.pgp.push_back(text);
         } else if (auto envelope = parse_envelope(text)) {
             present.envelopes.push_back(std::move(*envelope));
         }
@@ -141,14 +144,14 @@ private:
 
     Result<void> check_kinds(std::uint32_t group) {
         const Present& present = present_[group];
-        const bool is_mixed = (present.has_pgp && !signers_.keys.empty()) ||
+        const bool is_mixed = (!present.pgp.empty() && !signers_.keys.empty()) ||
                               (!present.envelopes.empty() && signers_.pgp);
         if (is_mixed && !options_.force) {
             return refused(
                 fmt::format("group {} has {} signature, and Apptainer cannot verify a group with "
                             "signatures of both kinds",
                             group,
-                            present.has_pgp ? "an OpenPGP" : "a PEM"),
+                            present.pgp.empty() ? "a PEM" : "an OpenPGP"),
                 "sign with the same kind, or give --force if only cybelectl will verify");
         }
         return {};
@@ -174,7 +177,7 @@ private:
                 objects.push_back(signature_object(group, envelope, {}));
             }
         }
-        if (signers_.pgp) {
+        if (signers_.pgp && (options_.force || !is_signed_by_pgp(group, payload))) {
             CYBELE_TRY(std::string text,
                        openpgp::clear_sign(
                            payload, *signers_.pgp, options_.now, random_bytes(openpgp::kSaltSize)));
@@ -182,6 +185,20 @@ private:
                 signature_object(group, std::move(text), signers_.pgp->primary_fingerprint()));
         }
         return {};
+    }
+
+    /// Whether a clear-signed message says the same already, by the key that is to sign.
+    [[nodiscard]] bool is_signed_by_pgp(std::uint32_t group, std::string_view payload) {
+        while (payload.ends_with('\n')) {
+            payload.remove_suffix(1);
+        }
+        const std::vector<std::string>& present = present_[group].pgp;
+        return std::any_of(present.begin(), present.end(), [&](const std::string& message) {
+            const auto read =
+                openpgp::verify_clear_signed(message, signers_.pgp_ring, options_.now);
+            return read && read->is_valid && read->text == payload &&
+                   read->primary_fingerprint == signers_.pgp->primary_fingerprint();
+        });
     }
 
     /// Whether an envelope says the same already, by this key.
@@ -265,16 +282,51 @@ Result<std::vector<NewObject>> make_signatures(const Image& image,
     return Signing(image, signers, options).run(done);
 }
 
+namespace {
+
+/// What shows that a file is the one that was read, as it was.
+using FileState = std::array<std::int64_t, 7>;
+
+FileState state_of(const struct stat& status) {
+    return {static_cast<std::int64_t>(status.st_dev),
+            static_cast<std::int64_t>(status.st_ino),
+            static_cast<std::int64_t>(status.st_size),
+            status.st_mtim.tv_sec,
+            status.st_mtim.tv_nsec,
+            status.st_ctim.tv_sec,
+            status.st_ctim.tv_nsec};
+}
+
+} // namespace
+
 Result<SignReport>
 sign_image(const fs::path& path, const Signers& signers, const SignOptions& options) {
-    CYBELE_TRY(const Image image, Image::open(path));
-    SignReport done;
-    CYBELE_TRY(const std::vector<NewObject> objects,
-               make_signatures(image, signers, options, done));
-    if (!objects.empty()) {
-        CYBELE_CHECK(add_objects(path, objects, options.now));
+    constexpr int kTries = 8; // each reads the whole image
+    for (int i = 0; i < kTries; ++i) {
+        CYBELE_TRY(const Image image, Image::open(path));
+        struct stat read {};
+        if (::fstat(image.fd(), &read) != 0) {
+            return fail(system_error("cannot examine " + printable(path.native()), errno));
+        }
+        SignReport done;
+        CYBELE_TRY(const std::vector<NewObject> objects,
+                   make_signatures(image, signers, options, done));
+        if (objects.empty()) {
+            return done;
+        }
+        CYBELE_TRY(const bool is_added, add_objects_if(path, objects, options.now, [&] {
+                       struct stat named {};
+                       return ::stat(path.c_str(), &named) == 0 &&
+                              state_of(named) == state_of(read);
+                   }));
+        if (is_added) {
+            return done;
+        }
     }
-    return done;
+    return fail(ErrorCode::kEnvironment,
+                fmt::format("cannot sign {}", printable(path.native())),
+                "another program changed it each time while its signature was made",
+                "sign it when it is finished");
 }
 
 Result<void> sign_image(const fs::path& path, const fs::path& key, std::int64_t now) {

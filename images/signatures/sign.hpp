@@ -28,6 +28,9 @@ struct EnvelopeSigner {
 struct Signers {
     std::vector<EnvelopeSigner> keys;
     std::optional<openpgp::SecretKey> pgp; ///< unlocked
+    /// With the public part of `pgp`, by which it is seen that it signed already; else it signs
+    /// again.
+    openpgp::Keyring pgp_ring;
     /// Gets a time stamp for the bytes of a signature that has a chain; unset: none is stored.
     std::function<Result<std::string>(std::string_view signature)> stamp;
 };

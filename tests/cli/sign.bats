@@ -52,6 +52,24 @@ state() { jq -r "$1" <<<"$output"; }
     assert_line --partial '2 signers are required, but 1 is named'
 }
 
+@test "one that is signed with the OpenPGP key already, too" {
+    export APPTAINER_KEYSDIR=$place/pgp-keys
+    "$CYBELECTL" key new --pgp --name Gamma --email g@site.example --no-passphrase
+    "$CYBELECTL" key new --pgp --name Delta --email d@site.example --no-passphrase
+    "$CYBELECTL" sign "$image" --pgp --fingerprint Gamma
+    cp "$image" before
+    run -0 "$CYBELECTL" sign "$image" --pgp --fingerprint Gamma
+    assert_line "$image is signed with it already; nothing was changed"
+    cmp before "$image"
+    run -0 "$CYBELECTL" sign "$image" --pgp --fingerprint Delta
+    run -0 "$CYBELECTL" sif list "$image"
+    assert_equal "$(grep -c Signature <<<"$output")" 2
+    run -0 "$CYBELECTL" sign "$image" --pgp --fingerprint Gamma --force
+    run -0 "$CYBELECTL" sif list "$image"
+    assert_equal "$(grep -c Signature <<<"$output")" 3
+    "$CYBELECTL" verify "$image" --pgp
+}
+
 @test "an image that is signed with the key already is told and left alone" {
     "$CYBELECTL" sign "$image" --key alice.pem
     cp "$image" before

@@ -2,6 +2,7 @@
 #include "images/keys/key.hpp"
 #include "images/signatures/dsse.hpp"
 #include "images/signatures/message.hpp"
+#include "images/signatures/sign.hpp"
 #include "images/signatures/signature.hpp"
 #include "signature_sample.hpp"
 #include "support/process.hpp"
@@ -123,6 +124,37 @@ TEST_CASE("signing the same deterministic image with Ed25519 gives the same byte
     REQUIRE(sign_image(signed_image.path, signed_image.secret, 5).has_value());
     CHECK(content(signed_image.path) == once);
     CHECK(Image::open(signed_image.path)->header().is_deterministic());
+}
+
+TEST_CASE("an image that is changed while it is signed is signed as it is then, or not at all") {
+    const Signed signed_image;
+    write(signed_image.path, image()); // unsigned
+    Signers signers;
+    signers.keys.push_back({*PrivateKey::read(signed_image.secret), {}});
+    SignOptions options;
+    options.now = 1700000100;
+    NewObject more;
+    more.type = DataType::kGeneric;
+    more.group = 1;
+    more.name = "more";
+    more.bytes = "more";
+    int left = 2; // changes, each at a time when the image was read
+    options.progress = [&](std::uint64_t done, std::uint64_t total) {
+        if (done == total && left-- > 0) {
+            REQUIRE(add_objects(signed_image.path, {more}, 1700000050).has_value());
+        }
+    };
+    const auto done = sign_image(signed_image.path, signers, options);
+    REQUIRE_MESSAGE(done.has_value(), (done ? "" : words(done.error())));
+    CHECK(signed_image.verify().is_verified);
+    const auto opened = Image::open(signed_image.path);
+    CHECK(opened->descriptors().size() == image().objects.size() + 3);
+
+    left = 1000;
+    options.force = true;
+    const auto never = sign_image(signed_image.path, signers, options);
+    REQUIRE_FALSE(never.has_value());
+    CHECK(never.error().code() == ErrorCode::kEnvironment);
 }
 
 TEST_CASE("a wrong key and no signature are told") {
