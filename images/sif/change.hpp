@@ -46,4 +46,9 @@ struct DeleteOptions {
 [[nodiscard]] Result<void>
 set_primary(const std::filesystem::path& path, std::uint32_t id, std::int64_t now);
 
+/// Ends or undoes a change that was interrupted, so that the file's bytes are an image without the
+/// journal beside it, as a copy or an upload needs it. Nothing where none is. kInput: there is one,
+/// and this user may not write to the image.
+[[nodiscard]] Result<void> end_interrupted_change(const std::filesystem::path& path);
+
 } // namespace cybele::images

@@ -302,6 +302,7 @@ FileState state_of(const struct stat& status) {
 Result<SignReport>
 sign_image(const fs::path& path, const Signers& signers, const SignOptions& options) {
     constexpr int kTries = 8; // each reads the whole image
+    CYBELE_CHECK(end_interrupted_change(path));
     for (int i = 0; i < kTries; ++i) {
         CYBELE_TRY(const Image image, Image::open(path));
         struct stat read {};

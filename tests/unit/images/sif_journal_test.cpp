@@ -378,3 +378,29 @@ TEST_CASE("random sequences of changes equal those of a new image each time") {
     });
     CHECK(holds);
 }
+
+TEST_CASE(
+    "an interrupted change is ended before the bytes are taken, wherever it was interrupted") {
+    for (const Attempt& attempt : attempts()) {
+        CAPTURE(attempt.name);
+        for (int last = 0;; ++last) {
+            const TempDirectory place = directory();
+            const fs::path path = place.path() / "a.sif";
+            write(path, two_systems());
+            if (!is_killed_at(path, attempt.change, last)) {
+                CHECK(last > 3);
+                break;
+            }
+            const std::string seen = view(path);
+            REQUIRE(end_interrupted_change(path).has_value());
+            CHECK(view(path) == seen);
+            // The bytes alone are the same image.
+            const fs::path copy = place.path() / "copy.sif";
+            fs::copy_file(path, copy);
+            CHECK(view(copy) == seen);
+            // One that was just made has said nothing yet; the next change takes it away.
+            CHECK((!fs::exists(journal_path(path)) || fs::file_size(journal_path(path)) == 0));
+            REQUIRE(end_interrupted_change(path).has_value());
+        }
+    }
+}
