@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <set>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -140,7 +141,12 @@ public:
                         "the root of the container is the image",
                         "choose a folder in it");
         }
-        if (!targets_.insert(target / "").second) {
+        const std::pair what(one.source, one.is_read_only);
+        const auto [known, is_new] = targets_.emplace(target / "", what);
+        if (!is_new && known->second == what) {
+            return {}; // said twice
+        }
+        if (!is_new) {
             warnings_.push_back("'" + printable(one.source.string()) + "' is not bound to '" +
                                 printable(target.string()) + "', to which something else is");
             return {};
@@ -174,7 +180,7 @@ public:
 private:
     const std::filesystem::path& directory_;
     std::vector<std::string>& warnings_;
-    std::set<std::filesystem::path> targets_;
+    std::map<std::filesystem::path, std::pair<std::filesystem::path, bool>> targets_;
     std::vector<Mount> mounts_;
 };
 

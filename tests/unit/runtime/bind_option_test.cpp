@@ -71,7 +71,7 @@ TEST_CASE("the mounts come in Apptainer's order") {
 TEST_CASE(
     "of several binds to one target the first counts, and one below another comes behind it") {
     Request request;
-    request.binds = {"/a:/data/in/side,/b:/data", "/c:/data/"};
+    request.binds = {"/a:/data/in/side,/b:/data,/b:/data", "/c:/data/"};
     request.mounts = {"type=bind,source=/d,destination=/data",
                       "type=bind,source=/e,destination=/e"};
     const Environment host(
