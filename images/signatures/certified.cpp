@@ -3,7 +3,9 @@
 
 #include "images/certificates/verify.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace cybele::images {
@@ -37,17 +39,25 @@ Result<std::optional<CertificateFinding>> judge(const Chain& chain,
     return std::optional(std::move(finding));
 }
 
+bool is_one_of(const std::vector<Chain>& given, const Chain& chain) {
+    const std::string leaf = fingerprint_of(chain.leaf());
+    return std::any_of(given.begin(), given.end(), [&](const Chain& one) {
+        return fingerprint_of(one.leaf()) == leaf;
+    });
+}
+
 } // namespace
 
 CertificateJudge judge_by_certificates(std::shared_ptr<const TrustStore> store,
                                        std::vector<Chain> given,
+                                       bool takes_others,
                                        std::int64_t now) {
-    return [store = std::move(store), given = std::move(given), now](
+    return [store = std::move(store), given = std::move(given), takes_others, now](
                std::string_view bytes,
                const EnvelopeSignature& signature) -> Result<std::optional<CertificateFinding>> {
         if (!signature.chain.empty()) {
             const Result<Chain> chain = Chain::parse(signature.chain, "");
-            if (chain) {
+            if (chain && (takes_others || is_one_of(given, *chain))) {
                 CYBELE_TRY(auto finding, judge(*chain, bytes, signature, *store, now));
                 if (finding) {
                     return finding;

@@ -4,6 +4,8 @@
 #include "images/openpgp/key_directory.hpp"
 #include "images/signatures/certified.hpp"
 #include "images/signatures/legacy.hpp"
+#include "support/document.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -44,6 +46,12 @@ Result<openpgp::Keyring> load_keyrings(const TrustRequest& request,
     return all;
 }
 
+/// Without a certificate of a signer, or by a policy's roots: everybody under the roots. A signer's
+/// certificate alone, as with Apptainer, is vouched for by the roots and makes nobody else count.
+bool takes_whoever_is_certified(const TrustRequest& request) {
+    return request.certificates.empty() || request.counts_roots;
+}
+
 Result<void> load_certificates(const TrustRequest& request, Trust& trust) {
     CYBELE_TRY(TrustStore loaded, TrustStore::load(request.authorities));
     const auto store = std::make_shared<const TrustStore>(std::move(loaded));
@@ -58,7 +66,8 @@ Result<void> load_certificates(const TrustRequest& request, Trust& trust) {
             trust.roots.push_back(subject_of(root));
         }
     }
-    trust.certificate_judge = judge_by_certificates(store, std::move(chains), request.now);
+    trust.certificate_judge = judge_by_certificates(
+        store, std::move(chains), takes_whoever_is_certified(request), request.now);
     return {};
 }
 
@@ -73,12 +82,41 @@ LegacyJudge judge_old(const openpgp::Keyring& keyring, std::int64_t now) {
         };
 }
 
+/// Those who are named, each of whom `all` wants; a key that is named twice is one signer.
+std::set<std::string> named_signers(const Trust& trust) {
+    std::set<std::string> signers(trust.pgp.begin(), trust.pgp.end());
+    signers.insert(trust.certificates.begin(), trust.certificates.end());
+    signers.insert(trust.roots.begin(), trust.roots.end());
+    for (const PublicKey& key : trust.keys) {
+        signers.insert(key.fingerprint());
+    }
+    return signers;
+}
+
+/// `all` needs names: a keyring, or a root that is no policy's, stands for whoever it knows.
+Result<void> check_all(const TrustRequest& request, const Trust& trust) {
+    const bool has_open_keyring = trust.keyring && trust.pgp.empty() && !request.accepts_legacy;
+    const bool has_open_roots =
+        trust.certificate_judge && trust.certificates.empty() && trust.roots.empty();
+    if (!has_open_keyring && !has_open_roots && !named_signers(trust).empty()) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                "all signers are required, but not all of them are named",
+                has_open_roots ? "roots stand for whoever is certified under them"
+                               : "a keyring stands for whoever it knows",
+                "give a number, or name each: keys, certificates, or `pgp` of a policy");
+}
+
 /// More than there are could never sign.
-Result<void> check_count(const Trust& trust) {
+Result<void> check_count(const TrustRequest& request, const Trust& trust) {
     std::size_t wanted = 0;
     const std::string& text = trust.require;
-    if (text == "any" || text == "all") {
+    if (text == "any") {
         return {};
+    }
+    if (text == "all") {
+        return check_all(request, trust);
     }
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
     if (error != std::errc{} || end != text.data() + text.size() || wanted == 0) {
@@ -87,36 +125,48 @@ Result<void> check_count(const Trust& trust) {
                     {},
                     "write any, all, or 1 and more");
     }
-    const bool is_open =
-        (trust.keyring && trust.pgp.empty()) || (trust.certificate_judge && !trust.roots.empty());
-    // One key that is named twice is one signer.
-    std::set<std::string> signers(trust.pgp.begin(), trust.pgp.end());
-    signers.insert(trust.certificates.begin(), trust.certificates.end());
-    for (const PublicKey& key : trust.keys) {
-        signers.insert(key.fingerprint());
-    }
-    if (!is_open && wanted > signers.size()) {
+    const bool is_open = (trust.keyring && trust.pgp.empty()) ||
+                         (trust.certificate_judge && takes_whoever_is_certified(request));
+    const std::size_t named = named_signers(trust).size();
+    if (!is_open && wanted > named) {
         return fail(ErrorCode::kUsage,
                     fmt::format("{} signers are required, but {} {} named",
                                 wanted,
-                                signers.size(),
-                                signers.size() == 1 ? "is" : "are"),
+                                named,
+                                named == 1 ? "is" : "are"),
                     "no image could be verified",
                     "lower the number, or name more signers");
     }
     return {};
 }
 
+Fault missing_file(const Policy& policy, const std::string& field, const std::string& path) {
+    return document::fault_at(policy.source,
+                              document::mark_of(policy.marks, field),
+                              "'" + printable(path) + "' is not there",
+                              fs::path(path).is_absolute()
+                                  ? "nothing has this name on this machine"
+                                  : "relative paths begin at the policy's folder",
+                              "correct the path, or put the file there");
+}
+
 } // namespace
 
 Result<void> add_policy(const Policy& policy, TrustRequest& request) {
-    const auto add = [&](const std::vector<std::string>& from, std::vector<fs::path>& to) {
-        for (const std::string& path : from) {
-            to.push_back((policy.folder / path).lexically_normal());
+    std::vector<Fault> missing;
+    const auto add = [&](std::string_view field,
+                         const std::vector<std::string>& from,
+                         std::vector<fs::path>& to) {
+        for (std::size_t i = 0; i < from.size(); ++i) {
+            to.push_back((policy.folder / from[i]).lexically_normal());
+            std::error_code error;
+            if (!fs::exists(to.back(), error)) {
+                missing.push_back(missing_file(policy, fmt::format("{}[{}]", field, i), from[i]));
+            }
         }
     };
     request.require = policy.require;
-    add(policy.keys, request.keys);
+    add("keys", policy.keys, request.keys);
     for (std::string fingerprint : policy.pgp) {
         std::transform(fingerprint.begin(), fingerprint.end(), fingerprint.begin(), [](char c) {
             return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -127,11 +177,13 @@ Result<void> add_policy(const Policy& policy, TrustRequest& request) {
     if (policy.certificates) {
         request.use_certificates = true;
         request.counts_roots = true;
-        add(policy.certificates->roots, request.authorities.roots);
-        add(policy.certificates->intermediates, request.authorities.intermediates);
+        add("certificates.roots", policy.certificates->roots, request.authorities.roots);
+        add("certificates.intermediates",
+            policy.certificates->intermediates,
+            request.authorities.intermediates);
         CYBELE_TRY(request.authorities.revocation, revocation_of(policy.certificates->revocation));
     }
-    return {};
+    return missing.empty() ? Result<void>() : fail(Error(std::move(missing)));
 }
 
 Result<Trust> load_trust(const TrustRequest& request, const Environment& environment) {
@@ -152,7 +204,7 @@ Result<Trust> load_trust(const TrustRequest& request, const Environment& environ
     if (request.use_certificates || !request.certificates.empty()) {
         CYBELE_CHECK(load_certificates(request, trust));
     }
-    CYBELE_CHECK(check_count(trust));
+    CYBELE_CHECK(check_count(request, trust));
     return trust;
 }
 

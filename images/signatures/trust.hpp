@@ -35,8 +35,8 @@ struct TrustRequest {
 };
 
 /// Adds what a policy names; paths are relative to the policy's file. A policy that names
-/// fingerprints takes the keys from the default keyrings and those of the request. kUsage for an
-/// unknown word of `revocation`.
+/// fingerprints takes the keys from the default keyrings and those of the request. kInput: files
+/// that are not there, each with its place; kUsage: an unknown word of `revocation`.
 [[nodiscard]] Result<void> add_policy(const Policy& policy, TrustRequest& request);
 
 /// Reads all of it once. kInput: a file that is not what it should be; kUsage: more signers are

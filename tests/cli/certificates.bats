@@ -65,6 +65,28 @@ old expired on 2021-01-01
 ROWS
 }
 
+@test "a certificate that is named makes nobody else under its root count" {
+    signed good
+    verify good.sif --certificate pki/good-chain.pem
+    assert_success
+    verify good.sif --certificate pki/good.pem # what is between lies beside the signature
+    assert_success
+    verify good.sif --certificate pki/silent-chain.pem
+    assert_failure 4
+    [[ $stderr == *'made with another key'* ]]
+    run --separate-stderr env SSL_CERT_FILE=pki/root.pem APPTAINER_VERIFY_CERTIFICATE=pki/silent-chain.pem "$CYBELECTL" verify good.sif
+    assert_failure 4
+    verify good.sif --certificate pki/good.pem --require all
+    assert_success
+    verify good.sif --certificate pki/good.pem --require 2
+    assert_failure 2
+    verify good.sif --require all # of whom?
+    assert_failure 2
+    [[ $stderr == *'roots stand for whoever is certified under them'* ]]
+    verify good.sif --require 2 # somebody else under the root may have signed, too
+    assert_failure 4
+}
+
 # What each way of asking says: NAME WAY STATUS.
 @test "revocation: good, revoked, not to be learnt, softly and strictly" {
     local name way expected
