@@ -144,6 +144,25 @@ std::string_view word_of(const pgp::KeyDirectory::Imported& one) {
     return one.is_secret && one.secret == Added::kMerged ? "updated private key" : "already there:";
 }
 
+/// A key that no signature will be verified with is worth a word, damaged as it may be.
+void note_unusable(const Session& session, const pgp::CertificateState& state, std::int64_t now) {
+    if (state.keys.empty()) {
+        return;
+    }
+    const pgp::KeyState& primary = state.keys.front();
+    const std::string because = why_unusable(primary, now);
+    if (because.empty()) {
+        return;
+    }
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.message = fmt::format("key {} is not usable", primary.fingerprint);
+    fault.because = because;
+    fault.help = "ask its owner for a newer export";
+    fault.is_warning = true;
+    session.note({fault});
+}
+
 Result<int> import(const Session& session, const Options& options) {
     pgp::Keyring all;
     for (const std::string& file : options.files) {
@@ -174,11 +193,17 @@ Result<int> import(const Session& session, const Options& options) {
     }
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const auto imported, directory.import(all));
+    CYBELE_TRY(const pgp::Keyring kept, directory.public_ring());
+    const std::int64_t now = Session::clock();
     for (const auto& one : imported) {
-        const pgp::Certificate* const certificate = all.find(one.fingerprint);
-        const std::string name =
-            certificate == nullptr ? "" : certificate->state(Session::clock()).name();
-        Session::print(fmt::format("{} {} {}\n", word_of(one), one.fingerprint, printable(name)));
+        const pgp::Certificate* const certificate = kept.find(one.fingerprint);
+        if (certificate == nullptr) {
+            continue;
+        }
+        const pgp::CertificateState state = certificate->state(now);
+        Session::print(
+            fmt::format("{} {} {}\n", word_of(one), one.fingerprint, printable(state.name())));
+        note_unusable(session, state, now);
     }
     return 0;
 }

@@ -46,16 +46,6 @@ std::string_view word_of(pgp::SecretPart part) {
     return "none";
 }
 
-/// Why the key is unusable today; empty: it is usable.
-std::string why_unusable(const pgp::KeyState& key, std::int64_t now) {
-    if (!key.because.empty()) {
-        return key.because;
-    }
-    return key.expires && *key.expires <= now
-               ? fmt::format("it expired on {}", date_of(*key.expires))
-               : "";
-}
-
 nlohmann::json json_of(const pgp::KeyState& key, std::int64_t now) {
     nlohmann::json json{{"fingerprint", key.fingerprint},
                         {"algorithm", key.algorithm},
@@ -169,6 +159,15 @@ Result<void> add_file(std::vector<Row>& rows, const std::string& file, std::int6
 }
 
 } // namespace
+
+std::string why_unusable(const pgp::KeyState& key, std::int64_t now) {
+    if (!key.because.empty()) {
+        return key.because;
+    }
+    return key.expires && *key.expires <= now
+               ? fmt::format("it expired on {}", date_of(*key.expires))
+               : "";
+}
 
 Result<int> list_keys(const Session& session, const std::vector<std::string>& files) {
     std::vector<Row> rows;

@@ -172,11 +172,13 @@ void add_options(CLI::App& verb, Options& options) {
     verb.add_option("--key", options.keys, "private PEM key; may be given again: one envelope")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    verb.add_flag("--pgp", options.use_pgp, "sign with an OpenPGP key");
+    auto* const pgp = verb.add_flag("--pgp", options.use_pgp, "sign with an OpenPGP key");
     verb.add_option("--fingerprint", options.fingerprint, "of the OpenPGP key, or its user id")
-        ->type_name("F");
+        ->type_name("F")
+        ->needs(pgp);
     verb.add_option("--pgp-keyring", options.keyring, "where it is; Apptainer's without it")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->needs(pgp);
     verb.add_option("--certificate",
                     options.certificates,
                     "stores this chain of a key beside its signature")

@@ -94,6 +94,19 @@ new_pgp() {
     assert_file_not_exist keys/pgp-public
 }
 
+@test "a key whose own signature is damaged is imported with a word" {
+    gpg --batch --passphrase '' --quick-generate-key 'Torn <torn@site.example>' ed25519 sign,cert
+    gpg --batch --export Torn >torn.key
+    last=$(tail -c 1 torn.key | od -An -tu1)
+    truncate -s -1 torn.key
+    # shellcheck disable=SC2059 # the byte is the format
+    printf "\\$(printf %o $((last ^ 1)))" >>torn.key
+    run --separate-stderr "$CYBELECTL" key import torn.key
+    assert_success
+    assert_line --partial 'imported key '
+    [[ $stderr == *'warning: key '*' is not usable'*'no valid self-signature'* ]]
+}
+
 @test "what is open is encrypted when it is imported, unless that is refused by name" {
     gpg --batch --passphrase '' --quick-generate-key 'Open <open@site.example>' ed25519 sign,cert
     gpg --batch --export-secret-keys >open.key

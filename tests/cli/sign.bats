@@ -185,6 +185,12 @@ state() { jq -r "$1" <<<"$output"; }
     assert_success
 }
 
+@test "a keyring names nobody of whom all could be wanted" {
+    refuses 2 "$CYBELECTL" verify "$image" --pgp-keyring "$repo/tests/unit/images/data/pgp-public.bin" --require all
+    assert_output --partial 'a keyring stands for whoever it knows'
+    refuses 2 "$CYBELECTL" verify "$image" --pgp-keyring "$repo/tests/unit/images/data/pgp-public.bin" --key alice.pub --require all
+}
+
 @test "verify shows no control characters of a name" {
     "$CYBELECTL" key new named.pem
     "$CYBELECTL" sif new $'a\eb.sif'
