@@ -36,6 +36,7 @@ Result<registry::Login> read_login(const Session& session, const Options& option
     PassphraseSource source;
     source.file = options.from_stdin ? "-" : "";
     source.variable = kVariable;
+    source.file_option = "--password-stdin <FILE";
     source.value = session.environment.get(kVariable);
     source.may_ask = true;
     CYBELE_TRY(const Secret password,

@@ -51,7 +51,7 @@ pull_request(const Session& session, const Options& options, const std::string& 
     }
     if (!options.name.empty()) {
         CYBELE_TRY(request.name, registry::read_new_name(options.name));
-    } else if (request.reference.digest.empty()) {
+    } else if (request.reference.digest.empty() || request.reference.has_tag) {
         request.name = registry::StoreName{request.reference.repository, request.reference.tag, ""};
     }
     if (!options.verify.empty()) {

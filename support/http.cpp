@@ -117,6 +117,7 @@ failed(const HttpRequest& request, const Json& failure, HttpResponse& response) 
         return fail(std::move(error));
     }
     response.failure = std::move(error);
+    response.is_too_large = name == "too-large";
     response.is_passing = name == "unreachable" || name == "timeout";
     return response;
 }

@@ -76,6 +76,7 @@ struct HttpResponse {
     std::string url;                 ///< after redirects
     std::string sha256;              ///< of the whole output file, in hexadecimal
     std::optional<Error> failure;
+    bool is_too_large = false; ///< the failure is a body over the request's maximum_size
     /// The failure may be another time's luck: no connection, a cut one, no answer in time.
     bool is_passing = false;
 

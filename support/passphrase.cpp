@@ -184,14 +184,14 @@ Result<Secret> read_any(const PassphraseSource& source, std::string_view what, P
             return ask(std::move(terminal), what, use);
         }
     }
-    return fail(
-        ErrorCode::kUsage,
-        fmt::format("no passphrase for {}", printable(std::string(what))),
-        source.may_ask ? "there is no terminal to ask at" : "none was given",
-        source.variable.empty()
-            ? "give it in a file: --passphrase-file FILE"
-            : fmt::format("give it in a file, --passphrase-file FILE, or in the variable {}",
-                          source.variable));
+    return fail(ErrorCode::kUsage,
+                fmt::format("no passphrase for {}", printable(std::string(what))),
+                source.may_ask ? "there is no terminal to ask at" : "none was given",
+                source.variable.empty()
+                    ? "give it in a file: " + source.file_option
+                    : fmt::format("give it in a file, {}, or in the variable {}",
+                                  source.file_option,
+                                  source.variable));
 }
 
 } // namespace

@@ -19,10 +19,11 @@ inline constexpr std::size_t kMaximumPassphrase = 4096;
 /// Where the passphrase of a key comes from: the first of these that is set. It is never a word of
 /// the command line, which every user of the machine can read.
 struct PassphraseSource {
-    std::filesystem::path file;            ///< its first line; "-" is standard input
-    std::optional<int> descriptor;         ///< an open one: one line each time
-    std::string variable;                  ///< name of the environment variable, for messages
-    std::optional<std::string> value;      ///< its value, whole
+    std::filesystem::path file;       ///< its first line; "-" is standard input
+    std::optional<int> descriptor;    ///< an open one: one line each time
+    std::string variable;             ///< name of the environment variable, for messages
+    std::optional<std::string> value; ///< its value, whole
+    std::string file_option = "--passphrase-file FILE"; ///< how a file is named, for messages
     bool may_ask = false;                  ///< at the terminal of the process, without echo
     std::function<void(Fault)> on_warning; ///< told of a file that others may read
 };

@@ -66,14 +66,17 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
             }
             return {};
         }
-        if (is_done && size_of(file) == blob.size) {
+        const bool is_too_long = answer.is_too_large || size_of(file) > blob.size;
+        if (is_too_long || (is_done && size_of(file) == blob.size)) {
             fs::remove(file, ignored);
             if (before > 0) {
                 continue; // the part that was there before was wrong: once more from its beginning
             }
             return fail(ErrorCode::kVerification,
                         what + " comes damaged from the registry",
-                        "the digest of what was received is sha256:" + answer.sha256,
+                        is_too_long ? fmt::format("more bytes come than the {} that it should have",
+                                                  blob.size)
+                                    : "the digest of what was received is sha256:" + answer.sha256,
                         "try again; if it stays so, the registry's copy is damaged");
         }
         // A transfer that moved something is worth another one.

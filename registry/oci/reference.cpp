@@ -23,7 +23,7 @@ struct OtherScheme {
 constexpr OtherScheme kOthers[] = {
     {"docker://",
      "an OCI image is no SIF; it is converted by a build",
-     "name it as base: `cybelectl build` of a Recipe or definition that begins with docker://…"},
+     "build it: `cybelectl build docker://… -o app.sif`; a Recipe or definition names it as base"},
     {"library://",
      "images of a library are pulled only",
      "pull it: `cybelectl image pull library://…`; push to oras://HOST/NAME:TAG"},
@@ -100,6 +100,23 @@ tl::unexpected<Error> unusable(std::string_view text, std::string because, std::
                 std::move(help));
 }
 
+/// `USER:PASSWORD@HOST/…` is refused without its secret; `NAME@ALGORITHM:DIGITS` is a digest.
+Result<void> judge_user(std::string_view text, std::string_view rest) {
+    const std::size_t at = rest.find('@');
+    if (at == std::string_view::npos || rest.find('/') < at) {
+        return {};
+    }
+    const std::string_view behind = rest.substr(at + 1);
+    if (behind.find('/') == std::string_view::npos && behind.find(':') != std::string_view::npos) {
+        return {};
+    }
+    const std::string_view before = text.substr(0, text.size() - rest.size());
+    return unusable(std::string(before) + "…@" + std::string(behind),
+                    "every user of the machine can read a command line, and a password in it",
+                    "log in once, `cybelectl image login " +
+                        printable(behind.substr(0, behind.find('/'))) + "`, and name no user");
+}
+
 Result<void> judge(std::string_view text, const Reference& reference) {
     const std::string write = "write " + std::string(reference.scheme);
     if (!is_host(reference.host)) {
@@ -131,6 +148,7 @@ Result<void> judge(std::string_view text, const Reference& reference) {
 /// What follows the scheme.
 Result<Reference>
 read_after(std::string_view text, std::string_view rest, std::string_view scheme) {
+    CYBELE_CHECK(judge_user(text, rest));
     const std::string write = "write " + std::string(scheme);
     Reference reference;
     reference.scheme = scheme;
@@ -153,7 +171,8 @@ read_after(std::string_view text, std::string_view rest, std::string_view scheme
         reference.host = "index.docker.io";
     }
     const std::size_t colon = rest.find(':');
-    reference.tag = colon == std::string_view::npos ? "latest" : rest.substr(colon + 1);
+    reference.has_tag = colon != std::string_view::npos;
+    reference.tag = reference.has_tag ? rest.substr(colon + 1) : "latest";
     reference.repository = rest.substr(0, colon);
     if (reference.host == "index.docker.io" &&
         reference.repository.find('/') == std::string::npos) {
@@ -184,8 +203,10 @@ bool is_library_path(std::string_view text) {
 /// The tag, or `sha256.…` in its place.
 void take_library_tag(std::string_view tag, Reference& reference) {
     constexpr std::string_view kDigest = "sha256.";
+    reference.has_tag = true;
     reference.tag = tag;
     if (tag.starts_with(kDigest) && reference.digest.empty()) {
+        reference.has_tag = false;
         reference.tag = "latest";
         reference.digest = "sha256:" + std::string(tag.substr(kDigest.size()));
     }
@@ -194,6 +215,7 @@ void take_library_tag(std::string_view tag, Reference& reference) {
 Result<Reference>
 read_library(std::string_view text, std::string_view rest, std::string_view library) {
     constexpr const char* kWrite = "write library://HOST/ENTITY/COLLECTION/NAME:TAG";
+    CYBELE_CHECK(judge_user(text, rest));
     Reference reference;
     reference.scheme = kLibraryScheme;
     if (const auto at = rest.find('@'); at != std::string_view::npos) {
@@ -207,8 +229,10 @@ read_library(std::string_view text, std::string_view rest, std::string_view libr
     }
     const std::size_t colon = rest.find(':');
     reference.repository = rest.substr(0, colon);
-    take_library_tag(colon == std::string_view::npos ? "latest" : rest.substr(colon + 1),
-                     reference);
+    reference.tag = "latest";
+    if (colon != std::string_view::npos) {
+        take_library_tag(rest.substr(colon + 1), reference);
+    }
     const bool is_digest = (reference.digest.empty() && text.find('@') == std::string_view::npos) ||
                            is_sha256_digest(reference.digest);
     if (!is_library_path(reference.repository) || !is_tag(reference.tag) || !is_digest) {
@@ -275,6 +299,12 @@ Result<std::string> read_host(std::string_view text) {
     std::string_view host = scheme == std::string_view::npos ? text : text.substr(scheme + 3);
     while (host.ends_with('/')) {
         host.remove_suffix(1);
+    }
+    if (const std::size_t at = host.find('@'); at != std::string_view::npos) {
+        return fail(ErrorCode::kUsage,
+                    "a host is given without a user: " + printable(host.substr(at + 1)),
+                    "every user of the machine can read a command line, and a password in it",
+                    "name the user by --username; the password is asked for");
     }
     if (!is_host(host)) {
         return fail(ErrorCode::kUsage,

@@ -19,6 +19,7 @@ struct Reference {
     /// Before the host: SIF artifacts are of oras://, OCI images of docker://, images of library
     /// servers of library://.
     std::string_view scheme = "oras://";
+    bool has_tag = false; ///< the tag was written
 
     /// What a manifest is asked for by: the digest, else the tag.
     [[nodiscard]] const std::string& version() const {
@@ -39,7 +40,8 @@ struct Reference {
 
 /// Names and tags by the rules of the OCI distribution specification 1.1. A first part without a
 /// dot and a port is no host: the image is of Docker's registry, as everywhere. kInput with what is
-/// wrong; another scheme (docker://, library://, shub://) is refused by name.
+/// wrong; another scheme (docker://, library://, shub://) is refused by name, and so is a user
+/// before the host, whose password is not repeated.
 [[nodiscard]] Result<Reference> read_reference(std::string_view text);
 
 /// The same of an OCI image, as docker, podman and definition files name it:

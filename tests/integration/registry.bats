@@ -303,6 +303,15 @@ nothing_kept() {
     cmp app.sif b.sif
 }
 
+@test "an image pulled by tag and digest keeps the tag as its name" {
+    serve registry docker-registry open "$place/r"
+    plain push app.sif "oras://127.0.0.1:$registry/group/a:1"
+    local manifest
+    manifest=$(plain copy "oras://127.0.0.1:$registry/group/a:1" "oras://127.0.0.1:$registry/group/b:1")
+    plain pull "oras://127.0.0.1:$registry/group/a:1@${manifest#*@}"
+    cmp app.sif "$("$CYBELECTL" image path group/a:1)"
+}
+
 @test "damaged bytes never become an image" {
     serve registry docker-registry open "$place/r"
     plain push app.sif "oras://127.0.0.1:$registry/a:1"
@@ -314,6 +323,12 @@ nothing_kept() {
     nothing_kept
     assert_equal "$(find store/tmp . -maxdepth 1 -name '*.part' -o -name 'pull-*')" ""
     refuses 3 plain pull "oras://127.0.0.1:$proxy/a@sha256:$(printf "%064d" 0)"
+    serve longer registry-proxy "$registry" "$place/log2" longer
+    refuses 4 plain pull "oras://127.0.0.1:$longer/a:1"
+    assert_output --partial 'more bytes come than the'
+    refuses 4 plain pull "oras://127.0.0.1:$longer/a:1" -o a.sif --no-store
+    assert_not_exist a.sif
+    nothing_kept
 }
 
 @test "a redirect to another host does not take the login along" {

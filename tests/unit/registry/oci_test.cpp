@@ -76,6 +76,21 @@ TEST_CASE("references") {
     }
     CHECK(*read_host("https://a.example:5000/") == "a.example:5000");
     CHECK_FALSE(read_host("a b"));
+    CHECK(read_reference("oras://a.example/app:1@" + kDigest)->has_tag);
+    CHECK_FALSE(read_reference("oras://a.example/app@" + kDigest)->has_tag);
+    CHECK_FALSE(read_docker_reference("alpine@sha256:00"));
+}
+
+TEST_CASE("a password before the host is refused and not repeated") {
+    const auto silent = [](const auto& read) {
+        return !read && read.error().message().find("sesame") == std::string::npos &&
+               read.error().message().find("a.example") != std::string::npos;
+    };
+    CHECK(silent(read_reference("oras://user:sesame@a.example/app:1")));
+    CHECK(silent(read_reference("oras://sesame@a.example:5000/group/app")));
+    CHECK(silent(read_docker_reference("docker://user:sesame@a.example/app")));
+    CHECK(silent(read_pull_reference("library://user:sesame@a.example/g/c/app", "")));
+    CHECK(silent(read_host("https://user:sesame@a.example")));
 }
 
 TEST_CASE("references to a library") {
