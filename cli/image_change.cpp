@@ -8,6 +8,7 @@
 #include "support/size.hpp"
 
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -63,10 +64,16 @@ Result<int> add(const Session& session, const Options& options) {
     return 0;
 }
 
+/// A store for what is in it: none is made where there is none.
+Result<registry::Store> open_known_store(const Session& session) {
+    CYBELE_CHECK(open_store_for_reading(session));
+    return open_store(session);
+}
+
 Result<int> tag(const Session& session, const Options& options) {
     CYBELE_TRY(const registry::StoreName from, registry::read_store_argument(options.file));
     CYBELE_TRY(const registry::StoreName name, registry::read_new_name(options.name));
-    CYBELE_TRY(const registry::Store store, open_store(session));
+    CYBELE_TRY(const registry::Store store, open_known_store(session));
     CYBELE_TRY(const StoredImage image, store.find(from));
     CYBELE_CHECK(store.tag(image, name));
     if (session.is_json()) {
@@ -89,11 +96,34 @@ remove_one(const registry::Store& store, const std::string& text, const Options&
     return true;
 }
 
+/// All of them, or what is wrong with each.
+Result<std::vector<StoredImage>> choose(const registry::Store& store,
+                                        const std::vector<std::string>& texts) {
+    std::vector<StoredImage> images;
+    Faults faults;
+    for (const std::string& text : texts) {
+        const auto name = registry::read_store_argument(text);
+        auto image = name ? store.find(*name) : fail(name.error());
+        if (image) {
+            images.push_back(std::move(*image));
+        } else {
+            faults.add(image.error());
+        }
+    }
+    return faults.has_errors() ? fail(faults.take())
+                               : Result<std::vector<StoredImage>>(std::move(images));
+}
+
 Result<int> remove(const Session& session, const Options& options) {
-    CYBELE_TRY(const registry::Store store, open_store(session));
+    CYBELE_TRY(const registry::Store store, open_known_store(session));
+    CYBELE_CHECK(choose(store, options.images)); // before the first is gone
     nlohmann::json document{{"removed", nlohmann::json::array()},
                             {"unnamed", nlohmann::json::array()}};
+    std::set<std::string> done;
     for (const std::string& text : options.images) {
+        if (!done.insert(text).second) {
+            continue;
+        }
         CYBELE_TRY(const bool is_gone, remove_one(store, text, options));
         document[is_gone ? "removed" : "unnamed"].push_back(text);
     }
@@ -103,23 +133,11 @@ Result<int> remove(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<std::vector<StoredImage>> choose(const registry::Store& store,
-                                        const std::vector<std::string>& texts) {
-    if (texts.empty()) {
-        return store.list(Session::clock());
-    }
-    std::vector<StoredImage> images;
-    for (const std::string& text : texts) {
-        CYBELE_TRY(const registry::StoreName name, registry::read_store_argument(text));
-        CYBELE_TRY(StoredImage image, store.find(name));
-        images.push_back(std::move(image));
-    }
-    return images;
-}
-
 Result<int> verify(const Session& session, const Options& options) {
     CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
-    CYBELE_TRY(const auto images, choose(store, options.images));
+    CYBELE_TRY(const auto images,
+               options.images.empty() ? store.list(Session::clock())
+                                      : choose(store, options.images));
     CYBELE_TRY(const auto damages, store.verify(images, progress(session, "hashing")));
     if (session.is_json()) {
         nlohmann::json document{{"verified", images.size() - damages.size()},

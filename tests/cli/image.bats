@@ -44,6 +44,20 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     assert_output ""
 }
 
+@test "several are removed all or none, and what only looks makes no store" {
+    image add app.sif a
+    refuses 3 image remove a nope other
+    assert_output --partial 'no image nope:latest'
+    assert_output --partial 'no image other:latest'
+    assert_equal "$(stored)" 1
+    image remove a a
+    assert_equal "$(stored)" 0
+    export CYBELE_STORE=$place/scratch/none
+    refuses 3 image remove a
+    refuses 3 image tag a b
+    assert_not_exist "$CYBELE_STORE"
+}
+
 @test "the verbs that read an image take one of the store, by name and by digest" {
     image add app.sif app:1
     local digest
