@@ -9,6 +9,7 @@
 #include "builder/rpm_base.hpp"
 #include "definitions/scan.hpp"
 #include "images/squashfs/unpack.hpp"
+#include "images/start.hpp"
 #include "registry/store/name.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -16,7 +17,6 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <array>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -101,15 +101,11 @@ fill_from_image(const StagePlan& plan, const fs::path& root, const FillContext& 
         CYBELE_CHECK(extract_tar(copy, root));
         return remove_tree(copy);
     }
-    constexpr std::string_view kSquashfsMagic = "hsqs";
     CYBELE_TRY(const UniqueFd fd, open_for_reading(plan.source));
     CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), plan.source));
-    std::array<char, 4> magic{};
-    if (size >= magic.size()) {
-        CYBELE_CHECK(read_at(fd.get(), 0, std::as_writable_bytes(std::span(magic)), plan.source));
-    }
-    if (std::string_view(magic.data(), magic.size()) == kSquashfsMagic) {
-        return images::unpack_squashfs({fd.get(), 0, size}, root);
+    const images::ImageStart start = images::image_start(fd.get());
+    if (start.is_squashfs()) {
+        return images::unpack_squashfs({fd.get(), start.offset, size - start.offset}, root);
     }
     CYBELE_TRY(const images::Image image, images::Image::open(plan.source));
     CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());

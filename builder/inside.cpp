@@ -7,6 +7,7 @@
 #include "builder/pip_step.hpp"
 #include "builder/rpm_step.hpp"
 #include "builder/step_log.hpp"
+#include "images/environment_script.hpp"
 #include "images/layout_root.hpp"
 #include "support/quote.hpp"
 
@@ -48,28 +49,13 @@ constexpr std::array<const char*, 8> kProxyVariables = {"http_proxy",
                                                         "NO_PROXY"};
 
 /// Starts a script as the container that it is built for would: the base's own variables come
-/// first, as with the reference, whose %post is an `exec` in the tree. In a function, so that a
-/// file that sets positional parameters does not touch the words; a file may change the directory.
-constexpr std::string_view kLoadEnvironment = R"(cybele_load() {
-    for cybele_file in /.singularity.d/env/*.sh; do
-        [ -f "$cybele_file" ] || continue
-        . "$cybele_file"
-        case "$cybele_file" in */10-docker*.sh) cybele_complete ;; esac
-    done
-}
-cybele_complete() {
-    for cybele_part in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin /sbin /bin; do
-        case ":$PATH:" in *":$cybele_part:"*) ;; *) PATH="$PATH:$cybele_part" ;; esac
-    done
-    export PATH
-}
-cybele_load
-unset -f cybele_load cybele_complete
-unset cybele_file cybele_part
-cd /
+/// first, as with the reference, whose %post is an `exec` in the tree.
+std::string load_environment() {
+    return std::string(images::kReadEnvironmentFiles) + R"(cd /
 unset OLDPWD
 exec "$@"
 )";
+}
 
 std::string apt_configuration(const Surroundings& surroundings) {
     // Given by APT_CONFIG: apt reads it besides the image's own files. dpkg need not sync a tree
@@ -317,7 +303,7 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
     CYBELE_CHECK(write_file(brought / (script.section + ".script"), script.text, 0755));
-    CYBELE_CHECK(write_file(brought / "load-environment", kLoadEnvironment));
+    CYBELE_CHECK(write_file(brought / "load-environment", load_environment()));
     ScriptPackages packages(surroundings);
     CYBELE_CHECK(packages.prepare(brought));
     CYBELE_TRY(const std::string methods, packages.options(root));

@@ -279,8 +279,11 @@ void declare_add_options(CLI::App& verb, AddOptions& options) {
     CLI::Option* link = verb.add_option("--link", options.link, "the object that it belongs to");
     verb.add_option("--linkgroup", options.link_group, "the group that it belongs to")
         ->excludes(link);
+    // A hole of up to that size may come before the object.
+    constexpr std::uint64_t kMaximumAlignment = std::uint64_t{1} << 30U;
     verb.add_option(
-        "--alignment", options.alignment, "in bytes; 4096 for a partition, none for all others");
+            "--alignment", options.alignment, "in bytes; 4096 for a partition, none for all others")
+        ->check(CLI::Range(std::uint64_t{1}, kMaximumAlignment));
     verb.add_option("--filename", options.name, "the object's name; none")->type_name("NAME");
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "project/image_source.hpp"
 
-#include "images/sif/format.hpp"
+#include "images/start.hpp"
 #include "registry/oci/oci_image.hpp"
 #include "registry/store/name.hpp"
+#include "support/file.hpp"
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <string_view>
 
 namespace cybele::project {
@@ -15,16 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSquashfsMagic = "hsqs";
-constexpr std::size_t kSifMagicAt = 32; // behind the line that starts it
-
 bool is_image_file(const fs::path& file) {
-    std::array<char, kSifMagicAt + images::kSifMagic.size()> start{};
-    std::ifstream stream(file, std::ios::binary);
-    stream.read(start.data(), start.size());
-    const std::string_view read(start.data(), static_cast<std::size_t>(stream.gcount()));
-    return read.starts_with(kSquashfsMagic) ||
-           (read.size() == start.size() && read.substr(kSifMagicAt) == images::kSifMagic);
+    const auto fd = open_for_reading(file);
+    return fd && images::image_start(fd->get()).kind != images::ImageStart::Kind::kOther;
 }
 
 /// "registry.example/tools/app:1.2@sha256:…" is called app_1.2.

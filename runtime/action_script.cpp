@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/action_script.hpp"
 
+#include "images/environment_script.hpp"
 #include "runtime/environment_files.hpp"
 #include "runtime/known_environment.hpp"
 #include "support/quote.hpp"
@@ -19,27 +20,11 @@ constexpr std::size_t kMostScript = std::size_t{120} << 10U;
 constexpr std::array<std::string_view, 8> kShellsOwn = {
     "UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "IFS", "OPTIND"};
 
-constexpr std::string_view kReadFiles = R"(
-cybele_complete() {
-    for cybele_part in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin /sbin /bin; do
-        case ":$PATH:" in *":$cybele_part:"*) ;; *) PATH="$PATH:$cybele_part" ;; esac
-    done
-    export PATH
-}
-for cybele_file in /.singularity.d/env/*.sh; do
-    [ -f "$cybele_file" ] || continue
-    . "$cybele_file"
-    case "$cybele_file" in */10-docker*.sh) cybele_complete ;; esac
-done
-)";
-
 constexpr std::string_view kPrompt = R"(
 [ -n "${PS1:-}" ] || PS1='Apptainer> '
 export PS1
 PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND; }PS1=\"$PS1\"; unset PROMPT_COMMAND"
 export PROMPT_COMMAND
-unset -f cybele_complete
-unset cybele_file cybele_part
 )";
 
 bool is_shells_own(const std::string& name) {
@@ -185,7 +170,7 @@ Program make_script(const std::vector<std::string>& action, const PayloadEnviron
     tail += path_changes(layers);
     tail += kPrompt;
     tail += "exec \"$@\"\n";
-    std::string script(kReadFiles);
+    std::string script(images::kReadEnvironmentFiles);
     for (const auto& [name, value] : layers.host) {
         std::string line;
         restore(line, name, value);

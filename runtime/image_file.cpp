@@ -2,30 +2,14 @@
 #include "runtime/image_file.hpp"
 
 #include "images/sif/sif.hpp"
+#include "images/start.hpp"
 #include "support/quote.hpp"
-
-#include <array>
-#include <cerrno>
-#include <string_view>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 namespace cybele::runtime {
 namespace {
-
-constexpr std::string_view kSquashfsMagic = "hsqs";
-
-Result<bool> is_squashfs(int fd, const std::filesystem::path& path) {
-    CYBELE_TRY(const std::uint64_t size, file_size(fd, path));
-    std::array<std::byte, kSquashfsMagic.size()> magic = {};
-    if (size < magic.size()) {
-        return false;
-    }
-    CYBELE_CHECK(read_at(fd, 0, magic, path));
-    return std::string_view(reinterpret_cast<const char*>(magic.data()), magic.size()) ==
-           kSquashfsMagic;
-}
 
 Result<void> fill_from_sif(ImageFile& file, const std::string& host) {
     CYBELE_TRY(const images::Image image, images::Image::open(file.path));
@@ -80,9 +64,11 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
     }
     CYBELE_TRY(file.fd, open_for_reading(file.path));
     file.kind = ImageFile::Kind::kSquashfs;
-    CYBELE_TRY(const bool is_bare, is_squashfs(file.fd.get(), file.path));
-    if (is_bare) {
-        CYBELE_TRY(file.size, file_size(file.fd.get(), file.path));
+    const images::ImageStart start = images::image_start(file.fd.get());
+    if (start.is_squashfs()) {
+        CYBELE_TRY(const std::uint64_t size, file_size(file.fd.get(), file.path));
+        file.offset = start.offset;
+        file.size = size - start.offset;
         return file;
     }
     CYBELE_CHECK(fill_from_sif(file, host_architecture));

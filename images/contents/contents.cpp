@@ -4,6 +4,7 @@
 #include "images/contents/layered_node.hpp"
 #include "images/inspect_json.hpp"
 #include "images/squashfs/nodes.hpp"
+#include "images/start.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -11,13 +12,9 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace cybele::images {
 namespace {
-
-constexpr std::string_view kSquashfsMagic = "hsqs";
-constexpr std::size_t kFirstBytes = 2048; // where a runtime looks for the magic
 
 struct Unreadable {
     FsType type;
@@ -30,18 +27,6 @@ constexpr std::array kUnreadable = {
     Unreadable{FsType::kEncryptedSquashfs, "an encrypted squashfs"},
     Unreadable{FsType::kGocryptfs, "an encrypted squashfs (gocryptfs)"},
 };
-
-// Where the squashfs begins, from the first bytes of a file that is no SIF.
-std::optional<std::uint64_t> squashfs_offset(std::string_view first) {
-    if (first.starts_with(kSquashfsMagic)) {
-        return 0;
-    }
-    const auto line = first.starts_with("#!") ? first.find('\n') : std::string_view::npos;
-    if (line != std::string_view::npos && first.substr(line + 1).starts_with(kSquashfsMagic)) {
-        return line + 1;
-    }
-    return std::nullopt;
-}
 
 bool is_laid_over(const Descriptor& one, const Descriptor& primary) {
     return one.type == DataType::kPartition && one.part_type() == PartType::kOverlay &&
@@ -97,15 +82,12 @@ Result<Contents> open_contents(const std::filesystem::path& path) {
         return contents;
     }
     CYBELE_TRY(const auto fd, open_for_reading(path));
-    std::array<char, kFirstBytes> first{};
-    const auto got = ::pread(fd.get(), first.data(), first.size(), 0);
-    const auto offset =
-        squashfs_offset({first.data(), got < 0 ? 0 : static_cast<std::size_t>(got)});
-    if (!offset) {
+    const ImageStart start = image_start(fd.get());
+    if (!start.is_squashfs()) {
         return open_sif(path);
     }
     CYBELE_TRY(const auto size, file_size(fd.get(), path));
-    CYBELE_TRY(contents.root, open_squashfs(fd.get(), *offset, size - *offset));
+    CYBELE_TRY(contents.root, open_squashfs(fd.get(), start.offset, size - start.offset));
     return contents;
 }
 

@@ -24,7 +24,7 @@ struct Kind {
     std::string_view help;
 };
 
-constexpr std::string_view kRebuild = "make a SIF of it: apptainer build new.sif FILE";
+constexpr std::string_view kRebuild = "make a SIF of it: cybelectl build FILE -o new.sif";
 constexpr std::string_view kName = "check the name: an image ends in .sif";
 
 constexpr Kind kKinds[] = {

@@ -128,6 +128,25 @@ make_driver() {
     chmod +x driver/nvidia-smi driver/ldconfig
 }
 
+@test "a squashfs without a container, also behind the line of Singularity 2, is run, inspected and built from" {
+    mkdir -p tree/bin tree/.singularity.d/env
+    cp /bin/busybox tree/bin
+    ln -sf busybox tree/bin/sh
+    echo 'export FROM=file' >tree/.singularity.d/env/90-environment.sh
+    mksquashfs tree bare.squashfs -quiet -no-progress -noappend >/dev/null
+    { echo '#!/usr/bin/env run-singularity' && cat bare.squashfs; } >old.simg
+    for image in bare.squashfs old.simg; do
+        chmod 644 "$image"
+        run_image "$image" sh -c 'echo $FROM'
+        assert_output file
+        run "$CYBELECTL" inspect --files "$image" /bin/sh
+        assert_output --partial busybox
+        "$CYBELECTL" build -F "$image" -o new.sif
+        run_image new.sif sh -c 'echo $FROM'
+        assert_output file
+    done
+}
+
 @test "--nv brings in the driver's libraries and programs, also with --contain; without one it says so" {
     make_driver
     for contain in --no-home --contain; do
