@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <istream>
+#include <optional>
 #include <sstream>
 
 #include <yaml-cpp/eventhandler.h>
@@ -92,6 +93,7 @@ public:
         node.scalar = value;
         node.is_plain = tag == "?";
         node.mark = mark_of(mark);
+        last = node.is_plain ? last : node.mark;
         check(tag, anchor, node.mark);
         place_node(std::move(node));
     }
@@ -116,6 +118,7 @@ public:
 
     Node root;
     std::vector<Refusal> refusals;
+    std::optional<Mark> last; ///< of the scalars that are not plain
 
 private:
     struct Open {
@@ -210,6 +213,72 @@ Fault fault_of(const Source& source, const Refusal& refusal) {
     return fault;
 }
 
+std::size_t offset_of(std::string_view text, Mark mark) {
+    std::size_t at = 0;
+    for (std::size_t line = 1; line < mark.line && at < text.size(); ++line) {
+        at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    }
+    return at + mark.column - 1;
+}
+
+/// yaml-cpp takes a file's end behind a line's end for the quote that is missing, and all keys
+/// before it for the value's text. Only the last quoted scalar can be so.
+void check_closed(std::string_view text, TreeBuilder& builder) {
+    if (!builder.last) {
+        return;
+    }
+    std::size_t at = offset_of(text, *builder.last);
+    const char quote = at < text.size() ? text[at] : '\0';
+    if (quote != '"' && quote != '\'') {
+        return; // a block
+    }
+    for (++at; at < text.size(); ++at) {
+        const bool is_pair = quote == '\'' && text.substr(at, 2) == "''";
+        if (text[at] == quote && !is_pair) {
+            return;
+        }
+        // What the next character means is said by this one.
+        at += is_pair || (quote == '"' && text[at] == '\\') ? 1U : 0U;
+    }
+    builder.refusals.push_back({*builder.last,
+                                "a quote is not closed",
+                                "all that follows it would be this value's text",
+                                std::string("close it with `") + quote + "`"});
+}
+
+/// Remedies for what yaml-cpp says (its exceptions.h), by the beginning of its words.
+struct SyntaxHelp {
+    std::string_view message;
+    std::string_view help;
+};
+constexpr SyntaxHelp kSyntaxHelp[] = {
+    {"illegal map value", "put a value with `: ` in it into quotes, and one key on a line"},
+    {"end of map flow", "close the `{` with `}`"},
+    {"end of sequence flow", "close the `[` with `]`"},
+    {"illegal flow end", "remove the bracket that closes nothing, or put the value into quotes"},
+    {"end of map not found",
+     "begin all keys of a map in one column, and write nothing behind a closing quote"},
+    {"end of sequence not found",
+     "begin all items of a list in one column, and write nothing behind a closing quote"},
+    {"illegal block entry", "begin the list on a line of its own, a `- ` before each item"},
+    {"illegal EOF in scalar", "close the quotes"},
+    {"illegal document indicator", "close the quotes"},
+    {"unknown escape character", "put it into single quotes, which keep a backslash"},
+    {"illegal tab", "indent with blanks"},
+    {"unknown token", "put a value that begins with `@`, `` ` `` or `%` into quotes"},
+    {"the referenced anchor",
+     "define the anchor before the alias, or put a value with `*` into quotes"},
+};
+
+std::string_view help_for(std::string_view message) {
+    for (const SyntaxHelp& row : kSyntaxHelp) {
+        if (message.starts_with(row.message)) {
+            return row.help;
+        }
+    }
+    return "look for a quote or bracket that is not closed, here and in the line before";
+}
+
 } // namespace
 
 Result<Document> parse(std::string text, std::string file) {
@@ -239,9 +308,13 @@ Result<Document> parse(std::string text, std::string file) {
                                         "put it into a file of its own"});
         }
     } catch (const YAML::Exception& error) {
-        return fail(Error(
-            fault_of(document.source, {mark_of(error.mark), "not yaml: " + error.msg, "", ""})));
+        return fail(Error(fault_of(document.source,
+                                   {mark_of(error.mark),
+                                    "not yaml: " + error.msg,
+                                    "",
+                                    std::string(help_for(error.msg))})));
     }
+    check_closed(bytes, builder);
     if (!builder.refusals.empty()) {
         Faults faults;
         for (const Refusal& refusal : builder.refusals) {

@@ -34,6 +34,10 @@ TEST_CASE("what readers understand differently is refused, all at once, with pla
         {"{a: 1}: 2\n", "a key must be a word", 1, 1},
         {"a: [1, 2\n", "not yaml", 2, 1},
         {"a: b: c\n", "not yaml", 1, 5},
+        {"a: 'x\n", "a quote is not closed", 1, 4},
+        {"a: 1\nb: \"x\\\"\nc: 2\n", "a quote is not closed", 2, 4},
+        {"a: 'it''s\nc: 2\n", "a quote is not closed", 1, 4},
+        {"ü: 'x\n", "a quote is not closed", 1, 5},
     };
     for (const Row& row : rows) {
         CAPTURE(row.text);
@@ -49,6 +53,51 @@ TEST_CASE("what readers understand differently is refused, all at once, with pla
     const auto both = yaml::parse("a: 1\na: 2\nb: &x 3\n", "a.yaml");
     REQUIRE_FALSE(both.has_value());
     CHECK(both.error().faults().size() == 2);
+}
+
+TEST_CASE("a quote that is closed is none that is open") {
+    for (const char* good : {"a: 'x'\n",
+                             "a: ''\n",
+                             "a: 'it''s'\n",
+                             "a: 'x'''\n",
+                             "a: \"x\\\\\"\n",
+                             "a: \"x\\\"y\" # '\n",
+                             "a: \"two\n  lines\"\nb: it's\n",
+                             "a: 'x'\nb: |\n  it's\n",
+                             "a: >-\n  'x\n"}) {
+        CAPTURE(good);
+        CHECK(yaml::parse(good, "a.yaml").has_value());
+    }
+}
+
+TEST_CASE("what is no yaml is refused with a remedy") {
+    struct Row {
+        const char* text;
+        const char* help;
+    };
+    const Row rows[] = {
+        {"a: b: c\n", "put a value with `: `"},
+        {"a: {b: 1\n", "close the `{`"},
+        {"a: [1\n", "close the `[`"},
+        {"a: 1\nb: ]\n", "remove the bracket"},
+        {"a:\n  b: 1\n c: 2\n", "begin all keys"},
+        {"- - 1\n - 2\n", "begin all items"},
+        {"a: - 1\n", "begin the list on a line"},
+        {"a: 'x\n---\n'", "close the quotes"},
+        {"a: 'x", "close the quotes"},
+        {"a: \"\\q\"\n", "put it into single quotes"},
+        {"- b\n\t- c\n", "indent with blanks"},
+        {"a: @x\n", "put a value that begins"},
+        {"a: *x\n", "define the anchor"},
+        {"a: !<x\n", "look for a quote"},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.text);
+        const auto document = yaml::parse(row.text, "a.yaml");
+        REQUIRE_FALSE(document.has_value());
+        CAPTURE(document.error().message());
+        CHECK(document.error().faults().front().help.starts_with(row.help));
+    }
 }
 
 TEST_CASE("bytes that are no text are refused") {
