@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/assignments.hpp"
 #include "cli/build_options.hpp"
 #include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
@@ -41,16 +42,8 @@ Result<unsigned> parse_timeout(const std::string& text) {
 
 Result<void> take_arguments(BuildOptions& options) {
     CYBELE_TRY(options.build.arguments, read_build_arguments(options.build_arguments));
-    for (const std::string& argument : options.recipe_arguments) {
-        const std::size_t equals = argument.find('=');
-        if (equals == std::string::npos || equals == 0) {
-            return fail(ErrorCode::kUsage,
-                        "--arg takes NAME=VALUE, not '" + printable(argument) + "'",
-                        "it gives a value to one of the Recipe's `args`",
-                        "write --arg NAME=VALUE");
-        }
-        options.build.recipe_arguments[argument.substr(0, equals)] = argument.substr(equals + 1);
-    }
+    CYBELE_TRY(options.build.recipe_arguments,
+               read_assignments(kRecipeArguments, options.recipe_arguments));
     return {};
 }
 
@@ -182,9 +175,7 @@ void add_list_options(CLI::App& verb, BuildOptions& options) {
 
 void add_recipe_options(CLI::App& verb, BuildOptions& options) {
     add_build_arguments(verb, options.build_arguments);
-    verb.add_option("--arg", options.recipe_arguments, "value of an argument of the Recipe")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false);
+    add_assignments(verb, kRecipeArguments, options.recipe_arguments);
     auto* variant = verb.add_option(
         "--variant", options.build.variant, "which image of a Recipe with a matrix");
     variant->type_name("NAME");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/recipe.hpp"
 
+#include "cli/assignments.hpp"
 #include "cli/cli11.hpp"
 #include "cli/definition.hpp"
 #include "cli/image_access.hpp"
@@ -47,21 +48,6 @@ struct Options {
     bool shows_needs = false;
 };
 
-Result<std::map<std::string, std::string>> arguments_of(const Options& options) {
-    std::map<std::string, std::string> values;
-    for (const auto& argument : options.arguments) {
-        const std::size_t equals = argument.find('=');
-        if (equals == std::string::npos || equals == 0) {
-            return fail(ErrorCode::kUsage,
-                        "--arg takes NAME=VALUE, not '" + printable(argument) + "'",
-                        "it gives a value to one of the Recipe's `args`",
-                        "write --arg NAME=VALUE");
-        }
-        values[argument.substr(0, equals)] = argument.substr(equals + 1);
-    }
-    return values;
-}
-
 /// A file, or the name of a Recipe of the catalogue.
 Result<std::string> read_text(const std::string& file) {
     std::error_code error;
@@ -78,7 +64,7 @@ Result<std::string> read_text(const std::string& file) {
 /// The one variant that is meant; of several one must be named.
 Result<recipes::Recipe> read_one(const Options& options) {
     CYBELE_TRY(std::string text, read_text(options.file));
-    CYBELE_TRY(const auto arguments, arguments_of(options));
+    CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
     CYBELE_TRY(recipes::Recipe recipe,
                project::read_variant(std::move(text), options.file, arguments, options.variant));
     if (options.variant.empty() && !recipe.variants.empty()) {
@@ -92,7 +78,7 @@ Result<recipes::Recipe> read_one(const Options& options) {
 
 Result<std::vector<recipes::Recipe>> read_all(const Options& options) {
     CYBELE_TRY(std::string text, read_text(options.file));
-    CYBELE_TRY(const auto arguments, arguments_of(options));
+    CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
     return project::read_variants(std::move(text), options.file, arguments);
 }
 
@@ -369,9 +355,7 @@ public:
         verb.add_option("file", options_->file, "the Recipe; - is standard input")
             ->required()
             ->type_name("RECIPE");
-        verb.add_option("--arg", options_->arguments, "value of an argument of the Recipe")
-            ->type_name("NAME=VALUE")
-            ->take_all();
+        add_assignments(verb, kRecipeArguments, options_->arguments);
     }
 
     void take_variant(CLI::App& verb) {

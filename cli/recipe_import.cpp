@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/assignments.hpp"
 #include "cli/cli11.hpp"
 #include "cli/session.hpp"
 #include "project/schemas.hpp"
@@ -16,6 +17,10 @@
 
 namespace cybele::cli {
 namespace {
+
+constexpr AssignmentOption kBuildArguments{"--build-arg",
+                                           "value of an ARG of a Dockerfile",
+                                           "it gives a value to an ARG of the Dockerfile"};
 
 namespace fs = std::filesystem;
 
@@ -68,16 +73,7 @@ Result<recipes::ImportRequest> request_of(const Options& options) {
         }
         request.kind = *kind;
     }
-    for (const auto& argument : options.arguments) {
-        const std::size_t equals = argument.find('=');
-        if (equals == std::string::npos || equals == 0) {
-            return fail(ErrorCode::kUsage,
-                        "--build-arg takes NAME=VALUE, not '" + printable(argument) + "'",
-                        "it gives a value to an ARG of the Dockerfile",
-                        "write --build-arg NAME=VALUE");
-        }
-        request.build_arguments[argument.substr(0, equals)] = argument.substr(equals + 1);
-    }
+    CYBELE_TRY(request.build_arguments, read_assignments(kBuildArguments, options.arguments));
     request.base = options.base;
     request.name = options.name;
     request.folder_name = folder_name(options.file);
@@ -197,9 +193,7 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_option(
             "--sources", options->sources, "address of the folder with installers and MPIs")
         ->type_name("URL");
-    verb->add_option("--build-arg", options->arguments, "value of an ARG of a Dockerfile")
-        ->type_name("NAME=VALUE")
-        ->take_all();
+    add_assignments(*verb, kBuildArguments, options->arguments);
     verb->add_flag("--lift",
                    options->lifts_all,
                    "make packages of installations that are only nearly the same");

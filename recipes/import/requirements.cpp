@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/lists.hpp"
+#include "recipes/import/marker.hpp"
 #include "recipes/import/words.hpp"
 #include "recipes/packages/packages.hpp"
 #include "recipes/recipe_rules.hpp"
@@ -171,22 +172,42 @@ private:
         if (end_ < text.size() && text[end_] == '@') {
             return read_url();
         }
+        const std::size_t begin = end_;
         const bool has_parenthesis = end_ < text.size() && text[end_] == '(';
         end_ += has_parenthesis ? 1U : 0U;
-        while (true) {
-            skip_blanks();
-            if (end_ >= text.size() || text[end_] == ';' || text.compare(end_, 2, "--") == 0 ||
-                (has_parenthesis && text[end_] == ')')) {
-                break;
+        skip_blanks();
+        bool is_parted = true; // a comma may stand behind the last one
+        while (!is_behind_versions()) {
+            if (!is_parted) {
+                return refuse(end_,
+                              "no comma before '" + printable(text.substr(end_, 12)) + "'",
+                              "all versions that are wanted are one list",
+                              "part them by commas");
             }
             if (!read_version()) {
                 return false;
             }
             skip_blanks();
-            end_ += end_ < text.size() && text[end_] == ',' ? 1U : 0U;
+            is_parted = end_ < text.size() && text[end_] == ',';
+            end_ += is_parted ? 1U : 0U;
+            skip_blanks();
         }
-        end_ += has_parenthesis && end_ < text.size() && text[end_] == ')' ? 1U : 0U;
+        const bool is_closed = end_ < text.size() && text[end_] == ')';
+        if (has_parenthesis != is_closed) {
+            return refuse(has_parenthesis ? begin : end_,
+                          has_parenthesis ? "`(` is not closed" : "`)` closes nothing",
+                          "parentheses stand around all versions, or none",
+                          "leave them out");
+        }
+        end_ += is_closed ? 1U : 0U;
+        skip_blanks();
         return read_marker();
+    }
+
+    [[nodiscard]] bool is_behind_versions() const {
+        const std::string& text = line_.text;
+        return end_ >= text.size() || text[end_] == ';' || text[end_] == ')' ||
+               text.compare(end_, 2, "--") == 0;
     }
 
     bool read_version() {
@@ -218,8 +239,15 @@ private:
     bool read_marker() {
         const std::string& text = line_.text;
         if (end_ < text.size() && text[end_] == ';') {
-            const auto options = text.find(" --", end_);
-            end_ = options == std::string::npos ? text.size() : options;
+            const std::size_t begin = end_ + 1;
+            end_ = std::min(text.find(" --", end_), text.size());
+            if (const auto fault =
+                    marker_fault(std::string_view(text).substr(begin, end_ - begin))) {
+                return refuse(begin + *fault,
+                              "what follows `;` is no environment marker",
+                              "it compares variables of PEP 508 with texts in quotes",
+                              "write for example `; python_version < \"3.11\"`");
+            }
         }
         return true;
     }

@@ -2,6 +2,7 @@
 // Every file of data/import as a Recipe, against the file that lies beside it.
 #include "recipes/import/blocks.hpp"
 #include "recipes/import/import.hpp"
+#include "recipes/import/lists.hpp"
 #include "recipes/recipe.hpp"
 #include "support/file.hpp"
 #include "tests/unit/support/document_golden.hpp"
@@ -169,4 +170,35 @@ TEST_CASE("the page lists all building blocks; each is told apart") {
     }
     test::compare_part(
         fs::path(CYBELE_SOURCE_DIR) / "docs/reference/recipe-import.md", "blocks", table);
+}
+
+TEST_CASE("requirements that pip takes are taken, and those that it refuses are refused") {
+    for (const char* good :
+         {"name",
+          "name==1.2",
+          "name>=1,<2",
+          "name >= 1, != 1.5 ,<2",
+          "name>=1,",
+          "name (>=1.0,<2)",
+          "name[extra,other]~=1.0",
+          "name; python_version < \"3.11\"",
+          "name ==1; (os_name == 'posix' or extra == \"x\") and 'a' in sys_platform",
+          "name; sys_platform not in 'win32 cygwin'"}) {
+        CAPTURE(good);
+        CHECK_FALSE(requirement_fault(good));
+    }
+    for (const char* bad : {"name ==1 ==2",
+                            "name (>=1",
+                            "name >=1)",
+                            "name;",
+                            "name; linux",
+                            "name; python_version",
+                            "name; python_version < 3.11",
+                            "name; python_versions < '3.11'",
+                            "name; (os_name == 'posix'",
+                            "name; os_name == 'posix' and",
+                            "name; os_name == 'posix"}) {
+        CAPTURE(bad);
+        CHECK(requirement_fault(bad));
+    }
 }
