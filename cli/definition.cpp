@@ -114,22 +114,45 @@ Result<void> rewrite(const std::filesystem::path& file, const std::string& text)
     return pending.commit();
 }
 
+/// Whether the file is in its normal form; it is written, or only looked at, as was asked for.
+Result<bool> format_file(const Session& session,
+                         const Options& options,
+                         const definitions::ParseOptions& parse,
+                         const std::string& file) {
+    CYBELE_TRY(const std::string text, read_file(file));
+    CYBELE_TRY(const std::string result, definitions::format_definition(text, file, parse));
+    if (options.only_checks) {
+        if (result != text && !session.is_quiet) {
+            Session::print(file + ": not in its normal form\n");
+        }
+    } else if (!options.is_in_place) {
+        CYBELE_CHECK(write_file(options.output, result));
+    } else if (result != text) {
+        CYBELE_CHECK(rewrite(file, result));
+    }
+    return result == text;
+}
+
 Result<int> format(Session& session, const Options& options) {
+    const bool has_one_output = !options.only_checks && !options.is_in_place;
+    if (has_one_output && options.files.size() > 1 && options.output != "-") {
+        return fail(ErrorCode::kUsage,
+                    "several definition files cannot become one",
+                    "-o is for one file",
+                    "format them where they are, --in-place, or one by one");
+    }
     CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
     bool is_formatted = true;
+    Faults faults;
     for (const std::string& file : options.files) {
-        CYBELE_TRY(const std::string text, read_file(file));
-        CYBELE_TRY(const std::string result, definitions::format_definition(text, file, parse));
-        is_formatted = is_formatted && result == text;
-        if (options.only_checks) {
-            if (result != text && !session.is_quiet) {
-                Session::print(file + ": not in its normal form\n");
-            }
-        } else if (!options.is_in_place) {
-            CYBELE_CHECK(write_file(options.output, result));
-        } else if (result != text) {
-            CYBELE_CHECK(rewrite(file, result));
+        const auto formatted = format_file(session, options, parse, file);
+        is_formatted = is_formatted && formatted && *formatted;
+        if (!formatted) {
+            faults.add(formatted.error());
         }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
     }
     return options.only_checks && !is_formatted ? static_cast<int>(ErrorCode::kInput) : 0;
 }

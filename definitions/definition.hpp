@@ -81,18 +81,14 @@ struct ParseOutcome {
 [[nodiscard]] ParseOutcome
 read_definition(std::string_view text, std::string_view file, const ParseOptions& options = {});
 
-/// The refusals as one error; nothing where there are none.
-[[nodiscard]] Result<void> check_outcome(const ParseOutcome& outcome);
+/// Refusals as one error; nothing where there are none.
+[[nodiscard]] Result<void> as_error(const std::vector<Finding>& refusals);
 
 /// A value for an argument that no stage uses is refused (CD027), as by the reference's build.
 [[nodiscard]] std::vector<Finding> unused_arguments(const BuildArguments& given,
                                                     const ParseOutcome& outcome,
                                                     std::string_view text,
                                                     std::string_view file);
-[[nodiscard]] Result<void> check_arguments_used(const BuildArguments& given,
-                                                const ParseOutcome& outcome,
-                                                std::string_view text,
-                                                std::string_view file);
 
 /// Parses as the reference parser of Apptainer 1.4.5 does, and refuses what it refuses; where it
 /// panics, an error (kInput). docs/reference/def-check.md describes the format.

@@ -197,17 +197,6 @@ void read_stage(const StageText& raw,
     }
 }
 
-Result<void> as_error(const std::vector<Finding>& findings) {
-    if (findings.empty()) {
-        return {};
-    }
-    Faults faults;
-    for (const Finding& finding : findings) {
-        faults.add(finding.fault);
-    }
-    return fail(faults.take());
-}
-
 } // namespace
 
 ParseOutcome
@@ -250,21 +239,21 @@ std::vector<Finding> unused_arguments(const BuildArguments& given,
     return findings;
 }
 
-Result<void> check_outcome(const ParseOutcome& outcome) {
-    return as_error(outcome.refusals);
-}
-
-Result<void> check_arguments_used(const BuildArguments& given,
-                                  const ParseOutcome& outcome,
-                                  std::string_view text,
-                                  std::string_view file) {
-    return as_error(unused_arguments(given, outcome, text, file));
+Result<void> as_error(const std::vector<Finding>& findings) {
+    if (findings.empty()) {
+        return {};
+    }
+    Faults faults;
+    for (const Finding& finding : findings) {
+        faults.add(finding.fault);
+    }
+    return fail(faults.take());
 }
 
 Result<Definition>
 parse_definition(std::string_view text, std::string_view file, const BuildArguments& arguments) {
     ParseOutcome outcome = read_definition(text, file, {arguments, kReference});
-    CYBELE_CHECK(check_outcome(outcome));
+    CYBELE_CHECK(as_error(outcome.refusals));
     return std::move(outcome.definition);
 }
 

@@ -147,8 +147,9 @@ Result<ImagePlan> plan_definition(const ImageBuild& request, const fs::path& sou
     }
     const std::string& file = source.native();
     definitions::ParseOutcome outcome = definitions::read_definition(text, file, options);
-    CYBELE_CHECK(definitions::check_outcome(outcome));
-    CYBELE_CHECK(definitions::check_arguments_used(request.arguments, outcome, text, file));
+    CYBELE_CHECK(definitions::as_error(outcome.refusals));
+    CYBELE_CHECK(definitions::as_error(
+        definitions::unused_arguments(request.arguments, outcome, text, file)));
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");

@@ -102,6 +102,13 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
     assert_success
     run "$CYBELECTL" def format bad.def
     assert_equal "$status" 3
+    printf 'Bootstrap:scratch\n' >ugly.def
+    refuses 3 "$CYBELECTL" def format --in-place bad.def missing.def ugly.def # all of them, or what is wrong with each
+    assert_output --partial bad.def
+    assert_output --partial missing.def
+    assert_equal "$(cat ugly.def)" "Bootstrap: scratch"
+    refuses 2 "$CYBELECTL" def format ugly.def good.def -o both.def
+    assert_file_not_exist both.def
 }
 
 @test "format in place keeps the file's mode, and a link to it" {
