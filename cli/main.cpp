@@ -5,8 +5,8 @@
 #include "cli/run.hpp"
 #include "cli/session.hpp"
 #include "cli/start_words.hpp"
+#include "cli/usage.hpp"
 #include "support/message.hpp"
-#include "support/quote.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -20,57 +20,11 @@ using cybele::cli::Session;
 
 constexpr int kUsage = static_cast<int>(cybele::ErrorCode::kUsage);
 
-void collect_verbs(const CLI::App& app, std::vector<std::string>& names) {
-    for (const CLI::App* verb : app.get_subcommands({})) {
-        names.push_back(verb->get_name());
-    }
-}
-
-struct Usage {
-    std::string message; ///< empty: CLI11's own is right
-    std::string help;
-};
-
-/// What a wrong command line meant: a mistyped verb is told by name, else where its help is.
-Usage judge_words(const CLI::App& app, const std::vector<std::string>& words) {
-    const CLI::App* at = &app;
-    std::string path = "cybelectl";
-    for (const std::string& word : words) {
-        if (word.empty() || word.front() == '-') {
-            continue;
-        }
-        const auto verbs = at->get_subcommands({});
-        if (verbs.empty()) {
-            break;
-        }
-        const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const CLI::App* verb) {
-            return verb->get_name() == word;
-        });
-        if (found == verbs.end()) {
-            std::vector<std::string> names;
-            collect_verbs(*at, names);
-            const std::vector<std::string_view> known(names.begin(), names.end());
-            const std::string meant = cybele::nearest(word, known);
-            return {"there is no verb '" + cybele::printable(word) + "'",
-                    meant.empty() ? "`" + path + " --help` lists the verbs"
-                                  : "did you mean '" + meant + "'?"};
-        }
-        at = *found;
-        path += " " + word;
-    }
-    return {"", "`" + path + " --help` shows how it is called"};
-}
-
 int usage_error(const Session& session,
                 const CLI::App& app,
                 const std::string& message,
                 const std::vector<std::string>& words) {
-    cybele::Fault fault;
-    fault.code = cybele::ErrorCode::kUsage;
-    const Usage usage = judge_words(app, words);
-    fault.message = usage.message.empty() ? message.substr(0, message.find('\n')) : usage.message;
-    fault.help = usage.help;
-    session.note({fault});
+    session.note({cybele::cli::usage_fault(app, message, words)});
     return session.refuses_with_255 ? cybele::cli::kRefusedToRun : kUsage;
 }
 

@@ -276,7 +276,7 @@ void take_unknown(Taking& taking, const Directive& directive) {
     } else if (directive.need.empty()) {
         taking.leave(directive,
                      fmt::format("{} has no such option", reader_text(taking.script.reader)),
-                     "look for its spelling in the manual");
+                     spelling_help(taking.script.reader, directive.option));
     } else {
         taking.leave(directive, "a Job has no field for it", "ask the centre what it is for");
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/break_rules.hpp"
+#include "schedulers/reading/option_table.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -136,7 +137,7 @@ void judge_dropped(const Judging& judging) {
                          fmt::format("{} does not know `{}`",
                                      reader_text(judging.script.reader),
                                      printable(directive.option)),
-                         "look for its spelling in the manual");
+                         spelling_help(judging.script.reader, directive.option));
         }
         const bool is_empty_time = directive.need == "-l walltime" && directive.value.empty();
         if (is_empty_time) {

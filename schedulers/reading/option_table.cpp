@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/option_table.hpp"
 
+#include "support/quote.hpp"
+
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace cybele::schedulers {
 namespace {
@@ -159,6 +162,18 @@ const OptionRow* find_option(Reader reader, std::string_view option) {
         }
     }
     return found;
+}
+
+std::string spelling_help(Reader reader, std::string_view option) {
+    std::vector<std::string_view> known;
+    for (const OptionRow& row : kRows) {
+        if (!row.longer.empty() &&
+            row.readers.find(reader_text(reader)) != std::string_view::npos) {
+            known.push_back(row.longer);
+        }
+    }
+    const std::string meant = nearest(option.substr(0, option.find('=')), known);
+    return meant.empty() ? "look for its spelling in the manual" : "did you mean `" + meant + "`?";
 }
 
 const OptionRow* find_need(Reader reader, std::string_view need) {

@@ -4,6 +4,7 @@
 #include "schedulers/reading/batch_script.hpp"
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace cybele::schedulers {
@@ -26,6 +27,9 @@ struct OptionRow {
 /// The row of an option as it is written, without `=VALUE`; a long one may be shortened where only
 /// one begins so. nullptr: the batch system does not know it.
 [[nodiscard]] const OptionRow* find_option(Reader reader, std::string_view option);
+
+/// What to do about an option that the batch system does not know: the nearest that it knows.
+[[nodiscard]] std::string spelling_help(Reader reader, std::string_view option);
 
 /// The row for a need that has no field.
 [[nodiscard]] const OptionRow* find_need(Reader reader, std::string_view need);

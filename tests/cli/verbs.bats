@@ -91,6 +91,19 @@ teardown() { leave_place; }
     assert_line "help: did you mean 'render'?"
 }
 
+@test "a mistyped option or word of a choice is told with the one that was meant, a missing verb with those that there are" {
+    refuses 2 "$CYBELECTL" submit job.yaml --wiat
+    assert_line "error: cybelectl submit has no option '--wiat'"
+    assert_line "help: did you mean '--wait'?"
+    refuses 2 "$CYBELECTL" --versoin
+    assert_line "help: did you mean '--version'?"
+    refuses 2 "$CYBELECTL" submit job.yaml --scheduler=slrum
+    assert_line "error: --scheduler takes local, pbspro, slurm, slurm-torque, torque, not 'slrum'"
+    assert_line "help: did you mean 'slurm'?"
+    refuses 2 "$CYBELECTL" site
+    assert_line 'help: name one: probe, check'
+}
+
 @test "help VERB is VERB --help" {
     run "$CYBELECTL" help job render
     assert_success
