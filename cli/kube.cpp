@@ -33,6 +33,7 @@ Result<int> render(Session& session, const Options& options) {
         object_options.kind = kubernetes::default_kind(input.site ? &*input.site : nullptr);
     }
     object_options.name_space = options.name_space;
+    object_options.dialect = options.scheduler;
     if (!options.batch.empty()) {
         CYBELE_TRY(object_options.script, read_file(options.batch));
     }

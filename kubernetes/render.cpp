@@ -146,10 +146,31 @@ Result<const Kind*> known_kind(const std::string& name, const Site* site) {
     if (const Kind* kind = find_kind(name, site)) {
         return kind;
     }
-    return fail(ErrorCode::kInput,
+    const bool is_the_sites = site != nullptr && site->kubernetes && site->kubernetes->kind == name;
+    const std::vector<std::string> names = kind_names();
+    const std::string meant =
+        nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
+    return fail(is_the_sites ? ErrorCode::kInput : ErrorCode::kUsage,
                 fmt::format("no kind is called '{}'", printable(name)),
-                fmt::format("known are {}; capitals count", fmt::join(kind_names(), ", ")),
-                "name one of these");
+                fmt::format("known are {}; capitals count", fmt::join(names, ", ")),
+                meant.empty() ? "name one of these" : fmt::format("did you mean `{}`?", meant));
+}
+
+/// Words of the command line that fit no object, or not this one.
+Result<void> check_options(const ObjectOptions& options, const Kind& kind) {
+    if (!options.name_space.empty() && !is_label_name(options.name_space)) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("'{}' is no namespace", printable(options.name_space)),
+                    "RFC 1123: lower-case letters, digits and `-`, 63 at most",
+                    "name one that `kubectl get namespaces` lists");
+    }
+    if (!options.dialect.empty() && !kind.dialect.empty() && options.dialect != kind.dialect) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("a {} has nothing of {}", kind.name, printable(options.dialect)),
+                    fmt::format("its bridge speaks {}", kind.dialect),
+                    "leave --scheduler out, or name another --kind");
+    }
+    return {};
 }
 
 /// apiVersion and kind as the Site's bridge has them, where it serves this kind.
@@ -199,7 +220,7 @@ constexpr std::array kUnserved{
              "put the data on the cluster, and name it in `binds`"},
 };
 
-/// The server's rules for names; the namespace may come from the command line.
+/// The server's rules for names.
 void check_names(const Object& object) {
     if (!is_object_name(object.job.name)) {
         const std::string better = suggest_name(object.job.name);
@@ -300,6 +321,7 @@ std::string make_script(const Kind& kind,
 Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
                                                  const ObjectOptions& options) {
     CYBELE_TRY(const Kind* kind, known_kind(options.kind, input.site));
+    CYBELE_CHECK(check_options(options, *kind));
     const Job& job = *input.job;
     Faults faults;
     schedulers::RenderedScript rendered;

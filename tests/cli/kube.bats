@@ -40,9 +40,12 @@ teardown() { leave_place; }
         assert_line --partial "\`array\` cannot be expressed in a $kind"
         assert_line ' --> demo.yaml:7:8'
     done
-    refuses 3 "$CYBELECTL" kube render demo.yaml --kind torquejob
-    refuses 3 "$CYBELECTL" kube render demo.yaml -n No_Space
+    refuses 2 "$CYBELECTL" kube render demo.yaml --kind torquejob
+    assert_line 'help: did you mean `TorqueJob`?'
+    refuses 2 "$CYBELECTL" kube render demo.yaml -n No_Space
     assert_line --partial "'No_Space' is no namespace"
+    refuses 2 "$CYBELECTL" kube render demo.yaml --kind TorqueJob --scheduler slurm
+    assert_line 'because: its bridge speaks torque'
 }
 
 @test "a volume or selector that the server would refuse is refused here" {
