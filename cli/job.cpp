@@ -7,7 +7,11 @@
 #include "cli/job_verdict.hpp"
 #include "cli/session.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/local/demand.hpp"
+#include "jobs/places.hpp"
 #include "jobs/staging/manifest.hpp"
+#include "jobs/submit.hpp"
+#include "schedulers/dialect.hpp"
 #include "schedulers/render.hpp"
 #include "support/file.hpp"
 
@@ -32,14 +36,33 @@ void note_inputs(const Session& session, const launchers::Job& job) {
 
 Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
     CYBELE_TRY(jobs::JobInput input, load_job(session, options));
-    CYBELE_CHECK(jobs::resolve_dependencies(input, session.environment));
-    CYBELE_CHECK(jobs::find_facts_in_files(input));
-    CYBELE_CHECK(jobs::read_manifest(input.job, session.environment, jobs::Contents::kUnread));
-    if (!session.is_quiet) {
-        CYBELE_CHECK(print_job_verdict(session, input));
+    CYBELE_CHECK(schedulers::find_dialect(input.dialect));
+    Faults faults;
+    const auto take = [&faults](const auto& judged) {
+        if (!judged) {
+            faults.add(judged.error());
+        }
+    };
+    take(jobs::resolve_dependencies(input, session.environment));
+    take(jobs::find_facts_in_files(input));
+    take(jobs::read_manifest(input.job, session.environment, jobs::Contents::kUnread));
+    const auto login = jobs::login_of(input);
+    take(login);
+    if (options.scheduler == "local") {
+        take(jobs::check_local(input.job, session.environment));
     }
-    CYBELE_TRY(const schedulers::RenderedScript script,
-               schedulers::render_script(input.render_input()));
+    if (login) {
+        take(jobs::check_places(input, session.environment, *login, session.now()));
+    }
+    if (!session.is_quiet) {
+        take(print_job_verdict(session, input));
+    }
+    const auto rendered = schedulers::render_script(input.render_input());
+    take(rendered);
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    const schedulers::RenderedScript& script = *rendered;
     session.note(script.notes);
     if (!script.notes.empty() && is_strict) {
         return static_cast<int>(ErrorCode::kInput);

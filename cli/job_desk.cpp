@@ -149,14 +149,16 @@ void tell_end(const Session& session, const jobs::Entry& entry) {
     }
     const std::string reason =
         entry.reason.empty() || entry.state == jobs::State::kDone ? "" : " (" + entry.reason + ")";
+    const bool has_begun = entry.started != 0; // else nothing was written
     fmt::print(stderr,
-               "job {} {}{}: exit code {}; output in {}\n",
+               "job {} {}{}: exit code {}{}{}\n",
                entry.id.empty() ? entry.uuid : entry.id,
                jobs::state_text(entry.state),
                reason,
                entry.shell_code(),
-               entry.standard_output);
-    if (entry.state != jobs::State::kDone) {
+               has_begun ? "; output in " : "",
+               has_begun ? entry.standard_output : "");
+    if (entry.state != jobs::State::kDone && has_begun) {
         fmt::print(stderr, "its errors are in {}\n", entry.standard_error);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
+#include "jobs/follow/array.hpp"
 #include "jobs/follow/begun.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -31,18 +32,11 @@ Result<bool> is_its_own(jobs::Desk& desk, jobs::Backend& backend, jobs::Entry& e
 }
 
 Result<int>
-print_logs(const Session& session, jobs::Desk& desk, jobs::Entry entry, bool is_errors) {
-    CYBELE_TRY(jobs::Backend * backend, desk.backend(entry));
-    CYBELE_TRY(const bool is_own, is_its_own(desk, *backend, entry));
-    if (!is_own && entry.ended == 0) {
-        tell(session, "cybelectl: job " + entry.id + " has not begun, and has written nothing");
-        return 0;
-    }
-    const std::string& file = is_errors ? entry.standard_error : entry.standard_output;
+print_file(jobs::Backend& backend, const jobs::Entry& entry, const std::string& file, bool is_own) {
     constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
     std::uint64_t offset = 0;
     while (true) {
-        CYBELE_TRY(const auto pieces, backend->read({{file, offset, kPiece}}));
+        CYBELE_TRY(const auto pieces, backend.read({{file, offset, kPiece}}));
         const jobs::ReadBack& back = pieces.front();
         if ((!back.exists || !is_own) && entry.ended != 0) {
             return fail(ErrorCode::kInput,
@@ -58,9 +52,60 @@ print_logs(const Session& session, jobs::Desk& desk, jobs::Entry entry, bool is_
     }
 }
 
+Result<int>
+print_logs(const Session& session, jobs::Desk& desk, jobs::Entry entry, bool is_errors) {
+    CYBELE_TRY(jobs::Backend * backend, desk.backend(entry));
+    CYBELE_TRY(const bool is_own, is_its_own(desk, *backend, entry));
+    if (!is_own && entry.ended == 0) {
+        tell(session, "cybelectl: job " + entry.id + " has not begun, and has written nothing");
+        return 0;
+    }
+    return print_file(
+        *backend, entry, is_errors ? entry.standard_error : entry.standard_output, is_own);
+}
+
+/// Of an element of an array: its record tells whether it has begun, and nobody is asked.
+Result<int> print_element(const Session& session,
+                          jobs::Desk& desk,
+                          const jobs::Entry& element,
+                          const Options& options) {
+    const std::string& file = options.is_errors ? element.standard_error : element.standard_output;
+    if (options.follow) {
+        return fail(ErrorCode::kUsage,
+                    "--follow is for a whole job",
+                    element.id + " is an element of an array",
+                    "leave it out, and look again");
+    }
+    if (file.empty()) {
+        return fail(ErrorCode::kInput,
+                    "the output of " + element.id + " has a name that only its scheduler knows",
+                    "the Job's `output` has no `%a` for the index",
+                    "write one: `output: {stdout: '%x-%j-%a.out'}`");
+    }
+    CYBELE_TRY(jobs::Backend * backend, desk.backend(element));
+    CYBELE_TRY(const auto marks, backend->read({jobs::mark_of_begin(element)}));
+    if (!marks.front().exists) {
+        tell(session, "cybelectl: " + element.id + " has not begun, and has written nothing");
+        return 0;
+    }
+    return print_file(*backend, element, file, true);
+}
+
 Result<int> logs(Session& session, const Options& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    CYBELE_TRY(const auto element, jobs::find_element(desk.journal(), options.name));
+    if (element) {
+        return print_element(session, desk, *element, options);
+    }
     CYBELE_TRY(jobs::Entry entry, desk.journal().find(options.name));
+    if (!entry.array.empty() && !options.follow) {
+        return fail(ErrorCode::kInput,
+                    "job " + entry.id +
+                        " is an array, whose elements write into files of their own",
+                    "its indices are " + entry.array,
+                    "name one: cybelectl job logs " +
+                        jobs::element_id(entry.id, jobs::array_indices(entry.array).front()));
+    }
     if (entry.id.empty()) {
         return fail(ErrorCode::kInput,
                     "job " + entry.uuid + " has written nothing: it has no id yet",
@@ -87,8 +132,11 @@ void install_job_logs(CLI::App& job, Session& session) {
                               "Show what a job has written.",
                               {"cybelectl job logs 1234",
                                "cybelectl job logs 1234 --stderr",
+                               "cybelectl job logs 1234_7",
                                "cybelectl job logs 1234 --follow"});
-    verb->add_option("id", options->name, "native id, or UUID")->required()->type_name("ID");
+    verb->add_option("id", options->name, "native id (ID_INDEX of an array's element), or UUID")
+        ->required()
+        ->type_name("ID");
     verb->add_flag("-f,--follow", options->follow, "go on until the job ends");
     verb->add_flag("--stderr", options->is_errors, "its standard error");
     add_follow_options(*verb, options->choice);

@@ -55,6 +55,7 @@ std::string json_of(const std::vector<Attempt>& attempts) {
 Result<int> render_for_all(Session& session, const JobOptions& options) {
     CYBELE_TRY(const jobs::JobInput input, load_job(session, options));
     const std::filesystem::path folder = options.output == "-" ? "." : options.output;
+    CYBELE_CHECK(make_directories(folder));
     std::vector<Attempt> attempts;
     bool is_refused = false;
     for (const auto& scheduler : schedulers::dialect_names()) {

@@ -3,6 +3,7 @@
 
 #include "jobs/backends/way.hpp"
 #include "jobs/journal/journal.hpp"
+#include "launchers/job_fields_rules.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -33,6 +34,23 @@ std::vector<std::string> patterns_of(const Json& record) {
         }
     }
     return patterns;
+}
+
+/// As the Job's reader, of patterns of the command line and of a record.
+Result<void> check_patterns(const std::vector<std::string>& patterns) {
+    std::vector<Fault> faults;
+    for (const std::string& pattern : patterns) {
+        const auto complaint = launchers::check_result(pattern);
+        if (!complaint.because.empty()) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = "'" + printable(pattern) + "' is no pattern of results";
+            fault.because = complaint.because;
+            fault.help = complaint.help;
+            faults.push_back(std::move(fault));
+        }
+    }
+    return faults.empty() ? Result<void>() : fail(Error(std::move(faults)));
 }
 
 /// Where the results lie: here, or behind ssh.
@@ -120,6 +138,7 @@ Result<Collected> collect(const CollectRequest& request) {
                     "its Job has no `output.results`",
                     "name them: cybelectl job collect " + entry.id + " --results 'PATTERN'");
     }
+    CYBELE_CHECK(check_patterns(patterns));
     const fs::path to = request.to.empty()
                             ? fs::path(entry.folder) / record.value("to", std::string("results"))
                             : request.to;

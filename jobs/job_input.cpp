@@ -4,6 +4,7 @@
 #include "images/sif/sif.hpp"
 #include "recipes/recipe.hpp"
 #include "registry/store/store.hpp"
+#include "schedulers/needs.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -13,6 +14,8 @@
 #include <charconv>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace cybele::jobs {
 
@@ -61,16 +64,23 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
     set_count(overrides.cpus_per_task, "-c", resources.cpus_per_task, faults);
     std::uint32_t tasks = 0;
     set_count(overrides.tasks, "-n", tasks, faults);
+    const std::uint64_t room = std::uint64_t{resources.nodes} * resources.tasks_per_node;
+    if (std::max<std::uint64_t>(room, tasks) > launchers::kMostTasks) {
+        faults.add(
+            usage(fmt::format("{} tasks are asked for", std::max<std::uint64_t>(room, tasks)),
+                  "lower -N, -n or --ntasks-per-node: no machine has so many cores"));
+        return;
+    }
     if (tasks == 0) {
         if (resources.nodes != nodes_before || !overrides.tasks_per_node.empty()) {
-            resources.tasks = resources.nodes * resources.tasks_per_node;
+            resources.tasks = static_cast<std::uint32_t>(room);
         }
         return;
     }
     resources.tasks = tasks;
     if (overrides.tasks_per_node.empty()) {
         resources.tasks_per_node = (tasks + resources.nodes - 1) / resources.nodes;
-    } else if (tasks > resources.nodes * resources.tasks_per_node) {
+    } else if (tasks > room) {
         faults.add(usage("-n " + overrides.tasks + " is more than the nodes hold",
                          "-N times --ntasks-per-node must be at least -n"));
     }
@@ -116,6 +126,30 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
     }
 }
 
+/// Which fields are the command line's; tasks follow from what counts them.
+void note_replaced(const Overrides& overrides, launchers::Job& job) {
+    const std::pair<const std::string&, std::pair<const char*, const char*>> given[] = {
+        {overrides.nodes, {"resources.tasks", "-N"}},
+        {overrides.tasks_per_node, {"resources.tasks", "--ntasks-per-node"}},
+        {overrides.nodes, {"resources.nodes", "-N"}},
+        {overrides.tasks, {"resources.tasks", "-n"}},
+        {overrides.tasks, {"resources.tasks-per-node", "-n"}},
+        {overrides.tasks_per_node, {"resources.tasks-per-node", "--ntasks-per-node"}},
+        {overrides.cpus_per_task, {"resources.cpus-per-task", "-c"}},
+        {overrides.time, {"resources.time", "-t"}},
+        {overrides.queue, {"queue", "-p"}},
+        {overrides.account, {"account", "-A"}},
+        {overrides.name, {"name", "-J"}},
+        {overrides.standard_output, {"output.stdout", "--stdout"}},
+        {overrides.standard_error, {"output.stderr", "--stderr"}},
+        {overrides.dependency, {"after", "-d"}}};
+    for (const auto& [value, field] : given) {
+        if (!value.empty()) {
+            job.replaced[field.first] = field.second; // the last one counts
+        }
+    }
+}
+
 void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     set_tasks(overrides, job.resources, faults);
     if (!overrides.time.empty()) {
@@ -139,8 +173,15 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
             into = from;
         }
     };
+    note_replaced(overrides, job);
     put(overrides.queue, job.queue);
     put(overrides.account, job.account);
+    if (!overrides.name.empty() && !schedulers::is_job_name(overrides.name)) {
+        Fault fault = usage("-J takes a job's name, not '" + printable(overrides.name) + "'",
+                            "write for example -J wheat-1");
+        fault.because = schedulers::kJobNameRule;
+        faults.add(std::move(fault));
+    }
     put(overrides.name, job.name);
     put(overrides.standard_output, job.output.standard_output);
     put(overrides.standard_error, job.output.standard_error);

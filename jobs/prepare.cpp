@@ -2,6 +2,7 @@
 #include "jobs/prepare.hpp"
 
 #include "jobs/local.hpp"
+#include "jobs/places.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
@@ -64,42 +65,6 @@ std::string describe(const PrepareRequest& request, const Submission& prepared) 
 
 } // namespace
 
-Result<void> check_workdir(const launchers::Job& job, const fs::path& workdir) {
-    std::error_code error;
-    if (!fs::is_directory(workdir, error)) {
-        return fail(Error(job.fault_at("workdir",
-                                       "the working directory does not exist",
-                                       printable(workdir.native()) + " is no directory",
-                                       "make it with mkdir -p")));
-    }
-    return {};
-}
-
-namespace {
-
-/// A scheduler that cannot open an output ends the job before it begins, and tells it to nobody.
-/// Absolute places of a cluster may be those of its nodes alone: they are not looked at.
-Result<void>
-check_outputs(const launchers::Job& job, const fs::path& workdir, const std::string& scheduler) {
-    Faults faults;
-    for (const auto& [field, pattern] : {std::pair("output.stdout", job.output.standard_output),
-                                         std::pair("output.stderr", job.output.standard_error)}) {
-        const fs::path folder = fs::path(pattern).parent_path();
-        const bool is_known = folder.native().find('%') == std::string::npos;
-        std::error_code error;
-        if (is_known && (folder.is_relative() || scheduler == "local") &&
-            !fs::is_directory(workdir / folder, error)) {
-            faults.add(job.fault_at(field,
-                                    "the folder of this output does not exist",
-                                    printable((workdir / folder).native()) + " is no directory",
-                                    "make it with mkdir -p"));
-        }
-    }
-    return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
-}
-
-} // namespace
-
 Result<Submission> prepare_job(const PrepareRequest& request) {
     const launchers::Job& job = *request.job;
     Submission prepared;
@@ -110,8 +75,7 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     prepared.folder = place_of(job.folder);
     prepared.workdir = place_of(prepared.folder / job.workdir);
     if (request.login.empty()) {
-        CYBELE_CHECK(check_workdir(job, prepared.workdir));
-        CYBELE_CHECK(check_outputs(job, prepared.workdir, request.scheduler));
+        CYBELE_CHECK(check_folders(job, prepared.workdir, request.scheduler));
     }
     prepared.record = prepared.workdir / ".cybelectl" / prepared.uuid;
     prepared.script = prepared.record / "job.sh";

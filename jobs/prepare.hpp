@@ -13,10 +13,6 @@ namespace cybele::jobs {
 /// A folder in one spelling: absolute, without dots and without a slash at its end.
 [[nodiscard]] std::filesystem::path place_of(const std::filesystem::path& folder);
 
-/// kInput, at the Job's `workdir`, where it is no folder of this machine.
-[[nodiscard]] Result<void> check_workdir(const launchers::Job& job,
-                                         const std::filesystem::path& workdir);
-
 struct PrepareRequest {
     const launchers::Job* job = nullptr;
     std::string script;

@@ -4,6 +4,7 @@
 #include "jobs/backends/way.hpp"
 #include "jobs/dependencies.hpp"
 #include "jobs/local/demand.hpp"
+#include "jobs/places.hpp"
 #include "jobs/remote_image.hpp"
 #include "jobs/staging/stage.hpp"
 #include "jobs/verification.hpp"
@@ -199,8 +200,9 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     if (input.dialect == "local") {
         CYBELE_CHECK(check_local(input.job, environment));
     }
+    CYBELE_CHECK(check_places(input, environment, login, request.build.now));
     CYBELE_CHECK(provide_image(input, request, environment, login));
-    CYBELE_CHECK(verify_image(input, environment, request.build.now));
+    CYBELE_CHECK(verify_image(input, environment, login, request.build.now));
     CYBELE_CHECK(keep_image(input, request));
     CYBELE_TRY(const Luggage luggage, pack(input, login, environment));
     CYBELE_TRY(ReadyJob ready, render(std::move(input), request));

@@ -3,6 +3,7 @@
 
 #include "images/signatures/trust.hpp"
 #include "schedulers/verification.hpp"
+#include "support/document_view.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -36,10 +37,74 @@ trust_of(const schedulers::Demand& demand, const Environment& environment, std::
     return images::load_trust(request, environment);
 }
 
+/// What a demand names that is not there, at its place in the Job or the Site.
+class Missing {
+public:
+    Missing(const JobInput& input, const Environment& environment)
+        : input_(input), environment_(environment) {}
+
+    void look(const schedulers::Demand& demand) {
+        for (std::size_t i = 0; i < demand.keys.size(); ++i) {
+            look(demand, "verify.keys[" + std::to_string(i) + "]", demand.keys[i]);
+        }
+        if (!demand.policy.empty()) {
+            look(demand, "verify", demand.policy);
+        }
+    }
+    [[nodiscard]] Result<void> told() {
+        return faults_.has_errors() ? Result<void>(fail(faults_.take())) : Result<void>();
+    }
+
+private:
+    void look(const schedulers::Demand& demand, const std::string& field, const std::string& path) {
+        std::error_code error;
+        const fs::path place = place_of(path, demand.folder, environment_);
+        if (fs::exists(place, error)) {
+            return;
+        }
+        const bool is_of_job = demand.who == "job";
+        faults_.add(document::fault_at(
+            is_of_job ? input_.job.source : input_.site->source,
+            document::mark_of(is_of_job ? input_.job.marks : input_.site->marks, field),
+            "'" + printable(path) + "' is not there",
+            "it would be " + printable(place.native()),
+            "correct the path, or put the file there"));
+    }
+
+    const JobInput& input_;
+    const Environment& environment_;
+    Faults faults_;
+};
+
 } // namespace
 
-Result<void> verify_image(const JobInput& input, const Environment& environment, std::int64_t now) {
-    return verify_file(input, input.image_file, environment, now);
+bool lies_elsewhere(const JobInput& input, const std::string& login) {
+    std::error_code error;
+    return !login.empty() && input.recipe_file.empty() && !input.is_stored &&
+           input.image.starts_with('/') && !fs::exists(input.image_file, error);
+}
+
+Result<void>
+check_signers(const JobInput& input, const Environment& environment, std::int64_t now) {
+    const auto* site = input.site ? &*input.site : nullptr;
+    const auto demands = schedulers::verification_demands(input.job, site);
+    Missing missing(input, environment);
+    for (const auto& demand : demands) {
+        missing.look(demand);
+    }
+    CYBELE_CHECK(missing.told());
+    for (const auto& demand : demands) {
+        CYBELE_CHECK(trust_of(demand, environment, now));
+    }
+    return {};
+}
+
+Result<void> verify_image(const JobInput& input,
+                          const Environment& environment,
+                          const std::string& login,
+                          std::int64_t now) {
+    return lies_elsewhere(input, login) ? Result<void>()
+                                        : verify_file(input, input.image_file, environment, now);
 }
 
 Result<void> verify_file(const JobInput& input,

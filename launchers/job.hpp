@@ -51,6 +51,9 @@ struct Launch {
     std::map<std::string, std::string> properties;
 };
 
+/// No machine has more cores; what is asked for beyond it is a mistyped number.
+inline constexpr std::uint64_t kMostTasks = 100'000'000;
+
 struct Resources {
     std::uint32_t nodes = 1;
     std::uint32_t tasks_per_node = 1;
@@ -134,7 +137,11 @@ struct Job {
     std::map<std::string, yaml::Mark>
         marks; ///< dotted field path ("resources.time") → where it stands
 
-    /// A fault at a field (or at the document's start if it is not written).
+    /// Fields whose value is the command line's, with the option that gave it ("-t").
+    std::map<std::string, std::string> replaced;
+
+    /// A fault at a field (or at the document's start if it is not written); of a replaced one it
+    /// names the option instead of a place.
     [[nodiscard]] Fault fault_at(std::string_view field,
                                  std::string message,
                                  std::string because = {},

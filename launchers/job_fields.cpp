@@ -144,10 +144,12 @@ constexpr Shape kEnvironmentValue{.type = Type::kValue, .rule = &kEnvironmentRul
 constexpr Table kEnvironmentTable{
     .title = "environment", .rest = &kEnvironmentValue, .rest_key = &kVariableRule};
 constexpr Shape kEnvironment{.type = Type::kMap, .table = &kEnvironmentTable};
+constexpr Shape kResult{.type = Type::kText, .rule = &kResultRule};
+constexpr Shape kResults{.type = Type::kList, .item = &kResult};
 constexpr Field kOutputFields[] = {
     {"stdout", &kPath, "`%x` name, `%j` id, `%a` index", false, "%x-%j.out"},
     {"stderr", &kPath, "the same for standard error", false, "%x-%j.err"},
-    {"results", &kPaths, "patterns below `workdir` of files to bring back"},
+    {"results", &kResults, "patterns below `workdir` of files to bring back"},
     {"to", &kPath, "folder for them", false, "results"},
 };
 constexpr Table kOutputTable{.title = "output", .fields = kOutputFields};

@@ -155,4 +155,18 @@ Complaint check_distribution(std::string_view text) {
     return {"a distribution is written with its release", "write for example `debian:12`"};
 }
 
+Complaint check_result(std::string_view text) {
+    if (text.starts_with('/')) {
+        return {"results are brought back from below `workdir`",
+                "write the pattern from `workdir` on, or have the job copy the file there"};
+    }
+    for (const auto part : split(text, '/')) {
+        if (part == ".." || part == ".") {
+            return {"a file is compared with its name below `workdir`, which has no dots",
+                    "write the pattern from `workdir` on, without `" + std::string(part) + "`"};
+        }
+    }
+    return {};
+}
+
 } // namespace cybele::launchers

@@ -206,7 +206,7 @@ void check_tasks(Reading& reading, const Job& job) {
                          "tasks: " + std::to_string(wanted.tasks) + " do not fit",
                          "nodes × tasks-per-node is " + std::to_string(most),
                          "raise `nodes` or `tasks-per-node`, or lower `tasks`");
-    } else if (most > 100'000'000) {
+    } else if (most > kMostTasks) {
         reading.complain("resources.nodes",
                          "nodes × tasks-per-node is " + std::to_string(most),
                          "no machine has so many cores",
@@ -285,6 +285,18 @@ Fault Job::fault_at(std::string_view field,
                     std::string message,
                     std::string because,
                     std::string help) const {
+    for (const auto& [given, option] : replaced) {
+        const bool is_within = field.size() > given.size() &&
+                               (field[given.size()] == '.' || field[given.size()] == '[');
+        if (field == given || (field.starts_with(given) && is_within)) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = std::move(message) + " (" + option + ")";
+            fault.because = std::move(because);
+            fault.help = std::move(help);
+            return fault;
+        }
+    }
     return document::fault_at(source,
                               document::mark_of(marks, field),
                               std::move(message),

@@ -3,6 +3,7 @@
 #include "images/container.hpp"
 #include "launchers/plan_parts.hpp"
 #include "launchers/site_pmi.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
@@ -277,11 +278,13 @@ void plan_guard(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                                 : input.facts == nullptr
                                     ? "the image is not here, so what it holds is unknown"
                                     : "the image brings no probe (label cybelectl.mpi-probe)";
-    Fault note = job.fault_at("launch",
-                              "the launch cannot be guarded against N jobs of one rank",
-                              because,
-                              !job.image ? "write `guard: false` where that is meant"
-                                         : "build the image from a Recipe with `mpi`");
+    const std::string help =
+        !job.image ? "write `guard: false` where that is meant"
+        : input.facts == nullptr && !job.image->recipe.empty()
+            ? "build it first, `cybelectl build " + shell_quote(job.image->recipe) + "`, or submit"
+            : "build the image from a Recipe with `mpi`";
+    Fault note = job.fault_at(
+        "launch", "the launch cannot be guarded against N jobs of one rank", because, help);
     note.is_warning = true;
     faults.add(std::move(note));
 }

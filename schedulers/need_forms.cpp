@@ -125,20 +125,15 @@ void check_ids(const Check& check) {
     }
 }
 
-/// Names that Slurm, TORQUE and OpenPBS take alike: others lose parts or are refused by one of
-/// them.
 void check_name(const Check& check) {
     const std::string& name = check.job.name;
-    const std::string known = fmt::format("{}{}._-", kLetters, kDigits);
-    if (!name.empty() && kLetters.find(name.front()) != std::string_view::npos &&
-        name.find_first_not_of(known) == std::string::npos) {
-        return;
+    if (!is_job_name(name)) {
+        check.faults.add(
+            check.job.fault_at("name",
+                               fmt::format("'{}' is no name of a job", printable(name)),
+                               std::string(kJobNameRule),
+                               "choose such a name"));
     }
-    check.faults.add(check.job.fault_at("name",
-                                        fmt::format("'{}' is no name of a job", printable(name)),
-                                        "batch systems agree on letters, digits and `. _ -`, a "
-                                        "letter first",
-                                        "choose such a name"));
 }
 
 void check_name_length(const Check& check) {
@@ -156,6 +151,12 @@ void check_name_length(const Check& check) {
 }
 
 } // namespace
+
+bool is_job_name(std::string_view name) {
+    const std::string known = fmt::format("{}{}._-", kLetters, kDigits);
+    return !name.empty() && kLetters.find(name.front()) != std::string_view::npos &&
+           name.find_first_not_of(known) == std::string::npos;
+}
 
 void check_forms(const Check& check) {
     check_name(check);

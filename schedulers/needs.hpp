@@ -23,6 +23,12 @@ void check_needs(const launchers::Job& job, const Dialect& dialect, Faults& faul
 /// first characters, `-` and four of its SHA-256.
 [[nodiscard]] std::string name_for(const launchers::Job& job, const Dialect& dialect);
 
+/// Whether Slurm, TORQUE and OpenPBS take the name alike: others lose parts or are refused by one
+/// of them. The reason that is told is kJobNameRule.
+[[nodiscard]] bool is_job_name(std::string_view name);
+inline constexpr std::string_view kJobNameRule =
+    "batch systems agree on letters, digits and `. _ -`, a letter first";
+
 /// The forms of an array's indexes that a Job writes: range, step, list, single, limit.
 [[nodiscard]] std::set<std::string_view> array_forms(std::string_view array);
 

@@ -58,6 +58,8 @@ constexpr Remedy kRemedies[] = {
     {EDQUOT, "free some of your quota, or choose another place (for builds: CYBELE_TMPDIR)"},
     {EACCES, "check the permissions of the file and of the folders above it"},
     {EROFS, "choose a place that can be written"},
+    {EISDIR, "name a file, not a folder"},
+    {ENOTDIR, "a part of the path is a file: correct the path"},
     {EMFILE, "raise the limit of open files (ulimit -n)"},
 };
 

@@ -156,6 +156,18 @@ UniqueFd open_nameless(const fs::path& folder) {
     return fd;
 }
 
+tl::unexpected<Error> cannot_write(const fs::path& path, const fs::path& folder, int number) {
+    std::string message = "cannot write " + printable(path.native());
+    std::error_code error;
+    if (number == ENOENT && !fs::exists(folder, error)) {
+        return fail(ErrorCode::kInput,
+                    std::move(message),
+                    "the folder " + printable(folder.native()) + " does not exist",
+                    "make it with mkdir -p");
+    }
+    return fail(system_error(std::move(message), number));
+}
+
 } // namespace
 
 Result<PendingFile> PendingFile::create(const fs::path& path, unsigned mode) {
@@ -167,7 +179,7 @@ Result<PendingFile> PendingFile::create(const fs::path& path, unsigned mode) {
         std::string pattern = target.native() + ".new.XXXXXX";
         file.fd_.reset(::mkostemp(pattern.data(), O_CLOEXEC));
         if (!file.fd_.valid()) {
-            return fail(system_error("cannot write " + printable(path.native()), errno));
+            return cannot_write(path, folder_of(target), errno);
         }
         file.temporary_ = pattern;
     }

@@ -74,6 +74,10 @@ std::string suggest_size(std::string_view text) {
         return "4 GiB";
     }
     const std::string number(text.substr(0, digits));
+    if (number.find_first_not_of('0') == std::string::npos &&
+        text.find('.') == std::string_view::npos) {
+        return "4 GiB"; // nothing fits into none
+    }
     std::string_view rest = text.substr(digits);
     std::string_view fraction;
     if (!rest.empty() && rest.front() == '.') {

@@ -2,6 +2,7 @@
 #include "jobs/follow/array.hpp"
 
 #include "jobs/backends/command_backend.hpp"
+#include "jobs/local.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -63,17 +64,51 @@ std::string element_id(const std::string& id, std::uint32_t index) {
     return id.substr(0, bracket + 1) + std::to_string(index) + id.substr(bracket + 1);
 }
 
+Entry element_of(const Entry& job, std::uint32_t index) {
+    const std::string number = std::to_string(index);
+    Entry element = job;
+    element.id = element_id(job.id, index);
+    element.record = (std::filesystem::path(job.record) / number).native();
+    for (std::string* const output : {&element.standard_output, &element.standard_error}) {
+        const bool is_told_apart = output->find("%a") != std::string::npos;
+        *output = is_told_apart ? expand_pattern(*output, {}, {}, number) : std::string();
+    }
+    return element;
+}
+
+Result<std::optional<Entry>> find_element(const Journal& journal, const std::string& name) {
+    const std::size_t bracket = name.find('[');
+    const std::size_t begin = bracket == std::string::npos ? name.rfind('_') : bracket;
+    if (begin == std::string::npos || begin == 0) {
+        return std::optional<Entry>();
+    }
+    const std::size_t end = std::min(name.find(']', begin), name.size());
+    const auto index = number_of(std::string_view(name).substr(begin + 1, end - begin - 1));
+    const std::string base = bracket == std::string::npos
+                                 ? name.substr(0, begin)
+                                 : name.substr(0, begin) + "[" + name.substr(end);
+    const auto job = journal.find(base);
+    if (!index || !job || job->array.empty()) {
+        return std::optional<Entry>();
+    }
+    const auto known = array_indices(job->array);
+    const auto wanted = static_cast<std::uint32_t>(*index);
+    if (std::find(known.begin(), known.end(), wanted) == known.end()) {
+        return fail(ErrorCode::kInput,
+                    "job " + job->id + " has no element " + std::to_string(*index),
+                    "its array is " + job->array,
+                    "name one of its indices");
+    }
+    return std::optional(element_of(*job, wanted));
+}
+
 void add_elements(const Entry& entry, std::size_t owner, std::vector<Element>& into) {
     if (entry.array.empty()) {
         into.push_back({owner, entry});
         return;
     }
     for (const std::uint32_t index : array_indices(entry.array)) {
-        Element element{owner, entry};
-        element.entry.id = element_id(entry.id, index);
-        element.entry.record =
-            (std::filesystem::path(entry.record) / std::to_string(index)).native();
-        into.push_back(std::move(element));
+        into.push_back({owner, element_of(entry, index)});
     }
 }
 

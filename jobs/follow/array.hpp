@@ -2,9 +2,12 @@
 #pragma once
 
 #include "jobs/journal/entry.hpp"
+#include "jobs/journal/journal.hpp"
+#include "support/error.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,15 @@ namespace cybele::jobs {
 
 /// The native id of an element: `12_3` of `12`, `12[3].server` of `12[].server`.
 [[nodiscard]] std::string element_id(const std::string& id, std::uint32_t index);
+
+/// The element's own native id and record; its outputs where their names tell them apart (`%a`),
+/// else none.
+[[nodiscard]] Entry element_of(const Entry& job, std::uint32_t index);
+
+/// The element that `12_3` or `12[3].server` names: nothing where `name` is of another form, or of
+/// a job that is no array; kInput where the array has no such index.
+[[nodiscard]] Result<std::optional<Entry>> find_element(const Journal& journal,
+                                                        const std::string& name);
 
 /// One element of an array; a job that is none is its own.
 struct Element {

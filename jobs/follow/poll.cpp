@@ -39,8 +39,12 @@ void acknowledge(Entry& entry, const std::string& id, std::int64_t now) {
     entry.state = State::kPending;
     entry.submitted = now;
     const std::string number = id.substr(0, id.find_first_of(".["));
-    entry.standard_output = expand_pattern(entry.standard_output, entry.name, number);
-    entry.standard_error = expand_pattern(entry.standard_error, entry.name, number);
+    for (std::string* const output : {&entry.standard_output, &entry.standard_error}) {
+        // The local scheduler tells the elements of an array apart where the Job does not.
+        const bool has_index = output->find("%a") != std::string::npos;
+        const bool is_split = entry.scheduler == "local" && !entry.array.empty() && !has_index;
+        *output = expand_pattern(*output, entry.name, is_split ? number + "_%a" : number);
+    }
 }
 
 namespace {

@@ -174,11 +174,15 @@ Result<Entry> Journal::find(const std::string& text) const {
         return *meant;
     }
     if (found.empty()) {
+        CYBELE_TRY(const std::vector<Entry> named,
+                   rows.select("WHERE name = ?1 ORDER BY asked, rowid", {name}));
         return fail(ErrorCode::kInput,
                     "there is no job '" + printable(text) + "'",
                     "the journal " + printable(path_.native()) + " knows none by that id or UUID",
-                    "`cybelectl job list --all` shows them; a record is taken up with `cybelectl "
-                    "job attach .cybelectl/UUID`");
+                    !named.empty() && !named.back().id.empty()
+                        ? "job " + named.back().id + " was called so last: name its id"
+                        : "`cybelectl job list --all` shows them; a record is taken up with "
+                          "`cybelectl job attach .cybelectl/UUID`");
     }
     std::string uuids;
     for (const Entry& entry : found) {

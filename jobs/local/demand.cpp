@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -60,8 +61,12 @@ Demand demand_of(const Job& job) {
     Demand demand;
     const auto& resources = job.resources;
     demand.cpus = std::uint64_t{resources.tasks} * resources.cpus_per_task;
-    demand.memory = std::max(resources.memory_per_node_bytes.value_or(0),
-                             resources.memory_per_cpu_bytes.value_or(0) * demand.cpus);
+    const std::uint64_t a_core = resources.memory_per_cpu_bytes.value_or(0);
+    std::uint64_t of_cores = std::numeric_limits<std::uint64_t>::max();
+    if (demand.cpus == 0 || a_core <= of_cores / demand.cpus) {
+        of_cores = a_core * demand.cpus;
+    }
+    demand.memory = std::max(resources.memory_per_node_bytes.value_or(0), of_cores);
     demand.gpus = resources.gpus_per_node;
     demand.seconds = resources.time.value_or(std::chrono::seconds(0)).count();
     demand.is_exclusive = resources.exclusive;

@@ -2,6 +2,7 @@
 #include "jobs/staging/stage.hpp"
 
 #include "jobs/journal/journal.hpp"
+#include "jobs/places.hpp"
 #include "jobs/prepare.hpp"
 #include "jobs/staging/pieces.hpp"
 #include "support/digest.hpp"

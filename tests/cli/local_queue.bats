@@ -130,6 +130,13 @@ state_of() {
     assert_equal "$(cat many-1-[1-5].txt)" "$(printf 'element %s\n' 1 2 3 4 5)"
     assert_equal "$(tr -d '\n' <trace)" '+-+-+-+-+-'
     assert_equal "$(cat .cybelectl/*/[1-5]/exit.json | jq -r .state | sort | uniq -c | xargs)" '5 done'
+    assert_equal "$("$CYBELECTL" job logs 1_3)" 'element 3'
+    refuses 3 "$CYBELECTL" job logs 1
+    assert_line 'help: name one: cybelectl job logs 1_1'
+    refuses 3 "$CYBELECTL" job logs 1_6
+    assert_line 'error: job 1 has no element 6'
+    refuses 3 "$CYBELECTL" job status many
+    assert_line 'help: job 1 was called so last: name its id'
     refute [ -e .cybelectl/*/environment ]
 }
 
@@ -139,6 +146,7 @@ state_of() {
     assert_success
     assert_equal "$(cat plain-1_[0-3].out)" "$(printf 'element %s\n' 0 1 2 3)"
     assert_file_not_exists plain-1.out
+    assert_equal "$("$CYBELECTL" job logs 1_2)" 'element 2'
 }
 
 @test "an array ends as its first bad element; lists and steps; cancelling ends all of it" {

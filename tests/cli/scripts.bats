@@ -15,6 +15,7 @@ convert() { "$CYBELECTL" job convert "$@"; }
 @test "each scheduler gets its script, the one that cannot run the job its reason" {
     run --separate-stderr "$CYBELECTL" job render demo.yaml --all-schedulers -o .
     assert_equal "$status" 3
+    assert_equal "$("$CYBELECTL" job render demo.yaml --all-schedulers -o made/here 2>/dev/null | grep -c made/here)" 4
     for scheduler in slurm torque pbspro slurm-torque; do
         assert_line "$scheduler: ./demo.$scheduler.sh"
         "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" 2>notes | cmp - "demo.$scheduler.sh"
@@ -136,6 +137,47 @@ wrong() {
         '`exclusive` cannot be expressed in torque before 6'; do
         assert_output --partial "$part"
     done
+}
+
+@test "check tells what a submission would miss on this machine, all at once" {
+    printf '%s\n' 'kind: Job' 'name: bad' 'image: a.sif' 'command: [a]' 'workdir: none' 'verify: {keys: [no.pub, ~/no.pub]}' \
+        'stage-in: [{from: no.csv, to: a.csv}]' >bad.yaml
+    for verb in 'job check' submit; do
+        # shellcheck disable=SC2086 # two words
+        refuses 3 "$CYBELECTL" $verb bad.yaml --scheduler slurm-torque
+        [[ $verb == submit ]] && continue # which asks for qsub before
+        for part in 'the working directory does not exist' "'no.pub' is not there" "'~/no.pub' is not there" 'no.csv'; do
+            assert_output --partial "$part"
+        done
+    done
+    refuses 3 "$CYBELECTL" submit bad.yaml --scheduler local
+    for part in 'the working directory does not exist' "'no.pub' is not there" "'~/no.pub' is not there"; do
+        assert_output --partial "$part"
+    done
+    printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'output: {stdout: logs/%j.out, stderr: logs/%j.err}' >bad.yaml
+    refuses 3 "$CYBELECTL" job check bad.yaml --scheduler slurm
+    assert_line 'error: the folder of this output does not exist'
+    mkdir logs
+    "$CYBELECTL" job check bad.yaml --scheduler slurm
+}
+
+@test "results are below the working directory" {
+    printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'output: {results: [good.csv, ../up, /etc/passwd, ./x]}' >bad.yaml
+    refuses 3 "$CYBELECTL" job check bad.yaml
+    for column in 30 37 50; do
+        assert_line " --> bad.yaml:4:$column"
+    done
+}
+
+@test "a word of the command line is told by its option, not by a line of the Job" {
+    printf '%s\n' 'kind: Job' 'name: good' 'command: [a]' >good.yaml
+    refuses 2 "$CYBELECTL" job check good.yaml -J 'two words'
+    assert_line "error: -J takes a job's name, not 'two words'"
+    refuses 2 "$CYBELECTL" job check good.yaml -N 4000000000 --ntasks-per-node 2
+    assert_line 'error: 8000000000 tasks are asked for'
+    refuses 3 "$CYBELECTL" job check good.yaml --scheduler local -c 100000
+    assert_line --regexp '^error: the job needs 100000 cores, and this machine has [0-9]+ \(-c\)$'
+    refute_line --partial ' --> '
 }
 
 @test "ranks of the command line are a multiple too, where that is asked" {

@@ -75,9 +75,9 @@ TEST_CASE("a condition that is met is dropped, one that cannot be met is refused
     CHECK(place.ids(place.input("", "afterok:good")).empty());
     CHECK(place.ids(place.input("", "afternotok:bad,afterany:bad,after:good")).empty());
     CHECK(place.ids(place.input("", "afterok:bad")) ==
-          "job 22 ended as failed, so this job would wait for ever");
+          "job 22 ended as failed, so this job would wait for ever (-d)");
     CHECK(place.ids(place.input("", "afternotok:good")) ==
-          "job 21 ended as done, so this job would wait for ever");
+          "job 21 ended as done, so this job would wait for ever (-d)");
     CHECK(place.ids(place.input("", "afterok:lost")) == "ok:23 ");
 }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/places.hpp"
+
+#include "jobs/prepare.hpp"
+#include "jobs/verification.hpp"
+#include "support/quote.hpp"
+
+#include <system_error>
+#include <utility>
+
+namespace cybele::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_workdir(const launchers::Job& job, const fs::path& workdir, Faults& faults) {
+    std::error_code error;
+    if (!fs::is_directory(workdir, error)) {
+        faults.add(job.fault_at("workdir",
+                                "the working directory does not exist",
+                                printable(workdir.native()) + " is no directory",
+                                "make it with mkdir -p"));
+    }
+}
+
+void add_outputs(const launchers::Job& job,
+                 const fs::path& workdir,
+                 const std::string& scheduler,
+                 Faults& faults) {
+    for (const auto& [field, pattern] : {std::pair("output.stdout", job.output.standard_output),
+                                         std::pair("output.stderr", job.output.standard_error)}) {
+        const fs::path folder = fs::path(pattern).parent_path();
+        const bool is_known = folder.native().find('%') == std::string::npos;
+        std::error_code error;
+        if (is_known && (folder.is_relative() || scheduler == "local") &&
+            !fs::is_directory(workdir / folder, error)) {
+            faults.add(job.fault_at(field,
+                                    "the folder of this output does not exist",
+                                    printable((workdir / folder).native()) + " is no directory",
+                                    "make it with mkdir -p"));
+        }
+    }
+}
+
+Result<void> told(Faults& faults) {
+    return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
+}
+
+} // namespace
+
+Result<void> check_workdir(const launchers::Job& job, const fs::path& workdir) {
+    Faults faults;
+    add_workdir(job, workdir, faults);
+    return told(faults);
+}
+
+Result<void>
+check_folders(const launchers::Job& job, const fs::path& workdir, const std::string& scheduler) {
+    CYBELE_CHECK(check_workdir(job, workdir));
+    Faults faults;
+    add_outputs(job, workdir, scheduler, faults);
+    return told(faults);
+}
+
+Result<void> check_places(const JobInput& input,
+                          const Environment& environment,
+                          const std::string& login,
+                          std::int64_t now) {
+    const launchers::Job& job = input.job;
+    Faults faults;
+    if (login.empty()) {
+        const fs::path workdir = place_of(place_of(job.folder) / job.workdir);
+        add_workdir(job, workdir, faults);
+        if (!faults.has_errors() && job.stage_in.empty()) {
+            add_outputs(job, workdir, input.dialect, faults);
+        }
+    }
+    if (!lies_elsewhere(input, login)) {
+        if (const auto known = check_signers(input, environment, now); !known) {
+            faults.add(known.error());
+        }
+    }
+    return told(faults);
+}
+
+} // namespace cybele::jobs
