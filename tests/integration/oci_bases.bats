@@ -152,6 +152,15 @@ push_base() { # NAME:TAG
     assert_equal "$(find "$CYBELE_STORE/layers" -type f | wc -l)" 0
 }
 
+@test "an image of a registry is built without a definition" {
+    serve registry docker-registry open "$place/r"
+    push_base base:1
+    "$CYBELECTL" build "docker://127.0.0.1:$registry/base:1" -o base.sif --plain-http
+    run "$CYBELECTL" inspect --deffile base.sif
+    assert_line 'Bootstrap: docker'
+    "$CYBELECTL" exec base.sif true
+}
+
 @test "a Recipe's base is locked to a digest, and an image that moved is refused" {
     serve registry docker-registry open "$place/r"
     push_base base:1
