@@ -62,10 +62,10 @@ private:
         if (fs::exists(place, error)) {
             return;
         }
-        const bool is_of_job = demand.who == "job";
+        const bool is_of_site = demand.who != "job" && input_.site.has_value();
         faults_.add(document::fault_at(
-            is_of_job ? input_.job.source : input_.site->source,
-            document::mark_of(is_of_job ? input_.job.marks : input_.site->marks, field),
+            is_of_site ? input_.site->source : input_.job.source,
+            document::mark_of(is_of_site ? input_.site->marks : input_.job.marks, field),
             "'" + printable(path) + "' is not there",
             "it would be " + printable(place.native()),
             "correct the path, or put the file there"));
