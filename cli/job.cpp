@@ -34,6 +34,22 @@ void note_inputs(const Session& session, const launchers::Job& job) {
     session.note({note});
 }
 
+/// What a submission from here would refuse. A Job for a cluster may be checked elsewhere, where
+/// its folders and keys are not: then it is told, and no fault.
+void add_places(const Session& session,
+                const jobs::JobInput& input,
+                const std::string& login,
+                Faults& faults) {
+    const auto known = jobs::check_places(input, session.environment, login, session.now());
+    if (known) {
+        return;
+    }
+    for (Fault fault : known.error().faults()) {
+        fault.is_warning = input.dialect != "local";
+        faults.add(std::move(fault));
+    }
+}
+
 Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
     CYBELE_TRY(jobs::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
@@ -52,7 +68,7 @@ Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
         take(jobs::check_local(input.job, session.environment));
     }
     if (login) {
-        take(jobs::check_places(input, session.environment, *login, session.now()));
+        add_places(session, input, *login, faults);
     }
     if (!session.is_quiet) {
         take(print_job_verdict(session, input));
@@ -63,13 +79,14 @@ Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
         return fail(faults.take());
     }
     const schedulers::RenderedScript& script = *rendered;
+    session.note(faults.all());
     session.note(script.notes);
-    if (!script.notes.empty() && is_strict) {
+    const bool has_notes = !faults.empty() || !script.notes.empty();
+    if (has_notes && is_strict) {
         return static_cast<int>(ErrorCode::kInput);
     }
     if (!session.is_quiet && !session.is_json()) {
-        Session::print(options.file +
-                       (script.notes.empty() ? ": nothing wrong\n" : ": notes above\n"));
+        Session::print(options.file + (has_notes ? ": notes above\n" : ": nothing wrong\n"));
     }
     return 0;
 }

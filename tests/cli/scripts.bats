@@ -139,26 +139,27 @@ wrong() {
     done
 }
 
-@test "check tells what a submission would miss on this machine, all at once" {
-    printf '%s\n' 'kind: Job' 'name: bad' 'image: a.sif' 'command: [a]' 'workdir: none' 'verify: {keys: [no.pub, ~/no.pub]}' \
-        'stage-in: [{from: no.csv, to: a.csv}]' >bad.yaml
+@test "check tells what a submission would miss on this machine, all at once; of a cluster's Job it is a note" {
+    printf '%s\n' 'kind: Job' 'name: bad' 'image: a.sif' 'command: [a]' 'workdir: none' 'verify: {keys: [no.pub, ~/no.pub]}' >bad.yaml
     for verb in 'job check' submit; do
         # shellcheck disable=SC2086 # two words
-        refuses 3 "$CYBELECTL" $verb bad.yaml --scheduler slurm-torque
-        [[ $verb == submit ]] && continue # which asks for qsub before
-        for part in 'the working directory does not exist' "'no.pub' is not there" "'~/no.pub' is not there" 'no.csv'; do
-            assert_output --partial "$part"
+        refuses 3 "$CYBELECTL" $verb bad.yaml --scheduler local
+        for part in 'error: the working directory does not exist' "error: 'no.pub' is not there" "error: '~/no.pub' is not there"; do
+            assert_line "$part"
         done
     done
-    refuses 3 "$CYBELECTL" submit bad.yaml --scheduler local
-    for part in 'the working directory does not exist' "'no.pub' is not there" "'~/no.pub' is not there"; do
-        assert_output --partial "$part"
-    done
+    run "$CYBELECTL" job check bad.yaml --scheduler slurm
+    assert_success
+    assert_line 'warning: the working directory does not exist'
+    assert_line "warning: 'no.pub' is not there"
+    assert_line 'bad.yaml: notes above'
+    run "$CYBELECTL" job check bad.yaml --scheduler slurm --strict
+    assert_equal "$status" 3
     printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'output: {stdout: logs/%j.out, stderr: logs/%j.err}' >bad.yaml
-    refuses 3 "$CYBELECTL" job check bad.yaml --scheduler slurm
+    refuses 3 "$CYBELECTL" job check bad.yaml --scheduler local
     assert_line 'error: the folder of this output does not exist'
     mkdir logs
-    "$CYBELECTL" job check bad.yaml --scheduler slurm
+    "$CYBELECTL" job check bad.yaml --scheduler local
 }
 
 @test "results are below the working directory" {
