@@ -36,11 +36,14 @@ holders() {
 }
 no_holder() { [[ -z $(holders) ]]; }
 a_holder() { [[ -n $(holders) ]]; }
+loop_devices() { losetup -n -O BACK-FILE | grep -F "$place"; }
+no_loop_device() { [[ -z $(loop_devices) ]]; }
 
 # none_left: no holder, no server, no mount, no loop device and no folder of root's.
 none_left() {
     wait_for 10 no_holder
-    assert_equal "$(losetup -n -O BACK-FILE | grep -F "$place")" ""
+    # The kernel gives a loop device back some time after the last process of its mount namespace has ended.
+    wait_for 10 no_loop_device || assert_equal "$(loop_devices)" ""
     assert_equal "$(grep -ls "$place" /proc/[0-9]*/mountinfo)" ""
     assert [ ! -e "/tmp/cybelectl-$(id -u)" ]
 }
