@@ -227,7 +227,7 @@ host_prefix=/opt/openmpi
 path_of() { # KIND: of an Open MPI
     "${host_prefix:+$host_prefix/bin/}ompi_info" --parsable --path "$1" 2>/dev/null | sed -n "s/^path:$1://p" || :
 }
-find_host_mpi() { # prints the library's path
+find_host_mpi() { # prints the paths of the libraries that exist, the preferred one first
     local folder file
     {
         if [ -n "$host_prefix" ]; then
@@ -236,14 +236,12 @@ find_host_mpi() { # prints the library's path
             path_of libdir
             mpicc -show 2>/dev/null | tr ' ' '\n' | sed -n 's/^-L//p'
             file=$(command -v mpirun) && printf '%s\n' "$(dirname "$(readlink -f "$file")")"/../lib{,64}
-            ldconfig -p 2>/dev/null | sed -n 's|.* => \(.*\)/libmpi\.so\..*|\1|p'
+            # An ordinary user's PATH may lack sbin.
+            PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | sed -n 's|.* => \(.*\)/libmpi\.so\..*|\1|p' || :
         fi
-    } | while read -r folder; do
+    } | while read -r folder; do # to the end: SIGPIPE in the writer would end the job under pipefail
         for file in "$folder"/libmpi.so.40*; do
-            if [ -r "$file" ]; then
-                printf '%s\n' "$file"
-                return
-            fi
+            [ ! -r "$file" ] || printf '%s\n' "$file"
         done
     done
 }

@@ -6,9 +6,12 @@
 #include "support/file.hpp"
 #include "support/process.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -47,11 +50,12 @@ struct Bench {
     [[nodiscard]] Command command(const std::string& fields, const std::string& dialect) const {
         return text_command(script(fields, dialect));
     }
-    /// A script as it is.
+    /// A script as it is, started as schedulers start it: no signal is ignored, whatever this
+    /// program's parent ignores.
     [[nodiscard]] Command text_command(const std::string& text) const {
         file("job.sh", text);
         Command bash;
-        bash.argv = {"/bin/bash", (work / "job.sh").native()};
+        bash.argv = {"/usr/bin/env", "--default-signal", "/bin/bash", (work / "job.sh").native()};
         bash.environment = variables;
         bash.directory = "/";
         bash.limit = std::chrono::seconds(90);
@@ -78,6 +82,25 @@ struct Bench {
         return nlohmann::json::parse(*text, nullptr, false);
     }
 };
+
+/// Calls `each` for every row, four at a time: jobs that wait do so together. A check that fails is
+/// the test's own.
+template <typename Rows, typename Each>
+void for_each_at_once(const Rows& rows, const Each& each) {
+    constexpr int kWorkers = 4;
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::future<void>> workers;
+    for (int worker = 0; worker < kWorkers; ++worker) {
+        workers.push_back(std::async(std::launch::async, [&] {
+            for (std::size_t at = next++; at < rows.size(); at = next++) {
+                each(rows[at]);
+            }
+        }));
+    }
+    for (auto& worker : workers) {
+        worker.get();
+    }
+}
 
 /// A stand-in for a runtime: the "container" is the host. `options` are dropped up to the image.
 inline constexpr const char* kHostRuntime = "printf '%s\\n' \"$@\" >>\"$HOME/runtime.log\"\n"

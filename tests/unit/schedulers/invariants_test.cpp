@@ -5,7 +5,6 @@
 #include "invariant_rows.hpp"
 #include "schedulers/reading/explain.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -56,12 +55,15 @@ const std::vector<Rendered>& rendered_scripts() {
     return kAll;
 }
 
-bool is_broken(const std::string& text, Reader reader, std::string_view invariant) {
-    const auto explanation = explain_script(text, "s.sh", reader);
-    return explanation &&
-           std::any_of(explanation->breaks.begin(),
-                       explanation->breaks.end(),
-                       [&](const Break& each) { return each.invariant == invariant; });
+/// The invariants that reading finds broken.
+std::set<std::string> broken_in(const std::string& text, Reader reader) {
+    std::set<std::string> broken;
+    if (const auto explanation = explain_script(text, "s.sh", reader)) {
+        for (const Break& each : explanation->breaks) {
+            broken.emplace(each.invariant);
+        }
+    }
+    return broken;
 }
 
 fs::path page() {
@@ -129,24 +131,29 @@ std::string page_text() {
 } // namespace
 
 TEST_CASE("reading finds each mutant, and nothing in the script that it was made from") {
+    std::map<std::string, std::set<std::string>> broken; // by script: each is read once as it is
+    for (const Rendered& script : rendered_scripts()) {
+        broken[script.name] = broken_in(script.text, script.reader);
+    }
     for (const ReadRow& row : read_rows()) {
-        CAPTURE(row.invariant);
+        const std::string invariant(row.invariant);
+        CAPTURE(invariant);
         CAPTURE(row.mutant);
-        int caught = 0;
+        bool is_caught = false; // one script is enough
         for (const Rendered& script : rendered_scripts()) {
             const std::string mutant = mutant_of(script.text, row.from, row.to);
             if (mutant.empty()) {
                 continue;
             }
-            CHECK_FALSE(is_broken(script.text, script.reader, row.invariant));
-            caught += is_broken(mutant, script.reader, row.invariant) ? 1 : 0;
+            CHECK_FALSE(broken[script.name].contains(invariant));
+            is_caught = is_caught || broken_in(mutant, script.reader).contains(invariant);
         }
-        CHECK_MESSAGE(caught > 0, std::string(row.from));
+        CHECK_MESSAGE(is_caught, std::string(row.from));
     }
 }
 
 TEST_CASE("running shows each invariant, and catches its mutant") {
-    for (const RunRow& row : run_rows()) {
+    for_each_at_once(run_rows(), [](const RunRow& row) {
         CAPTURE(row.invariant);
         CAPTURE(row.mutant);
         const std::string script = row.script();
@@ -154,7 +161,7 @@ TEST_CASE("running shows each invariant, and catches its mutant") {
         const std::string mutant = mutant_of(script, row.from, row.to);
         REQUIRE_FALSE(mutant.empty());
         CHECK_FALSE(row.holds(mutant));
-    }
+    });
 }
 
 TEST_CASE("no readable invariant is without its mutant, and the page lists them all") {

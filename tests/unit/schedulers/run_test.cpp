@@ -169,7 +169,7 @@ TEST_CASE("signals reach the program at once, and TERM makes the job a cancelled
                                         {SIGTERM, "trap 'exit 6' TERM", 6, "cancelled"},
                                         {SIGTERM, ":", 143, "cancelled"},
                                         {SIGINT, ":", 143, "cancelled"}}};
-    for (const Row& row : kRows) {
+    for_each_at_once(kRows, [](const Row& row) {
         CAPTURE(row.trap);
         const Bench bench;
         Command command = bench.command(
@@ -190,7 +190,7 @@ TEST_CASE("signals reach the program at once, and TERM makes the job a cancelled
         CHECK(outcome->shell_code() == row.code);
         CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
         CHECK(bench.record()["state"] == row.state);
-    }
+    });
 }
 
 TEST_CASE("the clock of the script sends the signal before the end") {
@@ -203,7 +203,8 @@ TEST_CASE("the clock of the script sends the signal before the end") {
 }
 
 TEST_CASE("each signal that a Job may ask for reaches the program, INT and QUIT too") {
-    for (const char* const name : {"USR2", "TERM", "INT", "HUP", "QUIT", "CONT"}) {
+    constexpr std::array kNames{"USR2", "TERM", "INT", "HUP", "QUIT", "CONT"};
+    for_each_at_once(kNames, [](const char* const name) {
         CAPTURE(name);
         const Bench bench;
         const auto outcome = bench.run(
@@ -212,7 +213,7 @@ TEST_CASE("each signal that a Job may ask for reaches the program, INT and QUIT 
                         name));
         CHECK(outcome.output == "near\n");
         CHECK(outcome.code == 0);
-    }
+    });
 }
 
 TEST_CASE("more than the machine has is refused when the job starts") {

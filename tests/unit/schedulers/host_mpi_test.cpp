@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a script finds the host's MPI, run by bash under the script's own strict mode.
+#include "bench.hpp"
+
+#include <doctest/doctest.h>
+
+namespace cybele::schedulers {
+namespace {
+
+/// The lines of a rendered script that find the library, in strict mode; then `after`.
+std::string finder(Bench& bench, const std::string& after) {
+    bench.facts.mpi = "openmpi 4.1.4";
+    bench.has_facts = true;
+    const std::string script =
+        bench.script("image: a.sif\ncommand: [x]\nlaunch: {kind: mpi-bind}\n", "slurm");
+    const auto begin = script.find("host_libraries=");
+    const auto end = script.find("if [ -z \"$host_library\" ]");
+    REQUIRE(begin != std::string::npos);
+    REQUIRE(end != std::string::npos);
+    return "set -euo pipefail\nfind_it() {\n" + script.substr(begin, end - begin) +
+           "printf '%s\\n' \"$host_library\"\n}\n" + after;
+}
+
+/// An Open MPI whose own program names the folder `lib`, which has the library twice.
+std::string own_library(const Bench& bench) {
+    bench.program("ompi_info", "[[ $3 != libdir ]] || echo \"path:libdir:$HOME/lib\"\n");
+    REQUIRE(make_directories(bench.work / "lib").has_value());
+    bench.file("lib/libmpi.so.40", "");
+    bench.file("lib/libmpi.so.40.1", "");
+    return (bench.work / "lib/libmpi.so.40").native() + "\n";
+}
+
+} // namespace
+
+TEST_CASE("the first library counts, also where later places are named long after it was found") {
+    Bench bench;
+    const std::string library = own_library(bench);
+    bench.program("mpicc", "sleep 0.3\necho -L/usr/lib\n");
+    const auto outcome = run_process(bench.text_command(finder(bench, "find_it\n"))).value();
+    CHECK(outcome.shell_code() == 0);
+    CHECK(outcome.output == library);
+}
+
+TEST_CASE("it is found every time") {
+    constexpr int kTimes = 40;
+    Bench bench;
+    const std::string library = own_library(bench);
+    std::string expected;
+    for (int time = 0; time < kTimes; ++time) {
+        expected += library;
+    }
+    const auto outcome =
+        run_process(bench.text_command(finder(bench,
+                                              "for ((time = 0; time < " + std::to_string(kTimes) +
+                                                  "; time++)); do find_it; done\n")))
+            .value();
+    CHECK(outcome.shell_code() == 0);
+    CHECK(outcome.output == expected);
+}
+
+TEST_CASE("the linker's own list is read where PATH lacks sbin, as an ordinary user's may") {
+    Bench bench;
+    bench.variables["PATH"] = (bench.work / "bin").native() + ":/usr/bin:/bin";
+    bench.program("ompi_info", "exit 1\n");
+    bench.program("mpicc", "exit 1\n");
+    const auto outcome = run_process(bench.text_command(finder(bench, "find_it\n"))).value();
+    CHECK(outcome.shell_code() == 0);
+    CHECK(outcome.output.ends_with("/libmpi.so.40\n"));
+}
+
+} // namespace cybele::schedulers
