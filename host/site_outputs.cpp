@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/site_probe.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +10,7 @@
 namespace cybele::host {
 namespace {
 
-std::vector<std::string_view> split(std::string_view text, char at) {
+std::vector<std::string_view> split_fields(std::string_view text, char at) {
     std::vector<std::string_view> parts;
     for (;;) {
         const auto end = text.find(at);
@@ -19,10 +20,6 @@ std::vector<std::string_view> split(std::string_view text, char at) {
         }
         text.remove_prefix(end + 1);
     }
-}
-
-bool is_digit(char character) {
-    return character >= '0' && character <= '9';
 }
 
 /// The number that a text begins with: `4000+` is 4000.
@@ -45,7 +42,7 @@ std::optional<std::chrono::seconds> duration(std::string_view text) {
         text.remove_prefix(dash + 1);
     }
     std::uint64_t seconds = 0;
-    const auto parts = split(text, ':');
+    const auto parts = split_fields(text, ':');
     for (const auto part : parts) {
         const auto read = number(part);
         if (!read) {
@@ -66,9 +63,9 @@ void raise(std::optional<T>& into, std::optional<std::uint64_t> value, std::uint
 
 /// `gpu:a100:4(S:0-1),fpga:1`: the GPUs, and their type where there is one.
 void read_gpus(std::string_view text, launchers::SiteQueue& queue) {
-    for (auto item : split(text, ',')) {
+    for (auto item : split_fields(text, ',')) {
         item = item.substr(0, item.find('('));
-        const auto words = split(item, ':');
+        const auto words = split_fields(item, ':');
         if (words.front() != "gpu" || words.size() < 2) {
             continue;
         }
@@ -84,7 +81,7 @@ void read_features(std::string_view text, launchers::SiteQueue& queue) {
     if (text.empty() || text.front() == '(') { // (null)
         return;
     }
-    for (const auto feature : split(text, ',')) {
+    for (const auto feature : split_fields(text, ',')) {
         if (std::find(queue.features.begin(), queue.features.end(), feature) ==
             queue.features.end()) {
             queue.features.emplace_back(feature);
@@ -148,7 +145,7 @@ std::vector<std::string> read_pmi_list(std::string_view text) {
             names.emplace_back(word);
         }
     };
-    for (auto line : split(text, '\n')) {
+    for (auto line : split_fields(text, '\n')) {
         constexpr std::string_view kProgram = "srun: ";
         constexpr std::string_view kVersions = "plugin versions available:";
         if (line.starts_with(kProgram)) {
@@ -159,7 +156,7 @@ std::vector<std::string> read_pmi_list(std::string_view text) {
             take(line);
             continue;
         }
-        for (const auto word : split(line.substr(versions + kVersions.size()), ',')) {
+        for (const auto word : split_fields(line.substr(versions + kVersions.size()), ',')) {
             take(word);
         }
     }
@@ -168,8 +165,8 @@ std::vector<std::string> read_pmi_list(std::string_view text) {
 
 std::vector<launchers::SiteQueue> read_partitions(std::string_view text) {
     std::vector<launchers::SiteQueue> queues;
-    for (const auto line : split(text, '\n')) {
-        const auto fields = split(line, '|');
+    for (const auto line : split_fields(text, '\n')) {
+        const auto fields = split_fields(line, '|');
         if (fields.size() < 7) {
             continue;
         }

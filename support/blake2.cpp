@@ -14,7 +14,7 @@ namespace cybele {
 namespace {
 
 /// It fails for wrong lengths only; a digest that was not made must never be taken for one.
-void must(int result) {
+void require_hash_step(int result) {
     if (result < 0) {
         std::abort();
     }
@@ -23,15 +23,16 @@ void must(int result) {
 class Blake2 {
 public:
     Blake2() {
-        must(sodium_init()); // which finds the fastest code for this processor
-        must(crypto_generichash_init(&state_, nullptr, 0, std::tuple_size_v<Digest>));
+        require_hash_step(sodium_init()); // which finds the fastest code for this processor
+        require_hash_step(crypto_generichash_init(&state_, nullptr, 0, std::tuple_size_v<Digest>));
     }
     void update(const void* bytes, std::size_t size) {
-        must(crypto_generichash_update(&state_, static_cast<const unsigned char*>(bytes), size));
+        require_hash_step(
+            crypto_generichash_update(&state_, static_cast<const unsigned char*>(bytes), size));
     }
     [[nodiscard]] Digest finish() {
         Digest digest{};
-        must(crypto_generichash_final(&state_, digest.data(), digest.size()));
+        require_hash_step(crypto_generichash_final(&state_, digest.data(), digest.size()));
         return digest;
     }
 

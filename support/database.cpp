@@ -17,13 +17,13 @@ constexpr std::string_view kWhenBusy =
     "try again; on a network file system, look whether it can lock files";
 constexpr std::string_view kWhenBroken = "check the disk, its free space and your quota";
 
-struct Kind {
+struct DatabaseFault {
     int code;
     std::string_view because;
     std::string_view help; ///< empty: the user's own
     std::string_view DatabaseUse::*own = nullptr;
 };
-constexpr Kind kKinds[] = {
+constexpr DatabaseFault kDatabaseFaults[] = {
     {SQLITE_BUSY, "other processes keep it locked", kWhenBusy},
     {SQLITE_FULL, "no space is left on the device", {}, &DatabaseUse::when_full},
     {SQLITE_READONLY, "it cannot be written", {}, &DatabaseUse::when_denied},
@@ -31,14 +31,16 @@ constexpr Kind kKinds[] = {
     {SQLITE_IOERR, "the file system gives an error", kWhenBroken},
 };
 
-tl::unexpected<Error>
-failed(const std::filesystem::path& path, const DatabaseUse& use, int code, sqlite3* handle) {
-    const auto* const kind =
-        std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& known) {
+tl::unexpected<Error> database_failed(const std::filesystem::path& path,
+                                      const DatabaseUse& use,
+                                      int code,
+                                      sqlite3* handle) {
+    const auto* const kind = std::find_if(
+        std::begin(kDatabaseFaults), std::end(kDatabaseFaults), [&](const DatabaseFault& known) {
             return known.code == (code & kPrimaryCode);
         });
     const std::string what = "cannot use " + std::string(use.name) + " " + printable(path.native());
-    if (kind != std::end(kKinds)) {
+    if (kind != std::end(kDatabaseFaults)) {
         return fail(ErrorCode::kEnvironment,
                     what,
                     std::string(kind->because),
@@ -95,7 +97,7 @@ Result<bool> Statement::step() {
         bound_ = 0;
         return false;
     }
-    return failed(path_, *use_, code, sqlite3_db_handle(statement_.get()));
+    return database_failed(path_, *use_, code, sqlite3_db_handle(statement_.get()));
 }
 
 Result<void> Statement::run() {
@@ -133,7 +135,7 @@ Database::open(const std::filesystem::path& path, Mode mode, const DatabaseUse& 
     const int code = sqlite3_open_v2(name, &opened, flags_of(mode) | locks, nullptr);
     database.handle_.reset(opened);
     if (code != SQLITE_OK) {
-        return failed(path, use, code, opened);
+        return database_failed(path, use, code, opened);
     }
     sqlite3_busy_timeout(opened, use.patience);
     return database;
@@ -145,7 +147,7 @@ Result<Statement> Database::prepare(std::string_view sql) const {
     const int code =
         sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &made, nullptr);
     if (code != SQLITE_OK) {
-        return failed(path_, *use_, code, handle_.get());
+        return database_failed(path_, *use_, code, handle_.get());
     }
     statement.statement_.reset(made);
     statement.path_ = path_;
@@ -156,7 +158,7 @@ Result<Statement> Database::prepare(std::string_view sql) const {
 Result<void> Database::run(const char* sql) const {
     const int code = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
     if (code != SQLITE_OK) {
-        return failed(path_, *use_, code, handle_.get());
+        return database_failed(path_, *use_, code, handle_.get());
     }
     return {};
 }

@@ -13,7 +13,7 @@ namespace cybele {
 namespace {
 
 /// SHA-256 fails only without memory; a digest that was not made must never be taken for one.
-void must(int result) {
+void require_digest_step(int result) {
     if (result != 1) {
         std::abort();
     }
@@ -24,7 +24,8 @@ void must(int result) {
 struct Sha256::State {
     EVP_MD_CTX* context = EVP_MD_CTX_new();
     State() {
-        must(context == nullptr ? 0 : EVP_DigestInit_ex(context, EVP_sha256(), nullptr));
+        require_digest_step(context == nullptr ? 0
+                                               : EVP_DigestInit_ex(context, EVP_sha256(), nullptr));
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -39,17 +40,17 @@ Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 Sha256::~Sha256() = default;
 
 void Sha256::update(std::string_view bytes) {
-    must(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()));
+    require_digest_step(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()));
 }
 
 void Sha256::update(std::span<const std::byte> bytes) {
-    must(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()));
+    require_digest_step(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()));
 }
 
 Digest Sha256::finish() {
     Digest digest{};
     unsigned int length = 0;
-    must(EVP_DigestFinal_ex(state_->context, digest.data(), &length));
+    require_digest_step(EVP_DigestFinal_ex(state_->context, digest.data(), &length));
     return digest;
 }
 

@@ -15,7 +15,7 @@ std::string cell(std::string_view text) {
     return escaped;
 }
 
-std::string words_of(std::span<const std::string_view> words) {
+std::string quoted_words(std::span<const std::string_view> words) {
     std::string text;
     for (const auto word : words) {
         text += (text.empty() ? "`" : ", `") + std::string(word) + "`";
@@ -30,9 +30,9 @@ const Shape* scalar_of(const Shape& shape) {
 std::string type_of(const Shape& shape) {
     switch (shape.type) {
     case Type::kWord:
-        return words_of(shape.words);
+        return quoted_words(shape.words);
     case Type::kCount:
-        return shape.words.empty() ? "count" : "count, " + words_of(shape.words);
+        return shape.words.empty() ? "count" : "count, " + quoted_words(shape.words);
     case Type::kList:
         return "list of " + type_of(*shape.item);
     case Type::kMap: {
@@ -95,7 +95,7 @@ std::string rows(const Table& table) {
     for (const Table* part = &table; part != nullptr; part = part->more) {
         for (const auto& group : part->groups) {
             text += "\n" + std::string(group.is_required ? "Exactly one of " : "At most one of ") +
-                    words_of(group.fields) + ".\n";
+                    quoted_words(group.fields) + ".\n";
         }
     }
     return text;

@@ -45,7 +45,7 @@ const Shared* shared_of(const Shape& shape) {
     return nullptr;
 }
 
-Json words_of(std::span<const std::string_view> words) {
+Json json_words(std::span<const std::string_view> words) {
     Json list = Json::array();
     for (const auto word : words) {
         list.push_back(std::string(word));
@@ -189,12 +189,12 @@ private:
             if (shape.words.empty()) {
                 return number;
             }
-            return {{"anyOf", Json::array({number, {{"enum", words_of(shape.words)}}})}};
+            return {{"anyOf", Json::array({number, {{"enum", json_words(shape.words)}}})}};
         }
         case Type::kFlag:
             return {{"type", "boolean"}};
         case Type::kWord:
-            return {{"enum", words_of(shape.words)}};
+            return {{"enum", json_words(shape.words)}};
         case Type::kList:
             return {{"type", "array"}, {"items", of_shape(*shape.item)}};
         case Type::kMap:

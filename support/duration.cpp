@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/duration.hpp"
 
+#include "support/name.hpp"
+
 #include <array>
 #include <cstdint>
 
@@ -15,10 +17,6 @@ struct Unit {
 };
 // Longest first; two names of one unit stand together, the one that is printed first.
 constexpr std::array<Unit, 5> kUnits{{{"d", 86400}, {"h", 3600}, {"min", 60}, {"m", 60}, {"s", 1}}};
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /// Digits from the front of `text`, which moves on; at most nine of them.
 std::optional<std::int64_t> take_number(std::string_view& text) {

@@ -30,12 +30,12 @@ constexpr std::string_view kPools[] = {"/etc/ssl/certs/ca-certificates.crt",
                                        "/etc/ssl/cert.pem"};
 
 /// A kind of failure as the helper names it.
-struct Kind {
+struct HttpFault {
     std::string_view name;
     ErrorCode code;
     std::string_view help;
 };
-constexpr Kind kKinds[] = {
+constexpr HttpFault kHttpFaults[] = {
     {"request", ErrorCode::kInternal, "report it with the command that you gave"},
     {"url", ErrorCode::kInput, "give an https: address without a user name"},
     {"file", ErrorCode::kEnvironment, "check the file's permissions and the space there"},
@@ -101,12 +101,13 @@ std::string shown(const std::string& url) {
 }
 
 Result<HttpResponse>
-failed(const HttpRequest& request, const Json& failure, HttpResponse& response) {
+http_failed(const HttpRequest& request, const Json& failure, HttpResponse& response) {
     const auto name = failure.value("kind", std::string());
-    const auto* const kind = std::find_if(std::begin(kKinds),
-                                          std::end(kKinds),
-                                          [&](const Kind& known) { return known.name == name; });
-    const Kind& known = kind == std::end(kKinds) ? kKinds[0] : *kind;
+    const auto* const kind =
+        std::find_if(std::begin(kHttpFaults), std::end(kHttpFaults), [&](const HttpFault& known) {
+            return known.name == name;
+        });
+    const HttpFault& known = kind == std::end(kHttpFaults) ? kHttpFaults[0] : *kind;
     const std::string what =
         known.code == ErrorCode::kEnvironment ? "cannot reach " : "cannot use ";
     Error error(known.code,
@@ -168,7 +169,7 @@ Result<HttpResponse> read_answer(const HttpRequest& request, std::string_view te
             return fail(other_version(version));
         }
         if (object.contains("failure")) {
-            return failed(request, object.at("failure"), response);
+            return http_failed(request, object.at("failure"), response);
         }
         response.status = object.at("status").get<int>();
         for (const Json& header : object.at("headers")) {

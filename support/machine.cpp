@@ -17,11 +17,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 20U;
+constexpr std::size_t kMostStatus = std::size_t{1} << 20U;
 constexpr int kMostCpus = 1 << 16;
 
 std::string text_of(const fs::path& path) {
-    return read_file(path, kMost).value_or(std::string());
+    return read_file(path, kMostStatus).value_or(std::string());
 }
 
 /// The number at the start of a text; unset: there is none, as in `max`.

@@ -15,9 +15,6 @@ constexpr std::array<std::string_view, 3> kSchemes{"docker", "library", "oras"};
 bool is_lower(char c) {
     return c >= 'a' && c <= 'z';
 }
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 bool is_upper(char c) {
     return c >= 'A' && c <= 'Z';
 }

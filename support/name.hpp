@@ -10,6 +10,11 @@ namespace cybele {
 /// TORQUE 6 and OpenPBS all take (docs/reference/documents.md).
 [[nodiscard]] bool is_name(std::string_view text);
 
+/// Whether it is an ASCII digit, whatever the locale.
+[[nodiscard]] constexpr bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 /// The nearest valid name (`My Job_1` → `my-job-1`), or "" where nothing is left.
 [[nodiscard]] std::string suggest_name(std::string_view text);
 

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/size.hpp"
 
+#include "support/name.hpp"
+
 #include <array>
 #include <limits>
 
 namespace cybele {
 namespace {
 
-constexpr std::string_view kLetters = "KMGTP";
+constexpr std::string_view kUnitLetters = "KMGTP";
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/// Index of the unit in kLetters, or npos. `text` is "GiB" or "G".
+/// Index of the unit in kUnitLetters, or npos. `text` is "GiB" or "G".
 std::size_t unit_of(std::string_view text) {
     if (text.size() != 1 && !(text.size() == 3 && text.substr(1) == "iB")) {
         return std::string_view::npos;
     }
-    return kLetters.find(text.front());
+    return kUnitLetters.find(text.front());
 }
 
 std::size_t digits_of(std::string_view text) {
@@ -59,10 +57,10 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 }
 
 std::string format_size(std::uint64_t bytes) {
-    for (std::size_t unit = kLetters.size(); unit > 0; --unit) {
+    for (std::size_t unit = kUnitLetters.size(); unit > 0; --unit) {
         const std::uint64_t factor = std::uint64_t{1} << (10 * unit);
         if (bytes >= factor && bytes % factor == 0) {
-            return std::to_string(bytes / factor) + " " + kLetters[unit - 1] + "iB";
+            return std::to_string(bytes / factor) + " " + kUnitLetters[unit - 1] + "iB";
         }
     }
     return std::to_string(bytes) + " B";
@@ -88,14 +86,14 @@ std::string suggest_size(std::string_view text) {
     constexpr std::string_view kLower = "kmgtp";
     std::size_t unit = 2; // a bare number most often means GiB
     if (!rest.empty()) {
-        const auto upper = kLetters.find(rest.front());
+        const auto upper = kUnitLetters.find(rest.front());
         const auto lower = kLower.find(rest.front());
         if (upper != std::string_view::npos || lower != std::string_view::npos) {
             unit = upper != std::string_view::npos ? upper : lower;
         }
     }
     if (fraction.empty() || fraction.size() > 3 || unit == 0) {
-        return number + " " + kLetters[unit] + "iB";
+        return number + " " + kUnitLetters[unit] + "iB";
     }
     std::uint64_t thousandths = 0;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -103,7 +101,7 @@ std::string suggest_size(std::string_view text) {
                       (i < fraction.size() ? static_cast<std::uint64_t>(fraction[i] - '0') : 0);
     }
     const std::uint64_t smaller = std::stoull(number) * 1024 + (thousandths * 1024 + 999) / 1000;
-    return std::to_string(smaller) + " " + kLetters[unit - 1] + "iB";
+    return std::to_string(smaller) + " " + kUnitLetters[unit - 1] + "iB";
 }
 
 } // namespace cybele

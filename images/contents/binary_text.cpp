@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/contents/binary_text.hpp"
 
-#include <cctype>
+#include "support/name.hpp"
 
 namespace cybele::images {
 namespace {
@@ -9,9 +9,6 @@ namespace {
 constexpr std::size_t kShortest = 4;
 constexpr std::size_t kLongest = 512; // of a text that can be a version
 
-bool is_digit(char c) {
-    return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
 bool is_printable(char c) {
     return c >= ' ' && c < 0x7F;
 }
