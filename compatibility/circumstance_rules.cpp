@@ -97,7 +97,7 @@ constexpr Rule kHang{"circumstance/apptainer-pmi2",
                      "its limit of time",
                      "use an mpirun of MPICH, or set a limit of time and try"};
 
-constexpr CircumstanceRow kRows[] = {
+constexpr CircumstanceRow kCircumstanceRows[] = {
     {kOwnUserNamespace, "openmpi", {"3", "4"}, false, kVader},
     {kOwnUserNamespace, "openmpi", {"5", {}}, false, kSmsc},
     {kOwnUserNamespace, "mpich", {{}, "4"}, false, kUcxCma},
@@ -131,25 +131,27 @@ constexpr OptionRow kOptions[] = {
     {"--containall", {kPrivateTmp, kPrivateShm, kClearedEnvironment, kOwnPidNamespace}, 4},
 };
 
-constexpr std::array<std::string_view, 11> kTexts{"user namespace a rank",
-                                                  "own pid namespace",
-                                                  "own ipc namespace",
-                                                  "own network",
-                                                  "own host name",
-                                                  "private /tmp",
-                                                  "private /dev/shm",
-                                                  "cleared environment",
-                                                  "closed descriptors",
-                                                  "munge at the launcher",
-                                                  "Apptainer --userns"};
+constexpr std::array<std::string_view, 11> kCircumstanceTexts{"user namespace a rank",
+                                                              "own pid namespace",
+                                                              "own ipc namespace",
+                                                              "own network",
+                                                              "own host name",
+                                                              "private /tmp",
+                                                              "private /dev/shm",
+                                                              "cleared environment",
+                                                              "closed descriptors",
+                                                              "munge at the launcher",
+                                                              "Apptainer --userns"};
 
 /// Whether a circumstance that only a user's wish brings about keeps ranks from each other.
 bool is_harmful(Circumstance circumstance) {
     return circumstance != kOwnUserNamespace &&
-           std::any_of(std::begin(kRows), std::end(kRows), [&](const CircumstanceRow& row) {
-               return row.circumstance == circumstance && !row.is_for_pmi2 &&
-                      row.rule.outcome != kWorks;
-           });
+           std::any_of(std::begin(kCircumstanceRows),
+                       std::end(kCircumstanceRows),
+                       [&](const CircumstanceRow& row) {
+                           return row.circumstance == circumstance && !row.is_for_pmi2 &&
+                                  row.rule.outcome != kWorks;
+                       });
 }
 
 } // namespace
@@ -172,7 +174,7 @@ std::vector<std::string> misleading_settings() {
 }
 
 std::span<const CircumstanceRow> circumstance_rows() {
-    return kRows;
+    return kCircumstanceRows;
 }
 
 std::span<const Circumstance> circumstances_of(std::string_view runtime_option) {
@@ -185,7 +187,7 @@ std::span<const Circumstance> circumstances_of(std::string_view runtime_option) 
 }
 
 std::string_view circumstance_text(Circumstance circumstance) {
-    return kTexts[static_cast<std::size_t>(circumstance)];
+    return kCircumstanceTexts[static_cast<std::size_t>(circumstance)];
 }
 
 } // namespace cybele::compatibility

@@ -207,7 +207,7 @@ constexpr auto kEach = Nodes::kAny;
 // four ranks; images with Open MPI 4.1.0, 4.1.4, 5.0.7, 6.0.0rc2 and MPICH 4.0.2. hydra 4.0.2
 // against Open MPI 4.1.4 was seen without a container, and so were Open MPI 5.0.11, MPICH 5.0.2 and
 // Intel MPI 2021.19, each as launcher and as program, with the same Slurm.
-constexpr PairRow kRows[] = {
+constexpr PairRow kPairRows[] = {
     {"openmpi", {"6", "6"}, kAny, kMpirunOpenmpi, Nodes::kSeveral, kNetwork},
     {"openmpi", {"6", "6"}, kAny, kSrunPmix, Nodes::kSeveral, kNetwork},
     {"openmpi", {"4.1", "6"}, kAny, kMpirunOpenmpi, kEach, kPmixServer},
@@ -264,7 +264,7 @@ constexpr PairRow kRows[] = {
 } // namespace
 
 std::span<const PairRow> pair_rows() {
-    return kRows;
+    return kPairRows;
 }
 
 } // namespace cybele::compatibility

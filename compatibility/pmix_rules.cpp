@@ -44,7 +44,7 @@ constexpr Rule kNewerClient{
     "ranks are right)",
     "keep the guard on, or use an MPI of the host's version in the image"};
 
-constexpr PmixRow kRows[] = {
+constexpr PmixRow kPmixRows[] = {
     {{"1", "1"}, {"3", {}}, Order::kAny, kUsock},
     {{"1", "2.0"}, {}, Order::kAny, kBefore},
     {{"2.1", {}}, {"1", "2.0"}, Order::kAny, kOldServer},
@@ -56,7 +56,7 @@ constexpr PmixRow kRows[] = {
 } // namespace
 
 std::span<const PmixRow> pmix_rows() {
-    return kRows;
+    return kPmixRows;
 }
 
 } // namespace cybele::compatibility

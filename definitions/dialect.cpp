@@ -82,7 +82,7 @@ constexpr Version kOldestSingularity{3, 2, 0};
 constexpr Version kFirstCe{3, 8, 0};
 constexpr Version kFirstCeMajor{4, 0, 0};
 
-bool holds(const std::optional<Version>& since, const Version& version) {
+bool has_since(const std::optional<Version>& since, const Version& version) {
     return since.has_value() && *since <= version;
 }
 
@@ -152,7 +152,8 @@ std::string Dialect::name() const {
 }
 
 bool Since::holds_for(const Dialect& dialect) const {
-    return holds(dialect.family == Family::kApptainer ? apptainer : singularity, dialect.version);
+    return has_since(dialect.family == Family::kApptainer ? apptainer : singularity,
+                     dialect.version);
 }
 
 std::string Since::describe() const {

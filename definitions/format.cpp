@@ -86,7 +86,7 @@ void put_bootstrap_first(std::vector<Entry>& entries) {
     entries = std::move(others);
 }
 
-std::string header(const TreeBlock& block) {
+std::string formatted_header(const TreeBlock& block) {
     std::vector<Entry> entries = header_entries(block);
     put_bootstrap_first(entries);
     std::string text;
@@ -127,7 +127,7 @@ std::string section_line(const TreeBlock& block) {
     return "%" + block.name() + (shown.empty() ? "" : " " + shown) + "\n";
 }
 
-std::string section(const TreeBlock& block) {
+std::string formatted_section(const TreeBlock& block) {
     std::string text = section_line(block);
     const std::string name = block.name();
     for (std::size_t i = 1; i < block.lines.size(); ++i) {
@@ -158,7 +158,8 @@ std::string formatted(const Tree& tree) {
     for (const TreeStage& stage : tree.stages) {
         for (const TreeBlock& block : stage.blocks) {
             // A block of its own form ends with one blank line; scripts keep what they have.
-            std::string shown = block.is_section ? section(block) : header(block);
+            std::string shown =
+                block.is_section ? formatted_section(block) : formatted_header(block);
             is_script = block.is_section && !is_data_section(block.name());
             if (!is_script) {
                 end_with_one_blank_line(shown);

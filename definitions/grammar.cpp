@@ -7,13 +7,13 @@
 namespace cybele::definitions {
 namespace {
 
-constexpr std::optional<Version> kNever = std::nullopt;
+constexpr std::optional<Version> kNotInSingularity = std::nullopt;
 constexpr Since kAlways{{{1, 0, 0}}, {{3, 1, 0}}};
 constexpr Since kStageSince{{{1, 0, 0}}, {{3, 2, 0}}};
 constexpr Since kSuse{{{1, 0, 0}}, {{3, 4, 0}}};
 constexpr Since kSince37{{{1, 0, 0}}, {{3, 7, 0}}};
 constexpr Since kTemplated{{{1, 2, 0}}, {{4, 0, 0}}};
-constexpr Since kBuildkit{{{1, 5, 0}}, kNever};
+constexpr Since kBuildkit{{{1, 5, 0}}, kNotInSingularity};
 
 constexpr std::array kHeaderKeys = {
     HeaderKey{"bootstrap", "Bootstrap", kAlways},
@@ -34,7 +34,7 @@ constexpr std::array kHeaderKeys = {
     HeaderKey{"registerurl", "RegisterURL", kSuse},
     HeaderKey{"modules", "Modules", kSuse},
     HeaderKey{"fingerprints", "Fingerprints", kSince37},
-    HeaderKey{"confurl", "ConfURL", Since{{{1, 1, 0}}, kNever}},
+    HeaderKey{"confurl", "ConfURL", Since{{{1, 1, 0}}, kNotInSingularity}},
     HeaderKey{"setopt", "Setopt", Since{{{1, 2, 0}}, {{3, 11, 1}}}},
     HeaderKey{"target", "Target", kBuildkit},
     HeaderKey{"frontend", "Frontend", kBuildkit},

@@ -6,7 +6,7 @@
 namespace cybele::definitions {
 namespace {
 
-constexpr std::array kRows = {
+constexpr std::array kPlaceRules = {
     Rule{"CD401",
          Severity::kError,
          "third word in a %files line",
@@ -78,7 +78,7 @@ constexpr std::array kRows = {
 } // namespace
 
 std::span<const Rule> places_rules() {
-    return kRows;
+    return kPlaceRules;
 }
 
 } // namespace cybele::definitions

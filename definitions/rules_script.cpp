@@ -6,7 +6,7 @@
 namespace cybele::definitions {
 namespace {
 
-constexpr std::array kRows = {
+constexpr std::array kScriptRules = {
     Rule{"CD101",
          Severity::kError,
          "%post -c without -e",
@@ -132,7 +132,7 @@ constexpr std::array kRows = {
 } // namespace
 
 std::span<const Rule> script_rules() {
-    return kRows;
+    return kScriptRules;
 }
 
 } // namespace cybele::definitions

@@ -6,7 +6,7 @@
 namespace cybele::definitions {
 namespace {
 
-constexpr std::array kRows = {
+constexpr std::array kSupplyRules = {
     Rule{"CD301",
          Severity::kWarning,
          "base without a tag",
@@ -96,7 +96,7 @@ constexpr std::array kRows = {
 } // namespace
 
 std::span<const Rule> supply_rules() {
-    return kRows;
+    return kSupplyRules;
 }
 
 } // namespace cybele::definitions

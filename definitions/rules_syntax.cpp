@@ -6,7 +6,7 @@
 namespace cybele::definitions {
 namespace {
 
-constexpr std::array kRows = {
+constexpr std::array kSyntaxRules = {
     Rule{"CD001",
          Severity::kError,
          "payload line begins with %",
@@ -173,7 +173,7 @@ constexpr std::array kRows = {
 } // namespace
 
 std::span<const Rule> syntax_rules() {
-    return kRows;
+    return kSyntaxRules;
 }
 
 } // namespace cybele::definitions

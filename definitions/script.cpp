@@ -20,12 +20,12 @@ bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool is_name(char c) {
+bool is_name_character(char c) {
     return is_letter(c) || (c >= '0' && c <= '9');
 }
 
 template <class Words>
-bool holds(const Words& words, std::string_view word) {
+bool is_word_of(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -60,7 +60,7 @@ private:
 
 void Scanner::end_command(Join join) {
     auto& words = command_.words;
-    while (!words.empty() && holds(kKeywords, words.front().text)) {
+    while (!words.empty() && is_word_of(kKeywords, words.front().text)) {
         words.erase(words.begin());
     }
     if (words.empty()) {
@@ -225,7 +225,7 @@ std::size_t ScriptCommand::program_index() const {
     std::size_t i = 0;
     while (i < words.size()) {
         const std::string& word = words[i].text;
-        const bool is_prefix = holds(kPrefixes, word);
+        const bool is_prefix = is_word_of(kPrefixes, word);
         if (!is_prefix && assigned_name(word).empty()) {
             break;
         }
@@ -257,7 +257,7 @@ std::vector<ScriptCommand> script_commands(std::string_view script) {
 
 std::string_view assigned_name(std::string_view word) {
     std::size_t i = 0;
-    while (i < word.size() && is_name(word[i])) {
+    while (i < word.size() && is_name_character(word[i])) {
         ++i;
     }
     return i > 0 && is_letter(word[0]) && i < word.size() && word[i] == '=' ? word.substr(0, i)
@@ -310,7 +310,7 @@ std::vector<std::string> used_names(std::string_view word) {
         const bool braced = word[i + 1] == '{';
         const std::size_t begin = i + (braced ? 2 : 1);
         std::size_t end = begin;
-        while (end < word.size() && is_name(word[end])) {
+        while (end < word.size() && is_name_character(word[end])) {
             ++end;
         }
         if (end == begin || !is_letter(word[begin])) {

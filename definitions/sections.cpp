@@ -12,7 +12,7 @@
 namespace cybele::definitions {
 namespace {
 
-std::string_view first_line(std::string_view text) {
+std::string_view line_at_start(std::string_view text) {
     return text.substr(0, text.find('\n'));
 }
 
@@ -159,8 +159,8 @@ parse_section(const Token& token, bool is_first, const Origin& origin, Findings&
     if (is_first) {
         body = trim(body);
     }
-    const std::string_view written = first_line(token.text);
-    const std::string_view line = first_line(body);
+    const std::string_view written = line_at_start(token.text);
+    const std::string_view line = line_at_start(body);
     const Fault place = origin.fault(token.index, written);
     if (line.size() == body.size()) {
         findings.add(

@@ -88,7 +88,7 @@ char* room_of(std::size_t size) {
     return room.data();
 }
 
-void read_file(
+void serve_read(
     fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info* /*f*/) {
     sqfs_ll_i found;
     if (sqfs_ll_iget(request, &found, number) != SQFS_OK) {
@@ -210,7 +210,7 @@ fuse_lowlevel_ops make_operations() {
     all.getattr = sqfs_ll_op_getattr;
     all.readlink = sqfs_ll_op_readlink;
     all.open = open_file;
-    all.read = read_file;
+    all.read = serve_read;
     all.opendir = open_folder;
     all.readdir = list_folder<add_name>;
     all.readdirplus = list_folder<add_name_and_attributes>;

@@ -25,7 +25,7 @@ std::string_view next_line(std::string_view& text) {
     return line;
 }
 
-std::vector<std::string_view> split(std::string_view text) {
+std::vector<std::string_view> split_words(std::string_view text) {
     std::vector<std::string_view> words;
     while (!text.empty()) {
         const auto end = text.find_first_of(" :");
@@ -100,7 +100,7 @@ std::vector<recipes::LockedPackage> read_stanzas(std::string_view text) {
 std::optional<std::uint64_t> parse_release_date(std::string_view text) {
     constexpr std::array<std::string_view, 12> kMonths{
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const auto words = split(text);
+    const auto words = split_words(text);
     if (words.size() < 7) {
         return std::nullopt;
     }

@@ -20,7 +20,7 @@ bool is_image_file(const fs::path& file) {
 }
 
 /// "registry.example/tools/app:1.2@sha256:…" is called app_1.2.
-std::string name_of(std::string_view reference) {
+std::string source_name(std::string_view reference) {
     reference = reference.substr(0, reference.find('@'));
     reference.remove_prefix(reference.rfind('/') + 1); // npos + 1 is 0
     std::string name(reference);
@@ -52,7 +52,7 @@ std::optional<ImageSource> image_source(const fs::path& source) {
     const std::string& text = source.native();
     if (registry::is_store_reference(text)) {
         return ImageSource{
-            "localimage", text, ".", name_of(text.substr(text.find(':') + 1)) + ".sif"};
+            "localimage", text, ".", source_name(text.substr(text.find(':') + 1)) + ".sif"};
     }
     const std::size_t colon = text.find(':');
     const std::string agent = text.substr(0, colon);
@@ -62,7 +62,7 @@ std::optional<ImageSource> image_source(const fs::path& source) {
         return std::nullopt;
     }
     const std::string from = text.substr(colon + (has_slashes ? 3 : 1));
-    return ImageSource{agent, from, ".", name_of(from) + ".sif"};
+    return ImageSource{agent, from, ".", source_name(from) + ".sif"};
 }
 
 } // namespace cybele::project

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kAround = 3;
 
 /// Lines with their ends.
-std::vector<std::string_view> split(std::string_view text) {
+std::vector<std::string_view> split_lines(std::string_view text) {
     std::vector<std::string_view> lines;
     while (!text.empty()) {
         const auto end = text.find('\n');
@@ -48,8 +48,8 @@ std::string unified_diff(std::string_view before, std::string_view after, std::s
     if (before == after) {
         return {};
     }
-    const auto old_lines = split(before);
-    const auto new_lines = split(after);
+    const auto old_lines = split_lines(before);
+    const auto new_lines = split_lines(after);
     const std::size_t shorter = std::min(old_lines.size(), new_lines.size());
     std::size_t same = 0;
     while (same < shorter && old_lines[same] == new_lines[same]) {

@@ -8,7 +8,7 @@ namespace cybele::runtime {
 namespace {
 
 /// Splits at `separator`; a backslash before it keeps it. Backslashes before other characters stay.
-std::vector<std::string> split(std::string_view text, char separator, bool keep_escapes) {
+std::vector<std::string> split_option(std::string_view text, char separator, bool keep_escapes) {
     std::vector<std::string> parts(1);
     for (std::size_t i = 0; i < text.size(); ++i) {
         const bool is_escape =
@@ -39,12 +39,12 @@ tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) 
 Result<std::vector<BindOption>> read_binds(std::string_view text,
                                            const std::filesystem::path& directory) {
     std::vector<BindOption> binds;
-    for (const std::string& one : split(text, ',', true)) {
+    for (const std::string& one : split_option(text, ',', true)) {
         if (one.empty()) {
             continue;
         }
         // "SRC:DST:rw,nosuid" cannot be told from two binds; a bare option word is refused.
-        const std::vector<std::string> parts = split(one, ':', false);
+        const std::vector<std::string> parts = split_option(one, ':', false);
         if (parts.size() > 3 || parts[0].empty()) {
             return refuse(one, "it has more parts than source, target and mode, or no source");
         }

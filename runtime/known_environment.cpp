@@ -14,7 +14,7 @@
 namespace cybele::runtime {
 namespace {
 
-constexpr std::string_view kLibraries = "/.singularity.d/libs";
+constexpr std::string_view kImageLibraries = "/.singularity.d/libs";
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -160,8 +160,8 @@ bool apply_apps(EnvironmentMap& variables) {
 
 bool apply_base(EnvironmentMap& variables) {
     std::string& path = variables["LD_LIBRARY_PATH"];
-    if ((':' + path + ':').find(':' + std::string(kLibraries) + ':') == std::string::npos) {
-        path += (path.empty() ? "" : ":") + std::string(kLibraries);
+    if ((':' + path + ':').find(':' + std::string(kImageLibraries) + ':') == std::string::npos) {
+        path += (path.empty() ? "" : ":") + std::string(kImageLibraries);
     }
     if (std::string& prompt = variables["PS1"]; prompt.empty()) {
         prompt = "Apptainer> ";

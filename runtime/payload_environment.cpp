@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 10> kKeptWhenClean = {"TERM",
                                                              "HTTPS_PROXY",
                                                              "NO_PROXY",
                                                              "ALL_PROXY"};
-constexpr std::string_view kLibraries = "/.singularity.d/libs";
+constexpr std::string_view kLibraryFolder = "/.singularity.d/libs";
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
@@ -56,7 +56,7 @@ void inject(PayloadEnvironment& layers, const std::string& name, const std::stri
     } else if (name == "PATH") {
         layers.path = value;
     } else if (name == "LD_LIBRARY_PATH") {
-        layers.injected[name] = value + ':' + std::string(kLibraries);
+        layers.injected[name] = value + ':' + std::string(kLibraryFolder);
     } else if (name != "HOME") { // the home directory is --home's
         layers.injected[name] = value;
     }

@@ -75,7 +75,7 @@ private:
 };
 
 /// A top, and its mirror's name on the stage.
-struct Place {
+struct UnderlayPlace {
     std::string name;
     std::filesystem::path path;
 };
@@ -103,7 +103,7 @@ bool hold_few(int image, const std::set<std::filesystem::path>& directories) {
 
 /// The mirror of one directory on the stage, with its mode and, where that is allowed, its owner.
 Result<UniqueFd>
-make_mirror(const Stage& stage, int original, const Mirror& mirror, const Place& place) {
+make_mirror(const Stage& stage, int original, const Mirror& mirror, const UnderlayPlace& place) {
     CYBELE_TRY(UniqueFd made, stage.make_directory(place.name.c_str()));
     struct stat status = {};
     if (fstat(original, &status) == 0) {
@@ -146,7 +146,7 @@ Result<UniqueFd> make_underlay(const Stage& stage,
     const Mirror mirror(plan.directories);
     std::vector<UniqueFd> laid;
     for (const auto& top : plan.tops) {
-        const Place place{"underlay" + std::to_string(laid.size()), top};
+        const UnderlayPlace place{"underlay" + std::to_string(laid.size()), top};
         const auto original = namespaces::open_in_root(image.get(), top);
         if (!original) {
             return fail(system_error("cannot open '" + top.string() + "' of the image", errno));

@@ -32,13 +32,13 @@ constexpr std::array<std::string_view, 14> kBuildOnly = {"DEBIAN_FRONTEND",
                                                          "HOME"};
 
 template <class List>
-bool holds(const List& list, std::string_view name) {
+bool holds_variable(const List& list, std::string_view name) {
     return std::find(list.begin(), list.end(), name) != list.end();
 }
 
 bool is_build_variable(std::string_view name) {
     return name.starts_with("APPTAINER_") || name.starts_with("SINGULARITY_") ||
-           holds(kAlwaysSet, name);
+           holds_variable(kAlwaysSet, name);
 }
 
 struct Assignment {
@@ -203,8 +203,8 @@ void used_in_post(Lint& lint, const Script& script, const Names& environment) {
     for (const ScriptCommand& command : script.commands) {
         for (const ScriptWord& word : command.words) {
             for (const std::string& used : used_names(word.text)) {
-                if (environment.contains(used) && !set.contains(used) && !holds(kAlwaysSet, used) &&
-                    told.insert(used).second) {
+                if (environment.contains(used) && !set.contains(used) &&
+                    !holds_variable(kAlwaysSet, used) && told.insert(used).second) {
                     lint.tell(
                         "CD210", *script.section, word, fmt::format("'${}' is empty here", used));
                 }
@@ -223,7 +223,7 @@ void exports_of_post(Lint& lint, const Script& script, const Names& environment)
         const bool is_used = text.find("$" + assignment.name) != std::string::npos ||
                              text.find("${" + assignment.name) != std::string::npos;
         if (assignment.is_exported && !is_used && !environment.contains(assignment.name) &&
-            !holds(kBuildOnly, assignment.name) && assignment.name != "PATH") {
+            !holds_variable(kBuildOnly, assignment.name) && assignment.name != "PATH") {
             lint.tell("CD208",
                       *script.section,
                       *assignment.word,

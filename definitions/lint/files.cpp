@@ -65,7 +65,7 @@ void source(Lint& lint, const FileLine& line, bool is_host) {
     }
 }
 
-void section(Lint& lint, const Section& section) {
+void check_files_section(Lint& lint, const Section& section) {
     std::map<std::string, std::size_t> destinations;
     std::set<std::pair<std::string, std::string>> seen;
     const bool is_host = files_origin(section).kind == FilesOrigin::Kind::kHost;
@@ -116,7 +116,7 @@ void lint_files(Lint& lint) {
     for (const Stage& stage : lint.stages()) {
         for (const Section& files : stage.sections) {
             if (files.name == "files") {
-                section(lint, files);
+                check_files_section(lint, files);
             }
         }
         if (&stage == &lint.stages().back()) {

@@ -48,7 +48,7 @@ void header_line(Lint& lint,
     }
 }
 
-void header(Lint& lint, const TreeBlock& block) {
+void check_header(Lint& lint, const TreeBlock& block) {
     std::set<std::string> seen;
     std::size_t last = 0;
     for (std::size_t i = 0; i < block.lines.size(); ++i) {
@@ -64,7 +64,7 @@ void header(Lint& lint, const TreeBlock& block) {
     }
 }
 
-void section(Lint& lint, const TreeBlock& block, std::map<std::string, std::string>& seen) {
+void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std::string>& seen) {
     const std::string name = block.name();
     std::size_t size = 0;
     for (const TreeLine& line : block.lines) {
@@ -235,10 +235,10 @@ void lint_structure(Lint& lint) {
         std::map<std::string, std::string> seen;
         for (const TreeBlock& block : stage.blocks) {
             if (block.is_section) {
-                section(lint, block, seen);
+                check_section(lint, block, seen);
                 data_lines(lint, block);
             } else {
-                header(lint, block);
+                check_header(lint, block);
             }
         }
     }

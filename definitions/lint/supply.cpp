@@ -59,13 +59,13 @@ constexpr std::array<std::string_view, 9> kVerifiers = {
     "sha256sum", "sha512sum", "sha1sum", "md5sum", "b2sum", "shasum", "gpg", "gpgv", "minisign"};
 
 template <class List>
-bool holds(const List& list, std::string_view word) {
+bool is_listed(const List& list, std::string_view word) {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
 void base(Lint& lint, const Stage& stage) {
     std::string from = stage.header_value("from");
-    if (from.empty() || !holds(kRegistryAgents, stage.header_value("bootstrap"))) {
+    if (from.empty() || !is_listed(kRegistryAgents, stage.header_value("bootstrap"))) {
         return;
     }
     std::size_t line = stage.line;
@@ -155,7 +155,7 @@ void install(Lint& lint, const Script& script, const ScriptCommand& command, boo
 }
 
 bool is_download(const ScriptCommand& command) {
-    return holds(kDownloaders, command.program()) &&
+    return is_listed(kDownloaders, command.program()) &&
            std::any_of(command.words.begin(), command.words.end(), [](const ScriptWord& word) {
                return word.text.find("://") != std::string::npos ||
                       (word.text.find('$') != std::string::npos && !word.text.starts_with("-"));
@@ -165,7 +165,8 @@ bool is_download(const ScriptCommand& command) {
 void download(Lint& lint, const Script& script, std::size_t which) {
     const ScriptCommand& command = script.commands[which];
     for (const ScriptWord& word : command.words) {
-        if (holds(kShells, command.program()) && word.text.find("$(curl") != std::string::npos) {
+        if (is_listed(kShells, command.program()) &&
+            word.text.find("$(curl") != std::string::npos) {
             lint.tell("CD309", *script.section, word, "what curl fetches runs at once");
         }
     }
@@ -174,17 +175,17 @@ void download(Lint& lint, const Script& script, std::size_t which) {
     }
     const ScriptWord& word = command.words[command.program_index()];
     if (command.join == Join::kPipe && which + 1 < script.commands.size() &&
-        holds(kShells, script.commands[which + 1].program())) {
+        is_listed(kShells, script.commands[which + 1].program())) {
         lint.tell("CD309",
                   *script.section,
                   word,
                   fmt::format("what '{}' fetches runs at once", command.program()));
         return;
     }
-    const bool is_verified =
-        std::any_of(script.commands.begin() + static_cast<std::ptrdiff_t>(which),
-                    script.commands.end(),
-                    [](const ScriptCommand& later) { return holds(kVerifiers, later.program()); });
+    const bool is_verified = std::any_of(
+        script.commands.begin() + static_cast<std::ptrdiff_t>(which),
+        script.commands.end(),
+        [](const ScriptCommand& later) { return is_listed(kVerifiers, later.program()); });
     if (!is_verified) {
         lint.tell("CD308",
                   *script.section,
@@ -208,7 +209,7 @@ void command_rules(Lint& lint, const Script& script, const ScriptCommand& comman
     const bool is_apt_update = program.starts_with("apt") && command.has_word("update");
     constexpr std::array<std::string_view, 5> kUpgraders = {
         "apt-get", "apt", "dnf", "yum", "zypper"};
-    if (upgrades && !is_apt_update && holds(kUpgraders, program)) {
+    if (upgrades && !is_apt_update && is_listed(kUpgraders, program)) {
         lint.tell("CD313", section, first, fmt::format("'{}' upgrades the base", program));
     }
     for (const ScriptWord& word : command.words) {
@@ -217,7 +218,7 @@ void command_rules(Lint& lint, const Script& script, const ScriptCommand& comman
         const bool is_plain =
             is_download(command) && word.text.find("http://") != std::string::npos;
         const bool is_unchecked =
-            holds(kUnchecked, word.text) && (word.text != "-k" || program == "curl");
+            is_listed(kUnchecked, word.text) && (word.text != "-k" || program == "curl");
         if ((is_plain && !is_loopback) || is_unchecked) {
             lint.tell("CD310",
                       section,
