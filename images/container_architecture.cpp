@@ -14,7 +14,7 @@
 namespace cybele::images {
 namespace {
 
-struct Machine {
+struct ElfMachine {
     std::uint16_t elf;
     bool is_64_bit;
     bool is_big_endian;
@@ -22,19 +22,19 @@ struct Machine {
 };
 // The names are those of the SIF format (images notes 1.3).
 constexpr std::array kMachines = {
-    Machine{EM_386, false, false, "386"},
-    Machine{EM_X86_64, true, false, "amd64"},
-    Machine{EM_ARM, false, false, "arm"},
-    Machine{EM_AARCH64, true, false, "arm64"},
-    Machine{EM_PPC64, true, true, "ppc64"},
-    Machine{EM_PPC64, true, false, "ppc64le"},
-    Machine{EM_MIPS, false, true, "mips"},
-    Machine{EM_MIPS, false, false, "mipsle"},
-    Machine{EM_MIPS, true, true, "mips64"},
-    Machine{EM_MIPS, true, false, "mips64le"},
-    Machine{EM_S390, true, true, "s390x"},
-    Machine{EM_RISCV, true, false, "riscv64"},
-    Machine{258, true, false, "loong64"}, // EM_LOONGARCH, newer than some elf.h
+    ElfMachine{EM_386, false, false, "386"},
+    ElfMachine{EM_X86_64, true, false, "amd64"},
+    ElfMachine{EM_ARM, false, false, "arm"},
+    ElfMachine{EM_AARCH64, true, false, "arm64"},
+    ElfMachine{EM_PPC64, true, true, "ppc64"},
+    ElfMachine{EM_PPC64, true, false, "ppc64le"},
+    ElfMachine{EM_MIPS, false, true, "mips"},
+    ElfMachine{EM_MIPS, false, false, "mipsle"},
+    ElfMachine{EM_MIPS, true, true, "mips64"},
+    ElfMachine{EM_MIPS, true, false, "mips64le"},
+    ElfMachine{EM_S390, true, true, "s390x"},
+    ElfMachine{EM_RISCV, true, false, "riscv64"},
+    ElfMachine{258, true, false, "loong64"}, // EM_LOONGARCH, newer than some elf.h
 };
 
 constexpr std::array kFolders = {"bin", "usr/bin", "sbin", "usr/sbin", "usr/local/bin"};

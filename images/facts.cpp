@@ -6,15 +6,15 @@
 namespace cybele::images {
 namespace {
 
-struct Fact {
+struct LabelledFact {
     const char* label;
     std::string ImageFacts::*member;
 };
-constexpr std::array kFacts = {
-    Fact{"cybelectl.mpi", &ImageFacts::mpi},
-    Fact{"cybelectl.pmi", &ImageFacts::pmi},
-    Fact{"cybelectl.mpi-probe", &ImageFacts::mpi_probe},
-    Fact{"cybelectl.libc", &ImageFacts::libc},
+constexpr std::array kLabelledFacts = {
+    LabelledFact{"cybelectl.mpi", &ImageFacts::mpi},
+    LabelledFact{"cybelectl.pmi", &ImageFacts::pmi},
+    LabelledFact{"cybelectl.mpi-probe", &ImageFacts::mpi_probe},
+    LabelledFact{"cybelectl.libc", &ImageFacts::libc},
 };
 
 } // namespace
@@ -23,7 +23,7 @@ Result<ImageFacts> read_facts(const Image& image) {
     CYBELE_TRY(auto inspection, inspect_image(image));
     ImageFacts facts;
     facts.labels = std::move(inspection.labels);
-    for (const auto& fact : kFacts) {
+    for (const auto& fact : kLabelledFacts) {
         const auto found = facts.labels.find(fact.label);
         if (found != facts.labels.end()) {
             facts.*fact.member = found->second;

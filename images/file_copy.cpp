@@ -12,7 +12,7 @@ namespace cybele::images {
 namespace {
 
 constexpr std::uint64_t kKernelPiece = std::uint64_t{1} << 30U;
-constexpr std::uint64_t kPiece = std::uint64_t{256} << 10U;
+constexpr std::uint64_t kCopyPiece = std::uint64_t{256} << 10U;
 
 /// Writes a whole piece; 0, or errno.
 int write_piece(int fd, const char* bytes, std::size_t size, std::uint64_t place) {
@@ -32,9 +32,9 @@ int write_piece(int fd, const char* bytes, std::size_t size, std::uint64_t place
 }
 
 CopyEnd copy_by_hand(FileCopy copy) {
-    std::vector<char> buffer(static_cast<std::size_t>(std::min(kPiece, copy.bytes)));
+    std::vector<char> buffer(static_cast<std::size_t>(std::min(kCopyPiece, copy.bytes)));
     while (copy.bytes > 0) {
-        const auto most = static_cast<std::size_t>(std::min(kPiece, copy.bytes));
+        const auto most = static_cast<std::size_t>(std::min(kCopyPiece, copy.bytes));
         const ssize_t got =
             ::pread(copy.from, buffer.data(), most, static_cast<off_t>(copy.offset));
         if (got < 0 && errno == EINTR) {

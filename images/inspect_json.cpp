@@ -10,7 +10,7 @@
 namespace cybele::images {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct Attribute {
     const char* key;
@@ -61,7 +61,7 @@ std::map<std::string, std::string> strings_of(const nlohmann::json& object, cons
 
 } // namespace
 
-std::string print_json(const Json& json, int tabs) {
+std::string print_json(const OrderedJson& json, int tabs) {
     const auto text = json.dump(tabs == 0 ? -1 : tabs, '\t', false, kReplaceBadUtf8);
     std::string escaped;
     escaped.reserve(text.size());
@@ -79,16 +79,16 @@ std::string print_json(const Json& json, int tabs) {
 
 namespace {
 
-Json attributes_json(const Inspection& inspection) {
-    Json attributes = Json::object();
-    Json apps = Json::object();
+OrderedJson attributes_json(const Inspection& inspection) {
+    OrderedJson attributes = OrderedJson::object();
+    OrderedJson apps = OrderedJson::object();
     for (const auto& [name, app] : inspection.apps) {
         apps[name] = attributes_json(app);
     }
     if (!apps.empty()) {
         attributes["apps"] = std::move(apps);
     }
-    Json environment = Json::object();
+    OrderedJson environment = OrderedJson::object();
     for (const auto& [path, text] : inspection.environment) {
         environment[path] = without_final_newlines(text);
     }
@@ -122,8 +122,8 @@ Inspection parse_attributes(const nlohmann::json& data) {
 
 } // namespace
 
-Json inspection_json(const Inspection& inspection) {
-    Json json;
+OrderedJson inspection_json(const Inspection& inspection) {
+    OrderedJson json;
     json["data"]["attributes"] = attributes_json(inspection);
     json["type"] = "container";
     return json;

@@ -22,7 +22,7 @@ namespace cybele::images {
 namespace {
 
 constexpr std::size_t kReadLimit = std::size_t{16} << 20U;
-constexpr int kMostLinks = 40; // as the kernel
+constexpr int kMostRootLinks = 40; // as the kernel
 
 std::deque<std::string> components_of(std::string_view path) {
     std::deque<std::string> parts;
@@ -38,7 +38,7 @@ std::deque<std::string> components_of(std::string_view path) {
 }
 
 // The text of the link that an O_PATH descriptor stands for.
-std::optional<std::string> link_target(int fd) {
+std::optional<std::string> target_of_link(int fd) {
     std::array<char, PATH_MAX> target{};
     const auto size = ::readlinkat(fd, "", target.data(), target.size());
     if (size < 0) {
@@ -103,12 +103,12 @@ UniqueFd RootDirectory::walk(std::string_view path, int flags) const {
         if (!next.valid()) {
             return next;
         }
-        const auto target = is_link(next.get()) ? link_target(next.get()) : std::nullopt;
+        const auto target = is_link(next.get()) ? target_of_link(next.get()) : std::nullopt;
         if (!target) {
             way.push_back({std::move(next), part});
             continue;
         }
-        if (++links > kMostLinks) {
+        if (++links > kMostRootLinks) {
             errno = ELOOP;
             return UniqueFd{};
         }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kSchema = "org.label-schema.";
 constexpr std::string_view kDeffile = "org.label-schema.usage.singularity.deffile.";
 constexpr std::string_view kHelpFile = "/.singularity.d/runscript.help";
-constexpr std::string_view kFacts = "cybelectl.";
+constexpr std::string_view kFactPrefix = "cybelectl.";
 
 // Who built the base image, and when, is not said of the image that is built from it.
 constexpr std::array kNotInherited = {"org.label-schema.usage.apptainer.version",
@@ -120,7 +120,7 @@ Labels merge_labels(const LabelSources& sources, const Metadata& metadata) {
         labels.insert_or_assign(key, value);
     }
     for (const auto& [key, value] : metadata.labels) {
-        if (key.starts_with(kFacts)) {
+        if (key.starts_with(kFactPrefix)) {
             labels.insert_or_assign(key, value);
         } else if (const auto [at, is_new] = labels.emplace(key, value);
                    !is_new && at->second != value && metadata.on_warning) {

@@ -82,7 +82,7 @@ constexpr Form kForms[] = {
     {"CMS", add_bundle},
 };
 
-tl::unexpected<Error> damaged(const fs::path& name, std::string because) {
+tl::unexpected<Error> unreadable_certificates(const fs::path& name, std::string because) {
     ERR_clear_error();
     return fail(ErrorCode::kInput,
                 fmt::format("{} cannot be read as certificates", printable(name.native())),
@@ -127,15 +127,18 @@ parse_pem(std::string_view bytes, const fs::path& name, std::size_t limit) {
         blocks.has_key = blocks.has_key || label.ends_with("KEY");
         for (const Form& form : kForms) {
             if (form.label == label && !form.add(der, blocks)) {
-                return damaged(name, fmt::format("a block {} in it is damaged", label));
+                return unreadable_certificates(name,
+                                               fmt::format("a block {} in it is damaged", label));
             }
         }
         if (blocks.certificates.size() + blocks.lists.size() > limit) {
-            return damaged(name, fmt::format("it holds more than {} of them", limit));
+            return unreadable_certificates(name,
+                                           fmt::format("it holds more than {} of them", limit));
         }
     }
     if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE) {
-        return damaged(name, "a PEM block in it is damaged: " + x509::take_reason());
+        return unreadable_certificates(name,
+                                       "a PEM block in it is damaged: " + x509::take_reason());
     }
     ERR_clear_error();
     return blocks;
@@ -153,7 +156,8 @@ parse_blocks(std::string_view bytes, const fs::path& name, std::size_t limit) {
         add_certificate(bytes, blocks) || add_list(bytes, blocks) || add_bundle(bytes, blocks);
     ERR_clear_error();
     if (!is_known) {
-        return damaged(name, bytes.empty() ? "it is empty" : "it is neither PEM nor DER");
+        return unreadable_certificates(name,
+                                       bytes.empty() ? "it is empty" : "it is neither PEM nor DER");
     }
     return blocks;
 }

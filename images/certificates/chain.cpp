@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaximumCertificates = 64;
-constexpr std::size_t kMaximumSize = std::size_t{1} << 20U;
+constexpr std::size_t kMaximumChainSize = std::size_t{1} << 20U;
 
 bool has_issued(const CertificateHandle& issuer, const CertificateHandle& certificate) {
     return issuer != certificate && X509_cmp(issuer.get(), certificate.get()) != 0 &&
@@ -74,7 +74,7 @@ Result<Chain> Chain::parse(std::string_view bytes, const fs::path& name) {
 }
 
 Result<Chain> Chain::read(const fs::path& path) {
-    CYBELE_TRY(const std::string bytes, read_file(path, kMaximumSize));
+    CYBELE_TRY(const std::string bytes, read_file(path, kMaximumChainSize));
     return parse(bytes, path);
 }
 

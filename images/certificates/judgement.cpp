@@ -15,7 +15,7 @@ namespace {
 
 /// A verdict of OpenSSL and the sentence for it: {0} is the certificate, {1} its issuer, {2} and
 /// {3} the times between which it is valid.
-struct Sentence {
+struct VerdictSentence {
     int code;
     const char* because;
     const char* help;
@@ -25,7 +25,7 @@ constexpr const char* kGiveIssuer =
     "give the missing certificates: --certificate-intermediates FILE, --certificate-roots FILE";
 constexpr const char* kAskIssuer = "ask the certificate's issuer for another one";
 
-constexpr Sentence kSentences[] = {
+constexpr VerdictSentence kVerdictSentences[] = {
     {X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
      "no certificate of '{1}', who issued '{0}', is known",
      kGiveIssuer},
@@ -87,10 +87,11 @@ std::string fill(const char* sentence, const CertificateHandle& certificate) {
 }
 
 void explain(int code, const CertificateHandle& certificate, PathJudgement& judgement) {
-    const auto* const known = std::find_if(std::begin(kSentences),
-                                           std::end(kSentences),
-                                           [&](const Sentence& row) { return row.code == code; });
-    if (known == std::end(kSentences)) {
+    const auto* const known =
+        std::find_if(std::begin(kVerdictSentences),
+                     std::end(kVerdictSentences),
+                     [&](const VerdictSentence& row) { return row.code == code; });
+    if (known == std::end(kVerdictSentences)) {
         judgement.because =
             fmt::format("'{}': {}", subject_of(certificate), X509_verify_cert_error_string(code));
         judgement.help = kAskIssuer;

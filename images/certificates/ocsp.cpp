@@ -13,8 +13,8 @@ namespace cybele::images {
 
 namespace {
 
-using Request = x509::Owner<OCSP_REQUEST, OCSP_REQUEST_free>;
-using Response = x509::Owner<OCSP_RESPONSE, OCSP_RESPONSE_free>;
+using OcspRequest = x509::Owner<OCSP_REQUEST, OCSP_REQUEST_free>;
+using OcspResponse = x509::Owner<OCSP_RESPONSE, OCSP_RESPONSE_free>;
 using Basic = x509::Owner<OCSP_BASICRESP, OCSP_BASICRESP_free>;
 using Id = x509::Owner<OCSP_CERTID, OCSP_CERTID_free>;
 
@@ -24,8 +24,8 @@ struct FreeUrls {
     }
 };
 
-constexpr std::size_t kNonceSize = 16;
-constexpr std::uint64_t kMaximumAnswer = std::uint64_t{1} << 20U;
+constexpr std::size_t kOcspNonceSize = 16;
+constexpr std::uint64_t kMaximumOcspAnswer = std::uint64_t{1} << 20U;
 constexpr int kMaximumResponders = 4;
 
 /// SHA-1 names the certificate here and protects nothing; many responders know no other.
@@ -78,7 +78,7 @@ void read_status(OCSP_BASICRESP* basic, OCSP_CERTID* id, RevocationAnswer& answe
 
 RevocationAnswer ask(const std::string& url, const RevocationQuestion& question) {
     RevocationAnswer answer;
-    const auto request = ocsp_request(question, random_bytes(kNonceSize));
+    const auto request = ocsp_request(question, random_bytes(kOcspNonceSize));
     if (!request) {
         answer.because = request.error().faults().front().because;
         return answer;
@@ -90,7 +90,7 @@ RevocationAnswer ask(const std::string& url, const RevocationQuestion& question)
                     {"Accept", "application/ocsp-response"}};
     post.body = *request;
     post.allows_plain = true; // the answer is signed
-    post.maximum_size = kMaximumAnswer;
+    post.maximum_size = kMaximumOcspAnswer;
     post.limit = std::chrono::seconds(20);
     const Result<HttpResponse> response = question.trust.network()->send(post);
     if (!response) {
@@ -106,7 +106,7 @@ RevocationAnswer ask(const std::string& url, const RevocationQuestion& question)
 } // namespace
 
 Result<std::string> ocsp_request(const RevocationQuestion& question, std::string_view nonce) {
-    const Request request(OCSP_REQUEST_new());
+    const OcspRequest request(OCSP_REQUEST_new());
     Id id = id_of(question);
     if (request == nullptr || id == nullptr ||
         OCSP_request_add0_id(request.get(), id.get()) == nullptr) {
@@ -126,9 +126,9 @@ RevocationAnswer
 read_ocsp(std::string_view der, std::string_view request, const RevocationQuestion& question) {
     RevocationAnswer answer;
     const unsigned char* at = x509::bytes_of(der);
-    const Response response(d2i_OCSP_RESPONSE(nullptr, &at, static_cast<long>(der.size())));
+    const OcspResponse response(d2i_OCSP_RESPONSE(nullptr, &at, static_cast<long>(der.size())));
     at = x509::bytes_of(request);
-    const Request asked(d2i_OCSP_REQUEST(nullptr, &at, static_cast<long>(request.size())));
+    const OcspRequest asked(d2i_OCSP_REQUEST(nullptr, &at, static_cast<long>(request.size())));
     const Id id = id_of(question);
     const int status = response == nullptr ? -1 : OCSP_response_status(response.get());
     const bool is_answer = status == OCSP_RESPONSE_STATUS_SUCCESSFUL;

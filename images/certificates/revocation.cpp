@@ -17,15 +17,15 @@ namespace {
 
 using State = RevocationStatus::State;
 
-constexpr std::int64_t kClockSkew = 300;
+constexpr std::int64_t kRevocationClockSkew = 300;
 constexpr std::int64_t kDay = 86'400;
 
-struct Reason {
+struct RevocationReason {
     int number;
     const char* words;
 };
 /// RFC 5280 section 5.3.1.
-constexpr Reason kReasons[] = {
+constexpr RevocationReason kRevocationReasons[] = {
     {OCSP_REVOKED_STATUS_KEYCOMPROMISE, "its key is compromised"},
     {OCSP_REVOKED_STATUS_CACOMPROMISE, "its authority is compromised"},
     {OCSP_REVOKED_STATUS_AFFILIATIONCHANGED, "its holder belongs elsewhere"},
@@ -35,7 +35,7 @@ constexpr Reason kReasons[] = {
 };
 
 std::string shown_reason(int number) {
-    for (const Reason& reason : kReasons) {
+    for (const RevocationReason& reason : kRevocationReasons) {
         if (reason.number == number) {
             return fmt::format(": {}", reason.words);
         }
@@ -51,13 +51,13 @@ bool is_compromise(int reason) {
 
 /// Why the answer's age makes it useless; empty: it counts.
 std::string judge_age(const RevocationAnswer& answer, const SigningTime& time) {
-    if (answer.this_update > time.now + kClockSkew) {
+    if (answer.this_update > time.now + kRevocationClockSkew) {
         return fmt::format("its answer is from {}, which is yet to come",
                            x509::shown_time(answer.this_update));
     }
     const std::int64_t until = answer.next_update.value_or(answer.this_update + kDay);
     const bool is_after_signing = time.signed_at && answer.this_update >= *time.signed_at;
-    if (until + kClockSkew < time.now && !is_after_signing) {
+    if (until + kRevocationClockSkew < time.now && !is_after_signing) {
         return fmt::format("its answer is out of date since {}", x509::shown_time(until));
     }
     return {};
@@ -88,7 +88,7 @@ RevocationStatus weigh(const RevocationAnswer& answer,
         // What is revoked stays so, whatever the age; only a hold can end.
         const bool is_final = answer.state == RevocationAnswer::State::kRevoked &&
                               answer.reason != OCSP_REVOKED_STATUS_CERTIFICATEHOLD &&
-                              answer.this_update <= question.time.now + kClockSkew;
+                              answer.this_update <= question.time.now + kRevocationClockSkew;
         if (!is_final) {
             status.because = std::move(because);
             return status;

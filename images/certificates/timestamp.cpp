@@ -14,18 +14,18 @@ namespace cybele::images {
 
 namespace {
 
-using Request = x509::Owner<TS_REQ, TS_REQ_free>;
+using TimestampRequestMessage = x509::Owner<TS_REQ, TS_REQ_free>;
 using Imprint = x509::Owner<TS_MSG_IMPRINT, TS_MSG_IMPRINT_free>;
-using Algorithm = x509::Owner<X509_ALGOR, X509_ALGOR_free>;
-using Response = x509::Owner<TS_RESP, TS_RESP_free>;
+using HashIdentifier = x509::Owner<X509_ALGOR, X509_ALGOR_free>;
+using TimestampResponse = x509::Owner<TS_RESP, TS_RESP_free>;
 using Check = x509::Owner<TS_VERIFY_CTX, TS_VERIFY_CTX_free>;
 using Number = x509::Owner<BIGNUM, BN_free>;
 using Integer = x509::Owner<ASN1_INTEGER, ASN1_INTEGER_free>;
 using Token = x509::Owner<PKCS7, PKCS7_free>;
 
-constexpr std::size_t kNonceSize = 16;
-constexpr std::uint64_t kMaximumAnswer = std::uint64_t{1} << 20U;
-constexpr long kVersion = 1;
+constexpr std::size_t kTimestampNonceSize = 16;
+constexpr std::uint64_t kMaximumTimestampAnswer = std::uint64_t{1} << 20U;
+constexpr long kTimestampVersion = 1;
 
 tl::unexpected<Error> unusable(std::string because) {
     ERR_clear_error();
@@ -38,7 +38,7 @@ tl::unexpected<Error> unusable(std::string because) {
 Result<Imprint> imprint_of(std::string_view signature) {
     const Digest digest = sha256(signature);
     Imprint imprint(TS_MSG_IMPRINT_new());
-    const Algorithm algorithm(X509_ALGOR_new());
+    const HashIdentifier algorithm(X509_ALGOR_new());
     if (imprint == nullptr || algorithm == nullptr ||
         X509_ALGOR_set0(algorithm.get(), OBJ_nid2obj(NID_sha256), V_ASN1_NULL, nullptr) != 1 ||
         TS_MSG_IMPRINT_set_algo(imprint.get(), algorithm.get()) != 1) {
@@ -70,12 +70,12 @@ std::string refusal_of(TS_RESP* response) {
 } // namespace
 
 Result<std::string> timestamp_request(std::string_view signature, std::string_view nonce) {
-    const Request request(TS_REQ_new());
+    const TimestampRequestMessage request(TS_REQ_new());
     CYBELE_TRY(const Imprint imprint, imprint_of(signature));
     const Number number(BN_bin2bn(x509::bytes_of(nonce), static_cast<int>(nonce.size()), nullptr));
     const Integer integer(number == nullptr ? nullptr : BN_to_ASN1_INTEGER(number.get(), nullptr));
     if (request == nullptr || integer == nullptr ||
-        TS_REQ_set_version(request.get(), kVersion) != 1 ||
+        TS_REQ_set_version(request.get(), kTimestampVersion) != 1 ||
         TS_REQ_set_msg_imprint(request.get(), imprint.get()) != 1 ||
         TS_REQ_set_nonce(request.get(), integer.get()) != 1 ||
         TS_REQ_set_cert_req(request.get(), 1) != 1) {
@@ -86,9 +86,10 @@ Result<std::string> timestamp_request(std::string_view signature, std::string_vi
 
 Result<std::string> timestamp_token(std::string_view answer, std::string_view request) {
     const unsigned char* at = x509::bytes_of(request);
-    const Request asked(d2i_TS_REQ(nullptr, &at, static_cast<long>(request.size())));
+    const TimestampRequestMessage asked(
+        d2i_TS_REQ(nullptr, &at, static_cast<long>(request.size())));
     at = x509::bytes_of(answer);
-    const Response response(d2i_TS_RESP(nullptr, &at, static_cast<long>(answer.size())));
+    const TimestampResponse response(d2i_TS_RESP(nullptr, &at, static_cast<long>(answer.size())));
     if (asked == nullptr || response == nullptr) {
         return unusable("what was received is no answer of a time-stamp authority");
     }
@@ -113,7 +114,8 @@ Result<std::string> fetch_timestamp(const std::string& url,
                                     const HttpClient& network,
                                     const TrustStore* trust,
                                     std::int64_t now) {
-    CYBELE_TRY(const std::string request, timestamp_request(signature, random_bytes(kNonceSize)));
+    CYBELE_TRY(const std::string request,
+               timestamp_request(signature, random_bytes(kTimestampNonceSize)));
     HttpRequest post;
     post.method = "POST";
     post.url = url;
@@ -121,7 +123,7 @@ Result<std::string> fetch_timestamp(const std::string& url,
                     {"Accept", "application/timestamp-reply"}};
     post.body = request;
     post.allows_plain = true; // the token is signed
-    post.maximum_size = kMaximumAnswer;
+    post.maximum_size = kMaximumTimestampAnswer;
     CYBELE_TRY(const HttpResponse response, network.send(post));
     if (response.status != 200) {
         return fail(ErrorCode::kEnvironment,

@@ -15,17 +15,17 @@ using Check = x509::Owner<TS_VERIFY_CTX, TS_VERIFY_CTX_free>;
 using Token = x509::Owner<PKCS7, PKCS7_free>;
 using Info = x509::Owner<TS_TST_INFO, TS_TST_INFO_free>;
 
-constexpr std::int64_t kClockSkew = 300;
+constexpr std::int64_t kTimestampClockSkew = 300;
 
 /// Hashes whose collisions nobody makes; SHA-1 and MD5 would let a stamp serve another signature.
-constexpr int kHashes[] = {NID_sha256, NID_sha384, NID_sha512, NID_sha3_256, NID_sha3_512};
+constexpr int kStrongHashes[] = {NID_sha256, NID_sha384, NID_sha512, NID_sha3_256, NID_sha3_512};
 
 /// Reasons that OpenSSL gives, as sentences.
-struct Sentence {
+struct TimestampSentence {
     int reason;
     const char* words;
 };
-constexpr Sentence kSentences[] = {
+constexpr TimestampSentence kTimestampSentences[] = {
     {TS_R_MESSAGE_IMPRINT_MISMATCH, "it is over another signature"},
     {TS_R_SIGNATURE_FAILURE, "its own signature does not hold"},
     {TS_R_ESS_SIGNING_CERTIFICATE_ERROR, "it names another certificate than it was signed with"},
@@ -33,7 +33,7 @@ constexpr Sentence kSentences[] = {
     {TS_R_THERE_MUST_BE_ONE_SIGNER, "it has none or several signers"},
 };
 
-TimestampVerdict refused(TimestampVerdict verdict, std::string because) {
+TimestampVerdict refused_timestamp(TimestampVerdict verdict, std::string because) {
     ERR_clear_error();
     verdict.is_valid = false;
     verdict.because = std::move(because);
@@ -55,17 +55,19 @@ bool has_sound_hash(const TS_TST_INFO* info) {
         TS_TST_INFO_get_msg_imprint(const_cast<TS_TST_INFO*>(info)); // NOLINT: reads
     const ASN1_OBJECT* algorithm = nullptr;
     X509_ALGOR_get0(&algorithm, nullptr, nullptr, TS_MSG_IMPRINT_get_algo(imprint));
-    return std::find(std::begin(kHashes), std::end(kHashes), OBJ_obj2nid(algorithm)) !=
-           std::end(kHashes);
+    return std::find(std::begin(kStrongHashes), std::end(kStrongHashes), OBJ_obj2nid(algorithm)) !=
+           std::end(kStrongHashes);
 }
 
 std::string reason() {
     const unsigned long code = ERR_peek_last_error();
-    const auto* const known =
-        std::find_if(std::begin(kSentences), std::end(kSentences), [&](const Sentence& row) {
-            return ERR_GET_LIB(code) == ERR_LIB_TS && ERR_GET_REASON(code) == row.reason;
-        });
-    if (known != std::end(kSentences)) {
+    const auto* const known = std::find_if(std::begin(kTimestampSentences),
+                                           std::end(kTimestampSentences),
+                                           [&](const TimestampSentence& row) {
+                                               return ERR_GET_LIB(code) == ERR_LIB_TS &&
+                                                      ERR_GET_REASON(code) == row.reason;
+                                           });
+    if (known != std::end(kTimestampSentences)) {
         ERR_clear_error();
         return known->words;
     }
@@ -111,24 +113,24 @@ TimestampVerdict verify_timestamp(std::string_view token,
     const Token parsed(d2i_PKCS7(nullptr, &at, static_cast<long>(token.size())));
     const Info info(parsed == nullptr ? nullptr : PKCS7_to_TS_TST_INFO(parsed.get()));
     if (info == nullptr) {
-        return refused(verdict, "it is no time stamp");
+        return refused_timestamp(verdict, "it is no time stamp");
     }
     verdict.authority = authority_of(parsed.get());
     verdict.time = x509::unix_time(TS_TST_INFO_get_time(info.get()));
-    if (verdict.time <= 0 || verdict.time > now + kClockSkew) {
-        return refused(
+    if (verdict.time <= 0 || verdict.time > now + kTimestampClockSkew) {
+        return refused_timestamp(
             verdict,
             fmt::format("it is from {}, which is yet to come", x509::shown_time(verdict.time)));
     }
     if (!has_sound_hash(info.get())) {
-        return refused(verdict, "its hash is not one that can be relied on");
+        return refused_timestamp(verdict, "its hash is not one that can be relied on");
     }
     const Check check = check_of(signature, trust, verdict.time);
     if (check == nullptr) {
-        return refused(verdict, "memory is short");
+        return refused_timestamp(verdict, "memory is short");
     }
     if (TS_RESP_verify_token(check.get(), parsed.get()) != 1) {
-        return refused(verdict, reason());
+        return refused_timestamp(verdict, reason());
     }
     ERR_clear_error();
     verdict.is_valid = true;

@@ -17,17 +17,17 @@ namespace {
 
 /// Distributions ship some 150 roots; lists of big authorities have megabytes.
 constexpr std::size_t kMaximumInFile = 4096;
-constexpr std::size_t kMaximumSize = std::size_t{64} << 20U;
+constexpr std::size_t kMaximumTrustSize = std::size_t{64} << 20U;
 
-struct Word {
+struct RevocationWord {
     const char* word;
     Revocation revocation;
 };
-constexpr Word kWords[] = {
+constexpr RevocationWord kWords[] = {
     {"none", Revocation::kNone}, {"soft", Revocation::kSoft}, {"hard", Revocation::kHard}};
 
 Result<CertificateBlocks> read_blocks(const fs::path& path) {
-    CYBELE_TRY(const std::string bytes, read_file(path, kMaximumSize));
+    CYBELE_TRY(const std::string bytes, read_file(path, kMaximumTrustSize));
     return parse_blocks(bytes, path, kMaximumInFile);
 }
 
@@ -65,8 +65,10 @@ Result<void> read_lists(const std::vector<fs::path>& paths,
 } // namespace
 
 Result<Revocation> revocation_of(const std::string& word) {
-    const auto* const known = std::find_if(
-        std::begin(kWords), std::end(kWords), [&](const Word& row) { return word == row.word; });
+    const auto* const known =
+        std::find_if(std::begin(kWords), std::end(kWords), [&](const RevocationWord& row) {
+            return word == row.word;
+        });
     if (known == std::end(kWords)) {
         return fail(ErrorCode::kUsage,
                     fmt::format("unknown way to look into revocation: {}", printable(word)),

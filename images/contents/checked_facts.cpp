@@ -43,19 +43,19 @@ constexpr std::array kSources = {
     Source{Clue::kSpark, "", "", "", "-"},
 };
 
-struct Fact {
+struct ClueFact {
     const char* name;
     Clue clue;
     Clue other; ///< of the same fact
 };
-constexpr std::array kFacts = {
-    Fact{"libc", Clue::kGlibc, Clue::kMusl},
-    Fact{"mpi", Clue::kMpi, Clue::kMpi},
-    Fact{"pmi", Clue::kPmix, Clue::kPmix},
-    Fact{"gpu", Clue::kCuda, Clue::kCuda},
-    Fact{"python", Clue::kPython, Clue::kPython},
-    Fact{"java", Clue::kJava, Clue::kJava},
-    Fact{"spark", Clue::kSpark, Clue::kSpark},
+constexpr std::array kClueFacts = {
+    ClueFact{"libc", Clue::kGlibc, Clue::kMusl},
+    ClueFact{"mpi", Clue::kMpi, Clue::kMpi},
+    ClueFact{"pmi", Clue::kPmix, Clue::kPmix},
+    ClueFact{"gpu", Clue::kCuda, Clue::kCuda},
+    ClueFact{"python", Clue::kPython, Clue::kPython},
+    ClueFact{"java", Clue::kJava, Clue::kJava},
+    ClueFact{"spark", Clue::kSpark, Clue::kSpark},
 };
 constexpr std::array kPathFacts = {"mpi-prefix", "mpi-probe"};
 
@@ -132,7 +132,7 @@ bool is_comparable(std::string_view label, const Findings& findings, std::string
            });
 }
 
-CheckedFact judge(const Fact& fact, std::string label, const Findings& findings) {
+CheckedFact check_fact(const ClueFact& fact, std::string label, const Findings& findings) {
     CheckedFact checked;
     checked.name = fact.name;
     checked.label = std::move(label);
@@ -157,7 +157,7 @@ CheckedFact judge(const Fact& fact, std::string label, const Findings& findings)
     return checked;
 }
 
-Result<CheckedFact> judge_path(const FilePointer& root, const char* name, std::string label) {
+Result<CheckedFact> check_path_fact(const FilePointer& root, const char* name, std::string label) {
     CheckedFact checked;
     checked.name = name;
     checked.label = std::move(label);
@@ -197,16 +197,16 @@ Result<std::vector<CheckedFact>> check_facts(const FilePointer& root,
         return found == labels.end() ? std::string{} : found->second;
     };
     std::vector<CheckedFact> facts;
-    for (const auto& fact : kFacts) {
+    for (const auto& fact : kClueFacts) {
         CYBELE_TRY(auto findings, findings_of(survey, fact.clue));
         if (fact.other != fact.clue) {
             CYBELE_TRY(const auto more, findings_of(survey, fact.other));
             findings.insert(findings.end(), more.begin(), more.end());
         }
-        facts.push_back(judge(fact, label_of(fact.name), findings));
+        facts.push_back(check_fact(fact, label_of(fact.name), findings));
     }
     for (const auto* name : kPathFacts) {
-        CYBELE_TRY(auto checked, judge_path(root, name, label_of(name)));
+        CYBELE_TRY(auto checked, check_path_fact(root, name, label_of(name)));
         facts.push_back(std::move(checked));
     }
     return facts;

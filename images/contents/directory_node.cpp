@@ -19,7 +19,7 @@
 namespace cybele::images {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 18U;
+constexpr std::size_t kDirectoryPiece = std::size_t{1} << 18U;
 
 // Names in a directory share its descriptor, so that as many are open as the tree is deep.
 using SharedFd = std::shared_ptr<const UniqueFd>;
@@ -30,12 +30,12 @@ struct CloseDirectory {
     }
 };
 
-Error failed(std::string_view name, int saved_errno) {
+Error directory_read_failed(std::string_view name, int saved_errno) {
     return system_error(fmt::format("cannot read '{}' of the directory", printable(name)),
                         saved_errno);
 }
 
-std::string link_target(int directory, const char* name) {
+std::string read_link(int directory, const char* name) {
     std::array<char, PATH_MAX> target{};
     const auto size = ::readlinkat(directory, name, target.data(), target.size());
     return size < 0 ? std::string{} : std::string(target.data(), static_cast<std::size_t>(size));
@@ -93,7 +93,7 @@ Result<FilePointer> DirectoryNode::make(const SharedFd& self, const std::string&
         if (errno == ENOENT) {
             return FilePointer{};
         }
-        return fail(failed(child, errno));
+        return fail(directory_read_failed(child, errno));
     }
     if (S_ISDIR(found.st_mode) && found.st_dev != device_) {
         found.st_nlink = 0; // a mount point: marked, so that it is empty
@@ -102,7 +102,7 @@ Result<FilePointer> DirectoryNode::make(const SharedFd& self, const std::string&
         child,
         found,
         self,
-        S_ISLNK(found.st_mode) ? link_target(self->get(), child.c_str()) : std::string{}));
+        S_ISLNK(found.st_mode) ? read_link(self->get(), child.c_str()) : std::string{}));
 }
 
 Result<FilePointer> DirectoryNode::child(std::string_view name) const {
@@ -111,7 +111,7 @@ Result<FilePointer> DirectoryNode::child(std::string_view name) const {
     }
     auto fd = open(O_DIRECTORY);
     if (!fd.valid()) {
-        return fail(failed(this->name(), errno));
+        return fail(directory_read_failed(this->name(), errno));
     }
     return make(std::make_shared<const UniqueFd>(std::move(fd)), std::string(name));
 }
@@ -125,7 +125,7 @@ Result<std::vector<FilePointer>> DirectoryNode::children() const {
     const int copy = fd.valid() ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1;
     const std::unique_ptr<DIR, CloseDirectory> stream(copy < 0 ? nullptr : ::fdopendir(copy));
     if (!stream) {
-        return fail(failed(name(), errno));
+        return fail(directory_read_failed(name(), errno));
     }
     const auto self = std::make_shared<const UniqueFd>(std::move(fd));
     while (const dirent* entry = ::readdir(stream.get())) { // NOLINT(concurrency-mt-unsafe): own
@@ -147,16 +147,16 @@ Result<std::vector<FilePointer>> DirectoryNode::children() const {
 Result<void> DirectoryNode::read(const Sink& sink) const {
     const auto fd = open(0);
     if (!fd.valid()) {
-        return fail(failed(name(), errno));
+        return fail(directory_read_failed(name(), errno));
     }
-    std::string buffer(std::min<std::size_t>(kPiece, status().size + 1), '\0');
+    std::string buffer(std::min<std::size_t>(kDirectoryPiece, status().size + 1), '\0');
     for (;;) {
         const auto got = ::read(fd.get(), buffer.data(), buffer.size());
         if (got < 0 && errno == EINTR) {
             continue;
         }
         if (got < 0) {
-            return fail(failed(name(), errno));
+            return fail(directory_read_failed(name(), errno));
         }
         if (got == 0) {
             return {};
@@ -172,7 +172,7 @@ Result<std::map<std::string, std::string>> DirectoryNode::attributes() const {
     }
     const auto fd = open(0);
     if (!fd.valid()) {
-        return fail(failed(name(), errno));
+        return fail(directory_read_failed(name(), errno));
     }
     std::string names(std::size_t{64} << 10U, '\0'); // the kernel's own limit
     const auto size = ::flistxattr(fd.get(), names.data(), names.size());

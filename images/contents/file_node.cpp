@@ -13,7 +13,7 @@ namespace cybele::images {
 namespace {
 
 constexpr int kMostLinks = 40; // as Linux
-constexpr int kDeepest = 512;
+constexpr int kDeepestPath = 512;
 
 // "/a/b" gives its names, without empty ones and ".".
 std::deque<std::string> parts_of(std::string_view path) {
@@ -35,12 +35,12 @@ public:
 
     [[nodiscard]] Result<void> enter(const FilePointer& directory, std::string& path, int depth) {
         // The same directory under two names can be forged, and then be nested in itself.
-        if (depth > kDeepest || !seen_.insert(directory->status().inode).second) {
+        if (depth > kDeepestPath || !seen_.insert(directory->status().inode).second) {
             return fail(
                 ErrorCode::kInput,
                 fmt::format("the directory {}/ of the image cannot be read", printable(path)),
-                depth > kDeepest ? "directories are nested too deep"
-                                 : "it is the same as another one: the image is damaged");
+                depth > kDeepestPath ? "directories are nested too deep"
+                                     : "it is the same as another one: the image is damaged");
         }
         CYBELE_TRY(const auto children, directory->children());
         for (const auto& child : children) {

@@ -19,7 +19,7 @@ struct Type {
     char letter;
     std::string_view name;
 };
-constexpr std::array kTypes = {
+constexpr std::array kTypeLetters = {
     Type{S_IFREG, '-', "file"},
     Type{S_IFDIR, 'd', "directory"},
     Type{S_IFLNK, 'l', "link"},
@@ -30,12 +30,12 @@ constexpr std::array kTypes = {
 };
 
 const Type& type_of(std::uint32_t mode) {
-    for (const auto& type : kTypes) {
+    for (const auto& type : kTypeLetters) {
         if ((mode & S_IFMT) == type.bits) {
             return type;
         }
     }
-    return kTypes.front();
+    return kTypeLetters.front();
 }
 
 // `[a-z]` or `[!a-z]` at the begin of the pattern; its length goes to `size`, 0 when it never ends.

@@ -36,9 +36,9 @@ std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
 }
 
 /// A header's entries and data; every place that it names is checked.
-class Header {
+class RpmHeader {
 public:
-    explicit Header(std::string_view bytes) {
+    explicit RpmHeader(std::string_view bytes) {
         if (bytes.size() < kIntroBytes) {
             return;
         }
@@ -106,7 +106,7 @@ tl::unexpected<Error> no_database(std::string because) {
 } // namespace
 
 std::vector<Package> parse_rpm_header(std::string_view bytes) {
-    const Header header(bytes);
+    const RpmHeader header(bytes);
     Package package;
     package.manager = "rpm";
     package.name = header.text(Tag::kName);

@@ -17,7 +17,7 @@
 namespace cybele::images {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kNoAssertion = "NOASSERTION";
 
@@ -89,8 +89,8 @@ std::string iso_time(std::int64_t seconds) {
                                                 : fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
 }
 
-Json spdx_package(std::string id, const std::string& name, const std::string& version) {
-    Json json;
+OrderedJson spdx_package(std::string id, const std::string& name, const std::string& version) {
+    OrderedJson json;
     json["SPDXID"] = "SPDXRef-" + std::move(id);
     json["name"] = name;
     if (!version.empty()) {
@@ -104,13 +104,13 @@ Json spdx_package(std::string id, const std::string& name, const std::string& ve
     return json;
 }
 
-Json spdx_relation(const std::string& from, const char* type, const std::string& to) {
+OrderedJson spdx_relation(const std::string& from, const char* type, const std::string& to) {
     return {{"spdxElementId", from}, {"relationshipType", type}, {"relatedSpdxElement", to}};
 }
 
-Json spdx(const SbomSubject& subject, const PackageList& list, const std::string& unique) {
+OrderedJson spdx(const SbomSubject& subject, const PackageList& list, const std::string& unique) {
     const std::string image = "SPDXRef-image";
-    Json json;
+    OrderedJson json;
     json["spdxVersion"] = "SPDX-2.3";
     json["dataLicense"] = "CC0-1.0";
     json["SPDXID"] = "SPDXRef-DOCUMENT";
@@ -119,15 +119,17 @@ Json spdx(const SbomSubject& subject, const PackageList& list, const std::string
         fmt::format("https://spdx.org/spdxdocs/{}-{}", percent_encoded(subject.name), unique);
     json["creationInfo"]["created"] = iso_time(subject.time);
     json["creationInfo"]["creators"] = {"Tool: cybelectl-" CYBELE_VERSION};
-    json["packages"] = Json::array({spdx_package("image", subject.name, subject.version)});
+    json["packages"] = OrderedJson::array({spdx_package("image", subject.name, subject.version)});
     json["packages"][0]["primaryPackagePurpose"] = "CONTAINER";
-    json["relationships"] = Json::array({spdx_relation("SPDXRef-DOCUMENT", "DESCRIBES", image)});
+    json["relationships"] =
+        OrderedJson::array({spdx_relation("SPDXRef-DOCUMENT", "DESCRIBES", image)});
     std::size_t number = 0;
     for (const auto& package : list.packages) {
         auto one = spdx_package(reference(++number, package), package.name, package.version);
-        one["externalRefs"] = Json::array({{{"referenceCategory", "PACKAGE-MANAGER"},
-                                            {"referenceType", "purl"},
-                                            {"referenceLocator", package_url(package, list)}}});
+        one["externalRefs"] =
+            OrderedJson::array({{{"referenceCategory", "PACKAGE-MANAGER"},
+                                 {"referenceType", "purl"},
+                                 {"referenceLocator", package_url(package, list)}}});
         json["relationships"].push_back(
             spdx_relation(image, "CONTAINS", one["SPDXID"].get<std::string>()));
         json["packages"].push_back(std::move(one));
@@ -135,21 +137,22 @@ Json spdx(const SbomSubject& subject, const PackageList& list, const std::string
     return json;
 }
 
-Json cyclonedx(const SbomSubject& subject, const PackageList& list, const std::string& unique) {
-    Json json;
+OrderedJson
+cyclonedx(const SbomSubject& subject, const PackageList& list, const std::string& unique) {
+    OrderedJson json;
     json["bomFormat"] = "CycloneDX";
     json["specVersion"] = "1.5";
     json["serialNumber"] = "urn:uuid:" + unique;
     json["version"] = 1;
     json["metadata"]["timestamp"] = iso_time(subject.time);
-    json["metadata"]["tools"]["components"] = Json::array(
+    json["metadata"]["tools"]["components"] = OrderedJson::array(
         {{{"type", "application"}, {"name", "cybelectl"}, {"version", CYBELE_VERSION}}});
     auto& image = json["metadata"]["component"];
     image = {{"type", "container"}, {"bom-ref", "image"}, {"name", subject.name}};
     if (!subject.version.empty()) {
         image["version"] = subject.version;
     }
-    json["components"] = Json::array();
+    json["components"] = OrderedJson::array();
     std::size_t number = 0;
     for (const auto& package : list.packages) {
         json["components"].push_back({{"type", "library"},

@@ -8,7 +8,7 @@
 namespace cybele::images {
 namespace {
 
-constexpr std::size_t kMost = 10'000;
+constexpr std::size_t kMostSurveyed = 10'000;
 
 struct Rule {
     Clue clue;
@@ -51,7 +51,7 @@ Result<Survey> survey_files(const FilePointer& root) {
         const auto parent = std::string_view(path).substr(0, path.rfind('/'));
         for (const auto& rule : kRules) {
             auto& found = survey[rule.clue];
-            if (matches(rule, parent, node->name()) && found.size() < kMost) {
+            if (matches(rule, parent, node->name()) && found.size() < kMostSurveyed) {
                 found.push_back({path, node});
             }
         }

@@ -66,7 +66,7 @@ constexpr std::array kObjectFields = {
 // Objects of both images belong together by type and name; of several alike, the first to the
 // first.
 using Objects = std::map<std::string, const Descriptor*>;
-Objects objects_of(const Image& image) {
+Objects compared_objects(const Image& image) {
     Objects objects;
     std::map<std::string, int> counts;
     for (const auto& descriptor : image.descriptors()) {
@@ -117,8 +117,8 @@ void Diff::headers(const Header& before, const Header& after) {
 }
 
 Result<void> Diff::objects(const Image& before, const Image& after) {
-    const auto old_objects = objects_of(before);
-    const auto new_objects = objects_of(after);
+    const auto old_objects = compared_objects(before);
+    const auto new_objects = compared_objects(after);
     const auto describe = [](const Descriptor& one) {
         return fmt::format("id {}, group {}, {} bytes", one.id, one.group, one.size);
     };

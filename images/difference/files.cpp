@@ -14,7 +14,7 @@
 namespace cybele::images {
 namespace {
 
-constexpr int kDeepest = 512;
+constexpr int kDeepestCompared = 512;
 
 /// A field that stands in a file's status, as text.
 struct StatusField {
@@ -79,7 +79,7 @@ Comparison::enter(const FilePointer& directory, std::set<std::uint64_t>& seen, i
     if (!directory || !directory->status().is_directory()) {
         return std::vector<FilePointer>{};
     }
-    if (depth > kDeepest || !seen.insert(directory->status().inode).second) {
+    if (depth > kDeepestCompared || !seen.insert(directory->status().inode).second) {
         return fail(ErrorCode::kInput,
                     fmt::format("the directory {}/ of an image cannot be read", printable(path_)),
                     "it is the same as another one, or nested too deep: the image is damaged",

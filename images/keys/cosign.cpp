@@ -32,7 +32,7 @@ struct Sealed {
     std::string ciphertext;
 };
 
-tl::unexpected<Error> refused(const fs::path& path, std::string because) {
+tl::unexpected<Error> refused_cosign_key(const fs::path& path, std::string because) {
     return fail(ErrorCode::kInput,
                 fmt::format("{} cannot be read as a key of cosign", printable(path.native())),
                 std::move(because),
@@ -46,14 +46,14 @@ const Json& member(const Json& object, const char* name) {
     return found == object.end() ? null : *found;
 }
 
-std::string text_of(const Json& value) {
+std::string json_text(const Json& value) {
     const auto* const text = value.get_ptr<const std::string*>();
     return text == nullptr ? std::string() : *text;
 }
 
 /// A member whose value is base64; empty where it is not.
 std::string bytes_at(const Json& object, const char* name) {
-    const auto bytes = base64_decode(text_of(member(object, name)));
+    const auto bytes = base64_decode(json_text(member(object, name)));
     return bytes ? *bytes : std::string();
 }
 
@@ -68,7 +68,7 @@ Result<Sealed> parse(const PemBlock& block, const fs::path& path) {
     const std::size_t begin = text.find('\n');
     const std::size_t end = text.rfind("-----END");
     if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) {
-        return refused(path, "its PEM block is empty");
+        return refused_cosign_key(path, "its PEM block is empty");
     }
     for (const char c : text.substr(begin, end - begin)) {
         if (c != '\n' && c != '\r' && c != ' ' && c != '\t') {
@@ -78,27 +78,29 @@ Result<Sealed> parse(const PemBlock& block, const fs::path& path) {
     const auto decoded = base64_decode(body);
     const Json json = Json::parse(decoded ? *decoded : "", nullptr, false);
     if (!json.is_object()) {
-        return refused(path, "its PEM block holds no JSON");
+        return refused_cosign_key(path, "its PEM block holds no JSON");
     }
     const Json& kdf = member(json, "kdf");
     const Json& cipher = member(json, "cipher");
-    if (text_of(member(kdf, "name")) != "scrypt" ||
-        text_of(member(cipher, "name")) != "nacl/secretbox") {
-        return refused(path, "it is not encrypted by scrypt and nacl/secretbox");
+    if (json_text(member(kdf, "name")) != "scrypt" ||
+        json_text(member(cipher, "name")) != "nacl/secretbox") {
+        return refused_cosign_key(path, "it is not encrypted by scrypt and nacl/secretbox");
     }
     const Json& parameters = member(kdf, "params");
     Sealed sealed;
     sealed.cost = number_at(parameters, "N");
     if (std::find(std::begin(kCosts), std::end(kCosts), sealed.cost) == std::end(kCosts) ||
         number_at(parameters, "r") != kBlock || number_at(parameters, "p") != kParallel) {
-        return refused(path, "its scrypt parameters are none of those that cosign writes");
+        return refused_cosign_key(path,
+                                  "its scrypt parameters are none of those that cosign writes");
     }
     sealed.salt = bytes_at(kdf, "salt");
     sealed.nonce = bytes_at(cipher, "nonce");
     sealed.ciphertext = bytes_at(json, "ciphertext");
     if (sealed.salt.empty() || sealed.nonce.size() != crypto_secretbox_NONCEBYTES ||
         sealed.ciphertext.size() <= crypto_secretbox_MACBYTES) {
-        return refused(path, "its salt, nonce or ciphertext is missing or has the wrong length");
+        return refused_cosign_key(
+            path, "its salt, nonce or ciphertext is missing or has the wrong length");
     }
     return sealed;
 }

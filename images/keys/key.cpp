@@ -23,11 +23,11 @@ using openssl::bytes_of;
 using openssl::Owned;
 
 /// Ed25519 hashes by itself; all others take SHA-256, whatever their size.
-const EVP_MD* hash_of(EVP_PKEY* key) {
+const EVP_MD* key_hash(EVP_PKEY* key) {
     return EVP_PKEY_is_a(key, "ED25519") == 1 ? nullptr : EVP_sha256();
 }
 
-tl::unexpected<Error> damaged(const fs::path& path) {
+tl::unexpected<Error> damaged_key(const fs::path& path) {
     return fail(ErrorCode::kInput,
                 fmt::format("{} cannot be read as a key", printable(path.native())),
                 "the content of its PEM block is damaged or of an unknown kind",
@@ -74,7 +74,7 @@ Result<KeyHandle> read_plain(const PemBlock& block, const fs::path& path) {
                   EVP_PKEY_free);
     ERR_clear_error();
     if (key == nullptr) {
-        return damaged(path);
+        return damaged_key(path);
     }
     return key;
 }
@@ -87,7 +87,7 @@ read_pkcs8(const PemBlock& block, const Secret& passphrase, const fs::path& path
                        : PEM_read_bio_PKCS8(bio.get(), nullptr, give_passphrase, nullptr));
     if (encrypted == nullptr) {
         ERR_clear_error();
-        return damaged(path);
+        return damaged_key(path);
     }
     const Owned<PKCS8_PRIV_KEY_INFO> inner(
         PKCS8_decrypt(encrypted.get(),
@@ -99,7 +99,7 @@ read_pkcs8(const PemBlock& block, const Secret& passphrase, const fs::path& path
     KeyHandle key(EVP_PKCS82PKEY(inner.get()), EVP_PKEY_free);
     ERR_clear_error();
     if (key == nullptr) {
-        return damaged(path);
+        return damaged_key(path);
     }
     return key;
 }
@@ -130,7 +130,7 @@ Result<KeyHandle> read_proc_type(const PemBlock& block, Secret& passphrase, cons
     if (bio == nullptr ||
         PEM_read_bio(bio.get(), &inner.label, &inner.header, &inner.bytes, &inner.size) != 1) {
         ERR_clear_error();
-        return damaged(path);
+        return damaged_key(path);
     }
     if (PEM_get_EVP_CIPHER_INFO(inner.header, &cipher) != 1) {
         return not_decrypted(path);
@@ -154,7 +154,7 @@ read_cosign(const PemBlock& block, const Secret& passphrase, const fs::path& pat
                   EVP_PKEY_free);
     ERR_clear_error();
     if (key == nullptr) {
-        return damaged(path);
+        return damaged_key(path);
     }
     return key;
 }
@@ -178,7 +178,7 @@ read_encrypted(const PemBlock& block, const PassphraseSource& source, const fs::
 
 Result<PublicKey> PublicKey::of(KeyHandle key, const fs::path& path) {
     if (key == nullptr) {
-        return damaged(path);
+        return damaged_key(path);
     }
     std::optional<KeyWire> wire = wire_of(key.get());
     if (!wire) {
@@ -213,7 +213,7 @@ bool PublicKey::verifies(std::string_view bytes, std::string_view signature) con
     const Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
     const bool holds =
         context != nullptr &&
-        EVP_DigestVerifyInit(context.get(), nullptr, hash_of(key), nullptr, key) == 1 &&
+        EVP_DigestVerifyInit(context.get(), nullptr, key_hash(key), nullptr, key) == 1 &&
         EVP_DigestVerify(
             context.get(), bytes_of(signature), signature.size(), bytes_of(bytes), bytes.size()) ==
             1;
@@ -245,7 +245,7 @@ Result<std::string> PrivateKey::sign(std::string_view bytes) const {
     std::size_t length = signature.size();
     const bool is_done =
         context != nullptr &&
-        EVP_DigestSignInit(context.get(), nullptr, hash_of(key), nullptr, key) == 1 &&
+        EVP_DigestSignInit(context.get(), nullptr, key_hash(key), nullptr, key) == 1 &&
         EVP_DigestSign(context.get(),
                        reinterpret_cast<unsigned char*>(signature.data()),
                        &length,

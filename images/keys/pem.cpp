@@ -14,12 +14,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-enum class Kind { kPrivate, kPublic, kForeign, kOther };
+enum class ContentKind { kPrivate, kPublic, kForeign, kOther };
 
 /// What a file holds, by the label of its PEM block or by its first bytes.
 struct Content {
     std::string_view mark;
-    Kind kind;
+    ContentKind kind;
     std::string_view is;
     std::string_view help;
     KeyForm form = KeyForm::kPlain;
@@ -30,36 +30,36 @@ constexpr std::string_view kFromCosign = "give cosign.pub, which cosign wrote be
 constexpr std::string_view kOwn = "make a key pair: cybelectl key new";
 
 constexpr Content kLabels[] = {
-    {"PRIVATE KEY", Kind::kPrivate, "a private key", {}},
-    {"RSA PRIVATE KEY", Kind::kPrivate, "a private RSA key", {}},
-    {"EC PRIVATE KEY", Kind::kPrivate, "a private EC key", {}},
-    {"PUBLIC KEY", Kind::kPublic, "a public key", {}},
-    {"RSA PUBLIC KEY", Kind::kPublic, "a public RSA key", {}},
-    {"ENCRYPTED PRIVATE KEY", Kind::kPrivate, "a private key", {}, KeyForm::kPkcs8},
+    {"PRIVATE KEY", ContentKind::kPrivate, "a private key", {}},
+    {"RSA PRIVATE KEY", ContentKind::kPrivate, "a private RSA key", {}},
+    {"EC PRIVATE KEY", ContentKind::kPrivate, "a private EC key", {}},
+    {"PUBLIC KEY", ContentKind::kPublic, "a public key", {}},
+    {"RSA PUBLIC KEY", ContentKind::kPublic, "a public RSA key", {}},
+    {"ENCRYPTED PRIVATE KEY", ContentKind::kPrivate, "a private key", {}, KeyForm::kPkcs8},
     {"ENCRYPTED COSIGN PRIVATE KEY",
-     Kind::kPrivate,
+     ContentKind::kPrivate,
      "a private key",
      kFromCosign,
      KeyForm::kCosign},
     {"ENCRYPTED SIGSTORE PRIVATE KEY",
-     Kind::kPrivate,
+     ContentKind::kPrivate,
      "a private key",
      kFromCosign,
      KeyForm::kCosign},
     {"OPENSSH PRIVATE KEY",
-     Kind::kForeign,
+     ContentKind::kForeign,
      "a private key of OpenSSH",
      "convert a copy of it: ssh-keygen -p -m PKCS8 -N '' -f COPY"},
     {"CERTIFICATE",
-     Kind::kOther,
+     ContentKind::kOther,
      "a certificate",
      "take its key: openssl x509 -in FILE -noout -pubkey > NAME.pub"},
-    {"CERTIFICATE REQUEST", Kind::kOther, "a request for a certificate", kOwn},
-    {"DSA PRIVATE KEY", Kind::kOther, "a DSA key, which SIF signatures do not use", kOwn},
-    {"SSH2 PUBLIC KEY", Kind::kOther, "a key of SSH", "convert it: ssh-keygen -i -f FILE"},
-    {"PGP PUBLIC KEY BLOCK", Kind::kOther, "an OpenPGP key", "give it by --pgp-keyring"},
+    {"CERTIFICATE REQUEST", ContentKind::kOther, "a request for a certificate", kOwn},
+    {"DSA PRIVATE KEY", ContentKind::kOther, "a DSA key, which SIF signatures do not use", kOwn},
+    {"SSH2 PUBLIC KEY", ContentKind::kOther, "a key of SSH", "convert it: ssh-keygen -i -f FILE"},
+    {"PGP PUBLIC KEY BLOCK", ContentKind::kOther, "an OpenPGP key", "give it by --pgp-keyring"},
     {"PGP PRIVATE KEY BLOCK",
-     Kind::kOther,
+     ContentKind::kOther,
      "an OpenPGP key",
      "sign with it by --pgp --pgp-keyring FILE"},
 };
@@ -68,10 +68,13 @@ constexpr std::string_view kFromSsh =
     "convert it: ssh-keygen -e -m PKCS8 -f FILE > NAME.pub (not for ed25519)";
 
 constexpr Content kStarts[] = {
-    {"\x30", Kind::kOther, "a DER file", "convert it to PEM: openssl pkey -inform DER -in FILE"},
-    {"ssh-", Kind::kOther, "a public key of OpenSSH", kFromSsh},
-    {"ecdsa-sha2-", Kind::kOther, "a public key of OpenSSH", kFromSsh},
-    {"{", Kind::kOther, "JSON", kOwn},
+    {"\x30",
+     ContentKind::kOther,
+     "a DER file",
+     "convert it to PEM: openssl pkey -inform DER -in FILE"},
+    {"ssh-", ContentKind::kOther, "a public key of OpenSSH", kFromSsh},
+    {"ecdsa-sha2-", ContentKind::kOther, "a public key of OpenSSH", kFromSsh},
+    {"{", ContentKind::kOther, "JSON", kOwn},
 };
 
 constexpr std::string_view kBegin = "-----BEGIN ";
@@ -117,17 +120,19 @@ Content describe(const Found& block, std::string_view text) {
         if (start != std::end(kStarts)) {
             return *start;
         }
-        return {
-            {}, Kind::kOther, text.empty() ? "empty" : "a file without a whole PEM block", kOwn};
+        return {{},
+                ContentKind::kOther,
+                text.empty() ? "empty" : "a file without a whole PEM block",
+                kOwn};
     }
     const auto* const label =
         std::find_if(std::begin(kLabels), std::end(kLabels), [&](const Content& content) {
             return block.label == content.mark;
         });
     if (label == std::end(kLabels)) {
-        return {{}, Kind::kOther, "another kind of PEM file", kOwn};
+        return {{}, ContentKind::kOther, "another kind of PEM file", kOwn};
     }
-    if (label->kind == Kind::kPrivate &&
+    if (label->kind == ContentKind::kPrivate &&
         block.text.find("Proc-Type: 4,ENCRYPTED") != std::string::npos) {
         Content encrypted = *label;
         encrypted.form = KeyForm::kProcType;
@@ -143,7 +148,8 @@ Result<PemBlock> read_pem(const fs::path& path, KeyUse use) {
     CYBELE_TRY(const Secret text, read_secret(path, kLimit));
     const Found block = first_block(text.view());
     const Content content = describe(block, text.view());
-    const Kind wanted = use == KeyUse::kPrivate ? Kind::kPrivate : Kind::kPublic;
+    const ContentKind wanted =
+        use == KeyUse::kPrivate ? ContentKind::kPrivate : ContentKind::kPublic;
     if (content.kind == wanted) {
         PemBlock found;
         found.label = block.label;
@@ -153,11 +159,11 @@ Result<PemBlock> read_pem(const fs::path& path, KeyUse use) {
         return found;
     }
     std::string_view help = content.help;
-    const bool is_extracted =
-        content.kind == Kind::kForeign || (help.empty() && content.kind == Kind::kPrivate);
+    const bool is_extracted = content.kind == ContentKind::kForeign ||
+                              (help.empty() && content.kind == ContentKind::kPrivate);
     if (use == KeyUse::kPublic && is_extracted) {
         help = kExtract;
-    } else if (use == KeyUse::kPrivate && content.kind == Kind::kPublic) {
+    } else if (use == KeyUse::kPrivate && content.kind == ContentKind::kPublic) {
         help = "give the private half of the pair";
     }
     return fail(ErrorCode::kInput,

@@ -118,18 +118,18 @@ std::optional<KeyWire> wire_of_ed25519(EVP_PKEY* key) {
     return wire;
 }
 
-struct Algorithm {
+struct WireAlgorithm {
     const char* name; ///< as OpenSSL calls it; RSA-PSS keys are of another
     std::optional<KeyWire> (*wire)(EVP_PKEY*);
 };
-constexpr Algorithm kAlgorithms[] = {
+constexpr WireAlgorithm kWireAlgorithms[] = {
     {"ED25519", wire_of_ed25519}, {"EC", wire_of_curve}, {"RSA", wire_of_rsa}};
 
 } // namespace
 
 std::optional<KeyWire> wire_of(evp_pkey_st* key) {
     std::optional<KeyWire> wire;
-    for (const Algorithm& algorithm : kAlgorithms) {
+    for (const WireAlgorithm& algorithm : kWireAlgorithms) {
         if (key != nullptr && EVP_PKEY_is_a(key, algorithm.name) == 1) {
             wire = algorithm.wire(key);
         }

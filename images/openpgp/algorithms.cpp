@@ -51,7 +51,7 @@ bool is_product(const BIGNUM* n, const BIGNUM* p, const BIGNUM* q) {
            BN_mul(product.get(), p, q, context.get()) == 1 && BN_cmp(product.get(), n) == 0;
 }
 
-KeyHandle make_rsa(const Fields& open, const Fields& secret) {
+KeyHandle rsa_key(const Fields& open, const Fields& secret) {
     KeyParameters parameters;
     parameters.number(OSSL_PKEY_PARAM_RSA_N, open[0]);
     parameters.number(OSSL_PKEY_PARAM_RSA_E, open[1]);
@@ -88,7 +88,7 @@ KeyHandle make_dsa(const Fields& open, const Fields& secret) {
     return parameters.build("DSA", EVP_PKEY_PUBLIC_KEY);
 }
 
-KeyHandle make_ecdsa(const Fields& open, const Fields& secret) {
+KeyHandle ecdsa_key(const Fields& open, const Fields& secret) {
     const Curve* const curve = find_curve(open[0]);
     if (curve == nullptr || curve->openssl == nullptr || open[0] == kOidEd25519) {
         return nullptr;
@@ -138,22 +138,22 @@ KeyHandle make_eddsa(const Fields& open, const Fields& secret) {
     return make_raw_ed25519(open[1].substr(1), secret);
 }
 
-KeyHandle make_ed25519(const Fields& open, const Fields& secret) {
+KeyHandle ed25519_key(const Fields& open, const Fields& secret) {
     return make_raw_ed25519(open[0], secret);
 }
 
 constexpr Algorithm kAlgorithms[] = {
-    {kRsa, "RSA", "mm", "mmmm", Scheme::kRsa, make_rsa},
+    {kRsa, "RSA", "mm", "mmmm", Scheme::kRsa, rsa_key},
     {2, "RSA (encryption only)", "mm", "mmmm", Scheme::kNone, nullptr},
-    {3, "RSA (signatures only)", "mm", "mmmm", Scheme::kRsa, make_rsa},
+    {3, "RSA (signatures only)", "mm", "mmmm", Scheme::kRsa, rsa_key},
     {16, "ElGamal", "mmm", "m", Scheme::kNone, nullptr},
     {kDsa, "DSA", "mmmm", "m", Scheme::kDsa, make_dsa},
     {18, "ECDH", "omk", "m", Scheme::kNone, nullptr},
-    {kEcdsa, "ECDSA", "om", "m", Scheme::kEcdsa, make_ecdsa},
+    {kEcdsa, "ECDSA", "om", "m", Scheme::kEcdsa, ecdsa_key},
     {kEddsaLegacy, "EdDSA", "om", "m", Scheme::kEddsa, make_eddsa},
     {25, "X25519", "x", "x", Scheme::kNone, nullptr},
     {26, "X448", "y", "y", Scheme::kNone, nullptr},
-    {kEd25519, "Ed25519", "x", "x", Scheme::kEddsa, make_ed25519},
+    {kEd25519, "Ed25519", "x", "x", Scheme::kEddsa, ed25519_key},
     {28, "Ed448", "z", "z", Scheme::kNone, nullptr},
 };
 

@@ -13,13 +13,13 @@ namespace cybele::images::openpgp {
 
 namespace {
 
-constexpr std::string_view kBegin = "-----BEGIN PGP ";
+constexpr std::string_view kArmorBegin = "-----BEGIN PGP ";
 constexpr std::string_view kEnd = "-----END PGP ";
 constexpr std::string_view kDashes = "-----";
 constexpr std::size_t kColumns = 64;
 constexpr std::size_t kMaximumLabel = 40;
 
-tl::unexpected<Error> damaged(std::string_view because) {
+tl::unexpected<Error> damaged_armor(std::string_view because) {
     return fail(ErrorCode::kInput,
                 "an armored OpenPGP block is damaged",
                 std::string(because),
@@ -27,7 +27,7 @@ tl::unexpected<Error> damaged(std::string_view because) {
 }
 
 /// Without the blanks and the CR that may stand at its end.
-std::string_view take_line(std::string_view& text) {
+std::string_view take_trimmed_line(std::string_view& text) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
@@ -64,55 +64,55 @@ std::uint32_t crc24(std::string_view bytes) {
 } // namespace
 
 bool has_armor(std::string_view text) {
-    return find_line(text, kBegin) != std::string_view::npos;
+    return find_line(text, kArmorBegin) != std::string_view::npos;
 }
 
 Result<ArmorBlock> take_armor(std::string_view& text) {
-    const std::size_t begin = find_line(text, kBegin);
+    const std::size_t begin = find_line(text, kArmorBegin);
     if (begin == std::string_view::npos) {
-        return damaged("no line begins with -----BEGIN PGP");
+        return damaged_armor("no line begins with -----BEGIN PGP");
     }
     text.remove_prefix(begin);
-    std::string_view first = take_line(text);
-    first.remove_prefix(std::min(kBegin.size(), first.size())); // blanks at its end are gone
+    std::string_view first = take_trimmed_line(text);
+    first.remove_prefix(std::min(kArmorBegin.size(), first.size())); // blanks at its end are gone
     if (!first.ends_with(kDashes) || first.size() > kMaximumLabel) {
-        return damaged("its first line is not whole");
+        return damaged_armor("its first line is not whole");
     }
     first.remove_suffix(kDashes.size());
     ArmorBlock block;
     block.label = first;
-    std::string_view line = take_line(text);
+    std::string_view line = take_trimmed_line(text);
     while (!line.empty() && line.find(": ") != std::string_view::npos) {
-        line = take_line(text); // Version, Comment, Hash, … say nothing that counts
+        line = take_trimmed_line(text); // Version, Comment, Hash, … say nothing that counts
     }
     if (line.empty()) {
-        line = take_line(text);
+        line = take_trimmed_line(text);
     }
     std::string digits;
     while (!line.empty() && line[0] != '=' && line[0] != '-') {
         digits += line;
-        line = take_line(text);
+        line = take_trimmed_line(text);
     }
     if (!line.empty() && line[0] == '=') {
-        line = take_line(text);
+        line = take_trimmed_line(text);
     }
     while (line.empty() && !text.empty()) {
-        line = take_line(text);
+        line = take_trimmed_line(text);
     }
     if (line != fmt::format("{}{}{}", kEnd, block.label, kDashes)) {
-        return damaged(
+        return damaged_armor(
             fmt::format("the line -----END PGP {}----- is missing", printable(block.label)));
     }
     auto bytes = base64_decode(digits);
     if (!bytes) {
-        return damaged("its lines are no base64");
+        return damaged_armor("its lines are no base64");
     }
     block.bytes = std::move(*bytes);
     return block;
 }
 
 std::string write_armor(std::string_view label, std::string_view bytes, Checksum checksum) {
-    std::string text = fmt::format("{}{}{}\n\n", kBegin, label, kDashes);
+    std::string text = fmt::format("{}{}{}\n\n", kArmorBegin, label, kDashes);
     const std::string digits = base64(bytes);
     for (std::size_t at = 0; at < digits.size(); at += kColumns) {
         text += digits.substr(at, kColumns) + '\n';

@@ -11,11 +11,6 @@ namespace cybele::images::openpgp {
 
 namespace {
 
-bool is_key(Tag tag) {
-    return tag == Tag::kPublicKey || tag == Tag::kSecretKey || tag == Tag::kPublicSubkey ||
-           tag == Tag::kSecretSubkey;
-}
-
 bool is_secret(Tag tag) {
     return tag == Tag::kSecretKey || tag == Tag::kSecretSubkey;
 }

@@ -27,6 +27,11 @@ enum class Tag : std::uint8_t {
     kPadding = 21,
 };
 
+[[nodiscard]] constexpr bool is_key(Tag tag) {
+    return tag == Tag::kPublicKey || tag == Tag::kSecretKey || tag == Tag::kPublicSubkey ||
+           tag == Tag::kSecretSubkey;
+}
+
 /// A key, user id or attribute with the signatures behind it, as they were read.
 struct Component {
     Tag tag{};

@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::size_t kMaximumChecks = 256;
 
-bool is_key(Tag tag) {
-    return tag == Tag::kPublicKey || tag == Tag::kSecretKey || tag == Tag::kPublicSubkey ||
-           tag == Tag::kSecretSubkey;
-}
-
 bool is_primary(Tag tag) {
     return tag == Tag::kPublicKey || tag == Tag::kSecretKey;
 }

@@ -11,13 +11,13 @@ namespace cybele::images::openpgp {
 
 namespace {
 
-constexpr std::string_view kBegin = "-----BEGIN PGP SIGNED MESSAGE-----";
+constexpr std::string_view kMessageBegin = "-----BEGIN PGP SIGNED MESSAGE-----";
 constexpr std::string_view kSignature = "-----BEGIN PGP SIGNATURE-----";
 constexpr std::string_view kHash = "Hash: ";
 constexpr std::string_view kEscape = "- ";
 constexpr std::string_view kBlanks = " \t\r";
 
-tl::unexpected<Error> damaged(std::string_view because) {
+tl::unexpected<Error> not_clear_signed(std::string_view because) {
     return fail(ErrorCode::kInput,
                 "it is no clear-signed OpenPGP message",
                 std::string(because),
@@ -57,15 +57,15 @@ std::string map_lines(std::string_view text, std::string_view between, const Use
 Result<void> skip_headers(std::string_view& text) {
     for (;;) {
         if (text.empty()) {
-            return damaged("it ends before its text");
+            return not_clear_signed("it ends before its text");
         }
         const std::string_view line = without_blanks(take_line(text));
         if (line.empty()) {
             return {};
         }
         if (!line.starts_with(kHash)) {
-            return damaged(fmt::format("the line '{}' before its text is not signed",
-                                       printable(line.substr(0, 60))));
+            return not_clear_signed(fmt::format("the line '{}' before its text is not signed",
+                                                printable(line.substr(0, 60))));
         }
     }
 }
@@ -87,14 +87,14 @@ std::string dash_escaped(std::string_view text) {
 }
 
 Result<ClearMessage> read_clear_message(std::string_view message) {
-    if (without_blanks(take_line(message)) != kBegin) {
-        return damaged("it does not begin with -----BEGIN PGP SIGNED MESSAGE-----");
+    if (without_blanks(take_line(message)) != kMessageBegin) {
+        return not_clear_signed("it does not begin with -----BEGIN PGP SIGNED MESSAGE-----");
     }
     CYBELE_CHECK(skip_headers(message));
     ClearMessage result;
     for (bool is_first = true;; is_first = false) {
         if (message.empty()) {
-            return damaged("it has no signature");
+            return not_clear_signed("it has no signature");
         }
         if (message.starts_with(kSignature)) {
             break;
@@ -103,7 +103,7 @@ Result<ClearMessage> read_clear_message(std::string_view message) {
         if (line.starts_with(kEscape)) {
             line.remove_prefix(kEscape.size());
         } else if (line.starts_with('-')) {
-            return damaged("a line of its text begins with a dash that is not escaped");
+            return not_clear_signed("a line of its text begins with a dash that is not escaped");
         }
         result.text += is_first ? "" : "\n";
         result.text += without_blanks(line);
@@ -111,7 +111,7 @@ Result<ClearMessage> read_clear_message(std::string_view message) {
     CYBELE_TRY(ArmorBlock block, take_armor(message));
     if (block.label != "SIGNATURE" ||
         message.find_first_not_of(" \t\r\n") != std::string_view::npos) {
-        return damaged("something stands behind its signature");
+        return not_clear_signed("something stands behind its signature");
     }
     result.signatures = std::move(block.bytes);
     return result;

@@ -45,7 +45,7 @@ void append_secret_mpi(Secret& out, std::string_view number) {
     wipe(mpi);
 }
 
-Made make_ed25519(const Curve& curve, std::size_t) {
+Made generate_ed25519(const Curve& curve, std::size_t) {
     Made made;
     const KeyHandle key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"), EVP_PKEY_free);
     std::string point(33, '\x40');
@@ -63,7 +63,7 @@ Made make_ed25519(const Curve& curve, std::size_t) {
     return made;
 }
 
-Made make_ecdsa(const Curve& curve, std::size_t) {
+Made generate_ecdsa(const Curve& curve, std::size_t) {
     Made made;
     const KeyHandle key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", curve.openssl), EVP_PKEY_free);
     std::string point(1 + 2 * ((curve.bits + 7) / 8), '\0');
@@ -81,7 +81,7 @@ Made make_ecdsa(const Curve& curve, std::size_t) {
     return made;
 }
 
-Made make_rsa(const Curve&, std::size_t bits) {
+Made generate_rsa(const Curve&, std::size_t bits) {
     Made made;
     const KeyHandle key(EVP_PKEY_Q_keygen(nullptr, nullptr, "RSA", bits), EVP_PKEY_free);
     made.is_whole = key != nullptr;
@@ -108,12 +108,12 @@ struct Maker {
     Made (*make)(const Curve&, std::size_t);
 };
 constexpr Maker kMakers[] = {
-    {"ed25519", kEddsaLegacy, kOidEd25519, 0, make_ed25519},
-    {"ecdsa", kEcdsa, kOidP256, 0, make_ecdsa},
-    {"ecdsa-p384", kEcdsa, kOidP384, 0, make_ecdsa},
-    {"ecdsa-p521", kEcdsa, kOidP521, 0, make_ecdsa},
-    {"rsa", kRsa, kOidP256, 3072, make_rsa},
-    {"rsa-4096", kRsa, kOidP256, 4096, make_rsa},
+    {"ed25519", kEddsaLegacy, kOidEd25519, 0, generate_ed25519},
+    {"ecdsa", kEcdsa, kOidP256, 0, generate_ecdsa},
+    {"ecdsa-p384", kEcdsa, kOidP384, 0, generate_ecdsa},
+    {"ecdsa-p521", kEcdsa, kOidP521, 0, generate_ecdsa},
+    {"rsa", kRsa, kOidP256, 3072, generate_rsa},
+    {"rsa-4096", kRsa, kOidP256, 4096, generate_rsa},
 };
 
 Result<std::string> user_id_of(const NewKey& wanted) {

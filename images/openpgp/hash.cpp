@@ -11,13 +11,13 @@ namespace cybele::images::openpgp {
 
 namespace {
 
-struct Row {
+struct HashRow {
     HashAlgorithm hash;
     std::string_view name;
     const EVP_MD* (*get)();
     bool is_strong;
 };
-constexpr Row kRows[] = {
+constexpr HashRow kHashRows[] = {
     {HashAlgorithm::kSha256, "SHA256", EVP_sha256, true},
     {HashAlgorithm::kSha384, "SHA384", EVP_sha384, true},
     {HashAlgorithm::kSha512, "SHA512", EVP_sha512, true},
@@ -28,27 +28,28 @@ constexpr Row kRows[] = {
     {HashAlgorithm::kRipemd160, "RIPEMD160", nullptr, false},
 };
 
-const Row* find(HashAlgorithm hash) {
-    const auto* const row = std::find_if(
-        std::begin(kRows), std::end(kRows), [&](const Row& known) { return known.hash == hash; });
-    return row == std::end(kRows) ? nullptr : row;
+const HashRow* find(HashAlgorithm hash) {
+    const auto* const row = std::find_if(std::begin(kHashRows),
+                                         std::end(kHashRows),
+                                         [&](const HashRow& known) { return known.hash == hash; });
+    return row == std::end(kHashRows) ? nullptr : row;
 }
 
 } // namespace
 
 std::string hash_name(HashAlgorithm hash) {
-    const Row* const row = find(hash);
+    const HashRow* const row = find(hash);
     return row != nullptr ? std::string(row->name)
                           : fmt::format("number {}", static_cast<unsigned>(hash));
 }
 
 const evp_md_st* hash_of(HashAlgorithm hash) {
-    const Row* const row = find(hash);
+    const HashRow* const row = find(hash);
     return row != nullptr && row->get != nullptr ? row->get() : nullptr;
 }
 
 bool is_strong(HashAlgorithm hash) {
-    const Row* const row = find(hash);
+    const HashRow* const row = find(hash);
     return row != nullptr && row->is_strong;
 }
 

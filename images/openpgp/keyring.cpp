@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kFingerprintDigits = 40;
 constexpr std::size_t kKeyIdDigits = 16;
 
-bool is_primary(std::uint8_t tag) {
+bool is_primary_tag(std::uint8_t tag) {
     return tag == static_cast<std::uint8_t>(Tag::kPublicKey) ||
            tag == static_cast<std::uint8_t>(Tag::kSecretKey);
 }
@@ -30,7 +30,7 @@ bool is_primary(std::uint8_t tag) {
 class Assembler {
 public:
     Result<void> add(const Packet& packet) {
-        if (is_primary(packet.tag)) {
+        if (is_primary_tag(packet.tag)) {
             finish();
             is_skipping_ = packet.body.empty() || packet.body[0] != '\4';
             if (is_skipping_) {
@@ -80,7 +80,7 @@ private:
         if (is_skipping_) {
             return {};
         }
-        if (components_.empty() && !is_primary(packet.tag)) {
+        if (components_.empty() && !is_primary_tag(packet.tag)) {
             return out_of_place("a user id or subkey stands before every key");
         }
         components_.push_back({static_cast<Tag>(packet.tag), std::string(packet.body), {}});

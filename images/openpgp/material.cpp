@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMinimumRsaBits = 1024;
 constexpr std::size_t kEd25519Half = 32;
-constexpr std::string_view kMake = "make a new key: cybelectl key new --pgp";
+constexpr std::string_view kMakeNewKey = "make a new key: cybelectl key new --pgp";
 
 std::string_view take_field(Cursor& cursor, char kind) {
     switch (kind) {
@@ -82,7 +82,7 @@ Result<PublicMaterial> read_public(std::string_view body) {
         return fail(ErrorCode::kInput,
                     fmt::format("an OpenPGP key of version {} cannot be used", version),
                     "keys of version 4 are taken, as GnuPG and Apptainer make them",
-                    std::string(kMake));
+                    std::string(kMakeNewKey));
     }
     const Algorithm* const algorithm = find_algorithm(material.algorithm);
     if (algorithm == nullptr) {
@@ -264,7 +264,7 @@ Result<KeyHandle> read_private(const PublicMaterial& material,
         return fail(ErrorCode::kInput,
                     fmt::format("cannot sign with a key of kind {}", material.name),
                     "RSA, Ed25519 and the NIST curves sign; DSA is only verified",
-                    std::string(kMake));
+                    std::string(kMakeNewKey));
     }
     Cursor open(public_body);
     (void)open.bytes(6); // version, time, algorithm

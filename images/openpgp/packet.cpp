@@ -10,7 +10,7 @@ namespace cybele::images::openpgp {
 
 namespace {
 
-tl::unexpected<Error> damaged(std::string_view because) {
+tl::unexpected<Error> damaged_packet(std::string_view because) {
     return fail(ErrorCode::kInput,
                 "an OpenPGP packet is damaged",
                 std::string(because),
@@ -29,7 +29,7 @@ Result<std::size_t> new_length(Cursor& cursor) {
     if (first == 255) {
         return cursor.u32();
     }
-    return damaged("it comes in pieces, which keys and signatures may not");
+    return damaged_packet("it comes in pieces, which keys and signatures may not");
 }
 
 /// Length of an old-format packet (section 4.2.2); `type` is the header's last two bits.
@@ -42,7 +42,7 @@ Result<std::size_t> old_length(Cursor& cursor, unsigned type) {
     case 2:
         return cursor.u32();
     default:
-        return damaged("its length is not told");
+        return damaged_packet("its length is not told");
     }
 }
 
@@ -79,7 +79,7 @@ Result<Packet> take_packet(std::string_view& bytes) {
     Cursor cursor(bytes);
     const unsigned header = cursor.u8();
     if ((header & 0x80U) == 0) {
-        return damaged("a packet does not begin where the last one ends");
+        return damaged_packet("a packet does not begin where the last one ends");
     }
     const bool is_new = (header & 0x40U) != 0;
     Packet packet;
@@ -87,12 +87,12 @@ Result<Packet> take_packet(std::string_view& bytes) {
     CYBELE_TRY(const std::size_t length,
                is_new ? new_length(cursor) : old_length(cursor, header & 3U));
     if (length > kMaximumPacket) {
-        return damaged(
+        return damaged_packet(
             fmt::format("it claims {} bytes; at most {} are taken", length, kMaximumPacket));
     }
     packet.body = cursor.bytes(length);
     if (cursor.has_failed()) {
-        return damaged("it is cut short");
+        return damaged_packet("it is cut short");
     }
     bytes = cursor.rest();
     return packet;

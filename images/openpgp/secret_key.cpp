@@ -10,7 +10,7 @@ namespace cybele::images::openpgp {
 
 namespace {
 
-constexpr std::string_view kMake = "make one: cybelectl key new --pgp";
+constexpr std::string_view kMakeOwnKey = "make one: cybelectl key new --pgp";
 
 bool has_expired(const KeyState& key, std::int64_t now) {
     return key.expires && *key.expires <= now;
@@ -37,11 +37,6 @@ std::string why_not(const KeyState& key, std::int64_t now) {
         return "its private part lies on a card or is kept offline";
     }
     return {};
-}
-
-bool is_key(Tag tag) {
-    return tag == Tag::kPublicKey || tag == Tag::kSecretKey || tag == Tag::kPublicSubkey ||
-           tag == Tag::kSecretSubkey;
 }
 
 /// Bodies of the key packets, in the order of CertificateState::keys.
@@ -80,7 +75,7 @@ Result<SecretKey> SecretKey::choose(const Certificate& certificate, std::int64_t
         return fail(ErrorCode::kInput,
                     fmt::format("the OpenPGP key {} cannot sign", certificate.fingerprint()),
                     because,
-                    std::string(kMake));
+                    std::string(kMakeOwnKey));
     }
     SecretKey key;
     key.primary_fingerprint_ = certificate.fingerprint();

@@ -17,7 +17,7 @@ constexpr unsigned kCritical = 0x80;
 constexpr std::size_t kMaximumSubpackets = 256;
 constexpr std::string_view kSaltName = "salt@notations.openpgpjs.org";
 
-tl::unexpected<Error> damaged(std::string_view because) {
+tl::unexpected<Error> unusable_signature(std::string_view because) {
     return fail(ErrorCode::kInput,
                 "an OpenPGP signature cannot be used",
                 std::string(because),
@@ -63,12 +63,12 @@ void ignore(SignaturePacket&, Cursor&) {}
 
 /// A subpacket that is understood (section 5.2.3.7); of others a critical one makes the signature
 /// void.
-struct Row {
+struct SubpacketRow {
     std::uint8_t kind;
     void (*read)(SignaturePacket&, Cursor&);
     bool may_be_unhashed; ///< it proves itself, or is a hint
 };
-constexpr Row kRows[] = {
+constexpr SubpacketRow kSubpacketRows[] = {
     {2, read_creation, false},   {3, read_expiry, false},
     {4, ignore, false},                               // exportable
     {7, ignore, false},                               // revocable
@@ -107,9 +107,11 @@ void read_subpacket(SignaturePacket& signature, unsigned kind, Cursor content, b
         read_notation(signature, content, is_critical);
         return;
     }
-    const auto* const row = std::find_if(
-        std::begin(kRows), std::end(kRows), [&](const Row& known) { return known.kind == kind; });
-    if (row == std::end(kRows)) {
+    const auto* const row =
+        std::find_if(std::begin(kSubpacketRows),
+                     std::end(kSubpacketRows),
+                     [&](const SubpacketRow& known) { return known.kind == kind; });
+    if (row == std::end(kSubpacketRows)) {
         if (is_hashed && is_critical) {
             signature.refused = fmt::format("subpacket {}", kind);
         }
@@ -176,7 +178,7 @@ Result<SignaturePacket> read_signature(std::string_view body) {
     Cursor cursor(body);
     const unsigned version = cursor.u8();
     if (version != kVersion) {
-        return damaged(fmt::format("it is of version {}; version 4 is taken", version));
+        return unusable_signature(fmt::format("it is of version {}; version 4 is taken", version));
     }
     SignaturePacket signature;
     signature.type = static_cast<SignatureType>(cursor.u8());
@@ -190,10 +192,10 @@ Result<SignaturePacket> read_signature(std::string_view body) {
     // What is not covered is read first, so that what is covered wins.
     if (cursor.has_failed() || !read_subpackets(signature, unhashed, false) ||
         !read_subpackets(signature, hashed, true)) {
-        return damaged("its fields are cut short");
+        return unusable_signature("its fields are cut short");
     }
     if (signature.created == 0) {
-        return damaged("it does not say when it was made");
+        return unusable_signature("it does not say when it was made");
     }
     return signature;
 }

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr unsigned kImageMode = 0755;
+constexpr unsigned kChangedImageMode = 0755;
 constexpr mode_t kJournalMode = 0600;
 
 /// An image open for writing that no other change of ours touches meanwhile.
@@ -229,7 +229,7 @@ change_image(const fs::path& path, const ImageChange& change, const ChangeOption
     CYBELE_TRY(const LockedFile file, lock_image(path));
     const StepHook on_step = options.on_step ? options.on_step : [](std::string_view) {};
     if (!file.is_locked || (options.may_copy && !must_stay(file.fd.get()))) {
-        auto copy = PendingFile::create(file.real, kImageMode);
+        auto copy = PendingFile::create(file.real, kChangedImageMode);
         if (copy && ::ioctl(copy->fd(), FICLONE, file.fd.get()) == 0) {
             return change_copy(file, path, change, std::move(*copy));
         }

@@ -19,7 +19,7 @@ constexpr std::size_t kEntityAt = 4;
 constexpr std::size_t kEntitySize = 256;
 constexpr std::size_t kMessageTypeAt = 4;
 constexpr std::string_view kDigestStart = "sha256:";
-constexpr std::size_t kDigestSize = kDigestStart.size() + 64;
+constexpr std::size_t kDigestTextSize = kDigestStart.size() + 64;
 
 /// The number at a place of `extra`, in an object of this type; 0 in any other.
 template <class Number>
@@ -98,7 +98,7 @@ std::string Descriptor::oci_digest() const {
     const auto end = std::find(extra.begin(), extra.end(), 0);
     std::string text(extra.begin(), end);
     const bool is_digest =
-        text.size() == kDigestSize && text.starts_with(kDigestStart) &&
+        text.size() == kDigestTextSize && text.starts_with(kDigestStart) &&
         text.find_first_not_of("0123456789abcdef", kDigestStart.size()) == std::string::npos;
     return is_digest ? text : "";
 }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kJournalMagic = "SIF-JOURNAL-01\n";
-constexpr std::size_t kDigestSize = 32;
+constexpr std::size_t kJournalDigestSize = 32;
 constexpr std::uint64_t kNoLength = UINT64_MAX;
 /// Every entry of the largest table, twice, and what goes with it.
 constexpr std::size_t kMaximumJournal = kMaximumDescriptors * 2 * 1024;
@@ -164,12 +164,13 @@ std::optional<Journal> decode_journal(std::string_view bytes) {
     journal.length_before = taker.number();
     journal.header_before = taker.text(kHeaderSize);
     const std::string_view start = bytes.substr(0, bytes.size() - taker.rest().size());
-    if (!is_ours || taker.text(kDigestSize) != digest_text(start) || !taker.is_whole()) {
+    if (!is_ours || taker.text(kJournalDigestSize) != digest_text(start) || !taker.is_whole()) {
         return std::nullopt;
     }
     const std::string_view end = taker.rest();
-    if (end.size() > kDigestSize && digest_text(end.substr(0, end.size() - kDigestSize)) ==
-                                        end.substr(end.size() - kDigestSize)) {
+    if (end.size() > kJournalDigestSize &&
+        digest_text(end.substr(0, end.size() - kJournalDigestSize)) ==
+            end.substr(end.size() - kJournalDigestSize)) {
         journal.is_committed = decode_end(taker, journal);
     }
     return journal;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// What a file is that is no SIF, by bytes at a place in it.
-struct Kind {
+struct ForeignFile {
     std::size_t offset;
     std::string_view bytes;
     std::string_view name;
@@ -27,7 +27,7 @@ struct Kind {
 constexpr std::string_view kRebuild = "make a SIF of it: cybelectl build FILE -o new.sif";
 constexpr std::string_view kName = "check the name: an image ends in .sif";
 
-constexpr Kind kKinds[] = {
+constexpr ForeignFile kForeignFiles[] = {
     {0, "hsqs", "a bare squashfs file", kRebuild},
     {31, "hsqs", "a bare squashfs file with a launch script (Singularity 2)", kRebuild},
     {1080, "\x53\xef", "a bare ext file system", kRebuild},
@@ -51,10 +51,11 @@ bool is_text(std::string_view bytes) {
 tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::uint64_t size) {
     std::string_view is = "something else: the magic word SIF_MAGIC is missing";
     std::string_view help = kName;
-    const auto* const kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) {
-        return start.size() >= k.offset && start.substr(k.offset).starts_with(k.bytes);
-    });
-    if (kind != std::end(kKinds)) {
+    const auto* const kind =
+        std::find_if(std::begin(kForeignFiles), std::end(kForeignFiles), [&](const ForeignFile& k) {
+            return start.size() >= k.offset && start.substr(k.offset).starts_with(k.bytes);
+        });
+    if (kind != std::end(kForeignFiles)) {
         is = kind->name;
         help = kind->help;
     } else if (size == 0) {

@@ -26,7 +26,7 @@ namespace {
 /// Entries of the table that are read at a time, so that a huge table costs no second copy.
 constexpr std::uint64_t kEntries = 64;
 
-tl::unexpected<Error> damaged(const fs::path& path, const Reason& reason) {
+tl::unexpected<Error> damaged_image(const fs::path& path, const Reason& reason) {
     return fail(ErrorCode::kInput,
                 fmt::format("the image {} is damaged", printable(path.native())),
                 reason,
@@ -40,7 +40,7 @@ Result<void> check_version(std::string_view start, std::uint64_t size, const fs:
         return no_sif(path, start, size);
     }
     if (size < kHeaderSize) {
-        return damaged(path, fmt::format("it ends within its header, at byte {}", size));
+        return damaged_image(path, fmt::format("it ends within its header, at byte {}", size));
     }
     const std::string_view version =
         start.substr(kLaunchScriptSize + kSifMagic.size(), kSifVersion.size());
@@ -77,7 +77,7 @@ public:
         image_.header_ =
             decode_header(std::as_bytes(std::span<const char>(start)).first<kHeaderSize>());
         if (const Reason reason = judge_header(image_.header_, size); !reason.empty()) {
-            return damaged(path, reason);
+            return damaged_image(path, reason);
         }
         return read_table(size);
     }
@@ -173,7 +173,7 @@ private:
             reason = judge_primary(primaries, image_.header_);
         }
         if (!reason.empty()) {
-            return damaged(image_.path_, reason);
+            return damaged_image(image_.path_, reason);
         }
         image_.descriptors_.reserve(used);
         return each_entry(size,
@@ -204,10 +204,10 @@ private:
             }
         }
         if (unused != header.descriptors_free) {
-            return damaged(image_.path_,
-                           fmt::format("its header claims {} free descriptors, but {} are",
-                                       header.descriptors_free,
-                                       unused));
+            return damaged_image(image_.path_,
+                                 fmt::format("its header claims {} free descriptors, but {} are",
+                                             header.descriptors_free,
+                                             unused));
         }
         return {};
     }
@@ -215,14 +215,14 @@ private:
     [[nodiscard]] Result<void>
     judge_entry(const Descriptor& descriptor, std::uint64_t number, std::uint64_t size) const {
         if (descriptor.id != number) {
-            return damaged(image_.path_,
-                           fmt::format("entry {} of its descriptor table has the id {}",
-                                       number,
-                                       descriptor.id));
+            return damaged_image(image_.path_,
+                                 fmt::format("entry {} of its descriptor table has the id {}",
+                                             number,
+                                             descriptor.id));
         }
         if (const Reason reason = judge_descriptor(descriptor, image_.header_, size);
             !reason.empty()) {
-            return damaged(image_.path_, reason);
+            return damaged_image(image_.path_, reason);
         }
         return {};
     }

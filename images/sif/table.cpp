@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kArchAt = 8;     ///< in a partition's `extra`
-constexpr std::size_t kPartTypeAt = 4; ///< the same
+constexpr std::size_t kPartitionArchAt = 8; ///< in a partition's `extra`
+constexpr std::size_t kPartitionTypeAt = 4; ///< the same
 
-tl::unexpected<Error> refused(const fs::path& path, std::string because, std::string help) {
+tl::unexpected<Error> refused_object(const fs::path& path, std::string because, std::string help) {
     return fail(ErrorCode::kInput,
                 fmt::format("cannot add the object to {}", printable(path.native())),
                 std::move(because),
@@ -41,7 +41,8 @@ std::optional<std::uint64_t> align(std::uint64_t offset, std::uint64_t alignment
 }
 
 void set_part_type(Descriptor& descriptor, PartType type, std::int64_t time) {
-    descriptor.extra[kPartTypeAt] = static_cast<std::uint8_t>(type); // all of them are below 256
+    descriptor.extra[kPartitionTypeAt] =
+        static_cast<std::uint8_t>(type); // all of them are below 256
     descriptor.modified = time;
 }
 
@@ -68,16 +69,16 @@ std::uint64_t Table::end() const {
 /// What does not depend on the place in the file; refuses what the reader would refuse.
 Result<Descriptor> Table::describe(const NewObject& object) const {
     if (object.name.size() > kNameSize) {
-        return refused(
+        return refused_object(
             path_,
             fmt::format("its name has {} bytes; {} is the most", object.name.size(), kNameSize),
             "shorten it, or leave it out");
     }
     if (!is_utf8(object.name) || has_control_characters(object.name)) {
-        return refused(path_,
-                       fmt::format("its name has control characters or is no UTF-8: {}",
-                                   printable(object.name)),
-                       "choose a plain name");
+        return refused_object(path_,
+                              fmt::format("its name has control characters or is no UTF-8: {}",
+                                          printable(object.name)),
+                              "choose a plain name");
     }
     if (object.extra.size() > kExtraSize || (object.group & kGroupMask) != 0 ||
         (object.type == DataType::kSignature && object.bytes.size() > kMaximumSignatureSize)) {
@@ -96,9 +97,9 @@ Result<Descriptor> Table::describe(const NewObject& object) const {
                                return entry && entry->part_type() == PartType::kPrimary;
                            });
     if (is_second) {
-        return refused(path_,
-                       "the image already contains a primary partition",
-                       "add it as a system partition, then make it the primary one");
+        return refused_object(path_,
+                              "the image already contains a primary partition",
+                              "add it as a system partition, then make it the primary one");
     }
     return descriptor;
 }
@@ -111,11 +112,11 @@ Result<void> Table::write_bytes(int fd, const NewObject& object, Descriptor& des
         CYBELE_CHECK(write_at(fd, descriptor.offset, object.bytes, path_));
     }
     if (descriptor.type == DataType::kSignature && descriptor.size > kMaximumSignatureSize) {
-        return refused(path_,
-                       fmt::format("a signature of {} bytes; {} is the most",
-                                   descriptor.size,
-                                   kMaximumSignatureSize),
-                       "is it the right file?");
+        return refused_object(path_,
+                              fmt::format("a signature of {} bytes; {} is the most",
+                                          descriptor.size,
+                                          kMaximumSignatureSize),
+                              "is it the right file?");
     }
     if (is_oci(object.type) && object.extra.empty()) {
         CYBELE_TRY(const Digest digest,
@@ -129,17 +130,17 @@ Result<void> Table::write_bytes(int fd, const NewObject& object, Descriptor& des
 Result<void> Table::add(int fd, const NewObject& object, std::int64_t time) {
     const auto slot = std::find(entries_.begin(), entries_.end(), std::nullopt);
     if (slot == entries_.end()) {
-        return refused(path_,
-                       fmt::format("all {} descriptors are in use", entries_.size()),
-                       "delete an object, or build the image with more descriptors");
+        return refused_object(path_,
+                              fmt::format("all {} descriptors are in use", entries_.size()),
+                              "delete an object, or build the image with more descriptors");
     }
     CYBELE_TRY(Descriptor descriptor, describe(object));
     const std::uint64_t before = end();
     const auto offset = align(before, object.alignment);
     if (!offset) {
-        return refused(path_,
-                       fmt::format("no place is aligned to {}", object.alignment),
-                       "ask for a smaller alignment");
+        return refused_object(path_,
+                              fmt::format("no place is aligned to {}", object.alignment),
+                              "ask for a smaller alignment");
     }
     descriptor.id = static_cast<std::uint32_t>(slot - entries_.begin()) + 1;
     descriptor.offset = *offset;
@@ -218,8 +219,9 @@ Result<bool> Table::set_primary(std::uint32_t id, std::int64_t time) {
 void Table::take_architecture(const Descriptor* primary) {
     header_.arch_code = {'0', '0', '\0'};
     if (primary != nullptr) {
-        std::copy_n(
-            primary->extra.begin() + kArchAt, header_.arch_code.size(), header_.arch_code.begin());
+        std::copy_n(primary->extra.begin() + kPartitionArchAt,
+                    header_.arch_code.size(),
+                    header_.arch_code.begin());
     }
     header_.arch = architecture_name({header_.arch_code.data(), 2});
 }

@@ -12,12 +12,12 @@ namespace {
 
 /// A number of the format and the reference's word for it.
 template <class Number>
-struct Word {
+struct NumberWord {
     Number number;
     std::string_view name;
 };
 
-constexpr Word<DataType> kDataTypes[] = {
+constexpr NumberWord<DataType> kDataTypes[] = {
     {DataType::kDefinition, "Def.FILE"},
     {DataType::kEnvironment, "Env.Vars"},
     {DataType::kLabels, "JSON.Labels"},
@@ -31,7 +31,7 @@ constexpr Word<DataType> kDataTypes[] = {
     {DataType::kOciBlob, "OCI.Blob"},
 };
 
-constexpr Word<FsType> kFsTypes[] = {
+constexpr NumberWord<FsType> kFsTypes[] = {
     {FsType::kSquashfs, "Squashfs"},
     {FsType::kExt3, "Ext3"},
     {FsType::kArchive, "Archive"},
@@ -40,14 +40,14 @@ constexpr Word<FsType> kFsTypes[] = {
     {FsType::kGocryptfs, "Gocryptfs squashfs"},
 };
 
-constexpr Word<PartType> kPartTypes[] = {
+constexpr NumberWord<PartType> kPartTypes[] = {
     {PartType::kSystem, "System"},
     {PartType::kPrimary, "*System"},
     {PartType::kData, "Data"},
     {PartType::kOverlay, "Overlay"},
 };
 
-constexpr Word<HashType> kHashTypes[] = {
+constexpr NumberWord<HashType> kHashTypes[] = {
     {HashType::kSha256, "SHA-256"},
     {HashType::kSha384, "SHA-384"},
     {HashType::kSha512, "SHA-512"},
@@ -55,17 +55,17 @@ constexpr Word<HashType> kHashTypes[] = {
     {HashType::kBlake2b, "BLAKE2b-256"},
 };
 
-constexpr Word<MessageFormat> kMessageFormats[] = {
+constexpr NumberWord<MessageFormat> kMessageFormats[] = {
     {MessageFormat::kOpenPgp, "OpenPGP"},
     {MessageFormat::kPem, "PEM"},
 };
 
-constexpr Word<MessageType> kMessageTypes[] = {
+constexpr NumberWord<MessageType> kMessageTypes[] = {
     {MessageType::kClearSignature, "Clear Signature"},
     {MessageType::kRsaOaep, "RSA-OAEP"},
 };
 
-constexpr Word<SbomFormat> kSbomFormats[] = {
+constexpr NumberWord<SbomFormat> kSbomFormats[] = {
     {SbomFormat::kCycloneDxJson, "cyclonedx-json"},
     {SbomFormat::kCycloneDxXml, "cyclonedx-xml"},
     {SbomFormat::kGithubJson, "github-json"},
@@ -77,8 +77,9 @@ constexpr Word<SbomFormat> kSbomFormats[] = {
 };
 
 template <class Number, std::size_t kCount>
-std::string_view
-word(const Word<Number> (&words)[kCount], Number number, std::string_view unknown = "Unknown") {
+std::string_view word(const NumberWord<Number> (&words)[kCount],
+                      Number number,
+                      std::string_view unknown = "Unknown") {
     const auto* const found = std::find_if(
         std::begin(words), std::end(words), [&](const auto& w) { return w.number == number; });
     return found == std::end(words) ? unknown : found->name;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr unsigned kImageMode = 0755;
+constexpr unsigned kNewImageMode = 0755;
 
 Result<void> check_limits(const NewImage& image) {
     if (image.launch_script.size() >= kLaunchScriptSize) {
@@ -57,7 +57,7 @@ Header empty_header(const NewImage& image, std::int64_t time) {
 Result<void> write_image(const fs::path& path, const NewImage& image) {
     CYBELE_CHECK(check_limits(image));
     const std::int64_t time = image.time.value_or(kDeterministicTime);
-    CYBELE_TRY(PendingFile file, PendingFile::create(path, kImageMode));
+    CYBELE_TRY(PendingFile file, PendingFile::create(path, kNewImageMode));
     Table table(empty_header(image, time), {}, path);
     for (const NewObject& object : image.objects) {
         CYBELE_CHECK(table.add(file.fd(), object, time));

@@ -13,11 +13,11 @@ namespace cybele::images {
 namespace {
 
 /// The finding by one chain; nothing where its leaf did not make the signature.
-Result<std::optional<CertificateFinding>> judge(const Chain& chain,
-                                                std::string_view bytes,
-                                                const EnvelopeSignature& signature,
-                                                const TrustStore& store,
-                                                std::int64_t now) {
+Result<std::optional<CertificateFinding>> check_chain(const Chain& chain,
+                                                      std::string_view bytes,
+                                                      const EnvelopeSignature& signature,
+                                                      const TrustStore& store,
+                                                      std::int64_t now) {
     const Result<PublicKey> key = chain.leaf_key();
     if (!key || !key->verifies(bytes, signature.bytes)) {
         return std::optional<CertificateFinding>();
@@ -58,14 +58,14 @@ CertificateJudge judge_by_certificates(std::shared_ptr<const TrustStore> store,
         if (!signature.chain.empty()) {
             const Result<Chain> chain = Chain::parse(signature.chain, "");
             if (chain && (takes_others || is_one_of(given, *chain))) {
-                CYBELE_TRY(auto finding, judge(*chain, bytes, signature, *store, now));
+                CYBELE_TRY(auto finding, check_chain(*chain, bytes, signature, *store, now));
                 if (finding) {
                     return finding;
                 }
             }
         }
         for (const Chain& chain : given) {
-            CYBELE_TRY(auto finding, judge(chain, bytes, signature, *store, now));
+            CYBELE_TRY(auto finding, check_chain(chain, bytes, signature, *store, now));
             if (finding) {
                 return finding;
             }

@@ -17,12 +17,12 @@ namespace cybele::images {
 
 namespace {
 
-struct Algorithm {
+struct DigestAlgorithm {
     std::string_view name;
     const EVP_MD* (*hash)();
 };
 
-constexpr Algorithm kAlgorithms[] = {
+constexpr DigestAlgorithm kDigestAlgorithms[] = {
     {"sha224", EVP_sha224},
     {"sha256", EVP_sha256},
     {"sha384", EVP_sha384},
@@ -31,11 +31,12 @@ constexpr Algorithm kAlgorithms[] = {
     {"sha512_256", EVP_sha512_256},
 };
 
-const Algorithm* find(std::string_view name) {
-    const auto* const found = std::find_if(std::begin(kAlgorithms),
-                                           std::end(kAlgorithms),
-                                           [&](const Algorithm& a) { return a.name == name; });
-    return found == std::end(kAlgorithms) ? nullptr : found;
+const DigestAlgorithm* find(std::string_view name) {
+    const auto* const found =
+        std::find_if(std::begin(kDigestAlgorithms),
+                     std::end(kDigestAlgorithms),
+                     [&](const DigestAlgorithm& a) { return a.name == name; });
+    return found == std::end(kDigestAlgorithms) ? nullptr : found;
 }
 
 /// Hashes piece by piece. Nothing of it fails but without memory; that is told, never passed over.
@@ -60,7 +61,7 @@ public:
     }
 
 private:
-    const Algorithm* algorithm_;
+    const DigestAlgorithm* algorithm_;
     openssl::Owned<EVP_MD_CTX> context_;
     bool is_good_ = false;
 };
@@ -68,7 +69,7 @@ private:
 } // namespace
 
 std::string_view algorithm_of(std::string_view digest) {
-    const Algorithm* const found = find(digest.substr(0, digest.find(':')));
+    const DigestAlgorithm* const found = find(digest.substr(0, digest.find(':')));
     return found == nullptr ? std::string_view() : found->name;
 }
 

@@ -21,23 +21,23 @@ namespace cybele::images {
 namespace {
 
 constexpr std::string_view kMark = "SIFHASH:\n";
-constexpr std::size_t kFingerprintAt = 4; ///< in a signature's `extra`, behind the hash type
-constexpr std::size_t kFingerprintSize = 20;
+constexpr std::size_t kSignerAt = 4; ///< in a signature's `extra`, behind the hash type
+constexpr std::size_t kSignerSize = 20;
 
 /// Hash types of a signature's descriptor (sif, HashType) that the reference takes.
 struct HashRow {
     std::uint8_t number;
     const EVP_MD* (*get)();
 };
-constexpr HashRow kHashes[] = {{1, EVP_sha256}, {2, EVP_sha384}, {3, EVP_sha512}};
+constexpr HashRow kHashRows[] = {{1, EVP_sha256}, {2, EVP_sha384}, {3, EVP_sha512}};
 
-const EVP_MD* hash_of(const Descriptor& signature) {
+const EVP_MD* signature_hash(const Descriptor& signature) {
     const auto* const row =
-        std::find_if(std::begin(kHashes), std::end(kHashes), [&](const HashRow& known) {
+        std::find_if(std::begin(kHashRows), std::end(kHashRows), [&](const HashRow& known) {
             return known.number == signature.extra[0] && signature.extra[1] == 0 &&
                    signature.extra[2] == 0 && signature.extra[3] == 0;
         });
-    return row == std::end(kHashes) ? nullptr : row->get();
+    return row == std::end(kHashRows) ? nullptr : row->get();
 }
 
 /// Digest of the bytes of several objects, one behind the other; in hexadecimal.
@@ -67,7 +67,7 @@ Result<std::string> digest_of_objects(const Image& image,
 }
 
 /// What the signature is linked to, in the table's order; empty: nothing that is there.
-std::vector<const Descriptor*> objects_of(const Image& image, const Descriptor& signature) {
+std::vector<const Descriptor*> signed_objects(const Image& image, const Descriptor& signature) {
     std::vector<const Descriptor*> objects;
     for (const Descriptor& object : image.descriptors()) {
         const bool is_linked = signature.is_group_link()
@@ -83,15 +83,15 @@ std::vector<const Descriptor*> objects_of(const Image& image, const Descriptor& 
 /// The fingerprint that the descriptor names.
 std::string named_signer(const Descriptor& signature) {
     return openpgp::upper_hex(
-        {reinterpret_cast<const char*>(signature.extra.data()) + kFingerprintAt, kFingerprintSize});
+        {reinterpret_cast<const char*>(signature.extra.data()) + kSignerAt, kSignerSize});
 }
 
 Result<void> judge_objects(const Image& image,
                            const Descriptor& signature,
                            const openpgp::ClearSigned& message,
                            SignatureState& state) {
-    const std::vector<const Descriptor*> objects = objects_of(image, signature);
-    const EVP_MD* const hash = hash_of(signature);
+    const std::vector<const Descriptor*> objects = signed_objects(image, signature);
+    const EVP_MD* const hash = signature_hash(signature);
     if (objects.empty()) {
         state.because = "what it signed is not there (any more)";
         return {};

@@ -11,36 +11,36 @@ namespace cybele::images {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kMessageVersion = 1;
 
-tl::unexpected<Error> malformed(std::string because) {
+tl::unexpected<Error> malformed_message(std::string because) {
     return fail(ErrorCode::kInput, "the signed message is malformed", std::move(because));
 }
 
 /// The digest at `key`; empty where it is absent, no text, or of an unknown algorithm.
-std::string digest_at(const Json& object, const char* key) {
+std::string digest_at(const OrderedJson& object, const char* key) {
     const auto found = object.find(key);
     const std::string* const text =
         found == object.end() ? nullptr : found->get_ptr<const std::string*>();
     return text == nullptr || algorithm_of(*text).empty() ? "" : *text;
 }
 
-Result<SignedObject> parse_object(const Json& entry) {
+Result<SignedObject> parse_object(const OrderedJson& entry) {
     SignedObject object;
     if (!entry.is_object()) {
-        return malformed("an entry of objects is no object");
+        return malformed_message("an entry of objects is no object");
     }
     const auto id = entry.find("relativeId");
     if (id == entry.end() || !id->is_number_unsigned() || id->get<std::uint64_t>() > UINT32_MAX) {
-        return malformed("a relativeId is missing or no number");
+        return malformed_message("a relativeId is missing or no number");
     }
     object.relative_id = id->get<std::uint32_t>();
     object.descriptor_digest = digest_at(entry, "descriptorDigest");
     object.object_digest = digest_at(entry, "objectDigest");
     if (object.descriptor_digest.empty() || object.object_digest.empty()) {
-        return malformed("a digest of an object is missing or of an unknown algorithm");
+        return malformed_message("a digest of an object is missing or of an unknown algorithm");
     }
     return object;
 }
@@ -104,43 +104,43 @@ Result<SignedMessage> make_message(const Image& image,
 }
 
 std::string write_message(const SignedMessage& message) {
-    Json objects = Json::array();
+    OrderedJson objects = OrderedJson::array();
     for (const SignedObject& object : message.objects) {
-        Json entry;
+        OrderedJson entry;
         entry["relativeId"] = object.relative_id;
         entry["descriptorDigest"] = object.descriptor_digest;
         entry["objectDigest"] = object.object_digest;
         objects.push_back(std::move(entry));
     }
-    Json json;
-    json["version"] = kVersion;
+    OrderedJson json;
+    json["version"] = kMessageVersion;
     json["header"]["digest"] = message.header_digest;
     json["objects"] = std::move(objects);
     return json.dump();
 }
 
 Result<SignedMessage> parse_message(std::string_view text) {
-    const Json json = Json::parse(text, nullptr, false);
+    const OrderedJson json = OrderedJson::parse(text, nullptr, false);
     if (!json.is_object()) {
-        return malformed("it is not a JSON object");
+        return malformed_message("it is not a JSON object");
     }
     const auto version = json.find("version");
     if (version == json.end() || !version->is_number_unsigned() ||
-        version->get<std::uint64_t>() != kVersion) {
-        return malformed("its version is not 1");
+        version->get<std::uint64_t>() != kMessageVersion) {
+        return malformed_message("its version is not 1");
     }
     const auto header = json.find("header");
     const auto objects = json.find("objects");
     if (header == json.end() || !header->is_object() || objects == json.end() ||
         !objects->is_array()) {
-        return malformed("header or objects is missing");
+        return malformed_message("header or objects is missing");
     }
     SignedMessage message;
     message.header_digest = digest_at(*header, "digest");
     if (message.header_digest.empty()) {
-        return malformed("the digest of the header is missing or of an unknown algorithm");
+        return malformed_message("the digest of the header is missing or of an unknown algorithm");
     }
-    for (const Json& entry : *objects) {
+    for (const OrderedJson& entry : *objects) {
         CYBELE_TRY(SignedObject object, parse_object(entry));
         message.objects.push_back(std::move(object));
     }

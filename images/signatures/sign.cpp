@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Hash type SHA-256, then the binary fingerprint of an OpenPGP primary key, or nothing (DSSE).
-std::vector<std::uint8_t> signature_extra(std::string_view fingerprint) {
+std::vector<std::uint8_t> signer_extra(std::string_view fingerprint) {
     constexpr std::size_t kEntity = 256;
     std::vector<std::uint8_t> extra(4 + kEntity);
     extra[0] = 1;
@@ -42,7 +42,7 @@ NewObject signature_object(std::uint32_t group, std::string bytes, std::string_v
     object.type = DataType::kSignature;
     object.group = 0;
     object.link = kGroupMask | group;
-    object.extra = signature_extra(fingerprint);
+    object.extra = signer_extra(fingerprint);
     object.bytes = std::move(bytes);
     return object;
 }

@@ -16,11 +16,11 @@ namespace {
 
 static_assert(std::is_standard_layout_v<SquashfsFile>, "the library's struct is its first member");
 
-SquashfsFile& self_of(sqfs_file_t* file) {
+SquashfsFile& file_of(sqfs_file_t* file) {
     return *reinterpret_cast<SquashfsFile*>(file);
 }
 
-int failed(SquashfsFile& file, int saved_errno) {
+int file_failed(SquashfsFile& file, int saved_errno) {
     if (file.saved_errno == 0) {
         file.saved_errno = saved_errno;
     }
@@ -29,11 +29,11 @@ int failed(SquashfsFile& file, int saved_errno) {
 
 int ended(SquashfsFile& file, const CopyEnd& end) {
     file.is_source_lost = file.is_source_lost || end.is_source;
-    return end.ok() ? 0 : failed(file, end.code);
+    return end.ok() ? 0 : file_failed(file, end.code);
 }
 
 int read_range(sqfs_file_t* base, sqfs_u64 offset, void* buffer, size_t size) {
-    auto& file = self_of(base);
+    auto& file = file_of(base);
     if (offset > file.size || size > file.size - offset) {
         return SQFS_ERROR_OUT_OF_BOUNDS;
     }
@@ -50,7 +50,7 @@ int read_range(sqfs_file_t* base, sqfs_u64 offset, void* buffer, size_t size) {
             continue;
         }
         if (got <= 0) {
-            return got < 0 ? failed(file, errno) : SQFS_ERROR_OUT_OF_BOUNDS;
+            return got < 0 ? file_failed(file, errno) : SQFS_ERROR_OUT_OF_BOUNDS;
         }
         to += got;
         offset += static_cast<std::uint64_t>(got);
@@ -75,7 +75,7 @@ int fill_with_zeros(SquashfsFile& file, std::uint64_t until) {
 }
 
 int write_range(sqfs_file_t* base, sqfs_u64 offset, const void* buffer, size_t size) {
-    auto& file = self_of(base);
+    auto& file = file_of(base);
     if (offset > file.size) { // what lies there may be old bytes from before a truncation
         const int code = fill_with_zeros(file, offset);
         if (code != 0) {
@@ -94,7 +94,7 @@ int write_range(sqfs_file_t* base, sqfs_u64 offset, const void* buffer, size_t s
             continue;
         }
         if (put <= 0) {
-            return failed(file, put < 0 ? errno : EIO);
+            return file_failed(file, put < 0 ? errno : EIO);
         }
         from += put;
         offset += static_cast<std::uint64_t>(put);
@@ -109,7 +109,7 @@ sqfs_u64 size_of_range(const sqfs_file_t* file) {
 }
 
 int truncate_range(sqfs_file_t* base, sqfs_u64 size) {
-    auto& file = self_of(base);
+    auto& file = file_of(base);
     if (size > file.size) {
         return fill_with_zeros(file, size);
     }

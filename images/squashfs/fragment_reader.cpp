@@ -13,12 +13,12 @@
 namespace cybele::images {
 namespace {
 
-constexpr std::size_t kMostEntries = 16; // 2 MiB
+constexpr std::size_t kMostFragments = 16; // 2 MiB
 
 FragmentPointer
 read_fragment(const ReadyBlock& block, sqfs_compressor_t& decompressor, std::size_t room) {
     Fragment fragment;
-    const std::size_t size = block.size & ~kStoredAsIs;
+    const std::size_t size = block.bytes();
     if (size > room) {
         return nullptr;
     }
@@ -85,7 +85,7 @@ FragmentReader::EntryPointer FragmentReader::add(const ReadyBlock& block) {
     auto entry = std::make_shared<Entry>();
     entry->block = block;
     entries_.push_front(entry);
-    if (entries_.size() > kMostEntries) {
+    if (entries_.size() > kMostFragments) {
         entries_.pop_back();
     }
     return entry;

@@ -13,7 +13,7 @@
 namespace cybele::images {
 namespace {
 
-constexpr std::string_view kWhat = "write the inodes";
+constexpr std::string_view kWriteInodes = "write the inodes";
 
 // The numbers of ext types are those of the basic ones plus 7.
 std::uint16_t basic_type(mode_t mode) {
@@ -67,14 +67,14 @@ Result<void> SquashfsWriter::write_inode(std::uint32_t index, sqfs_inode_generic
     sqfs_meta_writer_get_position(inode_writer_.get(), &block, &offset);
     place.reference = (block << 16U) | offset;
     place.is_written = true;
-    return check(sqfs_meta_writer_write_inode(inode_writer_.get(), &inode), kWhat);
+    return check(sqfs_meta_writer_write_inode(inode_writer_.get(), &inode), kWriteInodes);
 }
 
 Result<void> SquashfsWriter::write_content_inode(std::uint32_t index) {
     const auto& node = tree_.nodes[index];
     auto& inode = *contents_[node.content];
     if (node.links > 1 || node.xattrs != kNoIndex) {
-        CYBELE_CHECK(check(sqfs_inode_make_extended(&inode), kWhat));
+        CYBELE_CHECK(check(sqfs_inode_make_extended(&inode), kWriteInodes));
         inode.data.file_ext.nlink = node.links;
         inode.data.file_ext.xattr_idx = node.xattrs;
     }
@@ -87,7 +87,7 @@ Result<void> SquashfsWriter::write_link_inode(std::uint32_t index) {
     const auto size = std::strlen(target);
     const InodePointer inode(static_cast<sqfs_inode_generic_t*>(
         std::calloc(1, sizeof(sqfs_inode_generic_t) + size + 1)));
-    CYBELE_CHECK(check(inode ? 0 : SQFS_ERROR_ALLOC, kWhat));
+    CYBELE_CHECK(check(inode ? 0 : SQFS_ERROR_ALLOC, kWriteInodes));
     inode->base.type = SQFS_INODE_SLINK;
     inode->data.slink.nlink = node.links;
     inode->data.slink.target_size = static_cast<sqfs_u32>(size);
@@ -149,7 +149,7 @@ Result<void> SquashfsWriter::write_directory(std::uint32_t index, std::uint32_t 
     CYBELE_CHECK(write_entries(node));
     const InodePointer inode(
         sqfs_dir_writer_create_inode(directories_.get(), 0, node.xattrs, parent_number));
-    CYBELE_CHECK(check(inode ? 0 : SQFS_ERROR_ALLOC, kWhat));
+    CYBELE_CHECK(check(inode ? 0 : SQFS_ERROR_ALLOC, kWriteInodes));
     const auto links = inner_directories + 2;
     if (inode->base.type == SQFS_INODE_DIR) {
         inode->data.dir.nlink = links;
@@ -167,7 +167,7 @@ Result<void> SquashfsWriter::write_tables() {
     super_.inode_count = next;
     super_.inode_table_start = file_.size;
     CYBELE_CHECK(write_directory(0, next + 1)); // the root's parent: a number that nobody has
-    CYBELE_CHECK(check(sqfs_meta_writer_flush(inode_writer_.get()), kWhat));
+    CYBELE_CHECK(check(sqfs_meta_writer_flush(inode_writer_.get()), kWriteInodes));
     super_.root_inode_ref = places_[0].reference;
     super_.directory_table_start = file_.size;
     CYBELE_CHECK(check(sqfs_meta_writer_flush(directory_blocks_.get()), "write the directories"));

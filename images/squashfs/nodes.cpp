@@ -27,8 +27,8 @@
 namespace cybele::images {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 18U;
-constexpr std::size_t kMostEntries = 1'000'000; // of one directory
+constexpr std::size_t kNodePiece = std::size_t{1} << 18U;
+constexpr std::size_t kMostDirectoryEntries = 1'000'000; // of one directory
 constexpr sqfs_u32 kNoXattrs = 0xFFFFFFFF;
 
 Result<void> check(int code, std::string_view what) {
@@ -269,7 +269,7 @@ Result<std::vector<FilePointer>> SquashfsNode::children() const {
         // The stored size is one less than the name's.
         std::string name(read->name, read->name + read->size + 1);
         if (name == "." || name == ".." || name.find('/') != std::string::npos ||
-            found.size() == kMostEntries) {
+            found.size() == kMostDirectoryEntries) {
             CYBELE_CHECK(check(SQFS_ERROR_CORRUPTED, "a directory"));
         }
         CYBELE_TRY(auto node, entry(std::move(name)));
@@ -300,7 +300,7 @@ Result<void> SquashfsNode::read(const Sink& sink) const {
     if (!status().is_regular()) {
         return {};
     }
-    std::string buffer(std::min<std::uint64_t>(kPiece, status().size), '\0');
+    std::string buffer(std::min<std::uint64_t>(kNodePiece, status().size), '\0');
     for (std::uint64_t at = 0; at < status().size;) {
         const auto got = sqfs_data_reader_read(
             volume_->data(), inode_.get(), at, buffer.data(), static_cast<sqfs_u32>(buffer.size()));

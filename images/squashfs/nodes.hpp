@@ -26,7 +26,6 @@ struct SquashfsBlocks {
     std::uint32_t fragment = kNoFragment;
     std::uint32_t fragment_offset = 0;
 };
-inline constexpr std::uint32_t kStoredAsIs = 1U << 24U; ///< in a block's size: not compressed
 
 /// Of a node of open_squashfs(), as long as the node lives; nothing for what is no regular file.
 [[nodiscard]] std::optional<SquashfsBlocks> blocks_of(const FileNode& node);

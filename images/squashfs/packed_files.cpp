@@ -30,10 +30,6 @@ bool is_or_is_below(std::string_view path, std::string_view directory) {
                                                                  path[directory.size()] == '/'));
 }
 
-std::uint32_t bytes_of(const ReadyBlock& block) {
-    return block.size & ~kStoredAsIs;
-}
-
 bool read_exactly(int fd, std::uint64_t offset, void* into, std::size_t size) {
     return ::pread(fd, into, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
@@ -173,7 +169,7 @@ std::optional<KnownFile> PackedFiles::judge(Layer& layer, const FilePointer& nod
         if (size != 0 && !judge_block(layer, block)) {
             return std::nullopt;
         }
-        at += bytes_of(block);
+        at += block.bytes();
         known.blocks.push_back(block);
     }
     if (rest > 0 && blocks->fragment == kNoFragment) { // zeros, which are not stored
@@ -186,12 +182,12 @@ std::optional<KnownFile> PackedFiles::judge(Layer& layer, const FilePointer& nod
 
 bool PackedFiles::judge_block(Layer& layer, const ReadyBlock& block) {
     const std::uint32_t room = format_.super->block_size;
-    if (bytes_of(block) > room || block.offset > layer.place.size ||
-        bytes_of(block) > layer.place.size - block.offset) {
+    if (block.bytes() > room || block.offset > layer.place.size ||
+        block.bytes() > layer.place.size - block.offset) {
         return false;
     }
-    if (bytes_of(block) != block.size) {
-        return bytes_of(block) == room;
+    if (block.bytes() != block.size) {
+        return block.bytes() == room;
     }
     std::array<unsigned char, kWholeBlock.size()> begin{};
     if (block.size < begin.size() ||
@@ -256,7 +252,7 @@ bool PackedFiles::hold_fragment(Layer& layer, std::uint32_t fragment) {
     if (!held) {
         return false;
     }
-    if (bytes_of(blocks.front()) == blocks.front().size) { // compressed
+    if (blocks.front().bytes() == blocks.front().size) { // compressed
         // A small one would say little.
         if (held->bytes.size() >= format_.super->block_size / 2 &&
             !std::exchange(layer.is_tested, true)) {

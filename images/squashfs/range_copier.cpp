@@ -9,7 +9,7 @@
 namespace cybele::images {
 namespace {
 
-constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
+constexpr std::uint64_t kRangePiece = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kSyncPiece = std::uint64_t{32} << 20U;
 
 std::uint64_t end_of(const CopiedRange& range) {
@@ -44,7 +44,7 @@ bool RangeCopier::has_work() const {
     }
     const CopiedRange& range = ranges_[current_];
     const std::uint64_t left = range.bytes - done_;
-    return left >= kPiece || current_ + 1 < ranges_.size() ||
+    return left >= kRangePiece || current_ + 1 < ranges_.size() ||
            (left > 0 && range.place + done_ < wanted_);
 }
 
@@ -79,7 +79,7 @@ void RangeCopier::copy_next(std::unique_lock<std::mutex>& lock) {
                          range.offset + done_,
                          to_,
                          range.place + done_,
-                         std::min(range.bytes - done_, kPiece)};
+                         std::min(range.bytes - done_, kRangePiece)};
     const bool starts_writing = (unsynced_ += piece.bytes) >= kSyncPiece;
     lock.unlock();
     const CopyEnd end = copy_bytes(piece);

@@ -24,10 +24,6 @@ constexpr std::size_t kMarkSize = 16;
 constexpr std::size_t kTokenSize = kMarkSize + sizeof(ReadyBlock); // at least
 constexpr std::size_t kMostOffers = 12; // 1.5 MiB: what is offered is asked for soon
 
-std::uint32_t bytes_of(const ReadyBlock& block) {
-    return block.size & ~kStoredAsIs;
-}
-
 bool is_compressed(const ReadyBlock& block) {
     return (block.size & kStoredAsIs) == 0;
 }
@@ -46,15 +42,15 @@ struct Writer {
 };
 static_assert(std::is_standard_layout_v<Compressor> && std::is_standard_layout_v<Writer>);
 
-Compressor& self_of(sqfs_compressor_t* base) {
+Compressor& compressor_of(sqfs_compressor_t* base) {
     return *reinterpret_cast<Compressor*>(base);
 }
 
-const Compressor& self_of(const sqfs_compressor_t* base) {
+const Compressor& compressor_of(const sqfs_compressor_t* base) {
     return *reinterpret_cast<const Compressor*>(base);
 }
 
-Writer& self_of(sqfs_block_writer_t* base) {
+Writer& compressor_of(sqfs_block_writer_t* base) {
     return *reinterpret_cast<Writer*>(base);
 }
 
@@ -65,31 +61,31 @@ void destroy(sqfs_object_t* object) {
 }
 
 void get_configuration(const sqfs_compressor_t* base, sqfs_compressor_config_t* config) {
-    const auto& self = self_of(base);
+    const auto& self = compressor_of(base);
     self.real->get_configuration(self.real, config);
 }
 
 int write_options(sqfs_compressor_t* base, sqfs_file_t* file) {
-    auto& self = self_of(base);
+    auto& self = compressor_of(base);
     return self.real->write_options(self.real, file);
 }
 
 int read_options(sqfs_compressor_t* base, sqfs_file_t* file) {
-    auto& self = self_of(base);
+    auto& self = compressor_of(base);
     return self.real->read_options(self.real, file);
 }
 
 sqfs_s32
 compress(sqfs_compressor_t* base, const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out, sqfs_u32 room) {
-    auto& self = self_of(base);
+    auto& self = compressor_of(base);
     const ReadyBlock block = self.ready->find(in, size);
     if (block.fd < 0) {
         return self.real->do_block(self.real, in, size, out, room);
     }
-    if (bytes_of(block) > room || !self.ready->stand_in(block, out)) {
+    if (block.bytes() > room || !self.ready->stand_in(block, out)) {
         return SQFS_ERROR_IO;
     }
-    return static_cast<sqfs_s32>(bytes_of(block));
+    return static_cast<sqfs_s32>(block.bytes());
 }
 
 sqfs_object_t* copy(const sqfs_object_t* object); // each of the library's threads has its own
@@ -153,9 +149,9 @@ Sample sample_of(const sqfs_u8* bytes, std::size_t size) {
 }
 
 bool read_sample(const ReadyBlocks& ready, const ReadyBlock& block, Sample& sample) {
-    const std::size_t most = Sample::size_of(bytes_of(block));
+    const std::size_t most = Sample::size_of(block.bytes());
     return ready.read(block, 0, sample.begin.data(), most) &&
-           ready.read(block, bytes_of(block) - most, sample.end.data(), most);
+           ready.read(block, block.bytes() - most, sample.end.data(), most);
 }
 
 // NOLINTNEXTLINE(readability-function-size): the library's type
@@ -166,7 +162,7 @@ int write_block(sqfs_block_writer_t* base,
                 sqfs_u32 flags,
                 const sqfs_u8* data,
                 sqfs_u64* location) {
-    auto& self = self_of(base);
+    auto& self = compressor_of(base);
     const bool has_bytes = (flags & SQFS_BLK_IS_SPARSE) == 0 && size > 0;
     const ReadyBlock block = has_bytes ? self.ready->block_of(data, size) : ReadyBlock();
     Sample sample;
@@ -176,7 +172,7 @@ int write_block(sqfs_block_writer_t* base,
         return SQFS_ERROR_IO;
     } else {
         self.file->copy_next = {data, block.fd, block.offset};
-        size = bytes_of(block);
+        size = block.bytes();
         flags |= is_compressed(block) ? std::uint32_t{SQFS_BLK_IS_COMPRESSED} : 0;
     }
     const int code = self.real->write_data_block(
@@ -250,8 +246,8 @@ ReadyBlock ReadyBlocks::block_of(const void* bytes, std::size_t size) const {
 }
 
 bool ReadyBlocks::stand_in(const ReadyBlock& block, void* into) const {
-    if (bytes_of(block) < kTokenSize) {
-        return read(block, 0, into, bytes_of(block));
+    if (block.bytes() < kTokenSize) {
+        return read(block, 0, into, block.bytes());
     }
     std::memcpy(into, mark_.data(), kMarkSize);
     std::memcpy(static_cast<char*>(into) + kMarkSize, &block, sizeof block);

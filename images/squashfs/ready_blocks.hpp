@@ -18,6 +18,8 @@
 
 namespace cybele::images {
 
+inline constexpr std::uint32_t kStoredAsIs = 1U << 24U; ///< in a block's size: not compressed
+
 struct Fragment;
 
 /// Where a block of a file lies as it is to be written.
@@ -25,6 +27,10 @@ struct ReadyBlock {
     int fd = -1;
     std::uint32_t size = 0; ///< as in an inode: with kStoredAsIs where it is not compressed
     std::uint64_t offset = 0;
+
+    [[nodiscard]] std::uint32_t bytes() const {
+        return size & ~kStoredAsIs;
+    }
 };
 
 /// Brings blocks that are compressed already through libsquashfs' block processor, which takes

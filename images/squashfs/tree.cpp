@@ -20,9 +20,10 @@
 namespace cybele::images {
 namespace {
 
-constexpr int kDeepest = 500; // each level holds a descriptor
+constexpr int kDeepestPacked = 500; // each level holds a descriptor
 
-tl::unexpected<Error> failed(std::string_view what, const std::string& path, int saved_errno) {
+tl::unexpected<Error>
+tree_read_failed(std::string_view what, const std::string& path, int saved_errno) {
     return fail(system_error(fmt::format("cannot {} {}", what, printable(path)), saved_errno));
 }
 
@@ -50,7 +51,7 @@ Result<Xattrs> xattrs_of(int fd, const std::string& path, bool keep_opaque) {
     std::array<char, XATTR_LIST_MAX> list{};
     const auto size = ::flistxattr(fd, list.data(), list.size());
     if (size < 0 && errno != ENOTSUP) {
-        return failed("list the attributes of", path, errno);
+        return tree_read_failed("list the attributes of", path, errno);
     }
     for (ssize_t at = 0; at < size;) {
         const std::string name = list.data() + at;
@@ -61,7 +62,7 @@ Result<Xattrs> xattrs_of(int fd, const std::string& path, bool keep_opaque) {
         std::string value(XATTR_SIZE_MAX, '\0');
         const auto bytes = ::fgetxattr(fd, name.c_str(), value.data(), value.size());
         if (bytes < 0) {
-            return failed("read the attributes of", path, errno);
+            return tree_read_failed("read the attributes of", path, errno);
         }
         value.resize(static_cast<std::size_t>(bytes));
         xattrs.emplace(name, std::move(value));
@@ -69,9 +70,9 @@ Result<Xattrs> xattrs_of(int fd, const std::string& path, bool keep_opaque) {
     return xattrs;
 }
 
-class Reader {
+class TreeReader {
 public:
-    Reader(Tree& tree, const TreeVisitor& visitor) : tree_(tree), visitor_(visitor) {}
+    TreeReader(Tree& tree, const TreeVisitor& visitor) : tree_(tree), visitor_(visitor) {}
 
     Result<void> read_root(const std::filesystem::path& root);
 
@@ -104,19 +105,19 @@ std::uint64_t device_of(const struct statx& status) {
     return makedev(status.stx_dev_major, status.stx_dev_minor);
 }
 
-std::uint32_t Reader::add_text(std::string_view text) {
+std::uint32_t TreeReader::add_text(std::string_view text) {
     const auto place = static_cast<std::uint32_t>(tree_.texts.size());
     tree_.texts += text;
     tree_.texts += '\0';
     return place;
 }
 
-Result<Reader::Status>
-Reader::status_of(int directory, const char* name, const std::string& path) const {
+Result<TreeReader::Status>
+TreeReader::status_of(int directory, const char* name, const std::string& path) const {
     Status status;
     const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name == '\0' ? AT_EMPTY_PATH : 0);
     if (::statx(directory, name, flags, STATX_BASIC_STATS, &status.value) != 0) {
-        return failed("examine", path, errno);
+        return tree_read_failed("examine", path, errno);
     }
     // Files of an overlay may have other device numbers than its directories; mount points tell
     // themselves only on Linux 5.8 and later.
@@ -126,7 +127,7 @@ Reader::status_of(int directory, const char* name, const std::string& path) cons
     return status;
 }
 
-Result<void> Reader::add_node(int directory, std::string_view name, const std::string& path) {
+Result<void> TreeReader::add_node(int directory, std::string_view name, const std::string& path) {
     const auto index = static_cast<std::uint32_t>(tree_.nodes.size());
     TreeNode node;
     node.name = add_text(name);
@@ -149,7 +150,7 @@ Result<void> Reader::add_node(int directory, std::string_view name, const std::s
         const auto size =
             ::readlinkat(directory, tree_.text(node.name), target.data(), target.size());
         if (size < 0) {
-            return failed("read the link", path, errno);
+            return tree_read_failed("read the link", path, errno);
         }
         node.target = add_text({target.data(), static_cast<std::size_t>(size)});
     }
@@ -167,7 +168,7 @@ Result<void> Reader::add_node(int directory, std::string_view name, const std::s
     return {};
 }
 
-Result<void> Reader::keep_xattrs(int fd, std::uint32_t index, const std::string& path) {
+Result<void> TreeReader::keep_xattrs(int fd, std::uint32_t index, const std::string& path) {
     CYBELE_TRY(const auto xattrs, xattrs_of(fd, path, visitor_.keep_opaque));
     if (!xattrs.empty()) {
         CYBELE_TRY(tree_.nodes[index].xattrs, visitor_.on_xattrs(xattrs));
@@ -175,7 +176,8 @@ Result<void> Reader::keep_xattrs(int fd, std::uint32_t index, const std::string&
     return {};
 }
 
-Result<bool> Reader::take_known(std::uint32_t index, std::uint64_t size, const std::string& path) {
+Result<bool>
+TreeReader::take_known(std::uint32_t index, std::uint64_t size, const std::string& path) {
     if (!visitor_.on_known_file || is_mount_point_[index]) {
         return false;
     }
@@ -187,13 +189,13 @@ Result<bool> Reader::take_known(std::uint32_t index, std::uint64_t size, const s
     return content.has_value();
 }
 
-Result<void> Reader::read_content(int directory, std::uint32_t index, const std::string& path) {
+Result<void> TreeReader::read_content(int directory, std::uint32_t index, const std::string& path) {
     const UniqueFd fd(::openat(directory,
                                tree_.text(tree_.nodes[index].name),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
-        return failed("read", path, errno);
+        return tree_read_failed("read", path, errno);
     }
     const auto size = is_mount_point_[index] ? 0 : static_cast<std::uint64_t>(status.st_size);
     CYBELE_CHECK(keep_xattrs(fd.get(), index, path));
@@ -202,11 +204,11 @@ Result<void> Reader::read_content(int directory, std::uint32_t index, const std:
 }
 
 Result<void>
-Reader::read_directory(int fd, std::uint32_t index, const std::string& path, int depth) {
-    if (depth > kDeepest) {
+TreeReader::read_directory(int fd, std::uint32_t index, const std::string& path, int depth) {
+    if (depth > kDeepestPacked) {
         return fail(ErrorCode::kInput,
                     fmt::format("{} cannot be packed", printable(path)),
-                    fmt::format("directories are nested deeper than {}", kDeepest));
+                    fmt::format("directories are nested deeper than {}", kDeepestPacked));
     }
     CYBELE_CHECK(keep_xattrs(fd, index, path));
     sizes_.clear();
@@ -235,14 +237,14 @@ Reader::read_directory(int fd, std::uint32_t index, const std::string& path, int
                                       tree_.text(tree_.nodes[child].name),
                                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!inner.valid()) {
-            return failed("open the directory", below(path, child), errno);
+            return tree_read_failed("open the directory", below(path, child), errno);
         }
         CYBELE_CHECK(read_directory(inner.get(), child, below(path, child), depth + 1));
     }
     return {};
 }
 
-Result<void> Reader::read_root(const std::filesystem::path& root) {
+Result<void> TreeReader::read_root(const std::filesystem::path& root) {
     const UniqueFd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid()) {
         const int saved = errno;
@@ -251,11 +253,11 @@ Result<void> Reader::read_root(const std::filesystem::path& root) {
                         fmt::format("{} is no directory", printable(root.string())),
                         "a root file system is expected there");
         }
-        return failed("open the directory", root.string(), saved);
+        return tree_read_failed("open the directory", root.string(), saved);
     }
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) {
-        return failed("examine", root.string(), errno);
+        return tree_read_failed("examine", root.string(), errno);
     }
     device_ = status.st_dev;
     root_length_ = root.string().size() + 1;
@@ -268,7 +270,7 @@ Result<void> Reader::read_root(const std::filesystem::path& root) {
 
 Result<Tree> read_tree(const std::filesystem::path& root, const TreeVisitor& visitor) {
     Tree tree;
-    CYBELE_CHECK(Reader(tree, visitor).read_root(root));
+    CYBELE_CHECK(TreeReader(tree, visitor).read_root(root));
     return tree;
 }
 

@@ -14,7 +14,7 @@
 namespace cybele::images {
 namespace {
 
-constexpr int kDeepest = 100; // each level holds a descriptor
+constexpr int kDeepestReadAhead = 100; // each level holds a descriptor
 
 UniqueFd open_directory_at(int directory, const char* name) {
     return UniqueFd(::openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -44,7 +44,7 @@ TreeAhead::~TreeAhead() {
 /// In the reader's order: all names of a directory, then those below.
 void TreeAhead::go(int directory, int depth) {
     const auto names = names_in(directory, {});
-    if (!names || depth == kDeepest) {
+    if (!names || depth == kDeepestReadAhead) {
         return;
     }
     std::vector<std::string> inner;

@@ -31,21 +31,21 @@
 namespace cybele::images {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20U;
-constexpr int kDeepest = 512;
+constexpr std::size_t kUnpackPiece = std::size_t{1} << 20U;
+constexpr int kDeepestUnpacked = 512;
 
 struct FreeTree {
     void operator()(sqfs_tree_node_t* tree) const {
         sqfs_dir_tree_destroy(tree);
     }
 };
-struct FreeMemory {
+struct FreeUnpacked {
     void operator()(void* memory) const {
         sqfs_free(memory);
     }
 };
 
-Error damaged(std::string_view what, int code) {
+Error cannot_unpack(std::string_view what, int code) {
     return Error(ErrorCode::kInput,
                  fmt::format("cannot unpack the image: {}", what),
                  fmt::format("it is damaged (squashfs error {})", code),
@@ -57,9 +57,9 @@ Error not_made(std::string_view name, int saved_errno) {
 }
 
 /// The parts of libsquashfs that read one image.
-class Reader {
+class ImageReader {
 public:
-    Reader(const SquashfsRange& range, bool has_whiteouts)
+    ImageReader(const SquashfsRange& range, bool has_whiteouts)
         : file_(range.fd, range.offset, range.size), has_whiteouts_(has_whiteouts) {}
 
     [[nodiscard]] Result<void> open();
@@ -86,9 +86,9 @@ private:
     std::unique_ptr<sqfs_tree_node_t, FreeTree> tree_;
 };
 
-Result<void> Reader::open() {
+Result<void> ImageReader::open() {
     if (const int code = sqfs_super_read(&super_, &file_.base); code != 0) {
-        return fail(damaged("its root file system has no valid superblock", code));
+        return fail(cannot_unpack("its root file system has no valid superblock", code));
     }
     sqfs_compressor_config_t configuration{};
     sqfs_compressor_t* compressor = nullptr;
@@ -98,25 +98,25 @@ Result<void> Reader::open() {
                                            SQFS_COMP_FLAG_UNCOMPRESS);
     code = code != 0 ? code : sqfs_compressor_create(&configuration, &compressor);
     if (code != 0) {
-        return fail(damaged("its compression is not known", code));
+        return fail(cannot_unpack("its compression is not known", code));
     }
     compressor_.reset(compressor);
     ids_.reset(sqfs_id_table_create(0));
     code = sqfs_id_table_read(ids_.get(), &file_.base, &super_, compressor);
     if (code != 0) {
-        return fail(damaged("its table of owners cannot be read", code));
+        return fail(cannot_unpack("its table of owners cannot be read", code));
     }
     directories_.reset(sqfs_dir_reader_create(&super_, compressor, &file_.base, 0));
     data_.reset(sqfs_data_reader_create(&file_.base, super_.block_size, compressor, 0));
     code = sqfs_data_reader_load_fragment_table(data_.get(), &super_);
     if (code != 0) {
-        return fail(damaged("its table of fragments cannot be read", code));
+        return fail(cannot_unpack("its table of fragments cannot be read", code));
     }
     if ((super_.flags & SQFS_FLAG_NO_XATTRS) == 0 && super_.xattr_id_table_start != ~sqfs_u64{0}) {
         attributes_.reset(sqfs_xattr_reader_create(0));
         code = sqfs_xattr_reader_load(attributes_.get(), &super_, &file_.base, compressor);
         if (code != 0) {
-            return fail(damaged("its extended attributes cannot be read", code));
+            return fail(cannot_unpack("its extended attributes cannot be read", code));
         }
     }
     sqfs_tree_node_t* tree = nullptr;
@@ -127,14 +127,14 @@ Result<void> Reader::open() {
         has_whiteouts_ ? SQFS_TREE_NO_SOCKETS : SQFS_TREE_NO_DEVICES | SQFS_TREE_NO_SOCKETS,
         &tree);
     if (code != 0) {
-        return fail(damaged("its directories cannot be read", code));
+        return fail(cannot_unpack("its directories cannot be read", code));
     }
     tree_.reset(tree);
     return {};
 }
 
 /// Attributes that this file system or user may not have are left out.
-void Reader::copy_attributes(const sqfs_inode_generic_t& inode, int fd) {
+void ImageReader::copy_attributes(const sqfs_inode_generic_t& inode, int fd) {
     sqfs_u32 index = 0xFFFFFFFF;
     sqfs_xattr_id_t list{};
     if (!attributes_ || sqfs_inode_get_xattr_index(&inode, &index) != 0 || index == 0xFFFFFFFF ||
@@ -147,12 +147,12 @@ void Reader::copy_attributes(const sqfs_inode_generic_t& inode, int fd) {
         if (sqfs_xattr_reader_read_key(attributes_.get(), &key) != 0) {
             return;
         }
-        const std::unique_ptr<sqfs_xattr_entry_t, FreeMemory> own_key(key);
+        const std::unique_ptr<sqfs_xattr_entry_t, FreeUnpacked> own_key(key);
         sqfs_xattr_value_t* value = nullptr;
         if (sqfs_xattr_reader_read_value(attributes_.get(), key, &value) != 0) {
             return;
         }
-        const std::unique_ptr<sqfs_xattr_value_t, FreeMemory> own_value(value);
+        const std::unique_ptr<sqfs_xattr_value_t, FreeUnpacked> own_value(value);
         const std::string name(reinterpret_cast<const char*>(key->key));
         if (name == "security.capability" || name.starts_with("user.") ||
             (has_whiteouts_ && name == "trusted.overlay.opaque")) {
@@ -164,9 +164,9 @@ void Reader::copy_attributes(const sqfs_inode_generic_t& inode, int fd) {
 /// Makes the tree's entries, each relative to the directory that was made for its parent.
 class Unpacker {
 public:
-    Unpacker(Reader& reader, int root, Whiteouts whiteouts, std::filesystem::path folder)
+    Unpacker(ImageReader& reader, int root, Whiteouts whiteouts, std::filesystem::path folder)
         : reader_(reader), root_(root), whiteouts_(whiteouts), folder_(std::move(folder)),
-          buffer_(kPiece) {}
+          buffer_(kUnpackPiece) {}
 
     [[nodiscard]] Result<void> fill(const sqfs_tree_node_t& node, int directory, int depth);
 
@@ -181,7 +181,7 @@ private:
 
     [[nodiscard]] Result<void> clear_place(const sqfs_tree_node_t& node, int directory);
 
-    Reader& reader_;
+    ImageReader& reader_;
     int root_;
     Whiteouts whiteouts_;
     std::filesystem::path folder_; ///< of root_
@@ -190,11 +190,11 @@ private:
     std::map<sqfs_u32, std::string> inodes_; ///< of files with several names: the first one
 };
 
-std::string_view name_of(const sqfs_tree_node_t& node) {
+std::string_view entry_name(const sqfs_tree_node_t& node) {
     return reinterpret_cast<const char*>(node.name);
 }
 
-bool is_name(std::string_view name) {
+bool is_entry_name(std::string_view name) {
     return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos;
 }
 
@@ -208,17 +208,17 @@ void Unpacker::set_status(const sqfs_tree_node_t& node, int fd) {
 }
 
 Result<void> Unpacker::fill(const sqfs_tree_node_t& node, int directory, int depth) {
-    if (depth > kDeepest) {
-        return fail(damaged("its directories are too deep", 0));
+    if (depth > kDeepestUnpacked) {
+        return fail(cannot_unpack("its directories are too deep", 0));
     }
     for (const sqfs_tree_node_t* child = node.children; child != nullptr; child = child->next) {
-        if (!is_name(name_of(*child))) {
-            return fail(
-                damaged(fmt::format("it holds the name '{}'", printable(name_of(*child))), 0));
+        if (!is_entry_name(entry_name(*child))) {
+            return fail(cannot_unpack(
+                fmt::format("it holds the name '{}'", printable(entry_name(*child))), 0));
         }
         const std::size_t length = path_.size();
         path_ += path_.empty() ? "" : "/";
-        path_ += name_of(*child);
+        path_ += entry_name(*child);
         CYBELE_CHECK(make(*child, directory, depth));
         path_.resize(length);
     }
@@ -228,7 +228,7 @@ Result<void> Unpacker::fill(const sqfs_tree_node_t& node, int directory, int dep
 
 Result<void> Unpacker::make(const sqfs_tree_node_t& node, int directory, int depth) {
     const auto type = node.inode->base.mode & S_IFMT;
-    const std::string name(name_of(node));
+    const std::string name(entry_name(node));
     if (whiteouts_ == Whiteouts::kApplied) {
         CYBELE_CHECK(clear_place(node, directory));
     }
@@ -256,7 +256,7 @@ Result<void> Unpacker::make(const sqfs_tree_node_t& node, int directory, int dep
 }
 
 Result<void> Unpacker::make_directory(const sqfs_tree_node_t& node, int directory, int depth) {
-    const std::string name(name_of(node));
+    const std::string name(entry_name(node));
     const bool may_be_there = whiteouts_ == Whiteouts::kApplied;
     if (::mkdirat(directory, name.c_str(), 0700) != 0 && !(may_be_there && errno == EEXIST)) {
         return fail(not_made(path_, errno));
@@ -270,7 +270,7 @@ Result<void> Unpacker::make_directory(const sqfs_tree_node_t& node, int director
 }
 
 Result<void> Unpacker::make_file(const sqfs_tree_node_t& node, int directory) {
-    const std::string name(name_of(node));
+    const std::string name(entry_name(node));
     const UniqueFd fd(::openat(
         directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd.valid()) {
@@ -279,7 +279,7 @@ Result<void> Unpacker::make_file(const sqfs_tree_node_t& node, int directory) {
     for (std::uint64_t offset = 0;;) {
         const sqfs_s32 count = reader_.read(*node.inode, offset, buffer_);
         if (count < 0) {
-            return fail(damaged(fmt::format("'{}' cannot be read", printable(path_)), count));
+            return fail(cannot_unpack(fmt::format("'{}' cannot be read", printable(path_)), count));
         }
         if (count == 0) {
             break;
@@ -296,7 +296,7 @@ Result<void> Unpacker::make_file(const sqfs_tree_node_t& node, int directory) {
 /// All folders above it are real directories: they were made, or opened without following links.
 Result<void> Unpacker::clear_place(const sqfs_tree_node_t& node, int directory) {
     struct stat status {};
-    const std::string name(name_of(node));
+    const std::string name(entry_name(node));
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         return {};
     }
@@ -315,7 +315,7 @@ Result<void> Unpacker::make_whiteout(const sqfs_tree_node_t& node, int directory
     const auto& inode = *node.inode;
     const std::uint32_t device =
         inode.base.type == SQFS_INODE_EXT_CDEV ? inode.data.dev_ext.devno : inode.data.dev.devno;
-    const std::string name(name_of(node));
+    const std::string name(entry_name(node));
     if (whiteouts_ == Whiteouts::kKept && S_ISCHR(inode.base.mode) && device == 0 &&
         ::mknodat(directory, name.c_str(), S_IFCHR, 0) != 0) {
         return fail(not_made(path_, errno));
@@ -324,7 +324,7 @@ Result<void> Unpacker::make_whiteout(const sqfs_tree_node_t& node, int directory
 }
 
 Result<void> Unpacker::make_link(const sqfs_tree_node_t& node, int directory) {
-    const std::string name(name_of(node));
+    const std::string name(entry_name(node));
     const std::string target(reinterpret_cast<const char*>(node.inode->extra));
     if (::symlinkat(target.c_str(), directory, name.c_str()) != 0) {
         return fail(not_made(path_, errno));
@@ -341,7 +341,7 @@ Result<void> Unpacker::make_link(const sqfs_tree_node_t& node, int directory) {
 Result<void> unpack_squashfs(const SquashfsRange& range,
                              const std::filesystem::path& directory,
                              Whiteouts whiteouts) {
-    Reader reader(range, whiteouts != Whiteouts::kDropped);
+    ImageReader reader(range, whiteouts != Whiteouts::kDropped);
     CYBELE_CHECK(reader.open());
     const UniqueFd root(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid()) {
