@@ -23,11 +23,11 @@ struct Row {
 constexpr std::array<Row, 2> kRows{
     {{"TorqueJob", "torquejob", "tj", "TORQUE"}, {"SlurmJob", "slurmjob", "sj", "Slurm"}}};
 
-constexpr std::int64_t kMostBytes = 262144;
+constexpr std::int64_t kLongestScript = 262144;
 
 using Map = Tree::Map;
 
-Tree integer(std::string_view format, std::string_view description) {
+Tree integer_schema(std::string_view format, std::string_view description) {
     return Map{{"type", "integer"}, {"format", format}, {"description", description}};
 }
 
@@ -47,7 +47,7 @@ Tree words(Tree::List list, std::string_view description) {
     return Map{{"type", "string"}, {"enum", std::move(list)}, {"description", description}};
 }
 
-Tree node_selector() {
+Tree node_selector_schema() {
     return Map{{"type", "object"},
                {"description", "labels that the virtual node must have"},
                {"maxProperties", std::int64_t{64}},
@@ -80,7 +80,7 @@ Tree results() {
 Tree spec(const Row& row, bool is_ours) {
     Map batch{{"type", "string"},
               {"minLength", std::int64_t{1}},
-              {"maxLength", kMostBytes},
+              {"maxLength", kLongestScript},
               {"description", fmt::format("the whole batch script for {}", row.system)}};
     if (is_ours) {
         batch.emplace_back(
@@ -90,8 +90,9 @@ Tree spec(const Row& row, bool is_ours) {
                             "the script has carriage returns, which batch systems refuse"),
                        rule("self == oldSelf", "the script of a submitted job cannot change")});
     }
-    Map properties{
-        {"batch", std::move(batch)}, {"nodeSelector", node_selector()}, {"results", results()}};
+    Map properties{{"batch", std::move(batch)},
+                   {"nodeSelector", node_selector_schema()},
+                   {"results", results()}};
     if (is_ours) {
         properties.emplace_back("queue",
                                 text(63, "queue or partition; the script's, else the site's"));
@@ -122,26 +123,27 @@ Tree conditions() {
                   {"reason", text(1024, "one word")},
                   {"message", text(32768, "for people")},
                   {"lastTransitionTime", time("when it last changed")},
-                  {"observedGeneration", integer("int64", "of the spec that it speaks of")}}}}}};
+                  {"observedGeneration",
+                   integer_schema("int64", "of the spec that it speaks of")}}}}}};
 }
 
 Tree status() {
-    return Map{
-        {"type", "object"},
-        {"properties",
-         Map{{"status",
-              words({"Pending", "Running", "Succeeded", "Failed", "Unknown"},
-                    "the phase, in the words that other tools wait for")},
-             {"jobId", text(256, "the batch system's own id")},
-             {"submitToken", text(253, "by which the batch job is found again")},
-             {"state", text(64, "the batch system's own word")},
-             {"reason", text(1024, "why it is in this state")},
-             {"exitCode", integer("int32", "of the job, when it has ended")},
-             {"signal", integer("int32", "that ended the job, or 0")},
-             {"startTime", time("when the job began to run")},
-             {"endTime", time("when it ended")},
-             {"observedGeneration", integer("int64", "of the spec that this status speaks of")},
-             {"conditions", conditions()}}}};
+    return Map{{"type", "object"},
+               {"properties",
+                Map{{"status",
+                     words({"Pending", "Running", "Succeeded", "Failed", "Unknown"},
+                           "the phase, in the words that other tools wait for")},
+                    {"jobId", text(256, "the batch system's own id")},
+                    {"submitToken", text(253, "by which the batch job is found again")},
+                    {"state", text(64, "the batch system's own word")},
+                    {"reason", text(1024, "why it is in this state")},
+                    {"exitCode", integer_schema("int32", "of the job, when it has ended")},
+                    {"signal", integer_schema("int32", "that ended the job, or 0")},
+                    {"startTime", time("when the job began to run")},
+                    {"endTime", time("when it ended")},
+                    {"observedGeneration",
+                     integer_schema("int64", "of the spec that this status speaks of")},
+                    {"conditions", conditions()}}}};
 }
 
 Tree column(std::string_view name, std::string_view type, std::string_view path) {

@@ -16,7 +16,7 @@ constexpr std::string_view kNoWord =
     "Bridge-Operator sends slurmrestd the queue, tasks, nodes, name, folder and PATH, nothing else";
 constexpr std::string_view kOther = "drop it, or use another bridge";
 
-constexpr std::array kUnserved{
+constexpr std::array kUnservedByBridgeOperator{
     Unserved{"array", [](const Job& job) { return !job.array.empty(); }, kNoWord, kOther},
     Unserved{"after", [](const Job& job) { return !job.after.empty(); }, kNoWord, kOther},
     Unserved{"mail", [](const Job& job) { return job.mail.has_value(); }, kNoWord, kOther},
@@ -97,7 +97,7 @@ std::string resource_url(const Object& object) {
 } // namespace
 
 Documents build_bridge_job(const Object& object) {
-    refuse_asked(object, kUnserved);
+    refuse_asked(object, kUnservedByBridgeOperator);
     const Job& job = object.job;
     const launchers::Connector connector = object.connector();
     if (connector.credentials.empty()) {

@@ -11,7 +11,7 @@ namespace {
 
 using launchers::Job;
 
-constexpr std::array kUnserved{
+constexpr std::array kUnservedByMirror{
     Unserved{"array",
              [](const Job& job) { return !job.array.empty(); },
              "a mirror Job follows one job",
@@ -223,7 +223,7 @@ void check_settings(const Object& object, const launchers::Connector& connector)
 } // namespace
 
 Documents build_mirror_job(const Object& object) {
-    refuse_asked(object, kUnserved);
+    refuse_asked(object, kUnservedByMirror);
     const launchers::Connector connector = object.connector();
     check_settings(object, connector);
     if (!is_hpc_connector(object) && !is_absolute_path(object.job.workdir)) {

@@ -17,7 +17,7 @@ bool is_secret(const std::string& value) {
     return value.starts_with("@file:");
 }
 
-constexpr std::array kUnserved{
+constexpr std::array kUnservedByPod{
     Unserved{"array",
              [](const Job& job) { return !job.array.empty(); },
              "a Pod is one job",
@@ -182,7 +182,7 @@ Tree limits(const Object& object) {
 } // namespace
 
 Documents build_pod(const Object& object) {
-    refuse_asked(object, kUnserved);
+    refuse_asked(object, kUnservedByPod);
     Tree::Map container{{"name", "main"}, {"image", pod_image(object)}};
     if (auto words = command(object.job); !words.empty()) {
         container.emplace_back("command", std::move(words));

@@ -82,7 +82,7 @@ constexpr std::array kWlmJobUnserved{
 };
 
 /// What the operator would crash on, ignore or misread is never written.
-void check_for_operator(const Object& object) {
+void refuse_what_operator_misreads(const Object& object) {
     if (object.job.resources.exclusive) {
         object.refuse("resources.exclusive",
                       fmt::format("`exclusive` cannot be expressed in a {}", object.kind),
@@ -142,7 +142,7 @@ Documents whole(const Object& object, Tree::Map spec) {
 Documents build_wlm_object(const Object& object) {
     refuse_asked(object, kWlmUnserved);
     if (object.input.is_for_operator && !object.script.empty()) {
-        check_for_operator(object);
+        refuse_what_operator_misreads(object);
     }
     Tree::Map spec{{"batch", Tree::Block{object.script}}};
     return whole(object, std::move(spec));

@@ -12,9 +12,9 @@
 namespace cybele::kubernetes {
 namespace {
 
-constexpr std::string_view kPrefix = "#SBATCH";
+constexpr std::string_view kDirectivePrefix = "#SBATCH";
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separators) {
     std::vector<std::string_view> words;
     while (true) {
         const auto begin = text.find_first_not_of(separators);
@@ -27,7 +27,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
     }
 }
 
-std::optional<std::int64_t> integer(std::string_view text) {
+std::optional<std::int64_t> parsed_integer(std::string_view text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
@@ -41,7 +41,7 @@ std::optional<std::int64_t> clock(std::string_view text) {
     const auto dash = text.find('-');
     std::int64_t days = 0;
     if (dash != std::string_view::npos) {
-        const auto value = integer(text.substr(0, dash));
+        const auto value = parsed_integer(text.substr(0, dash));
         if (!value) {
             return std::nullopt;
         }
@@ -51,7 +51,7 @@ std::optional<std::int64_t> clock(std::string_view text) {
     std::vector<std::int64_t> parts;
     for (std::string_view rest = text;;) {
         const auto colon = rest.find(':');
-        const auto value = integer(rest.substr(0, colon));
+        const auto value = parsed_integer(rest.substr(0, colon));
         if (!value || parts.size() == 3) {
             return std::nullopt;
         }
@@ -67,7 +67,7 @@ std::optional<std::int64_t> clock(std::string_view text) {
                              : parts[0] * 60 + parts[1];
 }
 
-class Reader {
+class DirectiveReader {
 public:
     OperatorReading reading;
 
@@ -88,7 +88,7 @@ private:
     }
 };
 
-void Reader::take_time(std::string_view value, std::size_t line) {
+void DirectiveReader::take_time(std::string_view value, std::size_t line) {
     if (value == "UNLIMITED") {
         return;
     }
@@ -100,8 +100,8 @@ void Reader::take_time(std::string_view value, std::size_t line) {
     reading.seconds = *seconds;
 }
 
-void Reader::take_cpus(std::string_view key, std::string_view value, std::size_t line) {
-    const auto count = integer(value);
+void DirectiveReader::take_cpus(std::string_view key, std::string_view value, std::size_t line) {
+    const auto count = parsed_integer(value);
     if (!count) {
         complain_value(key, value, line);
         return;
@@ -109,16 +109,16 @@ void Reader::take_cpus(std::string_view key, std::string_view value, std::size_t
     reading.cpus = reading.cpus.value_or(1) * *count;
 }
 
-void Reader::take(std::string_view key, std::string_view value, std::size_t line) {
+void DirectiveReader::take(std::string_view key, std::string_view value, std::size_t line) {
     if (key == "--time" || key == "-t") {
         take_time(value, line);
     } else if (key == "--nodes" || key == "-N") {
-        reading.nodes = integer(value.substr(0, value.find('-')));
+        reading.nodes = parsed_integer(value.substr(0, value.find('-')));
         if (!reading.nodes) {
             complain_value(key, value, line);
         }
     } else if (key == "--mem") {
-        reading.memory_mebibytes = integer(value);
+        reading.memory_mebibytes = parsed_integer(value);
         if (!reading.memory_mebibytes) {
             complain_value(key, value, line);
         }
@@ -127,8 +127,8 @@ void Reader::take(std::string_view key, std::string_view value, std::size_t line
     }
 }
 
-void Reader::read_line(std::string_view rest, std::size_t line) {
-    const auto words = split(rest, " \t");
+void DirectiveReader::read_line(std::string_view rest, std::size_t line) {
+    const auto words = split_at(rest, " \t");
     for (std::size_t at = 0; at < words.size(); ++at) {
         const auto word = words[at];
         const auto equals = word.find('=');
@@ -162,7 +162,7 @@ void Reader::read_line(std::string_view rest, std::size_t line) {
     }
 }
 
-void Reader::finish() {
+void DirectiveReader::finish() {
     const auto& findings = reading.findings;
     const bool is_silent =
         std::all_of(findings.begin(), findings.end(), [](const OperatorFinding& finding) {
@@ -177,7 +177,7 @@ void Reader::finish() {
 } // namespace
 
 OperatorReading read_as_operator(std::string_view script) {
-    Reader reader;
+    DirectiveReader reader;
     bool has_stopped = false;
     for (std::size_t line = 1; !script.empty(); ++line) {
         auto text = script.substr(0, script.find('\n'));
@@ -185,7 +185,7 @@ OperatorReading read_as_operator(std::string_view script) {
         if (text.ends_with('\r')) {
             text.remove_suffix(1);
         }
-        const bool is_directive = text.starts_with(kPrefix);
+        const bool is_directive = text.starts_with(kDirectivePrefix);
         if (has_stopped) {
             if (is_directive) {
                 reader.reading.findings.push_back(
@@ -194,7 +194,7 @@ OperatorReading read_as_operator(std::string_view script) {
             continue;
         }
         if (is_directive) {
-            reader.read_line(text.substr(kPrefix.size()), line);
+            reader.read_line(text.substr(kDirectivePrefix.size()), line);
         } else if (!text.empty() && !text.starts_with("#!")) {
             has_stopped = true;
         }

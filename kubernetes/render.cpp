@@ -23,7 +23,7 @@ using launchers::Job;
 using launchers::Site;
 
 /// `kubectl apply` copies the object into an annotation, and annotations hold 256 KiB.
-constexpr std::size_t kMostBytes = std::size_t{256} << 10U;
+constexpr std::size_t kMostObjectBytes = std::size_t{256} << 10U;
 constexpr std::size_t kManyBytes = std::size_t{128} << 10U;
 
 /// The text that the bridge gets out of the last document, as the batch system gets it.
@@ -71,7 +71,7 @@ struct Kind {
     bool is_ours_too;     ///< `kube crd` defines it in our own group
     bool has_fixed_type;  ///< apiVersion and kind are Kubernetes' own
 };
-constexpr std::array<Kind, 6> kKinds{
+constexpr std::array<Kind, 6> kObjectKinds{
     {{"TorqueJob",
       "torque",
       "wlm.sylabs.io/v1alpha1",
@@ -132,10 +132,11 @@ bool is_same_word(std::string_view left, std::string_view right) {
 const Kind* find_kind(std::string_view name, const Site* site) {
     const bool is_the_sites =
         site != nullptr && site->kubernetes && !name.empty() && site->kubernetes->kind == name;
-    const auto* found = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) {
-        return is_the_sites ? is_same_word(kind.name, name) : kind.name == name;
-    });
-    if (found != kKinds.end()) {
+    const auto* found =
+        std::find_if(kObjectKinds.begin(), kObjectKinds.end(), [&](const Kind& kind) {
+            return is_the_sites ? is_same_word(kind.name, name) : kind.name == name;
+        });
+    if (found != kObjectKinds.end()) {
         return found;
     }
     const Bridge* bridge = find_bridge(site);
@@ -213,7 +214,7 @@ void set_type(const Kind& kind, Object& object) {
 }
 
 /// What no bridge carries.
-constexpr std::array kUnserved{
+constexpr std::array kUnservedByAll{
     Unserved{"stage-in",
              [](const Job& job) { return !job.stage_in.empty(); },
              "bridges hand a script over, and no files",
@@ -238,7 +239,7 @@ void check_names(const Object& object) {
     }
 }
 
-void check_size(const Object& object) {
+void check_object_size(const Object& object) {
     const std::size_t bytes = object.script.size();
     if (bytes <= kManyBytes) {
         return;
@@ -248,7 +249,7 @@ void check_size(const Object& object) {
                                       "`kubectl apply` keeps a copy in an annotation, and those "
                                       "hold 256 KiB",
                                       "put the program into a file of its own");
-    fault.is_warning = bytes <= kMostBytes;
+    fault.is_warning = bytes <= kMostObjectBytes;
     object.faults.add(std::move(fault));
 }
 
@@ -339,8 +340,8 @@ Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
     set_type(*kind, object);
     check_names(object);
     note_workdir(object, *kind);
-    check_size(object);
-    refuse_asked(object, kUnserved);
+    check_object_size(object);
+    refuse_asked(object, kUnservedByAll);
     const Documents documents = kind->build(object);
     if (faults.has_errors()) {
         return fail(faults.take());
@@ -366,8 +367,8 @@ std::string default_kind(const Site* site) {
 
 std::vector<std::string> kind_names() {
     std::vector<std::string> names;
-    names.reserve(std::size(kKinds));
-    for (const Kind& kind : kKinds) {
+    names.reserve(std::size(kObjectKinds));
+    for (const Kind& kind : kObjectKinds) {
         names.emplace_back(kind.name);
     }
     return names;

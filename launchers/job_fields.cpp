@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/job_fields.hpp"
 
+#include "launchers/field_shapes.hpp"
 #include "launchers/job_fields_rules.hpp"
 
 namespace cybele::launchers {
@@ -12,21 +13,12 @@ using document::Shape;
 using document::Table;
 using document::Type;
 
-constexpr Shape kText{.type = Type::kText};
 constexpr Shape kValue{.type = Type::kValue};
-constexpr Shape kTexts{.type = Type::kList, .item = &kText};
-constexpr Shape kName{.type = Type::kName};
-constexpr Shape kCount{.type = Type::kCount};
 constexpr Shape kFlag{.type = Type::kFlag};
-constexpr Shape kDuration{.type = Type::kDuration};
-constexpr Shape kSize{.type = Type::kSize};
-constexpr Shape kPath{.type = Type::kPath};
-constexpr Shape kPaths{.type = Type::kList, .item = &kPath};
 constexpr Shape kScript{.type = Type::kScript};
 constexpr Shape kArgv{.type = Type::kList, .item = &kValue};
 
 // image
-constexpr Shape kImageReference{.type = Type::kImage};
 constexpr Field kImageFields[] = {
     {"recipe", &kPath, "a Recipe to build the image from", true},
     {"variant", &kText, "the variant of its matrix"},
@@ -162,16 +154,6 @@ constexpr Table kStageInTable{.title = "stage-in", .fields = kStageInFields};
 constexpr Shape kStageInItem{.type = Type::kMap, .table = &kStageInTable};
 constexpr Shape kStageIn{.type = Type::kList, .item = &kStageInItem};
 
-// verify
-constexpr std::string_view kRequireWords[] = {"any", "all"};
-constexpr Shape kRequire{.type = Type::kCount, .words = kRequireWords};
-constexpr Field kVerifyFields[] = {
-    {"keys", &kPaths, "public keys (PEM)", true},
-    {"require", &kRequire, "how many of them must have signed", false, "any"},
-};
-constexpr Table kVerifyTable{.title = "verify", .fields = kVerifyFields};
-constexpr Shape kVerify{.type = Type::kMap, .table = &kVerifyTable, .scalar = &kPath};
-
 // target, kubernetes
 constexpr std::string_view kTargetWords[] = {"auto", "cluster", "kubernetes"};
 constexpr Shape kTarget{.type = Type::kWord, .words = kTargetWords};
@@ -187,13 +169,13 @@ constexpr Group kKubeResultGroups[] = {{kKubeResultNames, true}};
 constexpr Table kKubeResultTable{
     .title = "kubernetes.results", .fields = kKubeResultFields, .groups = kKubeResultGroups};
 constexpr Shape kKubeResults{.type = Type::kMap, .table = &kKubeResultTable};
-constexpr Field kKubernetesFields[] = {
+constexpr Field kJobKubernetesFields[] = {
     {"namespace", &kName, "the namespace of the objects", false, "default"},
     {"node-selector", &kSelector, "labels that the node must have"},
     {"results", &kKubeResults, "where results are put"},
 };
-constexpr Table kKubernetesTable{.title = "kubernetes", .fields = kKubernetesFields};
-constexpr Shape kKubernetes{.type = Type::kMap, .table = &kKubernetesTable};
+constexpr Table kJobKubernetesTable{.title = "kubernetes", .fields = kJobKubernetesFields};
+constexpr Shape kJobKubernetes{.type = Type::kMap, .table = &kJobKubernetesTable};
 
 constexpr Shape kArray{.type = Type::kText, .rule = &kArrayRule};
 constexpr Field kJobFields[] = {
@@ -217,7 +199,7 @@ constexpr Field kJobFields[] = {
     {"stage-in", &kStageIn, "copied before, when the digest differs"},
     {"verify", &kVerify, "a Policy, or keys: checked before submission and again in the job"},
     {"target", &kTarget, "where it runs", false, "cluster"},
-    {"kubernetes", &kKubernetes, "settings for Kubernetes"},
+    {"kubernetes", &kJobKubernetes, "settings for Kubernetes"},
 };
 constexpr std::string_view kProgramNames[] = {"command", "script"};
 constexpr Group kJobGroups[] = {{kProgramNames}};

@@ -13,7 +13,7 @@ namespace {
 
 using document::Complaint;
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> split_array(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
     while (true) {
         const auto end = text.find(separator);
@@ -75,7 +75,7 @@ Complaint check_array(std::string_view text) {
         }
         text = text.substr(0, percent);
     }
-    for (const auto item : split(text, ',')) {
+    for (const auto item : split_array(text, ',')) {
         if (Complaint complaint = check_range(item); !complaint.because.empty()) {
             return complaint;
         }
@@ -84,7 +84,7 @@ Complaint check_array(std::string_view text) {
 }
 
 Complaint check_bind(std::string_view text) {
-    const auto parts = split(text, ':');
+    const auto parts = split_array(text, ':');
     if (text.find(',') != std::string_view::npos) {
         return {"a comma separates binds for the container runtimes", "write one bind an item"};
     }
@@ -160,7 +160,7 @@ Complaint check_result(std::string_view text) {
         return {"results are brought back from below `workdir`",
                 "write the pattern from `workdir` on, or have the job copy the file there"};
     }
-    for (const auto part : split(text, '/')) {
+    for (const auto part : split_array(text, '/')) {
         if (part == ".." || part == ".") {
             return {"a file is compared with its name below `workdir`, which has no dots",
                     "write the pattern from `workdir` on, without `" + std::string(part) + "`"};

@@ -18,13 +18,13 @@ struct KindName {
     std::string_view word;
     LaunchKind kind;
 };
-constexpr std::array<KindName, 7> kKinds{{{"serial", LaunchKind::kSerial},
-                                          {"openmp", LaunchKind::kOpenmp},
-                                          {"mpi", LaunchKind::kMpi},
-                                          {"mpi-bind", LaunchKind::kMpiBind},
-                                          {"horovod", LaunchKind::kHorovod},
-                                          {"torch", LaunchKind::kTorch},
-                                          {"spark", LaunchKind::kSpark}}};
+constexpr std::array<KindName, 7> kLaunchKindNames{{{"serial", LaunchKind::kSerial},
+                                                    {"openmp", LaunchKind::kOpenmp},
+                                                    {"mpi", LaunchKind::kMpi},
+                                                    {"mpi-bind", LaunchKind::kMpiBind},
+                                                    {"horovod", LaunchKind::kHorovod},
+                                                    {"torch", LaunchKind::kTorch},
+                                                    {"spark", LaunchKind::kSpark}}};
 
 /// Which launch kinds a setting belongs to (docs/reference/job.md, table of `launch`).
 struct SettingOwners {
@@ -66,7 +66,7 @@ bool names_kind(std::string_view kinds, std::string_view kind) {
 Launch read_launch(const View& view) {
     Launch launch;
     const std::string kind = view.has("kind") ? view.text("kind") : "serial";
-    for (const auto& entry : kKinds) {
+    for (const auto& entry : kLaunchKindNames) {
         if (entry.word == kind) {
             launch.kind = entry.kind;
         }

@@ -28,7 +28,7 @@ struct KindRow {
 };
 
 // In the order of LaunchKind.
-constexpr std::array<KindRow, 7> kKinds{{
+constexpr std::array<KindRow, 7> kKindRows{{
     {"serial", Starts::kOne, nullptr},
     {"openmp", Starts::kOne, nullptr},
     {"mpi", Starts::kRanks, plan_mpi},
@@ -39,7 +39,7 @@ constexpr std::array<KindRow, 7> kKinds{{
 }};
 
 const KindRow& row_of(LaunchKind kind) {
-    return kKinds[static_cast<std::size_t>(kind)];
+    return kKindRows[static_cast<std::size_t>(kind)];
 }
 
 /// What no container runtime lets a job set.

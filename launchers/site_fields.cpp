@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launchers/field_shapes.hpp"
 #include "launchers/job_fields.hpp"
 #include "launchers/job_fields_rules.hpp"
 
@@ -11,15 +12,6 @@ using document::Shape;
 using document::Table;
 using document::Type;
 
-constexpr Shape kText{.type = Type::kText};
-constexpr Shape kTexts{.type = Type::kList, .item = &kText};
-constexpr Shape kName{.type = Type::kName};
-constexpr Shape kCount{.type = Type::kCount};
-constexpr Shape kDuration{.type = Type::kDuration};
-constexpr Shape kSize{.type = Type::kSize};
-constexpr Shape kPath{.type = Type::kPath};
-constexpr Shape kPaths{.type = Type::kList, .item = &kPath};
-constexpr Shape kImage{.type = Type::kImage};
 constexpr Shape kUrl{.type = Type::kText, .rule = &kUrlRule};
 
 // scheduler
@@ -117,16 +109,6 @@ constexpr Shape kQueues{.type = Type::kList, .item = &kQueueItem};
 constexpr Table kMirrorTable{.title = "mirrors", .rest = &kUrl, .rest_key = &kDistributionRule};
 constexpr Shape kMirrors{.type = Type::kMap, .table = &kMirrorTable};
 
-// verify: the same shape as in a Job
-constexpr std::string_view kRequireWords[] = {"any", "all"};
-constexpr Shape kRequire{.type = Type::kCount, .words = kRequireWords};
-constexpr Field kVerifyFields[] = {
-    {"keys", &kPaths, "public keys (PEM)", true},
-    {"require", &kRequire, "how many of them must have signed", false, "any"},
-};
-constexpr Table kVerifyTable{.title = "verify", .fields = kVerifyFields};
-constexpr Shape kVerify{.type = Type::kMap, .table = &kVerifyTable, .scalar = &kPath};
-
 // kubernetes
 constexpr std::string_view kBridges[] = {"torque-operator",
                                          "wlm-operator",
@@ -136,7 +118,7 @@ constexpr std::string_view kBridges[] = {"torque-operator",
                                          "cybelectl"};
 constexpr Shape kBridge{.type = Type::kWord, .words = kBridges};
 constexpr Field kConnectorFields[] = {
-    {"image", &kImage, "the connector's image"},
+    {"image", &kImageReference, "the connector's image"},
     {"backend", &kName, "ConfigMap with the back end's settings"},
     {"credentials", &kName, "Secret with its credentials"},
     {"monitoring-period", &kDuration, "between two looks at the job", false, "30 s"},
@@ -144,15 +126,15 @@ constexpr Field kConnectorFields[] = {
 };
 constexpr Table kConnectorTable{.title = "connector", .fields = kConnectorFields};
 constexpr Shape kConnector{.type = Type::kMap, .table = &kConnectorTable};
-constexpr Field kKubernetesFields[] = {
+constexpr Field kSiteKubernetesFields[] = {
     {"bridge", &kBridge, "what carries jobs from Kubernetes to the cluster", true},
     {"api-version", &kText, "of its objects, where the bridge's default does not fit"},
     {"kind", &kText, "of its objects, likewise"},
     {"node-name", &kText, "the virtual node that stands for the cluster"},
     {"connector", &kConnector, "settings of mirror Jobs"},
 };
-constexpr Table kKubernetesTable{.title = "kubernetes", .fields = kKubernetesFields};
-constexpr Shape kKubernetes{.type = Type::kMap, .table = &kKubernetesTable};
+constexpr Table kSiteKubernetesTable{.title = "kubernetes", .fields = kSiteKubernetesFields};
+constexpr Shape kSiteKubernetes{.type = Type::kMap, .table = &kSiteKubernetesTable};
 
 constexpr Field kSiteFields[] = {
     {"name", &kName, "the site's name", true},
@@ -167,7 +149,7 @@ constexpr Field kSiteFields[] = {
     {"modules", &kTexts, "loaded by each script"},
     {"verify", &kVerify, "as in a Job; demanded of every job"},
     {"mirrors", &kMirrors, "distribution → package mirror; unset: the building host's own"},
-    {"kubernetes", &kKubernetes, "how Kubernetes reaches this site"},
+    {"kubernetes", &kSiteKubernetes, "how Kubernetes reaches this site"},
 };
 constexpr Table kSiteTable{.title = "Site", .fields = kSiteFields};
 constexpr document::Kind kSite{

@@ -14,12 +14,12 @@ namespace {
 using compatibility::Circumstance;
 using compatibility::Outcome;
 
-constexpr std::array<std::string_view, 6> kTexts{"works",
-                                                 "works with these options",
-                                                 "will abort",
-                                                 "will start singletons",
-                                                 "not known, but guarded",
-                                                 "cannot be guarded"};
+constexpr std::array<std::string_view, 6> kVerdictTexts{"works",
+                                                        "works with these options",
+                                                        "will abort",
+                                                        "will start singletons",
+                                                        "not known, but guarded",
+                                                        "cannot be guarded"};
 
 std::string joined(const std::vector<std::string>& parts, std::string_view otherwise) {
     std::string text;
@@ -112,7 +112,7 @@ std::string guard_text(const PlanInput& input, const LaunchPlan& plan) {
 } // namespace
 
 std::string_view sureness_text(Sureness sureness) {
-    return kTexts[static_cast<std::size_t>(sureness)];
+    return kVerdictTexts[static_cast<std::size_t>(sureness)];
 }
 
 LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan) {

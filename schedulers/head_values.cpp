@@ -131,7 +131,7 @@ void add_constraints(const Rendering& rendering, Values& values) {
     values["constraints"] = std::move(list);
 }
 
-void add_signal(const Rendering& rendering, Values& values) {
+void add_signal_directive(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     values["signal-name"] = job.signal ? Value(job.signal->name) : Value();
     values["signal-before"] =
@@ -186,7 +186,7 @@ Values head_values(const Rendering& rendering) {
         needs.at("workdir").service == Service::kDirective ? workdir_value(rendering) : Value();
     add_constraints(rendering, values);
     add_mail(rendering, values);
-    add_signal(rendering, values);
+    add_signal_directive(rendering, values);
     return values;
 }
 

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 3> kForwarded{"USR1", "USR2", "TERM"};
 constexpr std::array<std::string_view, 2> kOfKeyboard{"INT", "QUIT"};
 
 template <class Words>
-bool is_one_of(const Words& words, std::string_view word) {
+bool is_listed_word(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -110,7 +110,7 @@ void add_output(const Rendering& rendering, Values& values) {
     values["array"] = !job.array.empty();
 }
 
-void add_signal(const Rendering& rendering, Values& values) {
+void add_signal_handling(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     values["signal-timer"] = false;
     values["signal-trap"] = false;
@@ -122,7 +122,7 @@ void add_signal(const Rendering& rendering, Values& values) {
         return;
     }
     const auto& name = job.signal->name;
-    const bool is_any = is_one_of(kForwarded, name);
+    const bool is_any = is_listed_word(kForwarded, name);
     const auto& plan = rendering.plan;
     if (!is_any && (plan.starter || plan.torch || plan.spark)) {
         rendering.faults.add(
@@ -133,7 +133,7 @@ void add_signal(const Rendering& rendering, Values& values) {
                          "use `USR1`"));
     }
     values["signal-trap"] = !is_any;
-    values["signal-of-keyboard"] = is_one_of(kOfKeyboard, name);
+    values["signal-of-keyboard"] = is_listed_word(kOfKeyboard, name);
     values["signal-name"] = std::string(name);
     if (job.signal->before < std::chrono::seconds(60)) {
         rendering.faults.add(job.fault_at("signal.before",
@@ -344,7 +344,7 @@ templates::Values script_values(const Rendering& rendering) {
     values["has-modules"] = !rendering.plan.modules.empty();
     values["modules"] = words_of(rendering.plan.modules);
     add_output(rendering, values);
-    add_signal(rendering, values);
+    add_signal_handling(rendering, values);
     add_runtime(rendering, values);
     add_image(rendering, values);
     add_verification(*input.job, input.site, values, rendering.faults);

@@ -19,16 +19,16 @@ namespace {
 constexpr std::array<std::string_view, 5> kKindsOfBridges{
     "TorqueJob", "SlurmJob", "WlmJob", "BridgeJob", "SlurmBridgeJob"};
 
-bool is_same_word(std::string_view left, std::string_view right) {
+bool is_same_kind(std::string_view left, std::string_view right) {
     return std::equal(
         left.begin(), left.end(), right.begin(), right.end(), [](char one, char other) {
             return (one | 0x20) == (other | 0x20);
         });
 }
 
-std::string known_kind(const std::string& written) {
+std::string spelled_kind(const std::string& written) {
     for (const auto kind : kKindsOfBridges) {
-        if (is_same_word(kind, written)) {
+        if (is_same_kind(kind, written)) {
             return std::string(kind);
         }
     }
@@ -67,7 +67,7 @@ void add_object(Check& check, const std::string& text, std::size_t first, std::s
     }
     CheckedObject object;
     object.kind = text_at(document->root, {"kind"});
-    object.known = known_kind(object.kind);
+    object.known = spelled_kind(object.kind);
     const std::string version = text_at(document->root, {"apiVersion"});
     object.group =
         version.substr(0, version.find('/') == std::string::npos ? 0 : version.find('/'));

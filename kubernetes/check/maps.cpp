@@ -17,7 +17,7 @@ constexpr std::size_t kAppliedBytes = std::size_t{256} << 10U;
 constexpr std::array<std::string_view, 8> kSecretNames{
     "password", "passwd", "token", "secret", "apikey", "api-key", "api_key", "private-key"};
 
-std::string lowered(std::string_view text) {
+std::string lowered_key(std::string_view text) {
     std::string lower(text);
     for (char& character : lower) {
         character =
@@ -27,7 +27,7 @@ std::string lowered(std::string_view text) {
 }
 
 bool names_secret(std::string_view name) {
-    const std::string lower = lowered(name);
+    const std::string lower = lowered_key(name);
     return std::any_of(kSecretNames.begin(), kSecretNames.end(), [&](std::string_view word) {
         return lower.ends_with(word);
     });
@@ -96,7 +96,7 @@ void check_map(Check& check, const CheckedObject& object) {
     }
 }
 
-void check_size(Check& check, const CheckedObject& object) {
+void check_map_size(Check& check, const CheckedObject& object) {
     const bool is_large_map = object.kind == "ConfigMap" && object.bytes > kMapBytes;
     if (object.bytes > kAppliedBytes && !is_large_map) {
         check.found("K17",
@@ -135,7 +135,7 @@ void check_unlimited(Check& check, const yaml::Node& node) {
 void check_maps(Check& check) {
     for (const CheckedObject& object : check.objects) {
         check_map(check, object);
-        check_size(check, object);
+        check_map_size(check, object);
         check_unlimited(check, object.root);
     }
 }

@@ -279,7 +279,7 @@ constexpr std::array kRules = {
          "1.3"},
 };
 
-char lowered(char character) {
+char lowered_letter(char character) {
     return character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
 }
 
@@ -297,7 +297,7 @@ std::vector<const Rule*> check_rules() {
 const Rule* find_check_rule(std::string_view id) {
     const auto* found = std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) {
         return std::equal(rule.id.begin(), rule.id.end(), id.begin(), id.end(), [](char a, char b) {
-            return lowered(a) == lowered(b);
+            return lowered_letter(a) == lowered_letter(b);
         });
     });
     return found == kRules.end() ? nullptr : found;

@@ -30,7 +30,7 @@ bool holds(const std::array<std::string_view, Count>& words, std::string_view wo
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string lowered(std::string_view text) {
+std::string lowered_scalar(std::string_view text) {
     std::string lower(text);
     for (char& character : lower) {
         character =
@@ -80,7 +80,7 @@ bool is_float(std::string_view text) {
 std::string_view meaning_of(std::string_view word) {
     constexpr std::array<std::string_view, 8> kFlags{
         "y", "n", "yes", "no", "on", "off", "true", "false"};
-    std::string lower = lowered(word);
+    std::string lower = lowered_scalar(word);
     if (holds(kFlags, lower)) {
         return "a flag";
     }

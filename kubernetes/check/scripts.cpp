@@ -13,21 +13,22 @@
 namespace cybele::kubernetes {
 namespace {
 
-struct Reader {
+struct ScriptReader {
     std::string_view kind;
     std::string_view prefix; ///< of the directives that count
     std::array<std::string_view, 2> array;
     bool is_operator; ///< WLM-Operator reads the script too
 };
-constexpr std::array<Reader, 4> kReaders{{{"TorqueJob", "#PBS", {"-t", "-J"}, false},
-                                          {"SlurmJob", "#SBATCH", {"--array", "-a"}, true},
-                                          {"BridgeJob", "#SBATCH", {"--array", "-a"}, false},
-                                          {"SlurmBridgeJob", "#SBATCH", {"", ""}, false}}};
+constexpr std::array<ScriptReader, 4> kReaders{{{"TorqueJob", "#PBS", {"-t", "-J"}, false},
+                                                {"SlurmJob", "#SBATCH", {"--array", "-a"}, true},
+                                                {"BridgeJob", "#SBATCH", {"--array", "-a"}, false},
+                                                {"SlurmBridgeJob", "#SBATCH", {"", ""}, false}}};
 
-const Reader* reader_of(const CheckedScript& script) {
-    const auto* found = std::find_if(kReaders.begin(), kReaders.end(), [&](const Reader& reader) {
-        return reader.kind == script.object->known;
-    });
+const ScriptReader* reader_of(const CheckedScript& script) {
+    const auto* found =
+        std::find_if(kReaders.begin(), kReaders.end(), [&](const ScriptReader& reader) {
+            return reader.kind == script.object->known;
+        });
     return found == kReaders.end() ? nullptr : found;
 }
 
@@ -35,7 +36,7 @@ bool is_option(const Directive& directive, std::initializer_list<std::string_vie
     return std::find(names.begin(), names.end(), directive.option) != names.end();
 }
 
-void check_directives(Check& check, const CheckedScript& script, const Reader& reader) {
+void check_directives(Check& check, const CheckedScript& script, const ScriptReader& reader) {
     bool is_foreign_told = false;
     for (const Directive& directive : directives_of(script.text)) {
         const yaml::Mark mark = Check::mark_of(script, directive.line);
@@ -85,7 +86,7 @@ std::string_view rule_of(OperatorTrouble trouble) {
     return {};
 }
 
-void check_for_operator(Check& check, const CheckedScript& script) {
+void check_operator_script(Check& check, const CheckedScript& script) {
     for (const auto& finding : read_as_operator(script.text).findings) {
         if (const auto rule = rule_of(finding.trouble); !rule.empty()) {
             check.found(rule, Check::mark_of(script, finding.line), finding.what);
@@ -94,8 +95,8 @@ void check_for_operator(Check& check, const CheckedScript& script) {
 }
 
 /// The last value that counts of an option's names.
-std::string value_of(const std::vector<Directive>& directives,
-                     std::initializer_list<std::string_view> names) {
+std::string directive_value(const std::vector<Directive>& directives,
+                            std::initializer_list<std::string_view> names) {
     std::string value;
     for (const Directive& directive : directives) {
         if (!directive.is_late && is_option(directive, names)) {
@@ -122,7 +123,7 @@ void compare(Check& check,
 
 void check_selected(Check& check, const CheckedScript& script) {
     const auto directives = directives_of(script.text);
-    const std::string queue = value_of(directives, {"--partition", "-p", "-q"});
+    const std::string queue = directive_value(directives, {"--partition", "-p", "-q"});
     if (const auto* field = find_path(script.object->root, {"spec", "queue"})) {
         compare(check, field->mark, "queue", field->scalar, queue);
     }
@@ -134,7 +135,7 @@ void check_selected(Check& check, const CheckedScript& script) {
 }
 
 /// Where the script writes: its output files and working folders, as far as directives say.
-void check_results(Check& check, const CheckedScript& script) {
+void check_script_results(Check& check, const CheckedScript& script) {
     const auto* from = find_path(script.object->root, {"spec", "results", "from"});
     if (from == nullptr || !from->scalar.starts_with('/') ||
         script.text.find(from->scalar) != std::string::npos) {
@@ -192,17 +193,20 @@ void check_properties(Check& check, const CheckedScript& script) {
             properties->mark,
             "NodesNumber",
             said("NodesNumber"),
-            value_of(directives, {"--nodes", "-N"}));
-    compare(
-        check, properties->mark, "Tasks", said("Tasks"), value_of(directives, {"--ntasks", "-n"}));
+            directive_value(directives, {"--nodes", "-N"}));
+    compare(check,
+            properties->mark,
+            "Tasks",
+            said("Tasks"),
+            directive_value(directives, {"--ntasks", "-n"}));
     compare(check,
             properties->mark,
             "Queue",
             said("Queue"),
-            value_of(directives, {"--partition", "-p"}));
+            directive_value(directives, {"--partition", "-p"}));
 }
 
-void check_bytes(Check& check, const CheckedScript& script) {
+void check_script_bytes(Check& check, const CheckedScript& script) {
     if (script.text.find('\0') != std::string::npos) {
         check.found("K18", script.node->mark, "the script has a NUL");
     }
@@ -220,17 +224,17 @@ void check_bytes(Check& check, const CheckedScript& script) {
 
 void check_scripts(Check& check) {
     for (const CheckedScript& script : check.scripts) {
-        check_bytes(check, script);
-        const Reader* reader = reader_of(script);
+        check_script_bytes(check, script);
+        const ScriptReader* reader = reader_of(script);
         if (reader == nullptr) {
             continue;
         }
         check_directives(check, script, *reader);
         if (reader->is_operator && !script.text.empty()) {
-            check_for_operator(check, script);
+            check_operator_script(check, script);
         }
         check_selected(check, script);
-        check_results(check, script);
+        check_script_results(check, script);
         if (script.object->kind == "BridgeJob") {
             check_properties(check, script);
         }

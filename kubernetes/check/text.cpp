@@ -148,7 +148,7 @@ void check_tabs(Check& check, const std::vector<bool>& is_inside) {
     }
 }
 
-void check_bytes(Check& check) {
+void check_text_bytes(Check& check) {
     const std::string& text = check.source.text();
     const auto carriage = text.find("\r\n");
     if (carriage != std::string::npos) {
@@ -172,7 +172,7 @@ void check_bytes(Check& check) {
 
 void check_text(Check& check) {
     std::vector<bool> is_inside;
-    check_bytes(check);
+    check_text_bytes(check);
     check_blocks(check, is_inside);
     check_tabs(check, is_inside);
 }

@@ -23,7 +23,7 @@ void check_host_paths(Check& check, const yaml::Node& node) {
     }
 }
 
-void check_results(Check& check, const CheckedObject& object) {
+void check_results_volume(Check& check, const CheckedObject& object) {
     const auto* from = find_path(object.root, {"spec", "results", "from"});
     if (from != nullptr && !from->scalar.starts_with('/')) {
         check.found(
@@ -46,7 +46,7 @@ void check_results(Check& check, const CheckedObject& object) {
 void check_volumes(Check& check) {
     for (const CheckedObject& object : check.objects) {
         check_host_paths(check, object.root);
-        check_results(check, object);
+        check_results_volume(check, object);
     }
 }
 

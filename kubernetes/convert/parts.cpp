@@ -41,7 +41,7 @@ const yaml::Node* find_config_map(const Conversion& conversion, const std::strin
 }
 
 /// The value of a variable, or nothing where it is told as left.
-std::optional<std::string> value_of(Conversion& conversion, const yaml::Node& entry) {
+std::optional<std::string> environment_value(Conversion& conversion, const yaml::Node& entry) {
     if (const auto* value = entry.find("value")) {
         return value->scalar;
     }
@@ -227,7 +227,7 @@ Tree::Map convert_environment(Conversion& conversion) {
     add_sources(conversion);
     const auto* list = conversion.container->find("env");
     for (const auto& entry : list == nullptr ? std::vector<yaml::Node>{} : list->items) {
-        if (const auto value = value_of(conversion, entry)) {
+        if (const auto value = environment_value(conversion, entry)) {
             add_variable(
                 conversion, text_at(entry, {"name"}), expanded(conversion, *value), entry.mark);
         }

@@ -11,7 +11,7 @@
 namespace cybele::schedulers {
 namespace {
 
-constexpr std::array<std::string_view, 4> kReaders{"slurm", "torque", "pbspro", "none"};
+constexpr std::array<std::string_view, 4> kReaderNames{"slurm", "torque", "pbspro", "none"};
 
 std::vector<std::string> split_lines(std::string_view text) {
     std::vector<std::string> lines;
@@ -249,7 +249,7 @@ Reader guess_reader(const std::vector<std::string>& lines) {
 } // namespace
 
 std::string_view reader_text(Reader reader) {
-    return kReaders.at(static_cast<std::size_t>(reader));
+    return kReaderNames.at(static_cast<std::size_t>(reader));
 }
 
 const Directive* BatchScript::find(std::string_view need) const {

@@ -255,23 +255,23 @@ void judge_log(const Judging& judging) {
     }
 }
 
-constexpr std::array<BreakRule, 12> kRules{{{"B1", judge_strict},
-                                            {"B2", judge_directory},
-                                            {"B3", judge_secrets},
-                                            {"B5 H6", judge_quotes},
-                                            {"C1 C4", judge_threads},
-                                            {"C3", judge_places},
-                                            {"G1", judge_forwarding},
-                                            {"G2", judge_code},
-                                            {"G4", judge_cleanup},
-                                            {"G6", judge_record},
-                                            {"H3", judge_origin},
-                                            {"H4", judge_log}}};
+constexpr std::array<BreakRule, 12> kBodyRules{{{"B1", judge_strict},
+                                                {"B2", judge_directory},
+                                                {"B3", judge_secrets},
+                                                {"B5 H6", judge_quotes},
+                                                {"C1 C4", judge_threads},
+                                                {"C3", judge_places},
+                                                {"G1", judge_forwarding},
+                                                {"G2", judge_code},
+                                                {"G4", judge_cleanup},
+                                                {"G6", judge_record},
+                                                {"H3", judge_origin},
+                                                {"H4", judge_log}}};
 
 } // namespace
 
 std::span<const BreakRule> body_rules() {
-    return kRules;
+    return kBodyRules;
 }
 
 } // namespace cybele::schedulers

@@ -21,13 +21,13 @@ struct ReaderRow {
     Reader reader;
     std::string_view text;
 };
-constexpr std::array<ReaderRow, 4> kReaders{{{Reader::kSlurm, "Slurm (sbatch)"},
-                                             {Reader::kTorque, "TORQUE (qsub)"},
-                                             {Reader::kPbspro, "OpenPBS or PBS Pro (qsub)"},
-                                             {Reader::kNone, "nobody: it has no directives"}}};
+constexpr std::array<ReaderRow, 4> kReaderRows{{{Reader::kSlurm, "Slurm (sbatch)"},
+                                                {Reader::kTorque, "TORQUE (qsub)"},
+                                                {Reader::kPbspro, "OpenPBS or PBS Pro (qsub)"},
+                                                {Reader::kNone, "nobody: it has no directives"}}};
 
 std::string_view reader_name(Reader reader) {
-    return kReaders.at(static_cast<std::size_t>(reader)).text;
+    return kReaderRows.at(static_cast<std::size_t>(reader)).text;
 }
 
 std::string place_text(std::size_t line) {

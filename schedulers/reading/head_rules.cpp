@@ -298,22 +298,22 @@ void judge_signal(const Judging& judging) {
     }
 }
 
-constexpr std::array<BreakRule, 11> kRules{{{"A1", judge_first_line},
-                                            {"A2", judge_order},
-                                            {"A3", judge_values},
-                                            {"A4", judge_dropped},
-                                            {"A5", judge_units},
-                                            {"A6", judge_variables},
-                                            {"A7", judge_names},
-                                            {"B4", judge_export},
-                                            {"C7", judge_job_memory},
-                                            {"G7", judge_margin},
-                                            {"G3", judge_signal}}};
+constexpr std::array<BreakRule, 11> kHeadRules{{{"A1", judge_first_line},
+                                                {"A2", judge_order},
+                                                {"A3", judge_values},
+                                                {"A4", judge_dropped},
+                                                {"A5", judge_units},
+                                                {"A6", judge_variables},
+                                                {"A7", judge_names},
+                                                {"B4", judge_export},
+                                                {"C7", judge_job_memory},
+                                                {"G7", judge_margin},
+                                                {"G3", judge_signal}}};
 
 } // namespace
 
 std::span<const BreakRule> head_rules() {
-    return kRules;
+    return kHeadRules;
 }
 
 } // namespace cybele::schedulers

@@ -347,22 +347,22 @@ void judge_spark(const Judging& judging) {
     }
 }
 
-constexpr std::array<BreakRule, 11> kRules{{{"C5", judge_srun_cpus},
-                                            {"D8", judge_kill},
-                                            {"C6", judge_binding},
-                                            {"C2", judge_fit},
-                                            {"D3", judge_guard},
-                                            {"D4", judge_sharing},
-                                            {"D6", judge_root},
-                                            {"D7", judge_hosts},
-                                            {"D9", judge_exports},
-                                            {"E1 E2 E3 E6 E7", judge_torch},
-                                            {"F1 F2 F3 F4 F7", judge_spark}}};
+constexpr std::array<BreakRule, 11> kLaunchRules{{{"C5", judge_srun_cpus},
+                                                  {"D8", judge_kill},
+                                                  {"C6", judge_binding},
+                                                  {"C2", judge_fit},
+                                                  {"D3", judge_guard},
+                                                  {"D4", judge_sharing},
+                                                  {"D6", judge_root},
+                                                  {"D7", judge_hosts},
+                                                  {"D9", judge_exports},
+                                                  {"E1 E2 E3 E6 E7", judge_torch},
+                                                  {"F1 F2 F3 F4 F7", judge_spark}}};
 
 } // namespace
 
 std::span<const BreakRule> launch_rules() {
-    return kRules;
+    return kLaunchRules;
 }
 
 } // namespace cybele::schedulers

@@ -18,7 +18,7 @@ std::string_view base_name(std::string_view path) {
 }
 
 template <std::size_t kSize>
-bool is_one_of(std::string_view word, const std::array<std::string_view, kSize>& words) {
+bool is_listed_program(std::string_view word, const std::array<std::string_view, kSize>& words) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -100,7 +100,7 @@ private:
         option.raw = words_[at_]->raw;
         if (equals != std::string::npos) {
             option.value = text().substr(equals + 1);
-        } else if (is_one_of(option.name, kTakeWord) && at_ + 1 < words_.size()) {
+        } else if (is_listed_program(option.name, kTakeWord) && at_ + 1 < words_.size()) {
             ++at_;
             option.value = text();
             option.raw += " " + words_[at_]->raw;
@@ -118,7 +118,7 @@ private:
             return;
         }
         const bool is_srun = base_name(text()) == "srun";
-        if (!is_srun && !is_one_of(base_name(text()), kMpirun)) {
+        if (!is_srun && !is_listed_program(base_name(text()), kMpirun)) {
             return;
         }
         program_.launch = "mpi";
@@ -161,7 +161,7 @@ private:
             program_.pmi = option.value.starts_with("pmix") ? "pmix" : option.value;
         } else if (option.name == "--allow-run-as-root") {
             program_.allow_root = true;
-        } else if (!is_one_of(option.name, kSaid)) {
+        } else if (!is_listed_program(option.name, kSaid)) {
             leave(option.raw,
                   "a Job's launch has no field for it",
                   "put it into `options` under launch");
@@ -169,7 +169,8 @@ private:
     }
 
     void take_runtime() {
-        if (is_done() || !is_one_of(base_name(text()), kRuntimes) || at_ + 1 >= words_.size()) {
+        if (is_done() || !is_listed_program(base_name(text()), kRuntimes) ||
+            at_ + 1 >= words_.size()) {
             return;
         }
         const std::string action = words_[at_ + 1]->text;
@@ -270,7 +271,7 @@ bool is_settled(const ShellCommand& command, Program& program) {
         if (variable == "OMP_NUM_THREADS" && equals != std::string::npos) {
             program.threads = whole_number(word.text.substr(equals + 1));
         }
-        if (is_one_of(variable, kSetByUs)) {
+        if (is_listed_program(variable, kSetByUs)) {
             continue;
         }
         if (equals == std::string::npos || word.has_expansion) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kOperators = ";&|()\n";
 
-bool is_one_of(char character, std::string_view set) {
+bool is_in_set(char character, std::string_view set) {
     return set.find(character) != std::string_view::npos;
 }
 
@@ -67,15 +67,15 @@ private:
             while (at_ < text_.size() && look() != '\n') {
                 take();
             }
-        } else if (is_one_of(next, kBlanks)) {
+        } else if (is_in_set(next, kBlanks)) {
             end_word();
             take();
         } else if (next == '\n' && !has_word_ && !heredoc_.empty()) {
             end_command("\n");
             skip_heredoc();
-        } else if (next == '&' && !word_.raw.empty() && is_one_of(word_.raw.back(), "<>")) { // 2>&1
+        } else if (next == '&' && !word_.raw.empty() && is_in_set(word_.raw.back(), "<>")) { // 2>&1
             keep();
-        } else if (is_one_of(next, kOperators)) {
+        } else if (is_in_set(next, kOperators)) {
             take_operator();
         } else if (next == '<' || next == '>') {
             word_.is_redirection =
@@ -171,7 +171,7 @@ private:
 
     void take_operator() {
         std::string text(1, look());
-        if (look() != '\n' && look(1) == look() && is_one_of(look(), "&|;")) {
+        if (look() != '\n' && look(1) == look() && is_in_set(look(), "&|;")) {
             text += look();
         }
         end_command(text);
