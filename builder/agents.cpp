@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 /// A squashfs is a third of its tree or more.
-constexpr std::uint64_t kUnpackedTimes = 3;
+constexpr std::uint64_t kUnpackedPerPackedByte = 3;
 
 Result<std::uint64_t> plan_nothing(StagePlan& /*plan*/, const BuildRequest& /*request*/) {
     return std::uint64_t{0};
@@ -78,7 +78,7 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
         return fail(Error(std::move(fault)));
     }
     const auto size = fs::file_size(plan.source, error);
-    return error ? std::uint64_t{0} : kUnpackedTimes * size;
+    return error ? std::uint64_t{0} : kUnpackedPerPackedByte * size;
 }
 
 Result<std::string> key_of_local_image(const StagePlan& plan, const AgentContext& context) {

@@ -35,7 +35,7 @@ constexpr std::array kFiles = {
     AppFile{"apptest", "test", true, 0755},
 };
 
-constexpr const char* kBase = R"(#!/bin/sh
+constexpr const char* kAppEnvironment = R"(#!/bin/sh
 
 SCIF_APPNAME={0}
 SCIF_APPROOT="/scif/apps/{0}"
@@ -103,7 +103,8 @@ Result<void> write_app(const App& app, const fs::path& root) {
          {base / "bin", base / "lib", base / "scif/env", data / "input", data / "output"}) {
         CYBELE_CHECK(make_directories(folder));
     }
-    CYBELE_CHECK(write_file(base / "scif/env/01-base.sh", fmt::format(kBase, app.name), 0755));
+    CYBELE_CHECK(
+        write_file(base / "scif/env/01-base.sh", fmt::format(kAppEnvironment, app.name), 0755));
     for (const AppFile& file : kFiles) {
         const std::string text = app.text(file.section);
         if (!text.empty()) {

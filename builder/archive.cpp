@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBlock = std::size_t{1} << 20U;
+constexpr std::size_t kArchiveBlock = std::size_t{1} << 20U;
 
-struct FreeReader {
+struct FreeArchiveReader {
     void operator()(archive* a) const {
         archive_read_free(a);
     }
@@ -44,7 +44,7 @@ struct FreeResolver {
         archive_entry_linkresolver_free(r);
     }
 };
-using Reader = std::unique_ptr<archive, FreeReader>;
+using ArchiveReader = std::unique_ptr<archive, FreeArchiveReader>;
 using Writer = std::unique_ptr<archive, FreeWriter>;
 using Entry = std::unique_ptr<archive_entry, FreeEntry>;
 using Resolver = std::unique_ptr<archive_entry_linkresolver, FreeResolver>;
@@ -131,7 +131,7 @@ Result<void> write_content(archive* writer, const char* path) {
     if (!fd.valid()) {
         return fail(system_error("cannot read " + printable(path), errno));
     }
-    static thread_local std::array<char, kBlock> buffer;
+    static thread_local std::array<char, kArchiveBlock> buffer;
     for (;;) {
         const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
         if (count == 0) {
@@ -161,7 +161,7 @@ Result<void> write_entry(archive* writer, archive_entry* entry) {
 
 /// Puts every entry of the tree in the working directory into the archive.
 Result<void> write_tree(archive* writer) {
-    const Reader disk(archive_read_disk_new());
+    const ArchiveReader disk(archive_read_disk_new());
     archive_read_disk_set_symlink_physical(disk.get());
     archive_read_disk_set_behavior(disk.get(), ARCHIVE_READDISK_NO_TRAVERSE_MOUNTS);
     const Resolver links(archive_entry_linkresolver_new());
@@ -194,9 +194,9 @@ Result<void> write_tree(archive* writer) {
 } // namespace
 
 Result<void> extract_tar(const fs::path& path, const fs::path& directory) {
-    const Reader reader(archive_read_new());
+    const ArchiveReader reader(archive_read_new());
     archive_read_support_format_tar(reader.get());
-    if (archive_read_open_filename(reader.get(), path.c_str(), kBlock) != ARCHIVE_OK) {
+    if (archive_read_open_filename(reader.get(), path.c_str(), kArchiveBlock) != ARCHIVE_OK) {
         return fail(archive_error(reader.get(), "cannot open " + printable(path.native())));
     }
     const WorkingDirectory inside(directory);
@@ -242,7 +242,7 @@ Result<void> write_tar(const fs::path& directory, const fs::path& path) {
     archive_write_set_format_pax_restricted(writer.get());
     // Names are bytes: no conversion by the locale.
     archive_write_set_options(writer.get(), "hdrcharset=BINARY");
-    archive_write_set_bytes_per_block(writer.get(), static_cast<int>(kBlock));
+    archive_write_set_bytes_per_block(writer.get(), static_cast<int>(kArchiveBlock));
     archive_write_set_bytes_in_last_block(writer.get(), 1);
     if (archive_write_open_fd(writer.get(), fd.get()) != ARCHIVE_OK) {
         return fail(archive_error(writer.get(), "cannot write " + printable(path.native())));

@@ -26,16 +26,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKind = "bases";
+constexpr std::string_view kDebianBases = "bases";
 constexpr std::uint64_t kDiskForBase = std::uint64_t{1} << 30U;
-constexpr std::size_t kShownLines = 20;
+constexpr std::size_t kShownBootstrapLines = 20;
 
 /// What apt says when it is the network that fails.
-constexpr std::array<std::string_view, 5> kNetworkFaults = {"Temporary failure resolving",
-                                                            "Could not resolve",
-                                                            "Could not connect",
-                                                            "Unable to connect",
-                                                            "Connection timed out"};
+constexpr std::array<std::string_view, 5> kDebianNetworkFaults = {"Temporary failure resolving",
+                                                                  "Could not resolve",
+                                                                  "Could not connect",
+                                                                  "Unable to connect",
+                                                                  "Connection timed out"};
 
 struct Places {
     fs::path methods; ///< apt's, ours in front of its own
@@ -119,18 +119,18 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
     return command;
 }
 
-Error bootstrap_failed(const DebianBase& base, const std::string& output) {
+Error debian_bootstrap_failed(const DebianBase& base, const std::string& output) {
     const bool is_network =
-        std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view text) {
-            return output.find(text) != std::string::npos;
-        });
+        std::any_of(kDebianNetworkFaults.begin(),
+                    kDebianNetworkFaults.end(),
+                    [&](std::string_view text) { return output.find(text) != std::string::npos; });
     // Its own parts send it one, too, when they fail.
     if (!is_network && output.find("main() received signal") != std::string::npos) {
         return Error(ErrorCode::kExecution, "the build was interrupted", "mmdebstrap got a signal");
     }
     return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
                  fmt::format("the bootstrap of debian '{}' failed", printable(base.suite)),
-                 "mmdebstrap said:\n" + last_lines(output, kShownLines),
+                 "mmdebstrap said:\n" + last_lines(output, kShownBootstrapLines),
                  is_network ? "check the network, or name another mirror with --mirror"
                             : "check OSVersion, Include and the mirror; -v shows the whole output");
 }
@@ -171,7 +171,7 @@ Result<void> bootstrap(const DebianBase& base,
     command.on_output = keep;
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
-        return fail(bootstrap_failed(base, outcome.output + outcome.errors));
+        return fail(debian_bootstrap_failed(base, outcome.output + outcome.errors));
     }
     const std::string count = packages.take(places.kept).text();
     if (request.is_verbose && request.on_step && !count.empty()) {
@@ -249,9 +249,9 @@ Result<fs::path> make_debian_base(const DebianBase& base,
                 fmt::format("bootstrap debian {} {}: {}", base.suite, base.architecture, how));
         }
     };
-    CYBELE_TRY(const auto lock, cache.lock(kKind, base.key()));
+    CYBELE_TRY(const auto lock, cache.lock(kDebianBases, base.key()));
     if (request.use_cache) {
-        if (auto known = cache.get(kKind, base.key())) {
+        if (auto known = cache.get(kDebianBases, base.key())) {
             tell("reused");
             return *known;
         }
@@ -266,7 +266,7 @@ Result<fs::path> make_debian_base(const DebianBase& base,
             fmt::format("{} MiB are needed, {} MiB are free", kDiskForBase >> 20U, *free >> 20U),
             "free some, or set CYBELE_CACHE_DIR to another folder");
     }
-    return cache.put(kKind, base.key(), [&](const fs::path& target) {
+    return cache.put(kDebianBases, base.key(), [&](const fs::path& target) {
         return bootstrap(base, request, environment, target);
     });
 }

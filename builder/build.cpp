@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKind = "images";
+constexpr std::string_view kImages = "images";
 constexpr std::uint64_t kImageCacheBytes = std::uint64_t{10} << 30U;
 
 /// Root needs no user namespace; a user needs the range of subordinate ids, for packages own files
@@ -139,8 +139,8 @@ void Build::keep(const StageContext& context,
         return;
     }
     const auto layers = context.layers ? context.layers->files() : std::vector<LayerFile>();
-    const auto lock = cache_.lock(kKind, image_key_);
-    const auto put = lock ? cache_.put(kKind,
+    const auto lock = cache_.lock(kImages, image_key_);
+    const auto put = lock ? cache_.put(kImages,
                                        image_key_,
                                        [&](const fs::path& file) {
                                            return keep_image(image, copied, layers, file);
@@ -155,8 +155,8 @@ void Build::keep(const StageContext& context,
     what.definition = absolute_path(request_.definition_file).native();
     what.step = request_.output.filename().native();
     what.parts = parts_of_flat(keys_.back());
-    cache_.note(kKind, image_key_, print_kept(what));
-    cache_.prune(kKind, kImageCacheBytes);
+    cache_.note(kImages, image_key_, print_kept(what));
+    cache_.prune(kImages, kImageCacheBytes);
 }
 
 Result<void> Build::pack(const StageContext& context, const fs::path& target) const {
@@ -257,14 +257,14 @@ std::optional<BuildResult> Build::find_made() {
 
 /// What the output in place was made of stays as long as it is built.
 void Build::mark_kept() const {
-    if (const auto known = cache_.get(kKind, image_key_)) {
+    if (const auto known = cache_.get(kImages, image_key_)) {
         (void)KeptImage::open(*known);
     }
 }
 
 /// An image that was made from the same: true where it was put at `image`.
 Result<bool> Build::reuse(const fs::path& image) const {
-    const auto known = request_.use_cache && !image_key_.empty() ? cache_.get(kKind, image_key_)
+    const auto known = request_.use_cache && !image_key_.empty() ? cache_.get(kImages, image_key_)
                                                                  : std::optional<fs::path>();
     const auto kept = known ? KeptImage::open(*known) : std::nullopt;
     if (!kept) {

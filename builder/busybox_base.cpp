@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKind = "bases";
+constexpr std::string_view kBusyboxBases = "bases";
 /// Whole builds of busybox have 1 to 3 MB.
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kMostProgramBytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kHeadBytes = 64;
 constexpr std::string_view kPlain = "http://";
 
@@ -67,7 +67,7 @@ fetch(const std::string& address, const AgentContext& context, const fs::path& t
     request.output = HttpOutput{target};
     request.ca_file = context.request.ca_file;
     request.allows_plain = address.starts_with(kPlain); // the user wrote it
-    request.maximum_size = kMostBytes;
+    request.maximum_size = kMostProgramBytes;
     const HttpClient client = HttpClient::find(context.environment, context.request.bases.program);
     CYBELE_TRY(const HttpResponse response, client.send(request));
     if (response.status != 200) {
@@ -104,15 +104,16 @@ Result<std::uint64_t> plan_busybox(StagePlan& plan, const BuildRequest& request)
 }
 
 Result<std::string> key_of_busybox(const StagePlan& plan, const AgentContext& context) {
-    const auto known = context.request.use_cache ? context.cache.peek(kKind, cache_key(plan))
-                                                 : std::optional<std::string>();
+    const auto known = context.request.use_cache
+                           ? context.cache.peek(kBusyboxBases, cache_key(plan))
+                           : std::optional<std::string>();
     return known ? "busybox " + *known : std::string();
 }
 
 Result<void> make_busybox(StagePlan& plan, const AgentContext& context) {
     const std::string address = address_of(plan);
-    CYBELE_TRY(const auto lock, context.cache.lock(kKind, cache_key(plan)));
-    const auto known = context.request.use_cache ? context.cache.get(kKind, cache_key(plan))
+    CYBELE_TRY(const auto lock, context.cache.lock(kBusyboxBases, cache_key(plan)));
+    const auto known = context.request.use_cache ? context.cache.get(kBusyboxBases, cache_key(plan))
                                                  : std::optional<fs::path>();
     if (context.request.on_step) {
         context.request.on_step("bootstrap busybox: " +
@@ -126,7 +127,7 @@ Result<void> make_busybox(StagePlan& plan, const AgentContext& context) {
         plan.source = *known;
     } else {
         CYBELE_TRY(plan.source,
-                   context.cache.put(kKind, cache_key(plan), [&](const fs::path& target) {
+                   context.cache.put(kBusyboxBases, cache_key(plan), [&](const fs::path& target) {
                        return fetch(address, context, target);
                    }));
     }

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 128; ///< levels of directories; more is a loop of links
+constexpr int kDeepestCopy = 128; ///< levels of directories; more is a loop of links
 
 /// Opens an O_PATH descriptor again, for reading.
 UniqueFd reopen(int fd, int flags) {
@@ -33,14 +33,14 @@ UniqueFd reopen(int fd, int flags) {
 }
 
 /// A source or something below it.
-struct Node {
+struct CopiedNode {
     UniqueFd fd; ///< O_PATH
     struct stat status {};
 };
 
 /// What lies at `path` inside the root; a link itself where links are not followed.
-std::optional<Node> open_node(int root, const fs::path& path, bool follow) {
-    Node node;
+std::optional<CopiedNode> open_node(int root, const fs::path& path, bool follow) {
+    CopiedNode node;
     if (follow) {
         auto fd = namespaces::open_in_root(root, path);
         if (!fd) {
@@ -72,10 +72,10 @@ public:
 
 private:
     [[nodiscard]] Result<void>
-    copy_directory(const Node& node, const fs::path& source, const fs::path& to, int depth);
+    copy_directory(const CopiedNode& node, const fs::path& source, const fs::path& to, int depth);
     [[nodiscard]] Result<void>
-    copy_file(const Node& node, const fs::path& source, const fs::path& to);
-    [[nodiscard]] Result<void> copy_link(const Node& node, const fs::path& to);
+    copy_file(const CopiedNode& node, const fs::path& source, const fs::path& to);
+    [[nodiscard]] Result<void> copy_link(const CopiedNode& node, const fs::path& to);
     [[nodiscard]] Result<UniqueFd> place_for(const fs::path& to);
     void set_status(int fd, const struct stat& status) const;
 
@@ -85,7 +85,7 @@ private:
 };
 
 Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth) {
-    if (depth > kDeepest) {
+    if (depth > kDeepestCopy) {
         return fail(ErrorCode::kInput,
                     "cannot copy " + printable(source.native()),
                     "its directories are too deep, or a link in it leads back into it");
@@ -121,8 +121,10 @@ void Copier::set_status(int fd, const struct stat& status) const {
     (void)::futimens(fd, times.data());
 }
 
-Result<void>
-Copier::copy_directory(const Node& node, const fs::path& source, const fs::path& to, int depth) {
+Result<void> Copier::copy_directory(const CopiedNode& node,
+                                    const fs::path& source,
+                                    const fs::path& to,
+                                    int depth) {
     const bool is_new = !namespaces::open_in_root(root_, to);
     CYBELE_TRY(const UniqueFd made, namespaces::make_in_root(root_, to, {}));
     const UniqueFd readable = reopen(node.fd.get(), O_RDONLY | O_DIRECTORY);
@@ -150,7 +152,7 @@ Result<UniqueFd> Copier::place_for(const fs::path& to) {
     return parent;
 }
 
-Result<void> Copier::copy_file(const Node& node, const fs::path& source, const fs::path& to) {
+Result<void> Copier::copy_file(const CopiedNode& node, const fs::path& source, const fs::path& to) {
     const UniqueFd in = reopen(node.fd.get(), O_RDONLY);
     if (!in.valid()) {
         return fail(system_error("cannot read " + printable(source.native()), errno));
@@ -182,7 +184,7 @@ Result<void> Copier::copy_file(const Node& node, const fs::path& source, const f
     return {};
 }
 
-Result<void> Copier::copy_link(const Node& node, const fs::path& to) {
+Result<void> Copier::copy_link(const CopiedNode& node, const fs::path& to) {
     std::array<char, PATH_MAX> target{};
     const ssize_t length = ::readlinkat(node.fd.get(), "", target.data(), target.size() - 1);
     CYBELE_TRY(const UniqueFd parent, place_for(to));
@@ -213,7 +215,7 @@ public:
 
     void add(const fs::path& path, int depth = 0) {
         const auto node = open_node(root_, path, follow_);
-        if (!node || depth > kDeepest) {
+        if (!node || depth > kDeepestCopy) {
             return;
         }
         digest_.update(fmt::format("{}\n{:o}\n", path.native(), node->status.st_mode));

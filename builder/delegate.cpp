@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 2> kPrograms = {"apptainer", "singularity"};
-constexpr std::size_t kShownLines = 20;
+constexpr std::size_t kShownBuilderLines = 20;
 
 Result<std::string> find_builder(const std::string& program, const Environment& environment) {
     const std::string name = fs::path(program).filename();
@@ -71,7 +71,7 @@ Result<BuildResult> build_with(const std::string& program,
     CYBELE_TRY(const Outcome outcome, run_process(command));
     CYBELE_CHECK(SignalCatcher::check());
     if (!outcome.ok()) {
-        const std::string said = last_lines(outcome.output + outcome.errors, kShownLines);
+        const std::string said = last_lines(outcome.output + outcome.errors, kShownBuilderLines);
         return fail(ErrorCode::kExecution,
                     fmt::format("{} build failed with exit code {}",
                                 printable(program),

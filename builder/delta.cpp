@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Node {
+struct DeltaNode {
     struct stat status {};
     bool is_there = false;
     [[nodiscard]] mode_t type() const {
@@ -35,8 +35,8 @@ struct Node {
     }
 };
 
-Node node_at(const fs::path& path) {
-    Node node;
+DeltaNode node_at(const fs::path& path) {
+    DeltaNode node;
     node.is_there = ::lstat(path.c_str(), &node.status) == 0;
     return node;
 }
@@ -62,11 +62,12 @@ private:
     void collect(const fs::path& layer, const fs::path& below);
     void collect_all(const fs::path& below);
     [[nodiscard]] Result<void> compare(const fs::path& path);
-    [[nodiscard]] Result<void> put(const fs::path& path, const Node& node);
-    [[nodiscard]] Result<void> put_file(const fs::path& path, const Node& node);
+    [[nodiscard]] Result<void> put(const fs::path& path, const DeltaNode& node);
+    [[nodiscard]] Result<void> put_file(const fs::path& path, const DeltaNode& node);
     [[nodiscard]] Result<void> make_parents(const fs::path& path);
-    [[nodiscard]] Result<void> take_status(const fs::path& path, const Node& node) const;
-    [[nodiscard]] bool is_same(const fs::path& path, const Node& before, const Node& after) const;
+    [[nodiscard]] Result<void> take_status(const fs::path& path, const DeltaNode& node) const;
+    [[nodiscard]] bool
+    is_same(const fs::path& path, const DeltaNode& before, const DeltaNode& after) const;
 
     const DeltaTrees& trees_;
     fs::path target_;
@@ -106,7 +107,7 @@ void DeltaMaker::collect(const fs::path& layer, const fs::path& below) {
          !error && it != fs::directory_iterator();
          it.increment(error)) {
         const fs::path name = below / it->path().filename();
-        const Node node = node_at(it->path());
+        const DeltaNode node = node_at(it->path());
         if (node.is_directory()) {
             collect(layer, name);
         } else if (node.is_there && S_ISCHR(node.status.st_mode)) {
@@ -154,7 +155,9 @@ std::string capability_of(const fs::path& path) {
     return size > 0 ? std::string(value.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-bool DeltaMaker::is_same(const fs::path& path, const Node& before, const Node& after) const {
+bool DeltaMaker::is_same(const fs::path& path,
+                         const DeltaNode& before,
+                         const DeltaNode& after) const {
     const struct stat& a = before.status;
     const struct stat& b = after.status;
     if (a.st_mode != b.st_mode || a.st_uid != b.st_uid || a.st_gid != b.st_gid ||
@@ -170,7 +173,7 @@ bool DeltaMaker::is_same(const fs::path& path, const Node& before, const Node& a
             same_bytes(trees_.before / path, trees_.after / path));
 }
 
-Result<void> DeltaMaker::take_status(const fs::path& path, const Node& node) const {
+Result<void> DeltaMaker::take_status(const fs::path& path, const DeltaNode& node) const {
     const fs::path file = target_ / path;
     if (::lchown(file.c_str(), node.status.st_uid, node.status.st_gid) != 0 ||
         (!S_ISLNK(node.status.st_mode) &&
@@ -182,7 +185,7 @@ Result<void> DeltaMaker::take_status(const fs::path& path, const Node& node) con
     return {};
 }
 
-Result<void> DeltaMaker::put_file(const fs::path& path, const Node& node) {
+Result<void> DeltaMaker::put_file(const fs::path& path, const DeltaNode& node) {
     const UniqueFd from(::open((trees_.after / path).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     const UniqueFd to(::open(
         (target_ / path).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -225,7 +228,7 @@ Result<void> DeltaMaker::make_parents(const fs::path& path) {
     return {};
 }
 
-Result<void> DeltaMaker::put(const fs::path& path, const Node& node) {
+Result<void> DeltaMaker::put(const fs::path& path, const DeltaNode& node) {
     const fs::path file = target_ / path;
     if (S_ISREG(node.status.st_mode)) {
         return put_file(path, node);
@@ -245,8 +248,8 @@ Result<void> DeltaMaker::put(const fs::path& path, const Node& node) {
 }
 
 Result<void> DeltaMaker::compare(const fs::path& path) {
-    const Node before = node_at(trees_.before / path);
-    const Node after = node_at(trees_.after / path);
+    const DeltaNode before = node_at(trees_.before / path);
+    const DeltaNode after = node_at(trees_.after / path);
     if (!before.is_there && !after.is_there) {
         return {};
     }

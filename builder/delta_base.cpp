@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBase = "base";
+constexpr const char* kBaseFolder = "base";
 constexpr const char* kStep = "step";
 
 struct FlatImage {
@@ -108,7 +108,7 @@ Result<std::optional<Delta>> flat_since(const StageContext& context, const std::
 } // namespace
 
 std::vector<KeyPart> parts_of_flat(const StageKeys& keys) {
-    std::vector<KeyPart> parts = {{kBase, keys.base}};
+    std::vector<KeyPart> parts = {{kBaseFolder, keys.base}};
     for (const StepKey& step : keys.steps) {
         parts.push_back({kStep, step.key});
     }

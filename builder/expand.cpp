@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_name(char c, bool first) {
+bool is_argument_name(char c, bool first) {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (!first && c >= '0' && c <= '9');
 }
@@ -125,7 +125,7 @@ std::string expand_variables(std::string_view word,
         const bool braced = word.substr(i).starts_with("${");
         std::size_t end = i + (braced ? 2 : 1);
         const std::size_t begin = end;
-        while (end < word.size() && is_name(word[end], end == begin)) {
+        while (end < word.size() && is_argument_name(word[end], end == begin)) {
             ++end;
         }
         if (word[i] != '$' || end == begin ||

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A compressed layer becomes its tree and is packed again.
-constexpr std::uint64_t kUnpackedTimes = 4;
+constexpr std::uint64_t kUnpackedPerImageByte = 4;
 
 /// Agents whose images are named HOST/NAME, not by a path.
 bool is_remote(std::string_view agent) {
@@ -145,7 +145,7 @@ private:
         for (const images::Trust& one : trust) {
             CYBELE_CHECK(registry::verify_attached(transport_, asked, image.digest, one));
         }
-        plan_.needed_bytes += kUnpackedTimes * image.packed_bytes();
+        plan_.needed_bytes += kUnpackedPerImageByte * image.packed_bytes();
         stage.base_key = "oci " + image.image;
         stage.base_digest = image.digest;
         stage.oci = std::make_shared<const registry::OciImage>(std::move(image));
@@ -204,7 +204,7 @@ private:
         CYBELE_TRY(stage.source, store.use(image, request_.now));
         stage.agent = "localimage";
         stage.base_digest = digest;
-        plan_.needed_bytes += kUnpackedTimes * image.record.size;
+        plan_.needed_bytes += kUnpackedPerImageByte * image.record.size;
         return {};
     }
 

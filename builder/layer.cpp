@@ -22,21 +22,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 18U;
+constexpr std::size_t kLayerBlock = std::size_t{1} << 18U;
 /// Content that compresses better than this is made to fill disks. Small layers are let be.
 constexpr std::uint64_t kMostTimes = 200;
 constexpr std::uint64_t kLetBe = std::uint64_t{256} << 20U;
 
-struct FreeReader {
-    void operator()(archive* a) const {
-        archive_read_free(a);
-    }
-};
-using Reader = std::unique_ptr<archive, FreeReader>;
-
 } // namespace
 
 struct LayerReader::State {
+    struct Free {
+        void operator()(archive* a) const {
+            archive_read_free(a);
+        }
+    };
+    using Archive = std::unique_ptr<archive, Free>;
+
     fs::path path;
     std::string digest;  ///< of the packed bytes; empty: not known
     std::string diff_id; ///< of the tar
@@ -46,9 +46,9 @@ struct LayerReader::State {
     std::uint64_t unpacked_size = 0;
     std::optional<Error> error; ///< of the bytes below the tar
     bool is_empty = false;
-    std::array<char, kBlock> buffer{};
-    Reader stream; ///< takes the compression off
-    Reader tar;
+    std::array<char, kLayerBlock> buffer{};
+    Archive stream; ///< takes the compression off
+    Archive tar;
 
     [[nodiscard]] std::uint64_t limit() const {
         return std::max(kLetBe, packed_size * kMostTimes);

@@ -17,7 +17,8 @@
 namespace cybele::builder {
 namespace {
 
-constexpr int kDeepest = 512; ///< folders in folders that are removed; each holds a descriptor
+constexpr int kDeepestRemoval =
+    512; ///< folders in folders that are removed; each holds a descriptor
 
 Result<void> remove_deep(int folder, const std::string& name, const std::string& path, int depth) {
     if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) {
@@ -27,7 +28,7 @@ Result<void> remove_deep(int folder, const std::string& name, const std::string&
         return fail(system_error("cannot replace /" + printable(path), errno));
     }
     UniqueFd fd(::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd.valid() || depth == kDeepest) {
+    if (!fd.valid() || depth == kDeepestRemoval) {
         return fail(
             system_error("cannot replace /" + printable(path), fd.valid() ? ENAMETOOLONG : errno));
     }

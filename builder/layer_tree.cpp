@@ -70,7 +70,7 @@ const char* name_of(archive_entry* entry) {
     return name != nullptr ? name : archive_entry_pathname_utf8(entry);
 }
 
-timespec modified(archive_entry* entry) {
+timespec entry_modified(archive_entry* entry) {
     return {archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)};
 }
 
@@ -276,7 +276,7 @@ Result<void> LayerTree::make_file(LayerReader& reader, archive_entry* entry, con
     }
     const bool is_owned = set_owner(entry, spot);
     const mode_t mode = archive_entry_perm(entry) & (is_owned ? kModeBits : kModeBits & ~kSetIds);
-    const timespec times[] = {modified(entry), modified(entry)};
+    const timespec times[] = {entry_modified(entry), entry_modified(entry)};
     if (::fchmod(fd.get(), mode) != 0) {
         return cannot(spot.path, errno);
     }
@@ -320,7 +320,7 @@ Result<void> LayerTree::make_link(archive_entry* entry, const Spot& spot) {
 
 Result<void> LayerTree::make(LayerReader& reader, archive_entry* entry, const Spot& spot) {
     const char* name = spot.name.c_str();
-    const timespec times[] = {modified(entry), modified(entry)};
+    const timespec times[] = {entry_modified(entry), entry_modified(entry)};
     switch (archive_entry_filetype(entry)) {
     case AE_IFDIR:
         CYBELE_CHECK(clear(spot, true));
@@ -329,7 +329,7 @@ Result<void> LayerTree::make(LayerReader& reader, archive_entry* entry, const Sp
         }
         (void)set_owner(entry, spot);
         set_attributes(entry, spot);
-        folders_[spot.path] = {archive_entry_perm(entry) & kModeBits, modified(entry)};
+        folders_[spot.path] = {archive_entry_perm(entry) & kModeBits, entry_modified(entry)};
         return {};
     case AE_IFREG:
         CYBELE_CHECK(clear(spot, false));
@@ -373,7 +373,7 @@ Result<void> LayerTree::take_root(archive_entry* entry) {
     if (archive_entry_filetype(entry) != AE_IFDIR) {
         return hostile("/", "the root is a folder, and nothing else");
     }
-    folders_[""] = {archive_entry_perm(entry) & kModeBits, modified(entry)};
+    folders_[""] = {archive_entry_perm(entry) & kModeBits, entry_modified(entry)};
     return {};
 }
 

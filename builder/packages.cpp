@@ -27,14 +27,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKind = "packages";
-constexpr std::uint64_t kMostBytes = std::uint64_t{10} << 30U;
+constexpr std::string_view kDebianPackages = "packages";
+constexpr std::uint64_t kMostPackageBytes = std::uint64_t{10} << 30U;
 constexpr std::uint64_t kMostCopied = std::uint64_t{512} << 20U;
-constexpr std::size_t kDigestLetters = 64;
+constexpr std::size_t kPackageDigestLetters = 64;
 constexpr std::array<const char*, 2> kSchemes = {"http", "https"};
 
 bool is_digest(std::string_view text) {
-    return text.size() == kDigestLetters &&
+    return text.size() == kPackageDigestLetters &&
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
@@ -53,7 +53,7 @@ std::map<std::string, std::string> read_names(const fs::path& kept) {
     std::map<std::string, std::string> names;
     std::istringstream lines(read_plain(kept / "names"));
     for (std::string line; std::getline(lines, line);) {
-        if (const std::size_t blank = line.find(' '); blank == kDigestLetters) {
+        if (const std::size_t blank = line.find(' '); blank == kPackageDigestLetters) {
             names[line.substr(0, blank)] = line.substr(blank + 1);
         }
     }
@@ -89,13 +89,13 @@ std::string method_option(const std::string& scheme, const std::string& method) 
 }
 
 Result<fs::path> PackageCache::folder() const {
-    fs::path folder = cache_.directory() / kKind;
+    fs::path folder = cache_.directory() / kDebianPackages;
     CYBELE_CHECK(make_directories(folder, 0700));
     return folder;
 }
 
 Result<registry::Cache::Lock> PackageCache::hold() const {
-    return cache_.hold(kKind);
+    return cache_.hold(kDebianPackages);
 }
 
 Result<void> PackageCache::write_methods(const fs::path& folder) {
@@ -112,7 +112,7 @@ Result<void> PackageCache::copy_recent(const fs::path& folder) const {
     std::uint64_t total = 0;
     std::error_code error;
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-        if (entry->kind != kKind || total + entry->bytes > kMostCopied) {
+        if (entry->kind != kDebianPackages || total + entry->bytes > kMostCopied) {
             continue;
         }
         const fs::path copy = folder / entry->path.filename();
@@ -125,16 +125,17 @@ Result<void> PackageCache::copy_recent(const fs::path& folder) const {
 
 bool PackageCache::take_one(const fs::path& file, const std::string& name) const {
     const std::string digest = file.filename().native();
-    const auto lock = cache_.lock(kKind, digest);
+    const auto lock = cache_.lock(kDebianPackages, digest);
     // It was fetched although it may be here: then what is here is damaged, and goes.
-    if (!lock || cache_.get(kKind, digest) ||
-        !cache_.put(kKind, digest, [&](const fs::path& target) { return bring(file, target); })) {
+    if (!lock || cache_.get(kDebianPackages, digest) ||
+        !cache_.put(
+            kDebianPackages, digest, [&](const fs::path& target) { return bring(file, target); })) {
         return false;
     }
     KeptStep what;
     what.definition = definition_;
     what.step = name.empty() ? "package" : name;
-    cache_.note(kKind, digest, print_kept(what));
+    cache_.note(kDebianPackages, digest, print_kept(what));
     return true;
 }
 
@@ -157,14 +158,14 @@ PackageCount PackageCache::take(const fs::path& kept) const {
     for (std::string digest; std::getline(used, digest);) {
         if (is_digest(digest)) {
             ++count.reused;
-            cache_.mark_used(kKind, digest);
+            cache_.mark_used(kDebianPackages, digest);
         }
     }
     return count;
 }
 
 void PackageCache::prune() const {
-    (void)cache_.prune(kKind, kMostBytes);
+    (void)cache_.prune(kDebianPackages, kMostPackageBytes);
 }
 
 } // namespace cybele::builder

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKind = "packages";
-constexpr std::size_t kDigestLetters = 64;
+constexpr std::string_view kPythonPackages = "packages";
+constexpr std::size_t kWheelDigestLetters = 64;
 
 /// pip downloads to /tmp/pip-unpack-…/NAME, and removes that at its end (its
 /// _internal/operations/prepare.py).
@@ -99,7 +99,7 @@ std::set<std::string> named_digests(std::string_view script) {
         }
         const std::string_view value = rest.substr(1 + kAlgorithm.size());
         const std::size_t end = std::min(value.find_first_not_of("0123456789abcdef"), value.size());
-        if (end == kDigestLetters) {
+        if (end == kWheelDigestLetters) {
             digests.emplace(value.substr(0, end));
         }
     }
@@ -115,8 +115,8 @@ StepWheels::StepWheels(registry::Cache cache,
       packages_(cache_, std::move(definition)), digests_(std::move(digests)) {}
 
 std::string StepWheels::lay(const std::string& digest, const fs::path& folder) const {
-    const auto file = cache_.get(kKind, digest);
-    std::string name = with_build_tag(read_kept(cache_.noted(kKind, digest)).step);
+    const auto file = cache_.get(kPythonPackages, digest);
+    std::string name = with_build_tag(read_kept(cache_.noted(kPythonPackages, digest)).step);
     // The name says version and platform; whatever the cache's file says, it is one in this folder.
     if (!file || !is_archive(name) || name.find_first_not_of(kNameLetters) != std::string::npos) {
         return {};

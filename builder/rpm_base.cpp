@@ -38,12 +38,12 @@ constexpr std::array<const char*, 7> kNotYet = {
     "product", "user", "regcode", "productpgp", "registerurl", "modules", "confurl"};
 
 /// What the tools say when it is the network that fails.
-constexpr std::array<std::string_view, 6> kNetworkFaults = {"Could not resolve",
-                                                            "Couldn't resolve",
-                                                            "Failed to connect",
-                                                            "Couldn't connect",
-                                                            "Connection timed out",
-                                                            "Could not connect"};
+constexpr std::array<std::string_view, 6> kRpmNetworkFaults = {"Could not resolve",
+                                                               "Couldn't resolve",
+                                                               "Failed to connect",
+                                                               "Couldn't connect",
+                                                               "Connection timed out",
+                                                               "Could not connect"};
 
 /// What the tools leave in the tree of what they did there, and when.
 constexpr std::array<const char*, 8> kLeft = {"var/cache/yum-bootstrap",
@@ -206,9 +206,9 @@ ns::Sandbox on_this_machine(const fs::path& root, const Words& words, const Fill
     return sandbox;
 }
 
-Error bootstrap_failed(const RpmBase& base, const std::string& last_lines, int code) {
+Error rpm_bootstrap_failed(const RpmBase& base, const std::string& last_lines, int code) {
     const bool is_network =
-        std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view text) {
+        std::any_of(kRpmNetworkFaults.begin(), kRpmNetworkFaults.end(), [&](std::string_view text) {
             return last_lines.find(text) != std::string::npos;
         });
     const std::string tool = base.tool.filename().native();
@@ -254,7 +254,7 @@ Result<void> run_tool(const RpmBase& base, const fs::path& root, const FillConte
         if (end.code == kScriptsFailed && base.agent == kZypper) {
             context.report("warning: all is installed, but scripts of packages failed");
         } else if (end.code != 0) {
-            return fail(bootstrap_failed(base, end.last_lines, end.code));
+            return fail(rpm_bootstrap_failed(base, end.last_lines, end.code));
         }
     }
     return {};

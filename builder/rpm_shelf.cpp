@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKind = "packages";
+constexpr std::string_view kRpmPackages = "packages";
 constexpr std::size_t kMostPlaces = 16; // of one package
 constexpr std::uint64_t kMostLaid = std::uint64_t{1} << 30U;
 
@@ -28,7 +28,7 @@ bool is_below(const fs::path& place) {
 
 std::vector<fs::path> RpmShelf::places_of(const registry::CacheEntry& entry) const {
     std::vector<fs::path> places;
-    if (entry.kind == kKind) {
+    if (entry.kind == kRpmPackages) {
         for (const KeyPart& part : read_kept(entry.about).parts) {
             if (part.what == origin_ && is_below(part.digest)) {
                 places.emplace_back(part.digest);
@@ -40,7 +40,7 @@ std::vector<fs::path> RpmShelf::places_of(const registry::CacheEntry& entry) con
 
 std::map<fs::path, std::string> RpmShelf::lay(const Put& put) const {
     std::map<fs::path, std::string> laid;
-    const auto held = cache_.hold(kKind);
+    const auto held = cache_.hold(kRpmPackages);
     const std::vector<registry::CacheEntry> entries = cache_.list();
     std::uint64_t total = 0;
     for (auto entry = entries.rbegin(); held && entry != entries.rend(); ++entry) {
@@ -48,7 +48,7 @@ std::map<fs::path, std::string> RpmShelf::lay(const Put& put) const {
             if (laid.contains(place) || total + entry->bytes > kMostLaid) {
                 continue;
             }
-            const auto file = cache_.get(kKind, entry->key);
+            const auto file = cache_.get(kRpmPackages, entry->key);
             if (file && put(*file, place)) {
                 laid[place] = entry->key;
                 total += entry->bytes;
@@ -59,7 +59,7 @@ std::map<fs::path, std::string> RpmShelf::lay(const Put& put) const {
 }
 
 void RpmShelf::keep(const fs::path& file, const fs::path& place, const std::string& digest) const {
-    const auto lock = cache_.lock(kKind, digest);
+    const auto lock = cache_.lock(kRpmPackages, digest);
     const auto copy = [&](const fs::path& target) -> Result<void> {
         std::error_code error;
         if (!fs::copy_file(file, target, error)) {
@@ -68,10 +68,10 @@ void RpmShelf::keep(const fs::path& file, const fs::path& place, const std::stri
         fs::permissions(target, fs::perms(0600), error);
         return {};
     };
-    if (!lock || (!cache_.get(kKind, digest) && !cache_.put(kKind, digest, copy))) {
+    if (!lock || (!cache_.get(kRpmPackages, digest) && !cache_.put(kRpmPackages, digest, copy))) {
         return;
     }
-    KeptStep what = read_kept(cache_.noted(kKind, digest));
+    KeptStep what = read_kept(cache_.noted(kRpmPackages, digest));
     std::erase_if(what.parts, [&](const KeyPart& part) {
         return part.what == origin_ && part.digest == place.native();
     });
@@ -79,7 +79,7 @@ void RpmShelf::keep(const fs::path& file, const fs::path& place, const std::stri
     what.parts.resize(std::min(what.parts.size(), kMostPlaces));
     what.definition = definition_;
     what.step = file.filename().native();
-    cache_.note(kKind, digest, print_kept(what));
+    cache_.note(kRpmPackages, digest, print_kept(what));
 }
 
 } // namespace cybele::builder

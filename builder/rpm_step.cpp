@@ -59,7 +59,7 @@ bool is_same(const timespec& a, const timespec& b) {
 }
 
 /// 1970 where it is not known.
-timespec modified(const images::RootDirectory& tree, const std::string& folder) {
+timespec folder_modified(const images::RootDirectory& tree, const std::string& folder) {
     struct stat status = {};
     const UniqueFd there = tree.open_inside(folder, O_RDONLY | O_DIRECTORY);
     return ::fstat(there.get(), &status) == 0 ? status.st_mtim : timespec{};
@@ -104,7 +104,7 @@ bool StepRpms::prepare_folder(const std::string& folder) {
             return false;
         }
     } else if (tree_.open_inside(folder, O_PATH | O_DIRECTORY).valid()) {
-        found.before = modified(tree_, folder);
+        found.before = folder_modified(tree_, folder);
     } else {
         return false; // a file, or a link that leads nowhere: it stays
     }
@@ -148,7 +148,7 @@ void StepRpms::begin() {
         return is_tool_folder(place.begin()->native()) && put(file, place);
     });
     for (auto& [name, folder] : folders_) {
-        folder.after = modified(tree_, name);
+        folder.after = folder_modified(tree_, name);
     }
     watch_ = DownloadWatch::start(tree_, {kTop, is_tool_folder, is_package}, copies_);
 }
@@ -174,7 +174,7 @@ std::set<std::string> StepRpms::keep_copies() const {
 void StepRpms::clear(const std::set<std::string>& needed) const {
     std::set<std::string> unchanged;
     for (const auto& [name, folder] : folders_) {
-        if (!folder.is_made && is_same(modified(tree_, name), folder.after)) {
+        if (!folder.is_made && is_same(folder_modified(tree_, name), folder.after)) {
             unchanged.insert(name);
         }
     }

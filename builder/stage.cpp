@@ -28,8 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 using definitions::Section;
 
-constexpr std::string_view kKind = "steps";
-constexpr std::size_t kShownLines = 20; ///< of what a script of the host printed
+constexpr std::string_view kStepShelf = "steps";
+constexpr std::size_t kShownScriptLines = 20; ///< of what a script of the host printed
 constexpr std::uint64_t kStepCacheBytes = std::uint64_t{10} << 30U;
 
 /// Whether a stage's steps are layers.
@@ -166,8 +166,9 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     }
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
-        const ScriptEnd end{
-            outcome.shell_code(), last_lines(outcome.output + outcome.errors, kShownLines), {}};
+        const ScriptEnd end{outcome.shell_code(),
+                            last_lines(outcome.output + outcome.errors, kShownScriptLines),
+                            {}};
         return fail(step_failed(*last_section(section), "%" + section, end));
     }
     return {};
@@ -194,7 +195,7 @@ Result<std::vector<Copy>> StageBuilder::stage_copies(const Step& step) const {
 }
 
 std::optional<fs::path> StageBuilder::kept_layer(const std::string& key) {
-    return key.empty() ? std::nullopt : context_.cache.get(kKind, layer_key(key));
+    return key.empty() ? std::nullopt : context_.cache.get(kStepShelf, layer_key(key));
 }
 
 /// The base and the layers of all steps that are kept, up to the first that is not. Gives the
@@ -293,12 +294,12 @@ void StageBuilder::keep(const std::string& key, const fs::path& folder, const Ke
     if (key.empty()) {
         return;
     }
-    const auto lock = context_.cache.lock(kKind, layer_key(key));
-    if (lock && context_.cache.peek(kKind, layer_key(key))) {
+    const auto lock = context_.cache.lock(kStepShelf, layer_key(key));
+    if (lock && context_.cache.peek(kStepShelf, layer_key(key))) {
         return;
     }
     auto put =
-        lock ? context_.cache.put(kKind,
+        lock ? context_.cache.put(kStepShelf,
                                   layer_key(key),
                                   [&](const fs::path& file) { return pack_layer(folder, file); })
              : Result<fs::path>(fail(lock.error()));
@@ -310,7 +311,7 @@ void StageBuilder::keep(const std::string& key, const fs::path& folder, const Ke
     if (auto squashfs = open_for_reading(*put)) {
         layers_->note_packed(std::move(*squashfs), *put);
     }
-    context_.cache.note(kKind, layer_key(key), print_kept(what));
+    context_.cache.note(kStepShelf, layer_key(key), print_kept(what));
 }
 
 Result<void> StageBuilder::write_metadata() {
@@ -387,7 +388,7 @@ Result<void> StageBuilder::build_layers() {
         CYBELE_TRY(const fs::path folder, layers_->end());
         keep(keys_.steps[i].key, folder, what);
     }
-    context_.cache.prune(kKind, kStepCacheBytes);
+    context_.cache.prune(kStepShelf, kStepCacheBytes);
     return layers_->begin();
 }
 
@@ -424,7 +425,7 @@ std::size_t count_kept(const StageContext& context, std::size_t stage) {
     std::size_t count = 0;
     while (is_layered(context, stage) && count < steps.size() && !steps[count].key.empty() &&
            context.cache.peek(
-               kKind, layer_key(steps[count].key, context.way.attributes, context.owners))) {
+               kStepShelf, layer_key(steps[count].key, context.way.attributes, context.owners))) {
         ++count;
     }
     return count;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kShownLines = 20;
+constexpr std::size_t kShownStepLines = 20;
 constexpr std::size_t kLogTail = std::size_t{256} << 10U;
 
 /// What the user sees, or a file whose end is shown on failure.
@@ -54,7 +54,7 @@ public:
         if (!read_at(fd_.get(), from, std::as_writable_bytes(std::span(text)), path_)) {
             return {};
         }
-        return last_lines(text, kShownLines);
+        return last_lines(text, kShownStepLines);
     }
 
 private:

@@ -11,36 +11,37 @@ using document::Shape;
 using document::Table;
 using document::Type;
 
-constexpr Shape kText{.type = Type::kText};
+constexpr Shape kLockText{.type = Type::kText};
 constexpr Shape kEpoch{.type = Type::kText, .rule = &kEpochRule};
-constexpr Shape kImage{.type = Type::kImage};
-constexpr Shape kDistribution{.type = Type::kText, .rule = &kDistributionRule};
+constexpr Shape kLockImage{.type = Type::kImage};
+constexpr Shape kLockDistribution{.type = Type::kText, .rule = &kDistributionRule};
 constexpr Shape kDigest{.type = Type::kText, .rule = &kDigestRule};
 constexpr Shape kDigests{.type = Type::kList, .item = &kDigest};
 constexpr Shape kLine{.type = Type::kText, .rule = &kLockLineRule};
 constexpr Shape kLines{.type = Type::kList, .item = &kLine};
 
-constexpr Field kBaseFields[] = {
-    {"distribution", &kDistribution, "what was bootstrapped"},
+constexpr Field kLockBaseFields[] = {
+    {"distribution", &kLockDistribution, "what was bootstrapped"},
     {"release", &kDigests, "SHA-256 of its signed release files"},
-    {"image", &kImage, "or the image that was taken"},
+    {"image", &kLockImage, "or the image that was taken"},
     {"digest", &kDigest, "of the image"},
 };
-constexpr std::string_view kBaseNames[] = {"distribution", "image"};
-constexpr Group kBaseGroups[] = {{kBaseNames, true}};
-constexpr Table kBaseTable{.title = "base", .fields = kBaseFields, .groups = kBaseGroups};
-constexpr Shape kBase{.type = Type::kMap, .table = &kBaseTable};
-constexpr Field kImageFields[] = {
-    {"image", &kImage, "as the Recipe names it", true},
+constexpr std::string_view kLockBaseNames[] = {"distribution", "image"};
+constexpr Group kLockBaseGroups[] = {{kLockBaseNames, true}};
+constexpr Table kLockBaseTable{
+    .title = "base", .fields = kLockBaseFields, .groups = kLockBaseGroups};
+constexpr Shape kLockBase{.type = Type::kMap, .table = &kLockBaseTable};
+constexpr Field kLockImageFields[] = {
+    {"image", &kLockImage, "as the Recipe names it", true},
     {"digest", &kDigest, "of the image that it stood for", true},
 };
-constexpr Table kImageTable{.title = "images", .fields = kImageFields};
-constexpr Shape kOneImage{.type = Type::kMap, .table = &kImageTable};
+constexpr Table kLockImageTable{.title = "images", .fields = kLockImageFields};
+constexpr Shape kOneImage{.type = Type::kMap, .table = &kLockImageTable};
 constexpr Shape kImages{.type = Type::kList, .item = &kOneImage};
 constexpr Field kVariantFields[] = {
-    {"name", &kText, "of the variant", true},
-    {"arch", &kText, "its processors", true},
-    {"base", &kBase, "what it begins with", true},
+    {"name", &kLockText, "of the variant", true},
+    {"arch", &kLockText, "its processors", true},
+    {"base", &kLockBase, "what it begins with", true},
     {"images", &kImages, "images that earlier stages begin with"},
     {"epoch", &kEpoch, "seconds since 1970: no time stamp in the image is later", true},
     {"system", &kLines, "packages: `name version arch sha256:…`"},

@@ -25,7 +25,7 @@ LockedPackage read_line(std::string_view line) {
     return {words[0], words[1], words[2], words[3]};
 }
 
-LockVariant read_variant(const View& view) {
+LockVariant read_locked_variant(const View& view) {
     LockVariant variant;
     variant.name = view.text("name");
     variant.arch = view.text("arch");
@@ -51,7 +51,7 @@ LockVariant read_variant(const View& view) {
     return variant;
 }
 
-void check_base(Reading& reading, const View& view, const LockVariant& variant) {
+void check_locked_base(Reading& reading, const View& view, const LockVariant& variant) {
     const std::string path = view.path("base");
     if (!reading.is_good(path)) {
         return;
@@ -87,8 +87,8 @@ Result<Lock> read_lock(std::string text, const std::filesystem::path& file) {
     lock.recipe = root.text("recipe");
     std::set<std::string> names;
     for (const View& view : root.tables("variants")) {
-        LockVariant variant = read_variant(view);
-        check_base(reading, view, variant);
+        LockVariant variant = read_locked_variant(view);
+        check_locked_base(reading, view, variant);
         if (!names.insert(variant.name + "/" + variant.arch).second) {
             reading.complain(view.path("name"),
                              "variant '" + variant.name + "' stands twice",

@@ -215,9 +215,9 @@ constexpr Table kArgsTable{.title = "args", .rest = &kValue, .rest_key = &kArgum
 constexpr Shape kArgs{.type = Type::kMap, .table = &kArgsTable};
 constexpr Table kExcludeTable{.title = "matrix.exclude", .rest = &kText};
 constexpr Shape kExcludeItem{.type = Type::kMap, .table = &kExcludeTable};
-constexpr Shape kExclude{.type = Type::kList, .item = &kExcludeItem};
+constexpr Shape kExcludeList{.type = Type::kList, .item = &kExcludeItem};
 constexpr Field kMatrixFields[] = {
-    {"exclude", &kExclude, "combinations that are left out"},
+    {"exclude", &kExcludeList, "combinations that are left out"},
 };
 constexpr Table kMatrixTable{
     .title = "matrix", .fields = kMatrixFields, .rest = &kTexts, .rest_key = &kArgumentRule};

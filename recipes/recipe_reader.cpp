@@ -179,7 +179,7 @@ Fault Recipe::fault_at(std::string_view field,
 
 namespace {
 
-yaml::Node text_node(std::string text) {
+yaml::Node scalar_node(std::string text) {
     yaml::Node node;
     node.kind = yaml::Node::Kind::kScalar;
     node.scalar = std::move(text);
@@ -202,9 +202,9 @@ std::string resolved_text(yaml::Node tree, const Recipe& recipe) {
         yaml::Node values;
         values.kind = yaml::Node::Kind::kMapping;
         for (const auto& [name, value] : recipe.args) {
-            values.entries.emplace_back(text_node(name), text_node(document::escaped(value)));
+            values.entries.emplace_back(scalar_node(name), scalar_node(document::escaped(value)));
         }
-        tree.entries.emplace_back(text_node("args"), std::move(values));
+        tree.entries.emplace_back(scalar_node("args"), std::move(values));
     }
     return to_yaml(tree);
 }

@@ -15,7 +15,7 @@ bool is_alphanumeric(char c) {
 }
 
 /// Begins with a letter or digit; the rest are those or of `others`.
-bool is_word(std::string_view text, std::string_view others) {
+bool is_word_with(std::string_view text, std::string_view others) {
     return !text.empty() && is_alphanumeric(text.front()) &&
            std::all_of(text.begin(), text.end(), [&](char c) {
                return is_alphanumeric(c) || others.find(c) != std::string_view::npos;
@@ -35,7 +35,7 @@ Complaint check_distribution(std::string_view text) {
     const bool is_name =
         !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos;
-    if (is_name && colon != std::string_view::npos && is_word(text.substr(colon + 1), ".")) {
+    if (is_name && colon != std::string_view::npos && is_word_with(text.substr(colon + 1), ".")) {
         return {};
     }
     const bool is_image = text.find('/') != std::string_view::npos || text.ends_with(".sif");
@@ -47,8 +47,8 @@ Complaint check_distribution(std::string_view text) {
 Complaint check_package(std::string_view text) {
     const auto equals = text.find('=');
     const bool has_version = equals != std::string_view::npos;
-    if (is_word(text.substr(0, equals), "+._-") &&
-        (!has_version || is_word(text.substr(equals + 1), ".+:~-"))) {
+    if (is_word_with(text.substr(0, equals), "+._-") &&
+        (!has_version || is_word_with(text.substr(equals + 1), ".+:~-"))) {
         return {};
     }
     return {"a package is its name, or name and version as `gcc=4:12.2.0-3`",
@@ -76,7 +76,7 @@ Complaint check_label(std::string_view text) {
         return {"labels that begin with `cybelectl.` are facts that the build writes",
                 "choose another name"};
     }
-    if (is_word(text, "._/-")) {
+    if (is_word_with(text, "._/-")) {
         return {};
     }
     return {"a label's name has letters, digits, `.`, `_`, `-` and `/`: definition files end it at "
@@ -85,9 +85,9 @@ Complaint check_label(std::string_view text) {
 }
 
 Complaint check_app(std::string_view text) {
-    return is_word(text, "._-") ? Complaint{}
-                                : Complaint{"an app's name becomes a folder below /scif/apps",
-                                            "use letters, digits, `.`, `_` and `-`"};
+    return is_word_with(text, "._-") ? Complaint{}
+                                     : Complaint{"an app's name becomes a folder below /scif/apps",
+                                                 "use letters, digits, `.`, `_` and `-`"};
 }
 
 Complaint check_mode(std::string_view text) {

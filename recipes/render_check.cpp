@@ -17,9 +17,9 @@ namespace {
 /// The reference refuses a section of 64 KiB; room is left for what is written around a step.
 constexpr std::size_t kLongestStep = 40'000;
 
-class Check {
+class RenderCheck {
 public:
-    Check(const Recipe& recipe, Faults& faults) : recipe_(recipe), faults_(faults) {}
+    RenderCheck(const Recipe& recipe, Faults& faults) : recipe_(recipe), faults_(faults) {}
 
     void mpi(const StageContext& context) {
         const RecipeMpi& mpi = context.fields->mpi;
@@ -204,7 +204,7 @@ void check_renderable(const Recipe& recipe, const RenderOptions& options, Faults
     for (const Fault& fault : recipe.not_yet) {
         faults.add(fault);
     }
-    Check check(recipe, faults);
+    RenderCheck check(recipe, faults);
     for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
         check.stage(stage_context(recipe, i, options.lock), options.may_be_unverified);
     }

@@ -18,7 +18,7 @@ std::string file_word(const std::string& path) {
 }
 
 /// Where a copied file lies afterwards: below `to` when that ends with a slash.
-std::string target_of(const FileCopy& file) {
+std::string copy_target(const FileCopy& file) {
     if (!file.to.ends_with('/')) {
         return file.to;
     }
@@ -44,7 +44,7 @@ void add_files(Stage& stage, const std::vector<FileCopy>& files) {
     std::string modes;
     for (const auto& file : files) {
         if (!file.mode.empty()) {
-            modes += "chmod " + file.mode + " " + definition_quote(target_of(file)) + "\n";
+            modes += "chmod " + file.mode + " " + definition_quote(copy_target(file)) + "\n";
         }
     }
     if (!modes.empty()) {

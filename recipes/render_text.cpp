@@ -16,7 +16,7 @@ bool is_word_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-bool is_blank(char c) {
+bool is_blank_character(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f';
 }
 
@@ -24,7 +24,7 @@ bool is_blank(char c) {
 bool has_template(std::string_view text) {
     for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at + 1)) {
         std::size_t end = at + 2;
-        while (end < text.size() && is_blank(text[end])) {
+        while (end < text.size() && is_blank_character(text[end])) {
             ++end;
         }
         const std::size_t name = end;
@@ -32,7 +32,7 @@ bool has_template(std::string_view text) {
             ++end;
         }
         const bool has_name = end > name;
-        while (end < text.size() && is_blank(text[end])) {
+        while (end < text.size() && is_blank_character(text[end])) {
             ++end;
         }
         if (has_name && text.substr(end).starts_with("}}")) {

@@ -47,13 +47,13 @@ Kind kind_of(std::string_view name) {
 /// Of a whole kind: shared by builds that use some of its entries, which they cannot tell before.
 constexpr const char* kInUse = "in-use.lock";
 
-constexpr std::string_view kFormat = "1\n";
+constexpr std::string_view kCacheFormat = "1\n";
 
 fs::path digest_file(fs::path entry) {
     return entry += ".sha256";
 }
 
-fs::path lock_file(fs::path entry) {
+fs::path cache_lock(fs::path entry) {
     return entry += ".lock";
 }
 
@@ -133,7 +133,7 @@ bool is_as_noted(const UniqueFd& fd, const fs::path& entry) {
 }
 
 /// What changes when somebody writes to a file, or puts another in its place.
-std::string stamp_of(const UniqueFd& fd) {
+std::string entry_stamp(const UniqueFd& fd) {
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) {
         return {};
@@ -151,7 +151,8 @@ std::string stamp_of(const UniqueFd& fd) {
 bool is_as_seen(const UniqueFd& fd, const fs::path& entry) {
     const auto seen = read_file(seen_file(entry), 4096);
     std::error_code error;
-    return seen && !seen->empty() && *seen == stamp_of(fd) && fs::exists(digest_file(entry), error);
+    return seen && !seen->empty() && *seen == entry_stamp(fd) &&
+           fs::exists(digest_file(entry), error);
 }
 
 /// Whether an entry is whole; it is removed where it is not. Marks it as used.
@@ -165,7 +166,7 @@ bool use_file(const fs::path& entry) {
         return false;
     }
     (void)::futimens(fd.get(), nullptr);
-    (void)write_note(seen_file(entry), stamp_of(fd));
+    (void)write_note(seen_file(entry), entry_stamp(fd));
     return true;
 }
 
@@ -180,7 +181,7 @@ fs::path Cache::path(std::string_view kind, std::string_view key) const {
 
 bool Cache::is_of_this_version() const {
     const auto known = read_file(directory_ / "format", 4096);
-    return !known || *known == kFormat;
+    return !known || *known == kCacheFormat;
 }
 
 Result<void> Cache::prepare() const {
@@ -188,7 +189,7 @@ Result<void> Cache::prepare() const {
     const fs::path file = directory_ / "format";
     const auto known = read_file(file, 4096);
     if (!known) { // older caches have none; their entries are read as they are
-        return write_file(file, kFormat);
+        return write_file(file, kCacheFormat);
     }
     if (is_of_this_version()) {
         return {};
@@ -215,7 +216,7 @@ Result<Cache::Lock> Cache::lock_by(const fs::path& file, int how) const {
 }
 
 Result<Cache::Lock> Cache::lock(std::string_view kind, std::string_view key) const {
-    return lock_by(lock_file(path(kind, key)), LOCK_EX);
+    return lock_by(cache_lock(path(kind, key)), LOCK_EX);
 }
 
 Result<Cache::Lock> Cache::hold(std::string_view kind) const {
@@ -294,7 +295,7 @@ bool Cache::is_whole(const CacheEntry& entry) {
 
 bool Cache::remove(const CacheEntry& entry) {
     const UniqueFd fd(
-        ::open(lock_file(entry.path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        ::open(cache_lock(entry.path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     const UniqueFd whole(
         ::open((entry.path.parent_path() / kInUse).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (!fd.valid() || !take_lock(fd.get(), LOCK_EX | LOCK_NB) ||
@@ -336,7 +337,7 @@ Result<fs::path> Cache::put(std::string_view kind,
         return fail(system_error("cannot put " + printable(entry.native()) + " in place", saved));
     }
     CYBELE_CHECK(write_note(digest_file(entry), describe(digest, size)));
-    (void)write_note(seen_file(entry), stamp_of(fd));
+    (void)write_note(seen_file(entry), entry_stamp(fd));
     return entry;
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormat = "cybelectl known files 1\n";
+constexpr std::string_view kKnownFilesFormat = "cybelectl known files 1\n";
 constexpr std::size_t kLineBytes = 256; ///< more than any line has
 constexpr std::int64_t kDay = 86'400'000'000'000;
 
@@ -75,10 +75,10 @@ bool take_digest(std::string_view& line, Digest& digest) {
 KnownFiles::Files KnownFiles::read(const fs::path& file) {
     Files files;
     const auto text = read_file(file, kMost * kLineBytes);
-    if (!text || !text->starts_with(kFormat)) {
+    if (!text || !text->starts_with(kKnownFilesFormat)) {
         return files;
     }
-    std::string_view left = std::string_view(*text).substr(kFormat.size());
+    std::string_view left = std::string_view(*text).substr(kKnownFilesFormat.size());
     while (!left.empty()) {
         std::string_view line = left.substr(0, left.find('\n'));
         left.remove_prefix(std::min(left.size(), line.size() + 1));
@@ -95,7 +95,7 @@ KnownFiles::Files KnownFiles::read(const fs::path& file) {
 }
 
 std::string KnownFiles::print(const Files& files) {
-    std::string text(kFormat);
+    std::string text(kKnownFilesFormat);
     for (const auto& [name, known] : files) {
         fmt::format_to(std::back_inserter(text),
                        "{} {} {} {} {} {} {} {}\n",

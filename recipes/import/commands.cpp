@@ -67,7 +67,7 @@ std::string canonical(const std::string& option) {
 }
 
 /// The commands of a list, where `&&` (or, after `set -e`, `;`) joins them and nothing else.
-struct Command {
+struct ShellCommand {
     std::size_t begin = 0;
     std::size_t end = 0;
 };
@@ -77,7 +77,7 @@ public:
     explicit Splitter(std::string_view text) : text_(text) {}
 
     /// nullopt where a later command depends on an earlier one's failure.
-    std::optional<std::vector<Command>> run() {
+    std::optional<std::vector<ShellCommand>> run() {
         for (std::size_t i = 0; i < text_.size(); ++i) {
             if (!step(i)) {
                 return std::nullopt;
@@ -120,7 +120,7 @@ private:
     }
 
     void close(std::size_t end) {
-        Command command{begin_, end};
+        ShellCommand command{begin_, end};
         while (command.begin < command.end && text_[command.begin] == ' ') {
             ++command.begin;
         }
@@ -139,7 +139,7 @@ private:
     }
 
     std::string_view text_;
-    std::vector<Command> commands_;
+    std::vector<ShellCommand> commands_;
     std::size_t begin_ = 0;
     int depth_ = 0;
     char quote_ = 0;
@@ -370,7 +370,7 @@ private:
     Lift lift_;
 };
 
-bool is_name_start(char c) {
+bool starts_variable_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
@@ -385,8 +385,8 @@ bool uses_unset(std::string_view text, const Lookup& lookup) {
         } else if (text[i] == '$' && !is_single && i + 1 < text.size()) {
             std::size_t at = i + (text[i + 1] == '{' ? 2U : 1U);
             const std::size_t name = at;
-            while (at < text.size() &&
-                   (is_name_start(text[at]) || (at > name && text[at] >= '0' && text[at] <= '9'))) {
+            while (at < text.size() && (starts_variable_name(text[at]) ||
+                                        (at > name && text[at] >= '0' && text[at] <= '9'))) {
                 ++at;
             }
             const bool has_default =

@@ -36,7 +36,7 @@ constexpr InstallerRow kInstallers[] = {
      "cp -a . \"$PREFIX\""},
 };
 
-constexpr std::string_view kKeys[] = {
+constexpr std::string_view kCondaKeys[] = {
     "name", "channels", "dependencies", "variables", "prefix", "platforms"};
 
 class CondaFile {
@@ -94,7 +94,7 @@ private:
     }
 
     void unknown(const yaml::Entry& entry) {
-        const std::string near = nearest(entry.first.scalar, kKeys);
+        const std::string near = nearest(entry.first.scalar, kCondaKeys);
         if (!near.empty() && near != entry.first.scalar) {
             ledger_.refuse(entry.first.mark,
                            {"no field '" + printable(entry.first.scalar) + "'",

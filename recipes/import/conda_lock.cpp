@@ -14,7 +14,7 @@ using Kind = Node::Kind;
 
 constexpr std::string_view kPlatform = "linux-64";
 
-std::string text_of(const Node& map, std::string_view key) {
+std::string scalar_of(const Node& map, std::string_view key) {
     const Node* node = map.find(key);
     return node != nullptr && node->kind == Kind::kScalar ? node->scalar : std::string{};
 }
@@ -174,7 +174,7 @@ private:
             return;
         }
         for (const auto& item : list->items) {
-            locked_.channel(item.kind == Kind::kScalar ? item.scalar : text_of(item, "url"));
+            locked_.channel(item.kind == Kind::kScalar ? item.scalar : scalar_of(item, "url"));
         }
     }
 
@@ -190,10 +190,10 @@ private:
     }
 
     void package(const Node& item) {
-        const std::string name = text_of(item, "name");
-        const std::string platform = text_of(item, "platform");
-        const std::string category = text_of(item, "category");
-        const std::string manager = text_of(item, "manager");
+        const std::string name = scalar_of(item, "name");
+        const std::string platform = scalar_of(item, "platform");
+        const std::string category = scalar_of(item, "category");
+        const std::string manager = scalar_of(item, "manager");
         if (!is_text_line(name)) {
             ledger_.refuse(item.mark,
                            {"a package without 'name'", "it names nothing", "make the lock anew"});
@@ -223,7 +223,7 @@ private:
 
     std::optional<std::string> sum_of(const Node& item, const std::string& name) {
         const Node* hash = item.find("hash");
-        const std::string sum = hash != nullptr ? text_of(*hash, "sha256") : std::string{};
+        const std::string sum = hash != nullptr ? scalar_of(*hash, "sha256") : std::string{};
         if (!sum.empty() && !check_hex_digest(sum).because.empty()) {
             ledger_.refuse(hash->mark,
                            {"the SHA-256 of " + printable(name) + " is none",
@@ -235,7 +235,7 @@ private:
     }
 
     void pip(const Node& item, const std::string& name) {
-        const std::string version = text_of(item, "version");
+        const std::string version = scalar_of(item, "version");
         const auto sum = sum_of(item, name);
         if (!sum) {
             return;
@@ -248,7 +248,7 @@ private:
 
     void conda(const Node& item, const std::string& name) {
         const auto sum = sum_of(item, name);
-        auto archive = archive_of(text_of(item, "url"));
+        auto archive = archive_of(scalar_of(item, "url"));
         if (!archive || archive->name != name) {
             ledger_.refuse(item.mark,
                            {"the address of " + printable(name) + " does not end in its archive",

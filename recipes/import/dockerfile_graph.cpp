@@ -48,9 +48,10 @@ bool is_image_name(std::string_view text) {
            kEnds.find(text.back()) != std::string_view::npos;
 }
 
-class Reader {
+class GraphReader {
 public:
-    Reader(File& file, const Lexed& lexed) : file_(file), ledger_(file.ledger), lexed_(lexed) {}
+    GraphReader(File& file, const Lexed& lexed)
+        : file_(file), ledger_(file.ledger), lexed_(lexed) {}
 
     Graph run() {
         group();
@@ -375,7 +376,7 @@ private:
 } // namespace
 
 Graph read_graph(File& file, const Lexed& lexed) {
-    return Reader(file, lexed).run();
+    return GraphReader(file, lexed).run();
 }
 
 } // namespace cybele::recipes::dockerfile

@@ -10,7 +10,7 @@
 namespace cybele::recipes::dockerfile {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kLineBlanks = " \t";
 
 bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -22,9 +22,10 @@ bool may_keep_lines(std::string_view text) {
     return text.find_first_of("'#`") == std::string_view::npos;
 }
 
-class Reader {
+class LineReader {
 public:
-    explicit Reader(Ledger& ledger) : ledger_(ledger), lines_(lines_of(ledger.source().text())) {}
+    explicit LineReader(Ledger& ledger)
+        : ledger_(ledger), lines_(lines_of(ledger.source().text())) {}
 
     Lexed run() {
         directives();
@@ -81,7 +82,7 @@ private:
 
     /// Whether the line goes on in the next one; cuts the escape character off.
     [[nodiscard]] bool continues(std::string_view& line) const {
-        const auto end = line.find_last_not_of(kBlanks);
+        const auto end = line.find_last_not_of(kLineBlanks);
         if (end == std::string_view::npos || line[end] != lexed_.escape) {
             return false;
         }
@@ -95,13 +96,13 @@ private:
         comments_.clear();
         own.lines.first = at_ + 1;
         std::vector<std::string> parts;
-        const std::size_t first_column = lines_[at_].find_first_not_of(kBlanks);
+        const std::size_t first_column = lines_[at_].find_first_not_of(kLineBlanks);
         std::string_view line = std::string_view(lines_[at_]).substr(first_column);
         std::size_t column = first_column;
         bool goes_on = continues(line);
-        const auto end = std::min(line.find_first_of(kBlanks), line.size());
+        const auto end = std::min(line.find_first_of(kLineBlanks), line.size());
         own.keyword = std::string(line.substr(0, end));
-        const auto rest = std::min(line.find_first_not_of(kBlanks, end), line.size());
+        const auto rest = std::min(line.find_first_not_of(kLineBlanks, end), line.size());
         column += rest;
         add_part(own, parts, line.substr(rest), column);
         ++at_;
@@ -133,7 +134,7 @@ private:
 
     void finish(Instruction own, const std::vector<std::string>& parts) {
         own.keyword = upper(own.keyword);
-        const auto last = own.rest.find_last_not_of(kBlanks);
+        const auto last = own.rest.find_last_not_of(kLineBlanks);
         own.rest.resize(last == std::string::npos ? 0 : last + 1);
         if (own.keyword == "RUN" || own.keyword == "COPY" || own.keyword == "ADD") {
             heredocs(own);
@@ -143,7 +144,7 @@ private:
         if (parts.size() > 1 && own.heredocs.empty() && may_keep_lines(own.rest)) {
             own.shell_text.clear();
             for (const auto& part : parts) {
-                const auto end = part.find_last_not_of(kBlanks);
+                const auto end = part.find_last_not_of(kLineBlanks);
                 const std::string text = part.substr(0, end == std::string::npos ? 0 : end + 1);
                 own.shell_text += (own.shell_text.empty() ? "" : " \\\n") + text;
             }
@@ -183,7 +184,7 @@ private:
         while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') {
             --at;
         }
-        return at == 0 || kBlanks.find(text[at - 1]) != std::string_view::npos;
+        return at == 0 || kLineBlanks.find(text[at - 1]) != std::string_view::npos;
     }
 
     /// Takes the body that belongs to the word at `at`; where to go on.
@@ -246,7 +247,7 @@ yaml::Mark Instruction::mark_at(std::size_t offset) const {
 }
 
 Lexed read_instructions(Ledger& ledger) {
-    return Reader(ledger).run();
+    return LineReader(ledger).run();
 }
 
 } // namespace cybele::recipes::dockerfile

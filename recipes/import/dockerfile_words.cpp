@@ -9,7 +9,7 @@
 namespace cybele::recipes::dockerfile {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kWordBlanks = " \t";
 constexpr std::size_t kLongestValue = 32'768;
 constexpr int kDeepest = 16;
 
@@ -17,7 +17,7 @@ bool is_name_start(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool is_name(char c) {
+bool is_name_character(char c) {
     return is_name_start(c) || (c >= '0' && c <= '9');
 }
 
@@ -89,7 +89,7 @@ private:
         }
         std::size_t end = at + 1;
         while (end < text.size() &&
-               (end == at + 1 ? is_name_start(text[end]) : is_name(text[end]))) {
+               (end == at + 1 ? is_name_start(text[end]) : is_name_character(text[end]))) {
             ++end;
         }
         if (end == at + 1) {
@@ -127,7 +127,7 @@ private:
         }
         const std::string_view inner = text.substr(at + 2, end - at - 2);
         std::size_t name = 0;
-        while (name < inner.size() && is_name(inner[name])) {
+        while (name < inner.size() && is_name_character(inner[name])) {
             ++name;
         }
         if (name == 0 || depth_ > kDeepest) {
@@ -205,7 +205,7 @@ std::optional<std::string> json_string(std::string_view text, std::size_t& at) {
 }
 
 void skip_blanks(std::string_view text, std::size_t& at) {
-    while (at < text.size() && kBlanks.find(text[at]) != std::string_view::npos) {
+    while (at < text.size() && kWordBlanks.find(text[at]) != std::string_view::npos) {
         ++at;
     }
 }
@@ -239,7 +239,7 @@ std::vector<Word> split_words(std::string_view text, char escape) {
         Word word{{}, at};
         char quote = 0;
         while (at < text.size() &&
-               (quote != 0 || kBlanks.find(text[at]) == std::string_view::npos)) {
+               (quote != 0 || kWordBlanks.find(text[at]) == std::string_view::npos)) {
             const char c = text[at];
             if (c == escape && quote != '\'' && at + 1 < text.size()) {
                 word.text += text.substr(at, 2);
@@ -297,7 +297,7 @@ std::vector<Flag> take_flags(std::string_view text, std::size_t& rest) {
         if (!text.substr(at).starts_with("--")) {
             break;
         }
-        const auto end = std::min(text.find_first_of(kBlanks, at), text.size());
+        const auto end = std::min(text.find_first_of(kWordBlanks, at), text.size());
         const std::string_view word = text.substr(at + 2, end - at - 2);
         if (word.empty()) {
             break; // `--` ends them

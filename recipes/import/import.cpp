@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// More than any lock of an environment has.
-constexpr std::size_t kLongest = std::size_t{16} << 20U;
+constexpr std::size_t kLongestSource = std::size_t{16} << 20U;
 /// Nobody writes these by hand at such a length.
 constexpr std::size_t kLongestByHand = std::size_t{1} << 20U;
 
@@ -40,7 +40,7 @@ struct NameRow {
     std::string_view end;
     ImportKind kind;
 };
-constexpr NameRow kNames[] = {
+constexpr NameRow kFileNames[] = {
     {"dockerfile", "", ImportKind::kDockerfile},
     {"containerfile", "", ImportKind::kDockerfile},
     {"", ".dockerfile", ImportKind::kDockerfile},
@@ -191,7 +191,7 @@ Result<void> verify(const std::string& text, const Ledger& ledger) {
 }
 
 /// Packages need a base whose manager is known.
-void check_base(const ImportRequest& request, const Draft& draft, Ledger& ledger) {
+void check_imported_base(const ImportRequest& request, const Draft& draft, Ledger& ledger) {
     const auto needs_manager = [](const DraftStage& stage) {
         const Packages& packages = stage.packages;
         const bool has_any = !packages.system.empty() || !packages.needs.empty() ||
@@ -237,7 +237,7 @@ std::optional<ImportKind> find_import_kind(std::string_view word) {
 
 Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view text) {
     const std::string name = lower(file.filename().native());
-    for (const auto& row : kNames) {
+    for (const auto& row : kFileNames) {
         if (name.starts_with(row.start) && name.ends_with(row.end)) {
             return row.kind;
         }
@@ -261,7 +261,7 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
 
 Result<Imported> import_recipe(const ImportRequest& request) {
     const bool is_lock = request.kind == ImportKind::kCondaLock;
-    if (request.text.size() > (is_lock ? kLongest : kLongestByHand)) {
+    if (request.text.size() > (is_lock ? kLongestSource : kLongestByHand)) {
         return fail(ErrorCode::kInput,
                     printable(request.file.native()) + " is longer than " +
                         (is_lock ? "16 MiB" : "1 MiB"),
@@ -287,7 +287,7 @@ Result<Imported> import_recipe(const ImportRequest& request) {
     }
     CYBELE_TRY(Draft draft, draft_of(request, ledger));
     if (request.kind != ImportKind::kDockerfile) {
-        check_base(request, draft, ledger);
+        check_imported_base(request, draft, ledger);
     }
     if (ledger.is_refused()) {
         return fail(ledger.take_faults());

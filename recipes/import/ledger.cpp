@@ -9,10 +9,10 @@
 namespace cybele::recipes {
 namespace {
 
-constexpr std::string_view kLost = "not carried: ";
+constexpr std::string_view kLostMark = "not carried: ";
 constexpr std::string_view kDiffers = "carried, but: ";
 
-bool is_blank(std::string_view line) {
+bool is_blank_line(std::string_view line) {
     return line.find_first_not_of(" \t") == std::string_view::npos;
 }
 
@@ -106,7 +106,7 @@ void Ledger::note(yaml::Mark mark, const std::string& prefix, Words words) {
 void Ledger::lose(Lines lines, yaml::Mark mark, Words words) {
     mark_lines(lines, Fate::kNamed);
     ++lost_;
-    note(mark, std::string(kLost), std::move(words));
+    note(mark, std::string(kLostMark), std::move(words));
 }
 
 void Ledger::remark(yaml::Mark mark, Words words) {
@@ -129,7 +129,7 @@ void Ledger::settle() {
         Fate before = Fate::kOpen;
         for (std::size_t i = 0; i < file.fates.size(); ++i) {
             Fate& fate = file.fates[i];
-            if (is_blank(file.text[i])) {
+            if (is_blank_line(file.text[i])) {
                 fate = Fate::kBlank;
                 continue;
             }
@@ -171,7 +171,7 @@ std::vector<std::string> Ledger::head() const {
         head.push_back(comment_line(text));
     }
     for (const auto& [prefix, title] :
-         {std::pair{kLost, "Not carried:"}, {kDiffers, "Carried, but not quite the same:"}}) {
+         {std::pair{kLostMark, "Not carried:"}, {kDiffers, "Carried, but not quite the same:"}}) {
         bool is_first = true;
         for (const auto& note : notes_) {
             if (!note.message.starts_with(prefix)) {

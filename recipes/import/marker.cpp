@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 17> kVariables = {"python_version",
 constexpr std::array<std::string_view, 8> kSigns = {"===", "==", "!=", "<=", ">=", "~=", "<", ">"};
 constexpr int kMostNested = 32;
 
-bool is_word(char c) {
+bool is_marker_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.';
 }
@@ -53,7 +53,7 @@ private:
     /// The word that stands here, without taking it.
     [[nodiscard]] std::string_view word() const {
         const auto* const begin = text_.begin() + static_cast<std::ptrdiff_t>(at_);
-        const auto* const end = std::find_if_not(begin, text_.end(), is_word);
+        const auto* const end = std::find_if_not(begin, text_.end(), is_marker_character);
         return text_.substr(at_, static_cast<std::size_t>(end - begin));
     }
 

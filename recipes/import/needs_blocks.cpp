@@ -19,7 +19,7 @@ using yaml::Node;
 using Kind = Node::Kind;
 using How = EnvironmentValue::How;
 
-std::string text_of(const Node& map, std::string_view key) {
+std::string text_line_of(const Node& map, std::string_view key) {
     const Node* node = map.find(key);
     return node != nullptr && node->kind == Kind::kScalar && is_text_line(node->scalar)
                ? node->scalar
@@ -70,7 +70,8 @@ void Blocks::carry(const Block& block) {
         break;
     case BlockKind::kComment:
         ledger_.carry(block.lines);
-        ledger_.comment(block.lines.first, text_of(options, "text") + text_of(options, "string"));
+        ledger_.comment(block.lines.first,
+                        text_line_of(options, "text") + text_line_of(options, "string"));
         break;
     case BlockKind::kLost:
         lose(block, std::string(block.row->words));
@@ -111,7 +112,7 @@ void Blocks::needs(const Block& block, const Node& options) {
                                              {"hdf5", "mpi", "hdf5-mpi"},
                                              {"netcdf", "fortran", "netcdf-fortran"},
                                              {"python", "devel", "python-devel"}}) {
-        if (name == base && text_of(options, option) == "true" && has_package(with)) {
+        if (name == base && text_line_of(options, option) == "true" && has_package(with)) {
             add_need(with, false);
             used += std::string(option) + " ";
         }
@@ -140,9 +141,9 @@ void Blocks::add_need(const std::string& need, bool is_for_building) {
 
 void Blocks::compilers(const Block& block, const Node& options) {
     ledger_.carry(block.lines);
-    const std::string version = text_of(options, "version");
+    const std::string version = text_line_of(options, "version");
     draft_.compilers = version.empty() ? "any" : literal(version);
-    if (text_of(options, "fortran") != "false" && has_package("fortran")) {
+    if (text_line_of(options, "fortran") != "false" && has_package("fortran")) {
         add_need("fortran", true);
     }
     pass_over(options, "version fortran cc cxx", "compilers come from the distribution");
@@ -153,7 +154,7 @@ void Blocks::mpi(const Block& block, const Node& options) {
         lose(block, "an image has one MPI, and '" + draft_.mpi.family + "' stands before it");
         return;
     }
-    const std::string version = text_of(options, "version");
+    const std::string version = text_line_of(options, "version");
     RecipeMpi wanted;
     wanted.family = block.row->words;
     const bool is_known = !version.empty() && find_release(wanted.family, version) != nullptr;
@@ -175,7 +176,7 @@ void Blocks::mpi(const Block& block, const Node& options) {
         used = "version ";
     }
     const auto asks = [&](std::string_view option) {
-        const std::string value = text_of(options, option);
+        const std::string value = text_line_of(options, option);
         used += value.empty() ? "" : std::string(option) + " ";
         return !value.empty() && value != "false";
     };
@@ -198,14 +199,14 @@ void Blocks::mpi(const Block& block, const Node& options) {
 
 void Blocks::source(const Block& block, const Node& options) {
     SourcePackage own;
-    own.url = text_of(options, "url");
-    own.sha256 = text_of(options, "sha256");
-    own.git = text_of(options, "git_repository") + text_of(options, "repository");
-    own.commit = text_of(options, "commit");
+    own.url = text_line_of(options, "url");
+    own.sha256 = text_line_of(options, "sha256");
+    own.git = text_line_of(options, "git_repository") + text_line_of(options, "repository");
+    own.commit = text_line_of(options, "commit");
     own.build = block.row->words;
     const std::string place = own.url.empty() ? own.git : own.url;
     const auto slash = place.rfind('/');
-    std::string name = text_of(options, "name");
+    std::string name = text_line_of(options, "name");
     name = name.empty() ? place.substr(slash == std::string::npos ? 0 : slash + 1) : name;
     std::size_t end = 0;
     while (end < name.size() && name[end] != '.' &&
@@ -372,8 +373,8 @@ void Blocks::variable(const yaml::Entry& entry) {
 }
 
 void Blocks::files(const Block& block, const Node& options) {
-    const std::string from = text_of(options, "src");
-    const std::string to = text_of(options, "dest");
+    const std::string from = text_line_of(options, "src");
+    const std::string to = text_line_of(options, "dest");
     const auto is_good = [](const std::string& path) {
         return !path.empty() && path.find_first_of("\"\\$`{}*?[") == std::string::npos &&
                path.front() != '~' && path.front() != '%';
@@ -410,7 +411,7 @@ void Blocks::commands(const Block& block, const Node& options) {
         return;
     }
     ledger_.carry(block.lines);
-    std::string directory = text_of(options, "chdir");
+    std::string directory = text_line_of(options, "chdir");
     if (!directory.empty() && !directory.starts_with('/')) {
         directory.clear();
     }

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kLineBlanks = " \t";
 constexpr std::size_t kMostFiles = 64;
 
 /// A file of requirements with those that it names.
@@ -38,7 +38,7 @@ private:
                  std::size_t index,
                  const fs::path& file) {
         RequirementLine line;
-        const std::size_t column = lines[i].find_first_not_of(kBlanks);
+        const std::size_t column = lines[i].find_first_not_of(kLineBlanks);
         if (column == std::string::npos) {
             return;
         }

@@ -12,7 +12,7 @@
 namespace cybele::recipes {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kRequirementBlanks = " \t";
 
 /// Options of requirement files that mean something to the whole installation.
 struct OptionRow {
@@ -161,7 +161,7 @@ private:
 
     void skip_blanks() {
         while (end_ < line_.text.size() &&
-               kBlanks.find(line_.text[end_]) != std::string_view::npos) {
+               kRequirementBlanks.find(line_.text[end_]) != std::string_view::npos) {
             ++end_;
         }
     }
@@ -258,7 +258,7 @@ private:
         ++end_;
         skip_blanks();
         const std::size_t begin = end_;
-        end_ = std::min(text.find_first_of(kBlanks, end_), text.size());
+        end_ = std::min(text.find_first_of(kRequirementBlanks, end_), text.size());
         const std::string url = text.substr(begin, end_ - begin);
         const auto sum = url.find("#sha256=");
         if (sum != std::string::npos) {
@@ -295,12 +295,12 @@ private:
                 break;
             }
             const std::size_t begin = end_;
-            end_ = std::min(text.find_first_of(kBlanks, end_), text.size());
+            end_ = std::min(text.find_first_of(kRequirementBlanks, end_), text.size());
             std::string word = text.substr(begin, end_ - begin);
             if (word == "--hash") {
                 skip_blanks();
                 const std::size_t value = end_;
-                end_ = std::min(text.find_first_of(kBlanks, end_), text.size());
+                end_ = std::min(text.find_first_of(kRequirementBlanks, end_), text.size());
                 word += "=" + text.substr(value, end_ - value);
             }
             if (!word.starts_with("--hash=")) {

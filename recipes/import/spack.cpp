@@ -22,7 +22,7 @@ struct LostRow {
     std::string_view because;
     std::string_view help;
 };
-constexpr LostRow kLost[] = {
+constexpr LostRow kLostRows[] = {
     {"packages",
      "preferences are not part of a spec",
      "write version, variants and compiler into the spec: `hdf5@1.14 +mpi`"},
@@ -113,7 +113,7 @@ private:
         const std::string& name = entry.first.scalar;
         std::vector<std::string_view> known{
             "specs", "definitions", "view", "concretizer", "container"};
-        for (const auto& row : kLost) {
+        for (const auto& row : kLostRows) {
             if (row.key == name) {
                 lose(entry, std::string(row.because), std::string(row.help));
                 return;

@@ -33,7 +33,7 @@ bool is_block(std::string_view text) {
            });
 }
 
-std::string quoted(std::string_view text) {
+std::string quoted_scalar(std::string_view text) {
     constexpr std::string_view kHex = "0123456789abcdef";
     std::string result = "\"";
     for (const char c : text) {
@@ -62,7 +62,7 @@ std::string scalar(const Node& node, const std::string& indent) {
         return text;
     }
     if (!is_block(text)) {
-        return quoted(text);
+        return quoted_scalar(text);
     }
     std::string block = "|\n";
     std::string_view rest = text;
@@ -106,7 +106,7 @@ void print(const Node& node, const std::string& indent, std::string& text) {
         print_value(item, indent + "  ", text);
     }
     for (const auto& [key, value] : node.entries) {
-        text += indent + (is_plain(key.scalar) ? key.scalar : quoted(key.scalar)) + ":";
+        text += indent + (is_plain(key.scalar) ? key.scalar : quoted_scalar(key.scalar)) + ":";
         print_value(value, indent + "  ", text);
     }
 }

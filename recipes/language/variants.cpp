@@ -14,7 +14,7 @@ using document::fault_at;
 using yaml::Node;
 using Kind = yaml::Node::Kind;
 
-constexpr std::string_view kExclude = "exclude";
+constexpr std::string_view kExcludeKey = "exclude";
 constexpr std::size_t kMostVariants = 1000;
 
 /// A key of the matrix with its values, as long as they are texts.
@@ -26,7 +26,7 @@ struct Axis {
 std::vector<Axis> axes_of(const Node& matrix) {
     std::vector<Axis> axes;
     for (const auto& [key, list] : matrix.entries) {
-        if (key.scalar == kExclude) {
+        if (key.scalar == kExcludeKey) {
             continue;
         }
         Axis axis{key.scalar, {}};
@@ -120,7 +120,7 @@ private:
     }
 
     void check_excludes() {
-        const Node* excludes = matrix_.find(kExclude);
+        const Node* excludes = matrix_.find(kExcludeKey);
         if (excludes == nullptr) {
             return;
         }
@@ -155,7 +155,7 @@ private:
     }
 
     [[nodiscard]] bool is_excluded(const Variant& variant) const {
-        const Node* excludes = matrix_.find(kExclude);
+        const Node* excludes = matrix_.find(kExcludeKey);
         if (excludes == nullptr) {
             return false;
         }

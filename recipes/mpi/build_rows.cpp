@@ -133,7 +133,7 @@ constexpr PmixRangeRow kPmixRanges[] = {
 };
 
 // Debian's were seen, the others read or documented.
-constexpr FabricRow kFabric[] = {
+constexpr FabricRow kFabricRows[] = {
     {"debian:11", "4.0.0", "1.10.0", "1.11.0"},
     {"debian:12", "4.2.2", "1.13.1", "1.17.0"},
     {"debian:13", "5.0.7", "1.18.1", "2.1.0"},
@@ -178,7 +178,7 @@ std::span<const PmixRangeRow> pmix_ranges() {
     return kPmixRanges;
 }
 std::span<const FabricRow> fabric_rows() {
-    return kFabric;
+    return kFabricRows;
 }
 std::span<const ExtraRow> extra_rows() {
     return kExtras;

@@ -12,11 +12,12 @@ namespace {
 using How = EnvironmentValue::How;
 
 /// What an MPI is built on: programs of these names come before it.
-constexpr std::string_view kFabric[] = {
+constexpr std::string_view kFabricPackages[] = {
     "hwloc", "libevent", "libfabric", "numactl", "pmix", "prrte", "rdma-core", "ucx", "xpmem"};
 
 bool is_fabric(const SourcePackage& source) {
-    return std::find(std::begin(kFabric), std::end(kFabric), source.name) != std::end(kFabric);
+    return std::find(std::begin(kFabricPackages), std::end(kFabricPackages), source.name) !=
+           std::end(kFabricPackages);
 }
 
 std::string file_of(const SeriesRow& series, const std::string& version) {

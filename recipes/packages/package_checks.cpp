@@ -42,9 +42,10 @@ std::string releases_where(Accepts accepts) {
     return list;
 }
 
-class Check {
+class PackageCheck {
 public:
-    Check(const StageContext& context, Faults& faults) : context_(context), faults_(faults) {}
+    PackageCheck(const StageContext& context, Faults& faults)
+        : context_(context), faults_(faults) {}
 
     void all(bool may_be_unverified) {
         if (context_.is_last || context_.fields->base) {
@@ -342,7 +343,7 @@ private:
 } // namespace
 
 void check_packages(const StageContext& context, bool may_be_unverified, Faults& faults) {
-    Check(context, faults).all(may_be_unverified);
+    PackageCheck(context, faults).all(may_be_unverified);
 }
 
 } // namespace cybele::recipes

@@ -43,7 +43,7 @@ std::string run(std::string_view script) {
 
 /// COPY takes a folder's content where `%files` takes the folder: below a destination that ends
 /// with a slash the name is written out, which is right for both kinds of sources.
-std::string target_of(const definitions::FileLine& file) {
+std::string dockerfile_target(const definitions::FileLine& file) {
     std::string to = file.destination.empty() ? file.source : file.destination;
     const bool is_pattern = file.source.find_first_of("*?[") != std::string::npos;
     if (!to.ends_with('/') || is_pattern || file.destination.empty()) {
@@ -54,12 +54,13 @@ std::string target_of(const definitions::FileLine& file) {
     return to + source.substr(source.rfind('/') + 1);
 }
 
-std::string copies(const Section& section) {
+std::string dockerfile_copies(const Section& section) {
     const auto origin = definitions::files_origin(section);
     const std::string from = origin.stage.empty() ? "" : "--from=" + origin.stage + " ";
     std::string lines;
     for (const auto& file : definitions::file_lines(section)) {
-        lines += "COPY " + from + "[" + json(file.source) + ", " + json(target_of(file)) + "]\n";
+        lines +=
+            "COPY " + from + "[" + json(file.source) + ", " + json(dockerfile_target(file)) + "]\n";
     }
     return lines;
 }
@@ -101,7 +102,7 @@ std::string entry_point(const Recipe& recipe) {
 }
 
 /// What the form lacks.
-void check(const Recipe& recipe, Faults& faults) {
+void refuse_for_dockerfile(const Recipe& recipe, Faults& faults) {
     for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
         const StageContext context = stage_context(recipe, i);
         const std::string& agent = context.base.agent;
@@ -120,17 +121,17 @@ void check(const Recipe& recipe, Faults& faults) {
     }
 }
 
-std::string stage_text(const Recipe& recipe,
-                       const StageContext& context,
-                       const Stage& stage,
-                       const std::string& test) {
+std::string dockerfile_stage(const Recipe& recipe,
+                             const StageContext& context,
+                             const Stage& stage,
+                             const std::string& test) {
     const std::string name = stage.name();
     std::string text = "FROM " + context.base.from + (name.empty() ? "" : " AS " + name) + "\n";
     for (const auto& section : stage.sections) {
         if (section.name == "post") {
             text += run(section.text);
         } else if (section.name == "files") {
-            text += copies(section);
+            text += dockerfile_copies(section);
         }
     }
     if (!context.is_last) {
@@ -149,7 +150,7 @@ std::string stage_text(const Recipe& recipe,
 Result<std::string> render_dockerfile(const Recipe& recipe, const RenderOptions& options) {
     CYBELE_TRY(const Rendered rendered, render_definition(recipe, options));
     Faults faults;
-    check(recipe, faults);
+    refuse_for_dockerfile(recipe, faults);
     if (faults.has_errors()) {
         return fail(faults.take());
     }
@@ -164,8 +165,9 @@ Result<std::string> render_dockerfile(const Recipe& recipe, const RenderOptions&
         StageContext context = stage_context(
             recipe, i < generated ? recipe.stages.size() : i - generated, options.lock);
         context.is_last = is_last;
-        text += (i == 0 ? "" : "\n") +
-                stage_text(labelled, context, stages[i], is_last ? stages[i].joined("test") : "");
+        text +=
+            (i == 0 ? "" : "\n") +
+            dockerfile_stage(labelled, context, stages[i], is_last ? stages[i].joined("test") : "");
     }
     return text;
 }

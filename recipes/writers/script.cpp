@@ -10,7 +10,7 @@ using definitions::Section;
 using definitions::Stage;
 
 /// Copies like `%files`: links are followed, a folder that exists is copied into.
-std::string copies(const Section& section) {
+std::string script_copies(const Section& section) {
     const bool is_stage = !definitions::files_origin(section).stage.empty();
     std::string lines;
     for (const auto& file : definitions::file_lines(section)) {
@@ -39,7 +39,7 @@ std::string release_lines(const DistributionRow& row) {
            ", not $cybelectl_release\" >&2\n    exit 1\nfi\n";
 }
 
-void check(const Recipe& recipe, Faults& faults) {
+void refuse_for_script(const Recipe& recipe, Faults& faults) {
     const StageContext last = stage_context(recipe, recipe.stages.size());
     if (last.base.row == nullptr) {
         faults.add(recipe.fault_at("base",
@@ -64,13 +64,13 @@ void check(const Recipe& recipe, Faults& faults) {
     }
 }
 
-std::string stage_text(const Stage& stage) {
+std::string script_stage(const Stage& stage) {
     std::string text;
     for (const auto& section : stage.sections) {
         if (section.name == "post") {
             text += section.text;
         } else if (section.name == "files") {
-            text += copies(section);
+            text += script_copies(section);
         }
     }
     return text;
@@ -81,7 +81,7 @@ std::string stage_text(const Stage& stage) {
 Result<std::string> render_script(const Recipe& recipe, const RenderOptions& options) {
     CYBELE_TRY(const Rendered rendered, render_definition(recipe, options));
     Faults faults;
-    check(recipe, faults);
+    refuse_for_script(recipe, faults);
     if (faults.has_errors()) {
         return fail(faults.take());
     }
@@ -95,7 +95,7 @@ Result<std::string> render_script(const Recipe& recipe, const RenderOptions& opt
     for (const auto& stage : rendered.definition.stages) {
         const std::string name = stage.name();
         text += "\n# stage " + (name.empty() ? std::string("of the image") : name) + "\n" +
-                stage_text(stage);
+                script_stage(stage);
     }
     const Stage& image = rendered.definition.stages.back();
     const std::string environment = image.joined("environment");

@@ -27,7 +27,7 @@ constexpr std::uint64_t kLargest = std::uint64_t{64} << 20U;
 constexpr std::string_view kEmptyType = "application/vnd.oci.empty.v1+json";
 constexpr std::string_view kEnvelopeTypes[] = {"application/vnd.dsse.envelope.v1+json",
                                                "application/vnd.in-toto+json"};
-constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
+constexpr std::size_t kAttachedDigestStart = 7; ///< "sha256:"
 
 std::string time_text(std::int64_t seconds) {
     const std::time_t time = seconds;
@@ -36,7 +36,7 @@ std::string time_text(std::int64_t seconds) {
                                                 : fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
 }
 
-std::string digest_of(const std::string& bytes) {
+std::string digest_of_bytes(const std::string& bytes) {
     return "sha256:" + hex(sha256(bytes));
 }
 
@@ -53,7 +53,7 @@ std::string manifest_text(const AttachRequest& request, const Manifest& subject)
         {"layers",
          nlohmann::ordered_json::array(
              {{{"mediaType", request.type},
-               {"digest", digest_of(request.bytes)},
+               {"digest", digest_of_bytes(request.bytes)},
                {"size", request.bytes.size()},
                {"annotations", {{"org.opencontainers.image.title", request.title}}}}})},
         {"subject",
@@ -94,7 +94,7 @@ Result<Attached> attach(const Transport& transport, const AttachRequest& request
         *transport.client, transport.access, transport.environment, request.reference, "pull,push");
     CYBELE_TRY(const Manifest subject, registry.manifest(request.reference.version()));
     ContentDescriptor document;
-    document.digest = digest_of(request.bytes);
+    document.digest = digest_of_bytes(request.bytes);
     document.size = request.bytes.size();
     const std::pair<const ContentDescriptor*, std::string> blobs[] = {
         {&sif_config(), std::string(kSifConfigBytes)}, {&document, request.bytes}};
@@ -150,7 +150,7 @@ bool names_subject(std::string_view statement, std::string_view digest) {
     }
     return std::any_of(json["subject"].begin(), json["subject"].end(), [&](const Json& subject) {
         return subject.is_object() && subject.contains("digest") && subject["digest"].is_object() &&
-               subject["digest"].value("sha256", "") == digest.substr(kAlgorithm);
+               subject["digest"].value("sha256", "") == digest.substr(kAttachedDigestStart);
     });
 }
 

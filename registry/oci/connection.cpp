@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
+constexpr int kHttpNotFound = 404;
 constexpr int kTooMany = 429;
 constexpr std::int64_t kShortest = 60; ///< seconds that a token lasts at least
 constexpr std::int64_t kMargin = 10;   ///< seconds before its end when it is renewed
@@ -338,7 +338,7 @@ Error Connection::refusal(const HttpResponse& answer, const std::string& what) c
         return denied(answer);
     }
     const std::string reason = reason_of(answer);
-    const bool is_missing = answer.status == kNotFound;
+    const bool is_missing = answer.status == kHttpNotFound;
     return {is_missing ? ErrorCode::kInput : ErrorCode::kEnvironment,
             what,
             fmt::format("{} answers {}{}{}",

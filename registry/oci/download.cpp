@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kOk = 200;
-constexpr int kPartial = 206;
+constexpr int kDownloadOk = 200;
+constexpr int kDownloadPartial = 206;
 
 std::uint64_t size_of(const fs::path& file) {
     struct stat status {};
@@ -59,7 +59,8 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
         request.maximum_size = blob.size; // a 200 sends all of it anew
         request.on_progress = progress;
         CYBELE_TRY(const HttpResponse answer, connection.send(std::move(request), true));
-        const bool is_done = !answer.failure && (answer.status == kOk || answer.status == kPartial);
+        const bool is_done =
+            !answer.failure && (answer.status == kDownloadOk || answer.status == kDownloadPartial);
         if (is_done && size_of(file) == blob.size && "sha256:" + answer.sha256 == blob.digest) {
             if (progress) {
                 progress(blob.size, blob.size);

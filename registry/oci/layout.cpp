@@ -19,12 +19,12 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr std::string_view kIndexType = "application/vnd.oci.image.index.v1+json";
-constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
-constexpr int kDeepest = 4;
+constexpr std::string_view kLayoutIndexType = "application/vnd.oci.image.index.v1+json";
+constexpr std::size_t kLayoutDigestStart = 7; ///< "sha256:"
+constexpr int kDeepestIndex = 4;
 
 std::string blob_name(const std::string& digest) {
-    return "blobs/sha256/" + digest.substr(std::min(kAlgorithm, digest.size()));
+    return "blobs/sha256/" + digest.substr(std::min(kLayoutDigestStart, digest.size()));
 }
 
 std::string name_of(const OciRequest& request) {
@@ -150,13 +150,13 @@ read_layout(LocalFiles& files, const OciRequest& request, const LocalReference& 
                     "`skopeo copy` and `umoci` make layouts; is it the right folder?");
     }
     CYBELE_TRY(std::string text, files.text("index.json"));
-    CYBELE_TRY(Manifest manifest, read_manifest(std::move(text), kIndexType));
+    CYBELE_TRY(Manifest manifest, read_manifest(std::move(text), kLayoutIndexType));
     CYBELE_TRY(ContentDescriptor entry, entry_of(manifest, request, reference));
     OciImage image;
     image.name = name_of(request);
     image.digest = entry.digest;
     for (int depth = 0; manifest.is_index(); ++depth) {
-        if (depth == kDeepest) {
+        if (depth == kDeepestIndex) {
             return not_whole(request, "it is a list of lists of lists");
         }
         CYBELE_TRY(text, checked_text(files, entry, request));

@@ -13,12 +13,12 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr int kOk = 200;
-constexpr int kNotFound = 404;
+constexpr int kLibraryOk = 200;
+constexpr int kLibraryNotFound = 404;
 constexpr const char* kTokenVariable = "CYBELE_LIBRARY_TOKEN";
 
 /// `sha256.…`, as libraries write it, with a colon; empty: it is none.
-std::string digest_of(const std::string& hash) {
+std::string digest_of_hash(const std::string& hash) {
     constexpr std::string_view kPrefix = "sha256.";
     const std::string digest =
         hash.starts_with(kPrefix) ? "sha256:" + hash.substr(kPrefix.size()) : std::string();
@@ -68,7 +68,7 @@ Result<ContentDescriptor> Library::image(const std::string& architecture) {
     HttpRequest request;
     request.url = address("images", architecture);
     CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
-    if (answer.status == kNotFound) {
+    if (answer.status == kLibraryNotFound) {
         return fail(ErrorCode::kInput,
                     "no image " + what + " for " + architecture,
                     printable(reference_.host) + " does not have it",
@@ -76,12 +76,12 @@ Result<ContentDescriptor> Library::image(const std::string& architecture) {
     }
     const Json document = Json::parse(answer.body, nullptr, false);
     const Json data = document.is_object() ? document.value("data", Json()) : Json();
-    if (answer.status != kOk || !data.is_object()) {
+    if (answer.status != kLibraryOk || !data.is_object()) {
         return fail(connection_.refusal(answer, "cannot get " + what));
     }
     ContentDescriptor image;
     image.digest = data.contains("hash") && data["hash"].is_string()
-                       ? digest_of(data["hash"].get<std::string>())
+                       ? digest_of_hash(data["hash"].get<std::string>())
                        : std::string();
     image.size = data.contains("size") && data["size"].is_number_unsigned()
                      ? data["size"].get<std::uint64_t>()

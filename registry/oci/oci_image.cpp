@@ -55,12 +55,12 @@ Result<void> judge_layer(const ContentDescriptor& layer, const std::string& name
 }
 
 /// Where a name leads before anything is downloaded.
-struct Found {
+struct FoundManifest {
     Manifest manifest;
     std::string digest; ///< of what the name stands for, perhaps a list
 };
 
-Result<Found>
+Result<FoundManifest>
 find_manifest(Registry& registry, const Reference& reference, const OciRequest& request) {
     const std::string name = reference.text();
     CYBELE_TRY(Manifest manifest, registry.manifest(reference.version()));
@@ -83,7 +83,7 @@ find_manifest(Registry& registry, const Reference& reference, const OciRequest& 
                 "do not use the image; tell who made it");
         }
     }
-    return Found{std::move(manifest), digest};
+    return FoundManifest{std::move(manifest), digest};
 }
 
 Result<Reference> reference_of(const OciRequest& request) {
@@ -109,7 +109,7 @@ public:
         CYBELE_TRY(const Reference reference, reference_of(request_));
         Registry registry(
             *transport_.client, transport_.access, transport_.environment, reference, "pull");
-        CYBELE_TRY(const Found found, find_manifest(registry, reference, request_));
+        CYBELE_TRY(const FoundManifest found, find_manifest(registry, reference, request_));
         OciImage image;
         image.name = reference.text();
         image.digest = found.digest;
@@ -281,7 +281,7 @@ Result<std::string> resolve_oci(const Transport& transport, const OciRequest& re
         CYBELE_TRY(const Reference reference, reference_of(request));
         Registry registry(
             *transport.client, transport.access, transport.environment, reference, "pull");
-        CYBELE_TRY(const Found found, find_manifest(registry, reference, request));
+        CYBELE_TRY(const FoundManifest found, find_manifest(registry, reference, request));
         return found.digest;
     }
     CYBELE_TRY(const Store store, Store::open(store_directory(transport.environment)));

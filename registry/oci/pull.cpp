@@ -21,23 +21,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr unsigned kBlobMode = 0444;
-constexpr unsigned kImageMode = 0755;
-constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
+constexpr unsigned kPulledBlobMode = 0444;
+constexpr unsigned kPulledImageMode = 0755;
+constexpr std::size_t kPulledDigestStart = 7; ///< "sha256:"
 constexpr std::size_t kShownDigits = 12;
 
-struct Found {
+struct FoundLayer {
     ContentDescriptor layer;
     std::string manifest; ///< its digest; of a library, the image's
 };
 
 /// Where an image comes from.
 struct Source {
-    std::function<Result<Found>()> find;
+    std::function<Result<FoundLayer>()> find;
     std::function<Result<void>(const ContentDescriptor&, const fs::path&)> get;
 };
 
-Result<Found> find_layer(Registry& registry, const PullRequest& request) {
+Result<FoundLayer> find_layer(Registry& registry, const PullRequest& request) {
     const std::string what = request.reference.text();
     CYBELE_TRY(Manifest manifest, registry.manifest(request.reference.version()));
     const std::string digest = manifest.digest;
@@ -47,7 +47,7 @@ Result<Found> find_layer(Registry& registry, const PullRequest& request) {
         CYBELE_TRY(manifest, registry.manifest(entry.digest));
     }
     CYBELE_TRY(const ContentDescriptor layer, sif_layer(manifest, what));
-    return Found{layer, digest};
+    return FoundLayer{layer, digest};
 }
 
 bool is_of_library(const PullRequest& request) {
@@ -58,9 +58,9 @@ Source source_of(const Transport& transport, const PullRequest& request) {
     if (is_of_library(request)) {
         auto library = std::make_shared<Library>(
             *transport.client, transport.access, transport.environment, request.reference);
-        return {[library, &request]() -> Result<Found> {
+        return {[library, &request]() -> Result<FoundLayer> {
                     CYBELE_TRY(const auto image, library->image(request.architecture));
-                    return Found{image, image.digest};
+                    return FoundLayer{image, image.digest};
                 },
                 [library, &request, &transport](const auto& image, const fs::path& file) {
                     return library->get(image, request.architecture, file, transport.progress);
@@ -75,7 +75,7 @@ Source source_of(const Transport& transport, const PullRequest& request) {
 }
 
 /// Right bytes can still be the wrong image.
-Result<void> judge(const fs::path& file, const PullRequest& request) {
+Result<void> check_pulled_image(const fs::path& file, const PullRequest& request) {
     const std::string what = request.reference.text();
     const auto image = images::Image::open(file);
     if (!image) {
@@ -96,10 +96,10 @@ Result<void> judge(const fs::path& file, const PullRequest& request) {
     return request.check ? request.check(file) : Result<void>();
 }
 
-Result<void> put_out(const PullRequest& request,
-                     const Store& store,
-                     const Transport& transport,
-                     PullResult& result) {
+Result<void> put_pulled(const PullRequest& request,
+                        const Store& store,
+                        const Transport& transport,
+                        PullResult& result) {
     if (request.output && result.stored) {
         CYBELE_TRY(result.way,
                    store.put_out(*result.stored, *request.output, request.now, transport.progress));
@@ -109,14 +109,14 @@ Result<void> put_out(const PullRequest& request,
 
 /// An image that the store has: is it whole, and what this pull asks for?
 Result<bool> take_stored(const PullRequest& request,
-                         const Found& found,
+                         const FoundLayer& found,
                          const Store& store,
                          PullResult& result) {
     CYBELE_TRY(const auto known, store.find_digest(found.layer.digest));
     if (!known || !store.use(*known, request.now)) {
         return false;
     }
-    CYBELE_CHECK(judge(known->path, request));
+    CYBELE_CHECK(check_pulled_image(known->path, request));
     if (request.name) {
         CYBELE_CHECK(store.tag(*known, *request.name));
     }
@@ -135,14 +135,14 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
         CYBELE_CHECK(check_output(*request.output));
     }
     const Source source = source_of(transport, request);
-    CYBELE_TRY(const Found found, source.find());
+    CYBELE_TRY(const FoundLayer found, source.find());
     const std::string& digest = found.layer.digest;
     PullResult result{digest, found.manifest, found.layer.size, false, {}, {}};
     CYBELE_TRY(bool is_there, take_stored(request, found, store, result));
     if (!is_there) {
-        CYBELE_TRY(
-            Partial partial,
-            Partial::open(store.place().temporary() / ("pull-" + digest.substr(kAlgorithm))));
+        CYBELE_TRY(Partial partial,
+                   Partial::open(store.place().temporary() /
+                                 ("pull-" + digest.substr(kPulledDigestStart))));
         CYBELE_TRY(is_there, take_stored(request, found, store, result));
         if (!is_there) { // the partial file is named anew before the index knows it
             CYBELE_TRY(const bool is_coming, store.is_coming(digest));
@@ -159,16 +159,16 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
             arrival.origin = request.reference.text();
             arrival.repository = is_of_library(request) ? "" : request.reference.place();
             arrival.now = request.now;
-            if (auto judged = judge(partial.path(), request); !judged) {
+            if (auto judged = check_pulled_image(partial.path(), request); !judged) {
                 partial.remove();
                 return fail(std::move(judged).error());
             }
-            CYBELE_CHECK(partial.finish(kBlobMode));
+            CYBELE_CHECK(partial.finish(kPulledBlobMode));
             CYBELE_TRY(result.stored, store.adopt(partial.path(), digest, arrival));
             result.is_downloaded = true;
         }
     }
-    CYBELE_CHECK(put_out(request, store, transport, result));
+    CYBELE_CHECK(put_pulled(request, store, transport, result));
     return result;
 }
 
@@ -177,21 +177,21 @@ Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& r
     CYBELE_CHECK(check_output(output));
     CYBELE_TRY(output.path, output_target(output.path));
     const Source source = source_of(transport, request);
-    CYBELE_TRY(const Found found, source.find());
+    CYBELE_TRY(const FoundLayer found, source.find());
     const fs::path folder =
         output.path.has_parent_path() ? output.path.parent_path() : fs::path(".");
     const fs::path name = fmt::format(".{}.{}.part",
                                       output.path.filename().native(),
-                                      found.layer.digest.substr(kAlgorithm, kShownDigits));
+                                      found.layer.digest.substr(kPulledDigestStart, kShownDigits));
     CYBELE_TRY(Partial partial, Partial::open(fs::absolute(folder) / name));
     CYBELE_CHECK(source.get(found.layer, partial.path()));
-    if (auto judged = judge(partial.path(), request); !judged) {
+    if (auto judged = check_pulled_image(partial.path(), request); !judged) {
         partial.remove();
         return fail(std::move(judged).error());
     }
     const mode_t mask = ::umask(0);
     ::umask(mask);
-    CYBELE_CHECK(partial.finish(kImageMode & ~mask));
+    CYBELE_CHECK(partial.finish(kPulledImageMode & ~mask));
     if (auto judged = check_output(output); !judged) { // somebody may have been quicker
         partial.remove();
         return fail(std::move(judged).error());

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kDeepest = 4; ///< of lists of lists
+constexpr int kDeepestList = 4; ///< of lists of lists
 
 /// Everything that a manifest names, so that a registry takes it.
 Result<void> copy_blob(Registry& from,
@@ -53,7 +53,7 @@ Result<std::string> copy_manifest(const Copying& copying,
                                   const std::string& target,
                                   int depth) {
     CYBELE_TRY(const Manifest manifest, copying.from.manifest(version));
-    if (depth > kDeepest) {
+    if (depth > kDeepestList) {
         return fail(ErrorCode::kInput,
                     "too many lists of images within lists in " + copying.source.text(),
                     {},

@@ -10,7 +10,7 @@ namespace cybele::registry {
 
 namespace {
 
-constexpr std::string_view kScheme = "oras://";
+constexpr std::string_view kOrasScheme = "oras://";
 constexpr std::string_view kDocker = "docker://";
 constexpr std::size_t kLongestName = 255; ///< of host and repository, in many clients
 constexpr std::size_t kLongestTag = 128;
@@ -93,7 +93,8 @@ bool looks_like_host(std::string_view text) {
     return text == "localhost" || text.find_first_of(".:") != std::string_view::npos;
 }
 
-tl::unexpected<Error> unusable(std::string_view text, std::string because, std::string help) {
+tl::unexpected<Error>
+unusable_reference(std::string_view text, std::string because, std::string help) {
     return fail(ErrorCode::kInput,
                 "'" + printable(text) + "' names no image of a registry",
                 std::move(because),
@@ -111,36 +112,40 @@ Result<void> judge_user(std::string_view text, std::string_view rest) {
         return {};
     }
     const std::string_view before = text.substr(0, text.size() - rest.size());
-    return unusable(std::string(before) + "…@" + std::string(behind),
-                    "every user of the machine can read a command line, and a password in it",
-                    "log in once, `cybelectl image login " +
-                        printable(behind.substr(0, behind.find('/'))) + "`, and name no user");
+    return unusable_reference(
+        std::string(before) + "…@" + std::string(behind),
+        "every user of the machine can read a command line, and a password in it",
+        "log in once, `cybelectl image login " + printable(behind.substr(0, behind.find('/'))) +
+            "`, and name no user");
 }
 
-Result<void> judge(std::string_view text, const Reference& reference) {
+Result<void> check_reference(std::string_view text, const Reference& reference) {
     const std::string write = "write " + std::string(reference.scheme);
     if (!is_host(reference.host)) {
-        return unusable(text, "its host has characters that no host has", write + "HOST/NAME:TAG");
+        return unusable_reference(
+            text, "its host has characters that no host has", write + "HOST/NAME:TAG");
     }
     if (!is_repository(reference.repository)) {
-        return unusable(text,
-                        "a name has parts of a-z and 0-9 with single `.`, `_` or `-` between, "
-                        "parted by `/`",
-                        "write it in lower case: " + std::string(reference.scheme) +
-                            "HOST/NAME:TAG");
+        return unusable_reference(
+            text,
+            "a name has parts of a-z and 0-9 with single `.`, `_` or `-` between, "
+            "parted by `/`",
+            "write it in lower case: " + std::string(reference.scheme) + "HOST/NAME:TAG");
     }
     if (!is_tag(reference.tag)) {
-        return unusable(text,
-                        "a tag has at most 128 letters, digits, `_`, `.` and `-`",
-                        write + "HOST/NAME:TAG");
+        return unusable_reference(text,
+                                  "a tag has at most 128 letters, digits, `_`, `.` and `-`",
+                                  write + "HOST/NAME:TAG");
     }
     if (reference.place().size() > kLongestName) {
-        return unusable(text, "its name is longer than 255 characters", "choose a shorter one");
+        return unusable_reference(
+            text, "its name is longer than 255 characters", "choose a shorter one");
     }
     if (!reference.digest.empty() && !is_sha256_digest(reference.digest)) {
-        return unusable(text,
-                        "`@` is followed by `sha256:` and 64 lower-case hexadecimal digits",
-                        "copy the digest as the registry prints it");
+        return unusable_reference(
+            text,
+            "`@` is followed by `sha256:` and 64 lower-case hexadecimal digits",
+            "copy the digest as the registry prints it");
     }
     return {};
 }
@@ -156,7 +161,7 @@ read_after(std::string_view text, std::string_view rest, std::string_view scheme
         reference.digest = rest.substr(at + 1);
         rest = rest.substr(0, at);
         if (reference.digest.empty()) {
-            return unusable(text, "nothing follows `@`", write + "HOST/NAME@sha256:…");
+            return unusable_reference(text, "nothing follows `@`", write + "HOST/NAME@sha256:…");
         }
     }
     const std::size_t slash = rest.find('/');
@@ -166,7 +171,8 @@ read_after(std::string_view text, std::string_view rest, std::string_view scheme
     } else {
         const std::string_view name = rest.substr(0, rest.find(':'));
         if (slash == std::string_view::npos && looks_like_host(name)) {
-            return unusable(text, "no name follows the host", "write oras://HOST/NAME:TAG");
+            return unusable_reference(
+                text, "no name follows the host", "write oras://HOST/NAME:TAG");
         }
         reference.host = "index.docker.io";
     }
@@ -178,7 +184,7 @@ read_after(std::string_view text, std::string_view rest, std::string_view scheme
         reference.repository.find('/') == std::string::npos) {
         reference.repository.insert(0, "library/");
     }
-    CYBELE_CHECK(judge(text, reference));
+    CYBELE_CHECK(check_reference(text, reference));
     return reference;
 }
 
@@ -236,20 +242,21 @@ read_library(std::string_view text, std::string_view rest, std::string_view libr
     const bool is_digest = (reference.digest.empty() && text.find('@') == std::string_view::npos) ||
                            is_sha256_digest(reference.digest);
     if (!is_library_path(reference.repository) || !is_tag(reference.tag) || !is_digest) {
-        return unusable(text,
-                        "a name has up to three parts of letters, digits, `.`, `_` and `-`; `:TAG` "
-                        "or `@sha256:` and 64 digits may follow",
-                        kWrite);
+        return unusable_reference(
+            text,
+            "a name has up to three parts of letters, digits, `.`, `_` and `-`; `:TAG` "
+            "or `@sha256:` and 64 digits may follow",
+            kWrite);
     }
     if (!reference.host.empty()) {
         return is_host(reference.host)
                    ? Result<Reference>(std::move(reference))
-                   : unusable(text, "its host has characters that no host has", kWrite);
+                   : unusable_reference(text, "its host has characters that no host has", kWrite);
     }
     if (library.empty()) {
-        return unusable(text,
-                        "it names no host, and no library is set",
-                        "name it by --library HOST or the setting `library`");
+        return unusable_reference(text,
+                                  "it names no host, and no library is set",
+                                  "name it by --library HOST or the setting `library`");
     }
     CYBELE_TRY(reference.host, read_host(library));
     return reference;
@@ -266,15 +273,15 @@ bool is_registry_reference(std::string_view text) {
 }
 
 Result<Reference> read_reference(std::string_view text) {
-    if (text.starts_with(kScheme)) {
-        return read_after(text, text.substr(kScheme.size()), kScheme);
+    if (text.starts_with(kOrasScheme)) {
+        return read_after(text, text.substr(kOrasScheme.size()), kOrasScheme);
     }
     for (const OtherScheme& other : kOthers) {
         if (text.starts_with(other.name)) {
-            return unusable(text, std::string(other.because), std::string(other.help));
+            return unusable_reference(text, std::string(other.because), std::string(other.help));
         }
     }
-    return unusable(text, "it does not begin with oras://", "write oras://HOST/NAME:TAG");
+    return unusable_reference(text, "it does not begin with oras://", "write oras://HOST/NAME:TAG");
 }
 
 Result<Reference> read_pull_reference(std::string_view text, std::string_view library) {

@@ -16,9 +16,9 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr int kOk = 200;
+constexpr int kReferrersOk = 200;
 constexpr std::uint64_t kMaximumList = std::uint64_t{16} << 20U;
-constexpr std::string_view kIndexType = "application/vnd.oci.image.index.v1+json";
+constexpr std::string_view kReferrersIndexType = "application/vnd.oci.image.index.v1+json";
 
 /// `sha256:<hex>` → `sha256-<hex>`
 std::string tag_of(std::string digest) {
@@ -28,10 +28,10 @@ std::string tag_of(std::string digest) {
 
 Manifest index_with(const Json& entries) {
     nlohmann::ordered_json json{
-        {"schemaVersion", 2}, {"mediaType", kIndexType}, {"manifests", entries}};
+        {"schemaVersion", 2}, {"mediaType", kReferrersIndexType}, {"manifests", entries}};
     Manifest manifest;
     manifest.bytes = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-    manifest.media_type = kIndexType;
+    manifest.media_type = kReferrersIndexType;
     manifest.digest = "sha256:" + hex(sha256(manifest.bytes));
     return manifest;
 }
@@ -68,15 +68,15 @@ Result<std::vector<ContentDescriptor>> Registry::referrers(const std::string& su
     for (int page = 0; !next.empty() && page < kMostPages; ++page) {
         HttpRequest request;
         request.url = next;
-        request.headers = {{"Accept", std::string(kIndexType)}};
+        request.headers = {{"Accept", std::string(kReferrersIndexType)}};
         request.maximum_size = kMaximumList;
         CYBELE_TRY(HttpResponse answer, connection_.send(std::move(request)));
-        if (answer.status != kOk) { // a registry of before 1.1
+        if (answer.status != kReferrersOk) { // a registry of before 1.1
             CYBELE_TRY(const auto list, fallback_list(subject));
             return list ? list->manifests : std::vector<ContentDescriptor>();
         }
         const std::string link(answer.header("link"));
-        CYBELE_TRY(const Manifest list, read_manifest(std::move(answer.body), kIndexType));
+        CYBELE_TRY(const Manifest list, read_manifest(std::move(answer.body), kReferrersIndexType));
         found.insert(found.end(), list.manifests.begin(), list.manifests.end());
         next = next_page(link, next);
     }

@@ -16,10 +16,10 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr int kOk = 200;
+constexpr int kRegistryOk = 200;
 constexpr int kCreated = 201;
 constexpr int kAccepted = 202;
-constexpr int kNotFound = 404;
+constexpr int kRegistryNotFound = 404;
 constexpr std::chrono::seconds kUploadStall{
     600}; ///< the registry hashes and moves it before it answers
 constexpr std::uint64_t kMaximumManifest = std::uint64_t{4} << 20U;
@@ -34,9 +34,10 @@ Result<Manifest> Registry::manifest(const std::string& version) {
     request.headers = {{"Accept", accepted_types()}};
     request.maximum_size = kMaximumManifest;
     CYBELE_TRY(HttpResponse answer, connection_.send(std::move(request)));
-    if (answer.status != kOk) {
-        return fail(connection_.refusal(
-            answer, answer.status == kNotFound ? "no image " + what : "cannot get " + what));
+    if (answer.status != kRegistryOk) {
+        return fail(connection_.refusal(answer,
+                                        answer.status == kRegistryNotFound ? "no image " + what
+                                                                           : "cannot get " + what));
     }
     const std::string type(answer.header("content-type"));
     const std::string told(answer.header("docker-content-digest"));
@@ -57,10 +58,10 @@ Result<std::optional<std::string>> Registry::manifest_digest(const std::string& 
     request.url = connection_.repository_url("manifests/" + version);
     request.headers = {{"Accept", accepted_types()}};
     CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
-    if (answer.status == kNotFound) {
+    if (answer.status == kRegistryNotFound) {
         return std::nullopt;
     }
-    if (answer.status != kOk) {
+    if (answer.status != kRegistryOk) {
         return fail(connection_.refusal(answer, "cannot look at " + reference_.text_of_place()));
     }
     return std::string(answer.header("docker-content-digest"));
@@ -92,10 +93,10 @@ Result<bool> Registry::has_blob(const std::string& digest) {
     request.method = "HEAD";
     request.url = connection_.repository_url("blobs/" + digest);
     CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
-    if (answer.status != kOk && answer.status != kNotFound) {
+    if (answer.status != kRegistryOk && answer.status != kRegistryNotFound) {
         return fail(connection_.refusal(answer, "cannot look at " + reference_.text_of_place()));
     }
-    return answer.status == kOk;
+    return answer.status == kRegistryOk;
 }
 
 Result<void>
@@ -148,9 +149,9 @@ Registry::upload(const ContentDescriptor& blob, const Body& body, std::string lo
             }
             return std::string("uploaded");
         }
-        const bool may_improve = answer.failure
-                                     ? answer.is_passing
-                                     : is_passing(answer.status) || answer.status == kNotFound;
+        const bool may_improve =
+            answer.failure ? answer.is_passing
+                           : is_passing(answer.status) || answer.status == kRegistryNotFound;
         if (!may_improve || !connection_.wait_for(attempt, answer, what)) {
             return fail(connection_.refusal(answer, "the registry does not take " + what));
         }
@@ -214,7 +215,7 @@ Result<std::vector<std::string>> Registry::tags() {
         request.url = next;
         CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
         const Json document = Json::parse(answer.body, nullptr, false);
-        if (answer.status != kOk || !document.is_object()) {
+        if (answer.status != kRegistryOk || !document.is_object()) {
             return fail(
                 connection_.refusal(answer, "no tags of " + printable(reference_.text_of_place())));
         }
@@ -236,7 +237,7 @@ Result<void> Registry::ping() {
     HttpRequest request;
     request.url = connection_.url("/v2/");
     CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
-    if (answer.status != kOk) {
+    if (answer.status != kRegistryOk) {
         return fail(connection_.refusal(
             answer, printable(reference_.host) + " does not answer as a registry"));
     }

@@ -21,7 +21,7 @@ namespace {
 
 /// What a process needs at most between making a file and locking it.
 constexpr std::int64_t kNewTemporary = 60;
-constexpr std::string_view kPartial = "pull-"; ///< kept longer: a later pull goes on with it
+constexpr std::string_view kPartialPull = "pull-"; ///< kept longer: a later pull goes on with it
 
 Result<void> remove_file(const fs::path& path) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
@@ -149,7 +149,7 @@ std::uint64_t Store::sweep_temporary(const Collection& wishes) const {
          !error && it != fs::directory_iterator();
          it.increment(error)) {
         struct stat status {};
-        const bool is_partial = it->path().filename().native().starts_with(kPartial);
+        const bool is_partial = it->path().filename().native().starts_with(kPartialPull);
         const std::int64_t age = is_partial ? wishes.grace.count() : kNewTemporary;
         if (::lstat(it->path().c_str(), &status) != 0 || status.st_mtim.tv_sec > wishes.now - age) {
             continue;

@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
-constexpr std::size_t kFolder = 2;    ///< digits of a folder's name
+constexpr std::size_t kLayerDigestStart = 7; ///< "sha256:"
+constexpr std::size_t kFolder = 2;           ///< digits of a folder's name
 constexpr unsigned kLayerMode = 0444;
 
 } // namespace
 
 fs::path Layers::path_of(std::string_view digest) const {
-    const std::string digits(digest.substr(kAlgorithm));
+    const std::string digits(digest.substr(kLayerDigestStart));
     return place_.root() / "layers" / digits.substr(0, kFolder) / digits.substr(kFolder);
 }
 
@@ -66,7 +66,7 @@ Layers::get(std::string_view digest, std::uint64_t size, std::int64_t now, const
         return held;
     }
     const fs::path temporary =
-        place_.temporary() / ("pull-" + std::string(digest.substr(kAlgorithm)));
+        place_.temporary() / ("pull-" + std::string(digest.substr(kLayerDigestStart)));
     CYBELE_TRY(auto opened, Partial::open(temporary));
     std::optional<Partial> partial(std::move(opened));
     held = hold(digest, size);

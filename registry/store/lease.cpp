@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
+constexpr std::size_t kLeaseDigestStart = 7; ///< "sha256:"
 constexpr std::int64_t kElsewhere = std::int64_t{14} * 86400;
 
 /// Node names have no blanks; dots would part the file's name.
@@ -78,7 +78,8 @@ Result<void> make_lease(const Place& place, std::string_view digest, const std::
     }
     CYBELE_TRY(const UniqueFd lock,
                lock_file(place.lock_file(), LockKind::kShared, place.file_mode()));
-    const fs::path file = place.leases() / (std::string(digest.substr(kAlgorithm)) + "." + name);
+    const fs::path file =
+        place.leases() / (std::string(digest.substr(kLeaseDigestStart)) + "." + name);
     const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, place.file_mode()));
     if (!fd.valid() && errno != ENOSPC && errno != EDQUOT && errno != EROFS) {
         return fail(system_error("cannot note that an image of the store is in use: " +

@@ -10,8 +10,8 @@ namespace cybele::registry {
 
 namespace {
 
-constexpr std::string_view kScheme = "store:";
-constexpr std::string_view kAlgorithm = "sha256:";
+constexpr std::string_view kStoreScheme = "store:";
+constexpr std::string_view kDigestPrefix = "sha256:";
 constexpr std::string_view kReserved = "sha256";
 constexpr std::size_t kShortestDigest = 6;
 constexpr std::size_t kHexDigits = 64;
@@ -22,7 +22,8 @@ bool is_hex(std::string_view text) {
     });
 }
 
-tl::unexpected<Error> unusable(std::string_view text, std::string because, std::string help) {
+tl::unexpected<Error>
+unusable_store_name(std::string_view text, std::string because, std::string help) {
     return fail(ErrorCode::kInput,
                 "'" + printable(text) + "' names no image of the store",
                 std::move(because),
@@ -30,19 +31,19 @@ tl::unexpected<Error> unusable(std::string_view text, std::string because, std::
 }
 
 std::string_view without_scheme(std::string_view text) {
-    return is_store_reference(text) ? text.substr(kScheme.size()) : text;
+    return is_store_reference(text) ? text.substr(kStoreScheme.size()) : text;
 }
 
 } // namespace
 
 bool is_store_reference(std::string_view text) {
-    return text.starts_with(kScheme);
+    return text.starts_with(kStoreScheme);
 }
 
 Result<StoreName> read_store_reference(std::string_view text) {
     std::string help;
     if (std::string because = image_reference_fault(text, help); !because.empty()) {
-        return unusable(text, std::move(because), std::move(help));
+        return unusable_store_name(text, std::move(because), std::move(help));
     }
     StoreName read;
     std::string_view rest = without_scheme(text);
@@ -54,7 +55,7 @@ Result<StoreName> read_store_reference(std::string_view text) {
     read.name = rest.substr(0, colon);
     read.tag = colon == std::string_view::npos ? "latest" : rest.substr(colon + 1);
     if (read.tag.find('/') != std::string::npos) {
-        return unusable(text, "a tag has no '/'", "write it as store:NAME:TAG");
+        return unusable_store_name(text, "a tag has no '/'", "write it as store:NAME:TAG");
     }
     return read;
 }
@@ -62,24 +63,25 @@ Result<StoreName> read_store_reference(std::string_view text) {
 Result<StoreName> read_store_argument(std::string_view text) {
     std::string_view rest = without_scheme(text);
     rest = rest.starts_with('@') ? rest.substr(1) : rest;
-    if (!rest.starts_with(kAlgorithm)) {
-        return read_store_reference(std::string(kScheme).append(rest));
+    if (!rest.starts_with(kDigestPrefix)) {
+        return read_store_reference(std::string(kStoreScheme).append(rest));
     }
     StoreName read;
     read.digest = rest;
-    const std::string_view digits = rest.substr(kAlgorithm.size());
+    const std::string_view digits = rest.substr(kDigestPrefix.size());
     if (!is_hex(digits) || digits.size() < kShortestDigest || digits.size() > kHexDigits) {
-        return unusable(text,
-                        "a digest is `sha256:` and 64 lower-case hexadecimal digits, or its "
-                        "first 6 and more",
-                        "copy it from `cybelectl image list`");
+        return unusable_store_name(
+            text,
+            "a digest is `sha256:` and 64 lower-case hexadecimal digits, or its "
+            "first 6 and more",
+            "copy it from `cybelectl image list`");
     }
     return read;
 }
 
 Result<StoreName> read_new_name(std::string_view text) {
     CYBELE_TRY(StoreName read,
-               read_store_reference(std::string(kScheme).append(without_scheme(text))));
+               read_store_reference(std::string(kStoreScheme).append(without_scheme(text))));
     if (!read.digest.empty()) {
         return fail(ErrorCode::kUsage,
                     "a new name has no digest: '" + printable(text) + "'",
@@ -87,7 +89,7 @@ Result<StoreName> read_new_name(std::string_view text) {
                     "write NAME or NAME:TAG");
     }
     if (read.name == kReserved) {
-        return unusable(
+        return unusable_store_name(
             text, "every verb would take it for the digest of an image", "choose another name");
     }
     return read;

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kFormat = "1\n";
+constexpr std::string_view kStoreFormat = "1\n";
 constexpr std::size_t kWholeDigest = 71;
 
 tl::unexpected<Error> no_store(const fs::path& root, std::string because) {
@@ -27,7 +27,7 @@ tl::unexpected<Error> no_store(const fs::path& root, std::string because) {
 
 Result<void> judge_format(const Place& place) {
     CYBELE_TRY(const std::string text, read_file(place.format_file(), 4096));
-    if (text == kFormat) {
+    if (text == kStoreFormat) {
         return {};
     }
     const std::string version = text.substr(0, text.find('\n'));
@@ -52,7 +52,7 @@ Result<void> make_format(const Place& place) {
             return no_store(place.root(), "there are other things in it");
         }
     }
-    if (auto made = place.write_shared(place.format_file(), kFormat); !made) {
+    if (auto made = place.write_shared(place.format_file(), kStoreFormat); !made) {
         return fail(std::move(made).error().with_context("making a store of images"));
     }
     return {};

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kAlgorithm = 7; ///< "sha256:"
+constexpr std::size_t kPlaceDigestStart = 7; ///< "sha256:"
 constexpr std::size_t kShard = 2;
 constexpr unsigned kReadAndWrite = 0666;
 constexpr unsigned kPermissions = 07777;
@@ -30,7 +30,7 @@ unsigned mode_of(const fs::path& folder) {
 } // namespace
 
 fs::path Place::blob(std::string_view digest) const {
-    const std::string_view digits = digest.substr(kAlgorithm);
+    const std::string_view digits = digest.substr(kPlaceDigestStart);
     return blobs() / digits.substr(0, kShard) / digits.substr(kShard);
 }
 

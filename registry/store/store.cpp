@@ -26,9 +26,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kAlgorithm = "sha256:";
-constexpr unsigned kBlobMode = 0444;
-constexpr std::size_t kRandom = 8;
+constexpr std::string_view kSha256Prefix = "sha256:";
+constexpr unsigned kStoredBlobMode = 0444;
+constexpr std::size_t kArrivalRandomBytes = 8;
 
 tl::unexpected<Error> damaged(const StoredImage& image, const std::string& because) {
     return fail(ErrorCode::kVerification,
@@ -50,7 +50,7 @@ void add_sorted(std::vector<std::string>& list, const std::string& text) {
 class Incoming {
 public:
     static Result<Incoming> make(const Place& place) {
-        const std::string random = random_bytes(kRandom);
+        const std::string random = random_bytes(kArrivalRandomBytes);
         Incoming incoming;
         incoming.path_ =
             place.temporary() /
@@ -97,7 +97,8 @@ std::string architecture_of(const fs::path& file) {
 }
 
 /// A store is of images: what is no SIF stays outside.
-Result<void> judge(const fs::path& file, const Arrival& arrival, const std::string& digest) {
+Result<void>
+check_arrival(const fs::path& file, const Arrival& arrival, const std::string& digest) {
     if (!arrival.digest.empty() && arrival.digest != digest) {
         return fail(ErrorCode::kVerification,
                     printable(arrival.origin) + " is not what it should be",
@@ -231,7 +232,7 @@ Result<bool> Store::is_coming(std::string_view digest) const {
 
 Result<StoredImage>
 Store::adopt(const fs::path& file, const std::string& digest, const Arrival& arrival) const {
-    CYBELE_CHECK(judge(file, arrival, digest));
+    CYBELE_CHECK(check_arrival(file, arrival, digest));
     CYBELE_TRY(const IndexRow row, settle(file, digest, arrival));
     return image_of(row);
 }
@@ -258,8 +259,8 @@ Result<StoredImage> Store::add(const fs::path& source, const Arrival& arrival) c
         CYBELE_CHECK(incoming.open(O_RDWR | O_CREAT | O_EXCL));
         CYBELE_TRY(const std::string found,
                    take_in(from.get(), source, incoming.fd(), incoming.path(), arrival.progress));
-        digest = std::string(kAlgorithm) + found;
-        if (::fchmod(incoming.fd(), kBlobMode) != 0 || ::fsync(incoming.fd()) != 0) {
+        digest = std::string(kSha256Prefix) + found;
+        if (::fchmod(incoming.fd(), kStoredBlobMode) != 0 || ::fsync(incoming.fd()) != 0) {
             return fail(system_error("cannot write " + printable(incoming.path().native()), errno));
         }
     }

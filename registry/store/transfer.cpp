@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
-constexpr std::size_t kRandom = 6;
-constexpr unsigned kImageMode = 0755; ///< as Apptainer's, less the umask
+constexpr std::size_t kTransferRandomBytes = 6;
+constexpr unsigned kExportedImageMode = 0755; ///< as Apptainer's, less the umask
 
 bool share(int from, int to) {
     return ::ioctl(to, FICLONE, from) == 0;
@@ -121,7 +121,7 @@ Result<Way> link_out(const fs::path& source, const Output& output) {
     std::string private_name;
     if (output.is_forced) {
         CYBELE_TRY(name, output_target(output.path));
-        const std::string random = random_bytes(kRandom);
+        const std::string random = random_bytes(kTransferRandomBytes);
         private_name = name.native() + ".new." +
                        hex({reinterpret_cast<const std::uint8_t*>(random.data()), random.size()});
     }
@@ -154,7 +154,7 @@ Result<Way> put_out(const fs::path& source, const Output& output, const Progress
         return link_out(source, output);
     }
     CYBELE_TRY(const UniqueFd from, open_for_reading(source));
-    CYBELE_TRY(PendingFile file, PendingFile::create(output.path, kImageMode));
+    CYBELE_TRY(PendingFile file, PendingFile::create(output.path, kExportedImageMode));
     CYBELE_TRY(const Way way, clone_or_copy(from.get(), source, file.fd(), output.path, progress));
     if (output.is_forced) {
         CYBELE_CHECK(file.commit());
