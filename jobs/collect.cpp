@@ -16,18 +16,19 @@ namespace cybele::jobs {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// What the record says of the job; job.json of an older or damaged record may lack it.
-Json record_of(const ReadBack& description) {
-    Json document = description.exists ? Json::parse(description.bytes, nullptr, false) : Json();
-    return document.is_object() ? document : Json::object();
+OrderedJson exit_record_json(const ReadBack& description) {
+    OrderedJson document =
+        description.exists ? OrderedJson::parse(description.bytes, nullptr, false) : OrderedJson();
+    return document.is_object() ? document : OrderedJson::object();
 }
 
-std::vector<std::string> patterns_of(const Json& record) {
+std::vector<std::string> patterns_of(const OrderedJson& record) {
     std::vector<std::string> patterns;
     if (record.contains("results") && record["results"].is_array()) {
-        for (const Json& pattern : record["results"]) {
+        for (const OrderedJson& pattern : record["results"]) {
             if (pattern.is_string()) {
                 patterns.push_back(pattern.get<std::string>());
             }
@@ -98,29 +99,31 @@ names_of(Results& results, const Entry& entry, const std::vector<std::string>& p
     return names;
 }
 
-std::string describe(const Entry& entry, const Json& record, const std::vector<ResultFile>& files) {
-    Json results = Json::array();
+std::string describe_results(const Entry& entry,
+                             const OrderedJson& record,
+                             const std::vector<ResultFile>& files) {
+    OrderedJson results = OrderedJson::array();
     for (const ResultFile& file : files) {
         results.push_back({{"name", file.name}, {"size", file.size}, {"digest", file.digest}});
     }
-    const Json document{{"format", 1},
-                        {"uuid", entry.uuid},
-                        {"id", entry.id},
-                        {"name", entry.name},
-                        {"scheduler", entry.scheduler},
-                        {"state", state_text(entry.state)},
-                        {"code", entry.shell_code()},
-                        {"submitted", entry.submitted},
-                        {"started", entry.started},
-                        {"ended", entry.ended},
-                        {"document", entry.job},
-                        {"job", record.value("job", "")},
-                        {"image", record.value("image", "")},
-                        {"image-digest", record.value("image-digest", "")},
-                        {"resources", record.value("resources", Json::object())},
-                        {"script", entry.script},
-                        {"results", results}};
-    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    const OrderedJson document{{"format", 1},
+                               {"uuid", entry.uuid},
+                               {"id", entry.id},
+                               {"name", entry.name},
+                               {"scheduler", entry.scheduler},
+                               {"state", state_text(entry.state)},
+                               {"code", entry.shell_code()},
+                               {"submitted", entry.submitted},
+                               {"started", entry.started},
+                               {"ended", entry.ended},
+                               {"document", entry.job},
+                               {"job", record.value("job", "")},
+                               {"image", record.value("image", "")},
+                               {"image-digest", record.value("image-digest", "")},
+                               {"resources", record.value("resources", OrderedJson::object())},
+                               {"script", entry.script},
+                               {"results", results}};
+    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 } // namespace
@@ -130,7 +133,7 @@ Result<Collected> collect(const CollectRequest& request) {
     CYBELE_TRY(const auto results, results_of(request));
     const fs::path folder = entry.record;
     CYBELE_TRY(const auto kept, results->read({folder / "job.json", folder / "job.sh"}));
-    const Json record = record_of(kept.front());
+    const OrderedJson record = exit_record_json(kept.front());
     const auto patterns = request.patterns.empty() ? patterns_of(record) : request.patterns;
     if (patterns.empty()) {
         return fail(ErrorCode::kInput,
@@ -146,7 +149,7 @@ Result<Collected> collect(const CollectRequest& request) {
     CYBELE_CHECK(make_directories(to));
     Collected collected;
     CYBELE_TRY(collected.files, results->fetch(names, to));
-    collected.record = describe(entry, record, collected.files);
+    collected.record = describe_results(entry, record, collected.files);
     const fs::path beside = to / (entry.name + "-" + entry.id);
     if (kept.back().exists) {
         CYBELE_CHECK(write_file(beside.native() + ".job.sh", kept.back().bytes, 0755));

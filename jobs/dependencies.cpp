@@ -16,7 +16,7 @@ namespace {
 using launchers::After;
 
 /// Names of jobs begin with a letter (schedulers/need_forms.cpp), ids with a digit.
-bool is_name(const After& after) {
+bool is_job_name(const After& after) {
     return !after.job.empty() && (after.job.front() < '0' || after.job.front() > '9');
 }
 
@@ -51,7 +51,7 @@ struct Search {
     }
 };
 
-Fault unknown(const JobInput& input, const std::string& field, const Search& search) {
+Fault unknown_dependency(const JobInput& input, const std::string& field, const Search& search) {
     const std::string who =
         search.login.empty() ? input.dialect : input.dialect + " of " + printable(search.login);
     return input.job.fault_at(
@@ -75,7 +75,7 @@ Fault never(const JobInput& input, const std::string& field, const Entry& entry)
 Result<void>
 resolve_dependencies(JobInput& input, const Environment& environment, const std::string& login) {
     auto& all = input.job.after;
-    if (std::none_of(all.begin(), all.end(), is_name)) {
+    if (std::none_of(all.begin(), all.end(), is_job_name)) {
         return {};
     }
     CYBELE_TRY(const Journal journal, Journal::open(environment));
@@ -86,11 +86,11 @@ resolve_dependencies(JobInput& input, const Environment& environment, const std:
     for (std::size_t index = 0; index < all.size(); ++index) {
         After& after = all[index];
         const std::string field = fmt::format("after[{}].job", index);
-        const Entry* entry = is_name(after) ? search.last_named(after.job) : nullptr;
-        if (!is_name(after)) {
+        const Entry* entry = is_job_name(after) ? search.last_named(after.job) : nullptr;
+        if (!is_job_name(after)) {
             kept.push_back(after);
         } else if (entry == nullptr) {
-            faults.add(unknown(input, field, search));
+            faults.add(unknown_dependency(input, field, search));
         } else if (const auto state = condition_of(*entry, after.when);
                    state == Condition::kNever) {
             faults.add(never(input, field, *entry));
@@ -106,7 +106,7 @@ resolve_dependencies(JobInput& input, const Environment& environment, const std:
 }
 
 Result<void> resolve_dependencies(JobInput& input, const Environment& environment) {
-    if (std::none_of(input.job.after.begin(), input.job.after.end(), is_name)) {
+    if (std::none_of(input.job.after.begin(), input.job.after.end(), is_job_name)) {
         return {};
     }
     CYBELE_TRY(const std::string login, login_of(input));

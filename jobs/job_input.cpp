@@ -34,7 +34,7 @@ schedulers::RenderInput JobInput::render_input() const {
 
 namespace {
 
-Fault usage(const std::string& message, const std::string& help) {
+Fault usage_fault(const std::string& message, const std::string& help) {
     Fault fault;
     fault.code = ErrorCode::kUsage;
     fault.message = message;
@@ -49,9 +49,9 @@ void set_count(const std::string& text, const char* option, std::uint32_t& into,
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value == 0) {
-        faults.add(usage(std::string(option) + " takes a count of 1 or more, not '" +
-                             printable(text) + "'",
-                         std::string("write ") + option + " 4"));
+        faults.add(usage_fault(std::string(option) + " takes a count of 1 or more, not '" +
+                                   printable(text) + "'",
+                               std::string("write ") + option + " 4"));
         return;
     }
     into = value;
@@ -67,8 +67,8 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
     const std::uint64_t room = std::uint64_t{resources.nodes} * resources.tasks_per_node;
     if (std::max<std::uint64_t>(room, tasks) > launchers::kMostTasks) {
         faults.add(
-            usage(fmt::format("{} tasks are asked for", std::max<std::uint64_t>(room, tasks)),
-                  "lower -N, -n or --ntasks-per-node: no machine has so many cores"));
+            usage_fault(fmt::format("{} tasks are asked for", std::max<std::uint64_t>(room, tasks)),
+                        "lower -N, -n or --ntasks-per-node: no machine has so many cores"));
         return;
     }
     if (tasks == 0) {
@@ -81,8 +81,8 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
     if (overrides.tasks_per_node.empty()) {
         resources.tasks_per_node = (tasks + resources.nodes - 1) / resources.nodes;
     } else if (tasks > room) {
-        faults.add(usage("-n " + overrides.tasks + " is more than the nodes hold",
-                         "-N times --ntasks-per-node must be at least -n"));
+        faults.add(usage_fault("-n " + overrides.tasks + " is more than the nodes hold",
+                               "-N times --ntasks-per-node must be at least -n"));
     }
 }
 
@@ -105,8 +105,9 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
         return;
     }
     const auto refuse = [&faults](const std::string& what) {
-        faults.add(usage("-d does not read '" + printable(what) + "'",
-                         "write afterok:ID, afterany, afternotok or after, several with commas"));
+        faults.add(
+            usage_fault("-d does not read '" + printable(what) + "'",
+                        "write afterok:ID, afterany, afternotok or after, several with commas"));
     };
     job.after.clear();
     for (const auto& part : pieces_of(text, ',')) {
@@ -157,8 +158,8 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
         if (time && time->count() > 0) {
             job.resources.time = *time;
         } else {
-            faults.add(usage("-t does not read '" + printable(overrides.time) + "'",
-                             "write minutes, H:M:S or D-H:M:S, e.g. -t 1:30:00"));
+            faults.add(usage_fault("-t does not read '" + printable(overrides.time) + "'",
+                                   "write minutes, H:M:S or D-H:M:S, e.g. -t 1:30:00"));
         }
     }
     if (job.resources.tasks % job.launch.ranks_multiple_of != 0) {
@@ -177,8 +178,8 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     put(overrides.queue, job.queue);
     put(overrides.account, job.account);
     if (!overrides.name.empty() && !schedulers::is_job_name(overrides.name)) {
-        Fault fault = usage("-J takes a job's name, not '" + printable(overrides.name) + "'",
-                            "write for example -J wheat-1");
+        Fault fault = usage_fault("-J takes a job's name, not '" + printable(overrides.name) + "'",
+                                  "write for example -J wheat-1");
         fault.because = schedulers::kJobNameRule;
         faults.add(std::move(fault));
     }

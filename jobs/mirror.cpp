@@ -29,7 +29,7 @@ constexpr Kind kKinds[] = {{"SSH", Way::Kind::kSsh, false, true},
                            {"Rimrock", Way::Kind::kRimrock, true, true},
                            {"Commands", Way::Kind::kCommands, false, false}};
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20U; ///< a ConfigMap's limit
+constexpr std::size_t kMostScriptBytes = std::size_t{1} << 20U; ///< a ConfigMap's limit
 
 void complain(Faults& faults, std::string message, std::string because, std::string help) {
     Fault fault;
@@ -42,7 +42,7 @@ void complain(Faults& faults, std::string message, std::string because, std::str
 
 /// A file's JSON object with texts only; faults are told, and then it is empty.
 Json read_map(const fs::path& file, Faults& faults) {
-    const auto text = read_file(file, kMostBytes);
+    const auto text = read_file(file, kMostScriptBytes);
     if (!text) {
         faults.add(text.error());
         return Json::object();
@@ -66,7 +66,7 @@ Json read_map(const fs::path& file, Faults& faults) {
     return map;
 }
 
-std::string text_in(const Json& map, const char* key) {
+std::string configured_text(const Json& map, const char* key) {
     const auto found = map.find(key);
     return found != map.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -75,7 +75,7 @@ void read_backend(const fs::path& folder,
                   const Json& configuration,
                   Mirror& mirror,
                   Faults& faults) {
-    const auto name = read_file(folder / "name", kMostBytes);
+    const auto name = read_file(folder / "name", kMostScriptBytes);
     if (!name) {
         faults.add(name.error());
         return;
@@ -92,9 +92,9 @@ void read_backend(const fs::path& folder,
         return;
     }
     mirror.way = {kind->kind,
-                  text_in(configuration, kind->needs_url ? "url" : "host"),
-                  text_in(configuration, "host"),
-                  text_in(configuration, "token-command")};
+                  configured_text(configuration, kind->needs_url ? "url" : "host"),
+                  configured_text(configuration, "host"),
+                  configured_text(configuration, "token-command")};
     const std::string file = printable((folder / "configuration").native());
     if (kind->needs_url && mirror.way.address.empty()) {
         complain(faults, file + " names no `url`", "it is the service's address", "write it");
@@ -116,7 +116,7 @@ void read_backend(const fs::path& folder,
 
 /// What the script's own directives say of the job; the dialect by who reads them.
 void read_script(const Json& configuration, const Json& job, Mirror& mirror, Faults& faults) {
-    mirror.script = text_in(job, "script");
+    mirror.script = configured_text(job, "script");
     const auto script = schedulers::read_batch_script(mirror.script, "job");
     if (mirror.script.empty() || !script) {
         complain(faults,
@@ -127,11 +127,11 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
     }
     const schedulers::Asked asked = schedulers::what_is_asked(*script);
     constexpr std::string_view kDialects[] = {"slurm", "torque", "pbspro", "slurm"};
-    mirror.scheduler = text_in(configuration, "scheduler");
+    mirror.scheduler = configured_text(configuration, "scheduler");
     if (mirror.scheduler.empty()) {
         mirror.scheduler = kDialects[static_cast<std::size_t>(script->reader)];
     }
-    mirror.name = text_in(job, "name").empty() ? asked.name : text_in(job, "name");
+    mirror.name = configured_text(job, "name").empty() ? asked.name : configured_text(job, "name");
     mirror.name = mirror.name.empty() ? "mirrored" : mirror.name;
     mirror.nodes = static_cast<std::uint32_t>(asked.nodes);
     mirror.tasks = static_cast<std::uint32_t>(
@@ -140,8 +140,9 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
     mirror.array = asked.array;
     mirror.standard_output = asked.standard_output;
     mirror.standard_error = asked.standard_error;
-    for (const std::string& folder :
-         {text_in(job, "workdir"), asked.workdir, text_in(configuration, "workdir")}) {
+    for (const std::string& folder : {configured_text(job, "workdir"),
+                                      asked.workdir,
+                                      configured_text(configuration, "workdir")}) {
         mirror.workdir = mirror.workdir.empty() ? fs::path(folder) : mirror.workdir;
     }
     if (!mirror.workdir.is_absolute()) {
@@ -157,7 +158,7 @@ void read_period(const fs::path& file, Mirror& mirror, Faults& faults) {
     if (!fs::exists(file, error)) {
         return;
     }
-    const auto text = read_file(file, kMostBytes);
+    const auto text = read_file(file, kMostScriptBytes);
     const std::string digits = text ? text->substr(0, text->find_last_not_of(" \n") + 1) : "";
     const bool is_count = !digits.empty() && digits.size() < 6 &&
                           digits.find_first_not_of("0123456789") == std::string::npos;
@@ -194,7 +195,7 @@ Submission submission_of(const Mirror& mirror, const std::string& uuid) {
     return submission;
 }
 
-Entry entry_of(const Mirror& mirror, const Submission& submission, std::int64_t now) {
+Entry mirror_entry(const Mirror& mirror, const Submission& submission, std::int64_t now) {
     Entry entry;
     entry.uuid = submission.uuid;
     entry.scheduler = mirror.scheduler;
@@ -275,7 +276,7 @@ Result<Submitted> begin_mirror(Desk& desk,
     Submission submission = submission_of(mirror, uuid);
     Submitted submitted;
     Entry& entry = submitted.entry;
-    entry = entry_of(mirror, submission, desk.now());
+    entry = mirror_entry(mirror, submission, desk.now());
     CYBELE_TRY(Backend * backend, desk.backend(entry));
     CYBELE_TRY(auto id, backend->find(ref_of(entry)));
     if (!id && has_ended(*backend, submission)) {

@@ -40,7 +40,7 @@ nlohmann::ordered_json describe_resources(const launchers::Resources& resources)
     return asked;
 }
 
-std::string describe(const PrepareRequest& request, const Submission& prepared) {
+std::string describe_prepared(const PrepareRequest& request, const Submission& prepared) {
     const launchers::Job& job = *request.job;
     const nlohmann::ordered_json document{
         {"format", 1},
@@ -79,7 +79,7 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     }
     prepared.record = prepared.workdir / ".cybelectl" / prepared.uuid;
     prepared.script = prepared.record / "job.sh";
-    const std::string description = describe(request, prepared);
+    const std::string description = describe_prepared(request, prepared);
     if (!request.login.empty()) {
         prepared.folder = prepared.workdir;
         prepared.files = {{prepared.script, request.script},

@@ -9,16 +9,16 @@
 namespace cybele::jobs {
 
 namespace {
-constexpr int kTimeLimit = 124;
-constexpr int kLost = 125;
+constexpr int kTimeLimitCode = 124;
+constexpr int kLostCode = 125;
 } // namespace
 
 int ExitRecord::shell_code() const {
     if (state == "timeout") {
-        return kTimeLimit;
+        return kTimeLimitCode;
     }
     if (state == "lost") {
-        return kLost;
+        return kLostCode;
     }
     return signal != 0 ? 128 + signal : code;
 }

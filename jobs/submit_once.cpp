@@ -59,7 +59,7 @@ std::string without_percents(const fs::path& folder) {
 }
 
 /// The entry before anything was asked; its outputs are patterns until the id is known.
-Entry entry_of(const ReadyJob& ready, const Submission& submission, std::int64_t now) {
+Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::int64_t now) {
     const launchers::Job& job = ready.input.job;
     Entry entry;
     entry.uuid = submission.uuid;
@@ -119,7 +119,7 @@ tl::unexpected<Error> refuse(Desk& desk, Entry& entry, const Receipt& receipt) {
                 "change the Job as it says, or ask the centre");
 }
 
-tl::unexpected<Error> unknown(const Entry& entry, const std::string& words) {
+tl::unexpected<Error> unknown_outcome(const Entry& entry, const std::string& words) {
     return fail(ErrorCode::kEnvironment,
                 "it is not known whether " + entry.scheduler + " took the job",
                 in_one_line(words),
@@ -143,14 +143,14 @@ Result<void> search(Desk& desk,
     while (true) {
         const auto known = await_resolution(desk, entry, signals);
         if (!known) {
-            return unknown(entry, words + "; " + known.error().faults().front().because);
+            return unknown_outcome(entry, words + "; " + known.error().faults().front().because);
         }
         if (*known) {
             break;
         }
         const auto number = signals.take();
         if (number && (submitted.cancel_by != 0 || *number == SIGHUP)) {
-            return unknown(entry, words);
+            return unknown_outcome(entry, words);
         }
         submitted.cancel_by = number.value_or(0);
         entry.cancel_asked = desk.now();
@@ -179,7 +179,7 @@ earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const Signa
         }
         CYBELE_TRY(const bool is_known, await_resolution(desk, entry, signals));
         if (!is_known) {
-            return unknown(entry, "the search was interrupted");
+            return unknown_outcome(entry, "the search was interrupted");
         }
         if (!entry.id.empty()) {
             return entry;
@@ -220,7 +220,7 @@ Result<Submitted> submit_once(Desk& desk,
         submission.search_path =
             request.program_folder.empty() ? path : request.program_folder.native() + ":" + path;
     }
-    submitted.entry = entry_of(ready, submission, desk.now());
+    submitted.entry = submitted_entry(ready, submission, desk.now());
     submitted.entry.login = ready.login;
     submitted.entry.folder = like.folder;
     return hand_over(desk, std::move(submitted), submission, request.on_word, signals);

@@ -11,7 +11,7 @@
 namespace cybele::jobs {
 namespace {
 
-constexpr double kMilliseconds = 1000.0;
+constexpr double kMillisecondsPerSecond = 1000.0;
 
 std::optional<std::uint64_t> number_at(const nlohmann::json& map, const char* name) {
     const auto found = map.find(name);
@@ -37,7 +37,7 @@ std::optional<double> Usage::core_efficiency() const {
     if (!cpu_milliseconds || seconds <= 0 || cores <= 0) {
         return std::nullopt;
     }
-    return static_cast<double>(*cpu_milliseconds) / kMilliseconds /
+    return static_cast<double>(*cpu_milliseconds) / kMillisecondsPerSecond /
            static_cast<double>(seconds * cores);
 }
 

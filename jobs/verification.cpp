@@ -13,7 +13,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Where a path of a document lies: `~/` below the home of who submits, else beside the document.
-fs::path place_of(const std::string& path, const fs::path& folder, const Environment& environment) {
+fs::path verification_place(const std::string& path,
+                            const fs::path& folder,
+                            const Environment& environment) {
     if (path.starts_with("~/")) {
         return fs::path(environment.get_or("HOME", "/")) / path.substr(2);
     }
@@ -26,10 +28,10 @@ trust_of(const schedulers::Demand& demand, const Environment& environment, std::
     request.now = now;
     request.require = demand.require;
     for (const auto& key : demand.keys) {
-        request.keys.push_back(place_of(key, demand.folder, environment));
+        request.keys.push_back(verification_place(key, demand.folder, environment));
     }
     if (!demand.policy.empty()) {
-        const fs::path file = place_of(demand.policy, demand.folder, environment);
+        const fs::path file = verification_place(demand.policy, demand.folder, environment);
         CYBELE_TRY(std::string text, read_file(file));
         CYBELE_TRY(const images::Policy policy, images::read_policy(std::move(text), file));
         CYBELE_CHECK(images::add_policy(policy, request));
@@ -58,7 +60,7 @@ public:
 private:
     void look(const schedulers::Demand& demand, const std::string& field, const std::string& path) {
         std::error_code error;
-        const fs::path place = place_of(path, demand.folder, environment_);
+        const fs::path place = verification_place(path, demand.folder, environment_);
         if (fs::exists(place, error)) {
             return;
         }

@@ -26,7 +26,7 @@ void add_call(const Call& call, const std::string& nonce, std::string& script) {
     script += "cat \"$t/o\" \"$t/e\"\n";
 }
 
-void add_file(const NewFile& file, const std::string& nonce, std::string& script) {
+void add_framed_file(const NewFile& file, const std::string& nonce, std::string& script) {
     script += "(umask 077; mkdir -p " + shell_quote(file.path.parent_path().native()) +
               " && cat >" + shell_quote(file.path.native()) + " && chmod 700 " +
               shell_quote(file.path.native()) + ") <<'" + nonce + " file'\n" + file.bytes + nonce +
@@ -100,7 +100,7 @@ std::string framed_script(const std::vector<Call>& calls,
                          nonce + " begin\"\n";
     for (const Call& call : calls) {
         for (const NewFile& file : call.files) {
-            add_file(file, nonce, script);
+            add_framed_file(file, nonce, script);
         }
         add_call(call, nonce, script);
     }

@@ -24,7 +24,7 @@ namespace {
 
 using Phase = LocalPart::Phase;
 
-constexpr int kPatience = 60'000; ///< milliseconds for the queue's lock
+constexpr int kQueueLockPatience = 60'000; ///< milliseconds for the queue's lock
 
 std::uint64_t most_of(const std::string& array) {
     const std::size_t percent = array.find('%');
@@ -198,7 +198,7 @@ private:
 
     /// A turn that changes the queue; gives what it made of it.
     Result<LocalDraft> change(const LocalScheduler::Change& how) {
-        CYBELE_TRY(LocalScheduler::Turn taken, turn(how, kPatience));
+        CYBELE_TRY(LocalScheduler::Turn taken, turn(how, kQueueLockPatience));
         if (!taken.was_taken) {
             return fail(ErrorCode::kEnvironment,
                         "the local scheduler's queue stays locked",

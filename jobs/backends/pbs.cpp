@@ -11,7 +11,7 @@ namespace {
 constexpr int kUnknownJob = 153; ///< of both products: error number 15001, modulo 256
 constexpr int kFinished = 35;    ///< OpenPBS: the job is in the history only
 
-Call question(std::vector<std::string> argv) {
+Call pbs_question(std::vector<std::string> argv) {
     Call call;
     call.argv = std::move(argv);
     call.set = {{"LC_ALL", "C"}};
@@ -78,7 +78,7 @@ std::vector<Call> Pbs::query(const std::vector<std::string>& ids) const {
         argv.emplace_back("-t"); // its elements
     }
     argv.insert(argv.end(), ids.begin(), ids.end());
-    return {question(std::move(argv))};
+    return {pbs_question(std::move(argv))};
 }
 
 Result<std::vector<Sighting>> Pbs::sightings(const std::vector<Outcome>& outcomes) const {
@@ -116,11 +116,11 @@ Call Pbs::search() const {
 }
 
 std::vector<Call> Pbs::cancellation(const std::vector<std::string>& ids) const {
-    return with_each(question({"qdel"}), ids);
+    return with_each(pbs_question({"qdel"}), ids);
 }
 
 std::vector<Call> Pbs::holding(const std::vector<std::string>& ids, bool is_held) const {
-    return with_each(question({is_held ? "qhold" : "qrls"}), ids);
+    return with_each(pbs_question({is_held ? "qhold" : "qrls"}), ids);
 }
 
 bool Pbs::is_over_already(const Outcome& outcome) const {

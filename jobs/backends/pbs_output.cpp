@@ -55,7 +55,7 @@ std::vector<PbsJob> read_qstat_text(std::string_view text) {
 
 namespace {
 
-std::string unescaped(std::string_view text) {
+std::string unescaped_xml(std::string_view text) {
     constexpr std::array<std::pair<std::string_view, char>, 5> kEntities{
         {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}}};
     std::string plain;
@@ -96,7 +96,7 @@ void read_elements(std::string_view text, const std::string& prefix, PbsJob& int
         } else if (name == "Job_Id") {
             into.id = inner;
         } else {
-            into.attributes[prefix + name] = unescaped(inner);
+            into.attributes[prefix + name] = unescaped_xml(inner);
         }
         text.remove_prefix(end + name.size() + 3);
     }
@@ -153,7 +153,7 @@ std::vector<PbsJob> read_qstat_json(std::string_view text) {
 namespace {
 
 /// CYBELE_JOB in the variables that qsub was given.
-std::string uuid_of(const std::string& variables) {
+std::string job_uuid(const std::string& variables) {
     constexpr std::string_view kName = "CYBELE_JOB=";
     for (const std::string_view variable : split(variables, ',')) {
         if (variable.starts_with(kName)) {
@@ -170,7 +170,7 @@ Sighting sighting_of(const PbsJob& job) {
     seen.id = job.id;
     seen.native = job.get("job_state");
     seen.reason = job.get("comment");
-    seen.uuid = uuid_of(job.get("Variable_List"));
+    seen.uuid = job_uuid(job.get("Variable_List"));
     const char letter = seen.native.empty() ? '\0' : seen.native.front();
     if (letter != 'C' && letter != 'F' && letter != 'X') {
         seen.state = state_of_pbs(letter).value_or(State::kRunning);

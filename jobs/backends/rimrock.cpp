@@ -16,24 +16,24 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kGood = 200;
+constexpr int kRimrockOk = 200;
 constexpr int kCreated = 201;
 
-Json parsed(const ServiceAnswer& answer) {
+Json parsed_rimrock_answer(const ServiceAnswer& answer) {
     return Json::parse(answer.body, nullptr, false);
 }
 
-std::string text_in(const Json& map, const char* name) {
+std::string rimrock_text(const Json& map, const char* name) {
     const auto found = map.is_object() ? map.find(name) : map.end();
     return map.is_object() && found != map.end() && found->is_string() ? found->get<std::string>()
                                                                        : std::string();
 }
 
 std::string words_in(const ServiceAnswer& answer) {
-    const Json document = parsed(answer);
+    const Json document = parsed_rimrock_answer(answer);
     std::string words = "HTTP " + std::to_string(answer.status);
     for (const char* field : {"error_message", "error_output", "standard_output"}) {
-        if (const std::string text = text_in(document, field); !trimmed(text).empty()) {
+        if (const std::string text = rimrock_text(document, field); !trimmed(text).empty()) {
             words += ": " + std::string(trimmed(text));
         }
     }
@@ -56,9 +56,9 @@ public:
                    service_->ask({"POST",
                                   "/api/process",
                                   body.dump(-1, ' ', false, Json::error_handler_t::replace)}));
-        const std::string output = text_in(parsed(answer), "standard_output");
+        const std::string output = rimrock_text(parsed_rimrock_answer(answer), "standard_output");
         auto answers = read_frames(output, calls.size(), readings.size(), nonce);
-        if (answer.status != kGood || !answers) {
+        if (answer.status != kRimrockOk || !answers) {
             return fail(ErrorCode::kExecution,
                         "rimrock did not run a command on " + printable(service_->way().host),
                         printable(words_in(answer)),
@@ -142,11 +142,11 @@ public:
     Result<std::optional<std::string>> find(const JobRef& job) override {
         CYBELE_TRY(const ServiceAnswer answer,
                    service_->ask({"GET", "/api/jobs?tag=" + path_escaped(job.uuid), {}}));
-        const Json jobs = parsed(answer);
-        if (answer.status == kGood && jobs.is_array()) {
+        const Json jobs = parsed_rimrock_answer(answer);
+        if (answer.status == kRimrockOk && jobs.is_array()) {
             for (const Json& one : jobs) {
-                if (text_in(one, "tag") == job.uuid) {
-                    return std::optional(native(text_in(one, "job_id")));
+                if (rimrock_text(one, "tag") == job.uuid) {
+                    return std::optional(native(rimrock_text(one, "job_id")));
                 }
             }
         }
@@ -170,7 +170,7 @@ private:
     }
 
     [[nodiscard]] Receipt receipt(const ServiceAnswer& answer) const {
-        const std::string id = text_in(parsed(answer), "job_id");
+        const std::string id = rimrock_text(parsed_rimrock_answer(answer), "job_id");
         if (answer.status == kCreated && !id.empty()) {
             return {Receipt::Kind::kAccepted, native(id), {}};
         }

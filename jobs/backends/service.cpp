@@ -7,7 +7,7 @@ namespace cybele::jobs {
 namespace {
 
 constexpr int kUnauthorized = 401;
-constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20U; ///< all jobs of a big cluster
+constexpr std::uint64_t kMostAnswerBytes = std::uint64_t{256} << 20U; ///< all jobs of a big cluster
 
 } // namespace
 
@@ -22,7 +22,7 @@ Result<ServiceAnswer> Service::send(const ServiceRequest& request) {
         http.headers.push_back({"Content-Type", "application/json"});
         http.body = request.body;
     }
-    http.maximum_size = kMostBytes;
+    http.maximum_size = kMostAnswerBytes;
     http.redirects = 0;
     http.allows_plain = true; // check_address() has judged it
     CYBELE_TRY(HttpResponse response, client_.send(http));

@@ -22,7 +22,7 @@ const std::vector<std::string>& settings_of_queries() {
     return names;
 }
 
-Call question(std::vector<std::string> argv) {
+Call slurm_question(std::vector<std::string> argv) {
     Call call;
     call.argv = std::move(argv);
     call.set = {{"LC_ALL", "C"}, {"SLURM_TIME_FORMAT", "%s"}};
@@ -178,7 +178,8 @@ public:
 
     [[nodiscard]] std::vector<Call> query(const std::vector<std::string>& /*ids*/) const override {
         // Not by id: with one id that is gone, squeue fails as it does when Slurm is down.
-        return {question({"squeue", "-h", "--me", "-t", "all", "-r", "-o", std::string(kColumns)})};
+        return {slurm_question(
+            {"squeue", "-h", "--me", "-t", "all", "-r", "-o", std::string(kColumns)})};
     }
 
     [[nodiscard]] Result<std::vector<Sighting>>
@@ -212,14 +213,14 @@ public:
         // scontrol takes one job, or shows all: many of them are never asked for one by one.
         constexpr std::size_t kFew = 4;
         if (jobs.size() > kFew) {
-            calls.push_back(question({"scontrol", "-o", "show", "job"}));
+            calls.push_back(slurm_question({"scontrol", "-o", "show", "job"}));
         } else {
             for (const std::string& id : jobs) {
-                calls.push_back(question({"scontrol", "-o", "show", "job", id}));
+                calls.push_back(slurm_question({"scontrol", "-o", "show", "job", id}));
             }
         }
-        calls.push_back(
-            question({"sacct", "-X", "-P", "-n", "-j", list, "-o", "JobID,State,ExitCode,Reason"}));
+        calls.push_back(slurm_question(
+            {"sacct", "-X", "-P", "-n", "-j", list, "-o", "JobID,State,ExitCode,Reason"}));
         return calls;
     }
 
@@ -242,7 +243,8 @@ public:
         for (const std::string& id : ids) {
             list += (list.empty() ? "" : ",") + id;
         }
-        return question({"sacct", "-P", "-n", "--noconvert", "-j", list, "-o", sacct_columns()});
+        return slurm_question(
+            {"sacct", "-P", "-n", "--noconvert", "-j", list, "-o", sacct_columns()});
     }
 
     [[nodiscard]] std::vector<Spent> spent(const Outcome& outcome) const override {
@@ -255,14 +257,14 @@ public:
 
     [[nodiscard]] std::vector<Call> holding(const std::vector<std::string>& ids,
                                             bool is_held) const override {
-        return with_each(question({"scontrol", is_held ? "hold" : "release"}), ids);
+        return with_each(slurm_question({"scontrol", is_held ? "hold" : "release"}), ids);
     }
 
     [[nodiscard]] std::vector<Call>
     cancellation(const std::vector<std::string>& ids) const override {
         std::vector<std::string> argv{"scancel"};
         argv.insert(argv.end(), ids.begin(), ids.end());
-        return {question(std::move(argv))};
+        return {slurm_question(std::move(argv))};
     }
 
     [[nodiscard]] bool is_over_already(const Outcome& outcome) const override {

@@ -12,30 +12,31 @@
 namespace cybele::jobs::slurmrest {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Put = bool (*)(const std::string& value, Version version, Json& job);
+using OrderedJson = nlohmann::ordered_json;
+using Put = bool (*)(const std::string& value, Version version, OrderedJson& job);
 
-Json number(std::int64_t value, Version version) {
-    return version < kFirstOfMaps ? Json(value) : Json{{"set", true}, {"number", value}};
+OrderedJson number(std::int64_t value, Version version) {
+    return version < kFirstOfMaps ? OrderedJson(value)
+                                  : OrderedJson{{"set", true}, {"number", value}};
 }
 
 template <const char* Name>
-bool put_text(const std::string& value, Version, Json& job) {
+bool put_text(const std::string& value, Version, OrderedJson& job) {
     job[Name] = value;
     return true;
 }
 
 template <const char* Name>
-bool put_count(const std::string& value, Version, Json& job) {
+bool put_count(const std::string& value, Version, OrderedJson& job) {
     const auto count = number_of(value);
     job[Name] = count.value_or(0);
     return count.has_value();
 }
 
-bool put_nodes(const std::string& value, Version version, Json& job) {
+bool put_nodes(const std::string& value, Version version, OrderedJson& job) {
     const auto count = number_of(value);
     if (version < kFirstOfMaps) {
-        job["nodes"] = Json::array({count.value_or(0), count.value_or(0)}); // least and most
+        job["nodes"] = OrderedJson::array({count.value_or(0), count.value_or(0)}); // least and most
     } else {
         job["nodes"] = value;
     }
@@ -44,7 +45,7 @@ bool put_nodes(const std::string& value, Version version, Json& job) {
 
 /// Mebibytes, as the renderer writes them: `2048M`.
 template <const char* Name>
-bool put_memory(const std::string& value, Version version, Json& job) {
+bool put_memory(const std::string& value, Version version, OrderedJson& job) {
     const bool has_unit = value.ends_with('M');
     const auto count = number_of(value.substr(0, value.size() - (has_unit ? 1 : 0)));
     job[Name] = number(count.value_or(0), version);
@@ -52,7 +53,7 @@ bool put_memory(const std::string& value, Version version, Json& job) {
 }
 
 /// slurmrestd counts whole minutes; a limit is never made shorter.
-bool put_time(const std::string& value, Version version, Json& job) {
+bool put_time(const std::string& value, Version version, OrderedJson& job) {
     const auto time = schedulers::slurm_time(value);
     if (!time) {
         return false;
@@ -61,7 +62,7 @@ bool put_time(const std::string& value, Version version, Json& job) {
     return true;
 }
 
-bool put_gpus(const std::string& value, Version version, Json& job) {
+bool put_gpus(const std::string& value, Version version, OrderedJson& job) {
     if (version < kFirstOfMaps) {
         job["gpus_per_node"] = value;
     } else {
@@ -70,21 +71,21 @@ bool put_gpus(const std::string& value, Version version, Json& job) {
     return true;
 }
 
-bool put_exclusive(const std::string& /*value*/, Version version, Json& job) {
+bool put_exclusive(const std::string& /*value*/, Version version, OrderedJson& job) {
     if (version < kFirstOfMaps) {
         job["exclusive"] = "true";
     } else {
-        job["shared"] = Json::array({"none"});
+        job["shared"] = OrderedJson::array({"none"});
     }
     return true;
 }
 
-bool put_mail_type(const std::string& value, Version version, Json& job) {
+bool put_mail_type(const std::string& value, Version version, OrderedJson& job) {
     if (version < kFirstOfMaps) {
         job["mail_type"] = value;
         return true;
     }
-    job["mail_type"] = Json::array();
+    job["mail_type"] = OrderedJson::array();
     for (const std::string_view word : split(value, ',')) {
         job["mail_type"].push_back(word);
     }
@@ -92,7 +93,7 @@ bool put_mail_type(const std::string& value, Version version, Json& job) {
 }
 
 /// `B:USR1@300`: to the script only, so many seconds before the end.
-bool put_signal(const std::string& value, Version version, Json& job) {
+bool put_signal(const std::string& value, Version version, OrderedJson& job) {
     if (version < kFirstOfMaps) {
         job["signal"] = value;
         return true;
@@ -104,12 +105,12 @@ bool put_signal(const std::string& value, Version version, Json& job) {
     }
     job["kill_warning_signal"] = value.substr(2, at - 2);
     job["kill_warning_delay"] = number(*before, version);
-    job["kill_warning_flags"] = Json::array({"BATCH_JOB"});
+    job["kill_warning_flags"] = OrderedJson::array({"BATCH_JOB"});
     return true;
 }
 
 /// The variables are given below; the script's own word for it has nothing to say.
-bool put_nothing(const std::string& /*value*/, Version /*version*/, Json& /*job*/) {
+bool put_nothing(const std::string& /*value*/, Version /*version*/, OrderedJson& /*job*/) {
     return true;
 }
 
@@ -123,7 +124,7 @@ constexpr char kErrors[] = "standard_error";
 constexpr char kMailUser[] = "mail_user";
 constexpr char kMemoryPerCpu[] = "memory_per_cpu";
 constexpr char kMemoryPerNode[] = "memory_per_node";
-constexpr char kName[] = "name";
+constexpr char kNameField[] = "name";
 constexpr char kOutput[] = "standard_output";
 constexpr char kPartition[] = "partition";
 constexpr char kQos[] = "qos";
@@ -137,7 +138,7 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {"--nodes", put_nodes},
-    {"--job-name", put_text<kName>},
+    {"--job-name", put_text<kNameField>},
     {"--ntasks", put_count<kTasks>},
     {"--ntasks-per-node", put_count<kTasksPerNode>},
     {"--cpus-per-task", put_count<kCpus>},
@@ -161,13 +162,13 @@ constexpr Row kRows[] = {
     {"--export", put_nothing},
 };
 
-Json environment_of(const Submission& submission, Version version) {
+OrderedJson environment_of(const Submission& submission, Version version) {
     const std::pair<const char*, std::string> variables[] = {
         {"PATH",
          submission.search_path.empty() ? "/usr/local/bin:/usr/bin:/bin" : submission.search_path},
         {"CYBELE_JOB", submission.uuid},
         {"CYBELE_JOB_DIR", submission.record.native()}};
-    Json environment = version < kFirstOfMaps ? Json::object() : Json::array();
+    OrderedJson environment = version < kFirstOfMaps ? OrderedJson::object() : OrderedJson::array();
     for (const auto& [name, value] : variables) {
         if (version < kFirstOfMaps) {
             environment[name] = value;
@@ -184,10 +185,10 @@ Result<std::string>
 submission_body(const Submission& submission, const std::string& script, Version version) {
     CYBELE_TRY(const auto read,
                schedulers::read_batch_script(script, "job.sh", schedulers::Reader::kSlurm));
-    Json job{{"name", submission.name},
-             {"current_working_directory", submission.workdir.native()},
-             {"environment", environment_of(submission, version)},
-             {"comment", "cybelectl:" + submission.uuid}};
+    OrderedJson job{{"name", submission.name},
+                    {"current_working_directory", submission.workdir.native()},
+                    {"environment", environment_of(submission, version)},
+                    {"comment", "cybelectl:" + submission.uuid}};
     // Requeued, a job would run twice under one id. v0.0.38 takes `requeue: false` for true.
     if (version < kFirstOfMaps) {
         job["no_requeue"] = true;
@@ -207,8 +208,8 @@ submission_body(const Submission& submission, const std::string& script, Version
                         "reach the scheduler by ssh: `through: {ssh: HOST}`");
         }
     }
-    const Json document{{"script", script}, {"job", job}};
-    return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const OrderedJson document{{"script", script}, {"job", job}};
+    return document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 } // namespace cybele::jobs::slurmrest

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kGood = 200;
+constexpr int kSlurmrestdOk = 200;
 constexpr int kNotChanged = 304;
 constexpr int kServerError = 500;
 constexpr int kUnspecified = -1;
@@ -25,13 +25,13 @@ constexpr int kNoSuchJob = 2017;    ///< ESLURM_INVALID_JOB_ID
 constexpr int kInTransition = 2020; ///< ESLURM_TRANSITION_STATE_NO_UPDATE
 constexpr int kOver = 2021;         ///< ESLURM_ALREADY_DONE
 
-Json parsed(const ServiceAnswer& answer) {
+Json parsed_slurmrestd_answer(const ServiceAnswer& answer) {
     return Json::parse(answer.body, nullptr, false);
 }
 
 /// A token that expired gives 500 with no better word than this.
 bool may_be_the_token(const ServiceAnswer& answer) {
-    const auto trouble = slurmrest::trouble_of(parsed(answer));
+    const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
     return answer.status == kServerError &&
            (!trouble || trouble->number == kUnspecified || trouble->number == 0 ||
             trouble->text.find("config") != std::string::npos ||
@@ -39,7 +39,7 @@ bool may_be_the_token(const ServiceAnswer& answer) {
 }
 
 tl::unexpected<Error> trouble_with(const Service& service, const ServiceAnswer& answer) {
-    const auto trouble = slurmrest::trouble_of(parsed(answer));
+    const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
     return fail(ErrorCode::kEnvironment,
                 "slurmrestd does not answer as it should",
                 printable(service.way().address) + " said HTTP " + std::to_string(answer.status) +
@@ -95,7 +95,7 @@ public:
                 survey.failure = answer.error();
                 return survey;
             }
-            const auto found = slurmrest::read_jobs(parsed(*answer));
+            const auto found = slurmrest::read_jobs(parsed_slurmrestd_answer(*answer));
             survey.seen.insert(survey.seen.end(), found.begin(), found.end());
         }
         return survey;
@@ -128,7 +128,7 @@ private:
             return {};
         }
         CYBELE_TRY(const ServiceAnswer answer, service_.ask({"GET", "/openapi/v3", {}}));
-        if (answer.status != kGood) {
+        if (answer.status != kSlurmrestdOk) {
             return trouble_with(service_, answer);
         }
         CYBELE_TRY(version_, slurmrest::choose_version(answer.body));
@@ -147,7 +147,7 @@ private:
 
     Result<std::string> prepare(const Submission& submission) {
         CYBELE_TRY(const ServiceAnswer answer, ask({"GET", "ping", {}}));
-        if (answer.status != kGood) {
+        if (answer.status != kSlurmrestdOk) {
             return trouble_with(service_, answer);
         }
         const auto script =
@@ -169,8 +169,8 @@ private:
         if (answer.status == kNotChanged) {
             return {};
         }
-        const Json document = parsed(answer);
-        if (answer.status != kGood || !document.is_object()) {
+        const Json document = parsed_slurmrestd_answer(answer);
+        if (answer.status != kSlurmrestdOk || !document.is_object()) {
             return trouble_with(service_, answer);
         }
         seen_ = slurmrest::read_jobs(document);
@@ -188,8 +188,8 @@ private:
         for (int tries = 1;; ++tries) {
             CYBELE_TRY(const ServiceAnswer answer,
                        ask({"DELETE", "job/" + path_escaped(job.id), {}}));
-            const auto trouble = slurmrest::trouble_of(parsed(answer));
-            if (answer.status == kGood ||
+            const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
+            if (answer.status == kSlurmrestdOk ||
                 (trouble && (trouble->number == kNoSuchJob || trouble->number == kOver))) {
                 return {};
             }

@@ -74,7 +74,7 @@ constexpr PbsLetter kPbsLetters[] = {
 constexpr int kTorqueWalltime = -11;
 constexpr int kOpenpbsWalltime = -29;
 constexpr int kSignalBase = 256;
-constexpr int kTermination = 15;
+constexpr int kTerminationSignal = 15;
 
 } // namespace
 
@@ -124,8 +124,8 @@ PbsEnd end_of_pbs(std::optional<int> status) {
     if (*status == kTorqueWalltime || *status == kOpenpbsWalltime) {
         return {State::kTimeout, std::nullopt, 0};
     }
-    if (*status == kSignalBase + kTermination) {
-        return {State::kCancelled, std::nullopt, kTermination};
+    if (*status == kSignalBase + kTerminationSignal) {
+        return {State::kCancelled, std::nullopt, kTerminationSignal};
     }
     if (*status > kSignalBase) {
         return {State::kFailed, std::nullopt, *status - kSignalBase};

@@ -10,12 +10,12 @@
 namespace cybele::jobs {
 namespace {
 
-struct Service {
+struct ServiceAddress {
     Way::Kind kind;
     std::string_view prefix;
 };
-constexpr Service kServices[] = {{Way::Kind::kSlurmrestd, "slurmrestd+"},
-                                 {Way::Kind::kRimrock, "rimrock+"}};
+constexpr ServiceAddress kServices[] = {{Way::Kind::kSlurmrestd, "slurmrestd+"},
+                                        {Way::Kind::kRimrock, "rimrock+"}};
 
 struct Setting {
     std::string_view name;
@@ -23,7 +23,7 @@ struct Setting {
 };
 constexpr Setting kSettings[] = {{"host", &Way::host}, {"token-command", &Way::token_command}};
 
-constexpr std::string_view kHexadecimal = "0123456789ABCDEF";
+constexpr std::string_view kHexadecimalDigits = "0123456789ABCDEF";
 
 std::string escaped(std::string_view text) {
     std::string plain;
@@ -31,8 +31,8 @@ std::string escaped(std::string_view text) {
         const auto byte = static_cast<unsigned char>(letter);
         if (byte <= ' ' || letter == '%' || letter == '&' || letter == '#') {
             plain += '%';
-            plain += kHexadecimal[byte / kHexadecimal.size()];
-            plain += kHexadecimal[byte % kHexadecimal.size()];
+            plain += kHexadecimalDigits[byte / kHexadecimalDigits.size()];
+            plain += kHexadecimalDigits[byte % kHexadecimalDigits.size()];
         } else {
             plain += letter;
         }
@@ -40,7 +40,7 @@ std::string escaped(std::string_view text) {
     return plain;
 }
 
-std::string unescaped(std::string_view text) {
+std::string unescaped_url(std::string_view text) {
     std::string plain;
     for (std::size_t at = 0; at < text.size(); ++at) {
         unsigned byte = 0;
@@ -69,7 +69,7 @@ Result<void> read_settings(std::string_view text, Way& way) {
                         "the journal was written by another cybelectl",
                         "call that one");
         }
-        way.*known->member = unescaped(part.substr(equals + 1));
+        way.*known->member = unescaped_url(part.substr(equals + 1));
     }
     return {};
 }
@@ -78,7 +78,7 @@ Result<void> read_settings(std::string_view text, Way& way) {
 
 std::string text_of(const Way& way) {
     const auto* const service =
-        std::find_if(std::begin(kServices), std::end(kServices), [&way](const Service& one) {
+        std::find_if(std::begin(kServices), std::end(kServices), [&way](const ServiceAddress& one) {
             return one.kind == way.kind;
         });
     if (service == std::end(kServices)) {
@@ -98,13 +98,14 @@ std::string text_of(const Way& way) {
 
 Result<Way> read_way(std::string_view text) {
     Way way;
-    for (const Service& service : kServices) {
+    for (const ServiceAddress& service : kServices) {
         if (!text.starts_with(service.prefix)) {
             continue;
         }
         way.kind = service.kind;
         const std::size_t hash = std::min(text.find('#'), text.size());
-        way.address = unescaped(text.substr(service.prefix.size(), hash - service.prefix.size()));
+        way.address =
+            unescaped_url(text.substr(service.prefix.size(), hash - service.prefix.size()));
         while (way.address.ends_with('/')) {
             way.address.pop_back();
         }

@@ -10,7 +10,7 @@
 namespace cybele::jobs {
 namespace {
 
-std::uint32_t count_of(std::string_view text) {
+std::uint32_t element_count(std::string_view text) {
     return static_cast<std::uint32_t>(number_of(text).value_or(0));
 }
 
@@ -18,11 +18,12 @@ std::uint32_t count_of(std::string_view text) {
 void add_range(std::string_view range, std::vector<std::uint32_t>& into) {
     const std::size_t dash = range.find('-');
     const std::size_t colon = range.find(':');
-    const std::uint32_t first = count_of(range.substr(0, std::min(dash, colon)));
-    const std::uint32_t last =
-        dash == std::string_view::npos ? first : count_of(range.substr(dash + 1, colon - dash - 1));
+    const std::uint32_t first = element_count(range.substr(0, std::min(dash, colon)));
+    const std::uint32_t last = dash == std::string_view::npos
+                                   ? first
+                                   : element_count(range.substr(dash + 1, colon - dash - 1));
     const std::uint32_t step =
-        colon == std::string_view::npos ? 1 : std::max(count_of(range.substr(colon + 1)), 1U);
+        colon == std::string_view::npos ? 1 : std::max(element_count(range.substr(colon + 1)), 1U);
     for (std::uint64_t index = first; index <= last; index += step) {
         into.push_back(static_cast<std::uint32_t>(index));
     }

@@ -6,13 +6,13 @@
 
 namespace cybele::jobs {
 namespace {
-constexpr Pacing::Milliseconds kFirst{1000};
+constexpr Pacing::Milliseconds kFirstPause{1000};
 constexpr Pacing::Milliseconds kLongestAfterFailures{300'000};
 constexpr double kSpread = 0.2;
 } // namespace
 
 void Pacing::saw_change() {
-    step_ = std::min(kFirst, longest_);
+    step_ = std::min(kFirstPause, longest_);
 }
 
 void Pacing::saw_nothing() {

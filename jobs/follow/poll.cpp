@@ -67,7 +67,7 @@ struct Changing {
 };
 
 /// A record of another job, or one that is damaged, says nothing.
-std::optional<ExitRecord> record_of(const ReadBack& back, const Entry& entry) {
+std::optional<ExitRecord> exit_record_of(const ReadBack& back, const Entry& entry) {
     if (!back.exists) {
         return std::nullopt;
     }
@@ -126,7 +126,7 @@ struct Group {
     std::vector<const Entry*> changed;
 };
 
-void split(Group& group) {
+void split_batch(Group& group) {
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
         if (group.entries[at]->array.empty()) {
             group.asked.push_back(group.entries[at]);
@@ -182,7 +182,7 @@ std::optional<Error> ask_group(Desk& desk,
                                Group& group,
                                const std::vector<Reading>& files,
                                std::vector<ReadBack>* read) {
-    split(group);
+    split_batch(group);
     std::vector<JobRef> refs;
     refs.reserve(group.entries.size());
     for (const Entry* const entry : group.entries) {
@@ -204,7 +204,7 @@ std::optional<Error> ask_group(Desk& desk,
         evidence.now = desk.now();
         evidence.patience = entry.scheduler == "local" ? 0 : desk.patience;
         evidence.was_asked = !survey.failure;
-        evidence.record = record_of(survey.files[at], entry);
+        evidence.record = exit_record_of(survey.files[at], entry);
         evidence.seen = sightings.of(entry);
         if (needs_inquiry(evidence, entry)) {
             silent.push_back({&entry, std::move(evidence)});
@@ -317,7 +317,7 @@ Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {
             Evidence evidence;
             evidence.now = desk.now();
             evidence.record =
-                record_of(read_piece({entry.record + "/exit.json", 0, kMostOfRecord}), entry);
+                exit_record_of(read_piece({entry.record + "/exit.json", 0, kMostOfRecord}), entry);
             if (evidence.record) {
                 conclude_one(group, evidence, entry);
             }

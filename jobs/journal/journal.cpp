@@ -12,8 +12,8 @@ namespace cybele::jobs {
 namespace fs = std::filesystem;
 
 namespace {
-constexpr int kVersion = 1;
-constexpr DatabaseUse kUse{
+constexpr int kJournalVersion = 1;
+constexpr DatabaseUse kJournalUse{
     "the journal of jobs",
     "make room on the disk (df), then `cybelectl job attach`",
     "name a folder that you can write: CYBELE_STATE_DIR=DIR",
@@ -62,14 +62,14 @@ Result<Journal> Journal::open(const Environment& environment) {
                     "name a folder that you can write: CYBELE_STATE_DIR=DIR");
     }
     fs::path path = where / "jobs.sqlite";
-    CYBELE_TRY(Database database, Database::open(path, Database::Mode::kWrite, kUse));
+    CYBELE_TRY(Database database, Database::open(path, Database::Mode::kWrite, kJournalUse));
     Journal journal(std::move(database), std::move(path));
     CYBELE_CHECK(journal.prepare());
     return journal;
 }
 
 Result<Journal> Journal::in_memory() {
-    CYBELE_TRY(Database database, Database::open("memory", Database::Mode::kMemory, kUse));
+    CYBELE_TRY(Database database, Database::open("memory", Database::Mode::kMemory, kJournalUse));
     Journal journal(std::move(database), "memory");
     CYBELE_CHECK(journal.prepare());
     return journal;
@@ -77,7 +77,7 @@ Result<Journal> Journal::in_memory() {
 
 Result<void> Journal::prepare() const {
     CYBELE_TRY(const std::int64_t version, database_.version());
-    if (version == kVersion) {
+    if (version == kJournalVersion) {
         // A journal of an older cybelectl lacks it; one that cannot be changed does without.
         (void)database_.run(kLiving);
         return database_.run("PRAGMA synchronous=FULL");
@@ -85,7 +85,7 @@ Result<void> Journal::prepare() const {
     if (version != 0) {
         return fail(ErrorCode::kEnvironment,
                     "the journal of jobs is of version " + std::to_string(version) +
-                        ", this cybelectl reads version " + std::to_string(kVersion),
+                        ", this cybelectl reads version " + std::to_string(kJournalVersion),
                     printable(path_.native()) + " was written by another cybelectl",
                     "call that one, or keep another journal: CYBELE_STATE_DIR=DIR");
     }
@@ -96,7 +96,7 @@ Result<void> Journal::prepare() const {
     CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_id ON jobs(id)"));
     CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_state ON jobs(state)"));
     CYBELE_CHECK(database_.run(kLiving));
-    CYBELE_CHECK(database_.run(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
+    CYBELE_CHECK(database_.run(("PRAGMA user_version=" + std::to_string(kJournalVersion)).c_str()));
     return transaction.commit();
 }
 

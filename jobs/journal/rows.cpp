@@ -73,7 +73,7 @@ std::string updates() {
     return text;
 }
 
-Entry entry_of(const Statement& statement) {
+Entry entry_of_row(const Statement& statement) {
     Entry entry;
     int at = 0;
     for (const TextColumn& column : kTexts) {
@@ -134,7 +134,7 @@ Result<std::vector<Entry>> Rows::select(const std::string& condition,
         if (!has_row) {
             return found;
         }
-        found.push_back(entry_of(statement));
+        found.push_back(entry_of_row(statement));
     }
 }
 

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kPrefix = "cybelectl-"; ///< of a job's group
-constexpr std::size_t kMost = 65536;
+constexpr std::size_t kMostGroupBytes = 65536;
 
 bool put(const fs::path& file, std::string_view text) {
     const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
@@ -26,7 +26,7 @@ bool put(const fs::path& file, std::string_view text) {
 }
 
 std::string content(const fs::path& file) {
-    return read_file(file, kMost).value_or(std::string());
+    return read_file(file, kMostGroupBytes).value_or(std::string());
 }
 
 /// Where version 2 is mounted, and what of it (mountinfo, proc(5): fields 5 and 4).

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kVersion = 1;
-constexpr DatabaseUse kUse{
+constexpr int kQueueVersion = 1;
+constexpr DatabaseUse kQueueUse{
     "the local scheduler's queue",
     "make room on the disk (df), then try again",
     "name a folder that you can write: CYBELE_STATE_DIR=DIR",
@@ -93,7 +93,7 @@ Result<void> put_spec(Statement& into, const LocalSpec& spec) {
     return into.run();
 }
 
-LocalPart part_of(const Statement& row) {
+LocalPart queue_part(const Statement& row) {
     LocalPart part;
     int at = 0;
     part.number = row.number(at++);
@@ -154,7 +154,7 @@ bool Queue::exists(const fs::path& folder) {
 Result<Queue> Queue::open(const fs::path& folder) {
     CYBELE_CHECK(make_directories(folder, 0700));
     CYBELE_TRY(Database database,
-               Database::open(folder / "local.sqlite", Database::Mode::kWrite, kUse));
+               Database::open(folder / "local.sqlite", Database::Mode::kWrite, kQueueUse));
     Queue queue(std::move(database));
     CYBELE_CHECK(queue.prepare());
     return queue;
@@ -162,13 +162,13 @@ Result<Queue> Queue::open(const fs::path& folder) {
 
 Result<void> Queue::prepare() const {
     CYBELE_TRY(const std::int64_t version, database_.version());
-    if (version == kVersion) {
+    if (version == kQueueVersion) {
         return database_.run("PRAGMA synchronous=FULL");
     }
     if (version != 0) {
         return fail(ErrorCode::kEnvironment,
                     "the local scheduler's queue is of version " + std::to_string(version) +
-                        ", this cybelectl reads version " + std::to_string(kVersion),
+                        ", this cybelectl reads version " + std::to_string(kQueueVersion),
                     "local.sqlite was written by another cybelectl",
                     "call that one, or keep another queue: CYBELE_STATE_DIR=DIR");
     }
@@ -180,7 +180,7 @@ Result<void> Queue::prepare() const {
         return transaction.commit(); // made by another process meanwhile
     }
     CYBELE_CHECK(database_.run(kTables));
-    CYBELE_CHECK(database_.run(("PRAGMA user_version=" + std::to_string(kVersion)).c_str()));
+    CYBELE_CHECK(database_.run(("PRAGMA user_version=" + std::to_string(kQueueVersion)).c_str()));
     return transaction.commit();
 }
 
@@ -198,7 +198,7 @@ Result<LocalState> Queue::active() const {
             return state;
         }
         const bool is_first = state.parts.empty() || state.parts.back().number != rows.number(0);
-        state.parts.push_back(part_of(rows));
+        state.parts.push_back(queue_part(rows));
         if (is_first) {
             state.specs.emplace(state.parts.back().number, spec_of(rows, kPartCount));
         }
@@ -216,7 +216,7 @@ Result<std::vector<LocalPart>> Queue::parts_of(std::int64_t number) const {
         if (!has_row) {
             return parts;
         }
-        parts.push_back(part_of(statement));
+        parts.push_back(queue_part(statement));
     }
 }
 

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kPatience = 600'000; ///< milliseconds for the queue's lock
+constexpr int kServerLockPatience = 600'000; ///< milliseconds for the queue's lock
 
 /// Nothing of the process that was forked stays open, a test's or a terminal's least of all.
 void close_inherited() {
@@ -205,7 +205,7 @@ void serve(Errand errand, const LocalScheduler& forked_by) {
                 enter_end(draft, errand, record);
                 return Result<void>();
             },
-            kPatience,
+            kServerLockPatience,
             std::move(place));
         std::optional<Errand> next = turn ? turn->errand : std::nullopt;
         if (!next) {

@@ -16,9 +16,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Here : public Destination {
+class DestinationHere : public Destination {
 public:
-    explicit Here(fs::path workdir) : workdir_(std::move(workdir)) {}
+    explicit DestinationHere(fs::path workdir) : workdir_(std::move(workdir)) {}
 
     Result<Inventory> look(const std::vector<Parcel>& parcels) override {
         if (::access(workdir_.c_str(), W_OK) != 0) {
@@ -81,7 +81,7 @@ private:
 } // namespace
 
 std::unique_ptr<Destination> destination_here(const fs::path& workdir) {
-    return std::make_unique<Here>(workdir);
+    return std::make_unique<DestinationHere>(workdir);
 }
 
 } // namespace cybele::jobs

@@ -64,9 +64,9 @@ done
 echo "$n end"
 )sh";
 
-class There : public Destination {
+class DestinationThere : public Destination {
 public:
-    There(SshLogin login, fs::path workdir)
+    DestinationThere(SshLogin login, fs::path workdir)
         : login_(std::move(login)), workdir_(std::move(workdir)) {}
 
     Result<Inventory> look(const std::vector<Parcel>& parcels) override {
@@ -224,7 +224,7 @@ private:
 } // namespace
 
 std::unique_ptr<Destination> destination_there(SshLogin login, const fs::path& workdir) {
-    return std::make_unique<There>(std::move(login), workdir);
+    return std::make_unique<DestinationThere>(std::move(login), workdir);
 }
 
 } // namespace cybele::jobs

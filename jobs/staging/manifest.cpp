@@ -72,7 +72,7 @@ bool is_one_line(const Item& item, const std::string& target) {
     return false;
 }
 
-void add_file(const Item& item, const fs::path& source, const std::string& target) {
+void add_manifest_file(const Item& item, const fs::path& source, const std::string& target) {
     struct stat status {};
     if (!is_one_line(item, target)) {
         return;
@@ -127,7 +127,7 @@ void add_folder(const Item& item, const fs::path& source, const std::string& tar
         std::error_code ignored;
         const std::string name = prefix + at->path().lexically_relative(source).native();
         if (!at->is_directory(ignored) || at->is_symlink(ignored)) {
-            add_file(item, at->path(), name);
+            add_manifest_file(item, at->path(), name);
         } else {
             add_empty_folder(item, at->path(), name);
         }
@@ -162,7 +162,7 @@ void add_item(const Item& item, const std::string& to, const fs::path& source) {
     } else if (to.ends_with('/')) {
         target += "/" + source.filename().native();
     }
-    add_file(item, source, target);
+    add_manifest_file(item, source, target);
 }
 
 /// Two files of one name, or a file where another needs a folder.

@@ -31,9 +31,9 @@ bool is_match(const std::string& pattern, const std::string& name) {
 
 namespace {
 
-class Here : public Results {
+class ResultsHere : public Results {
 public:
-    explicit Here(fs::path workdir) : workdir_(std::move(workdir)) {}
+    explicit ResultsHere(fs::path workdir) : workdir_(std::move(workdir)) {}
 
     Result<std::vector<ReadBack>> read(const std::vector<fs::path>& files) override {
         constexpr std::uint64_t kMost = std::uint64_t{16} << 20U;
@@ -107,7 +107,7 @@ private:
 } // namespace
 
 std::unique_ptr<Results> results_here(const fs::path& workdir) {
-    return std::make_unique<Here>(workdir);
+    return std::make_unique<ResultsHere>(workdir);
 }
 
 } // namespace cybele::jobs

@@ -190,9 +190,9 @@ private:
     std::optional<Error> failure_;
 };
 
-class There : public Results {
+class ResultsThere : public Results {
 public:
-    There(SshLogin login, std::unique_ptr<Host> host, fs::path workdir)
+    ResultsThere(SshLogin login, std::unique_ptr<Host> host, fs::path workdir)
         : login_(std::move(login)), host_(std::move(host)), workdir_(std::move(workdir)) {}
 
     Result<std::vector<ReadBack>> read(const std::vector<fs::path>& files) override {
@@ -307,7 +307,7 @@ private:
 
 std::unique_ptr<Results>
 results_there(const SshLogin& login, std::unique_ptr<Host> host, const fs::path& workdir) {
-    return std::make_unique<There>(login, std::move(host), workdir);
+    return std::make_unique<ResultsThere>(login, std::move(host), workdir);
 }
 
 } // namespace cybele::jobs
