@@ -23,7 +23,7 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options {
+struct CacheOptions {
     std::string kind;
     std::string keep;
     unsigned days = 0;
@@ -35,10 +35,10 @@ std::string in_megabytes(std::uint64_t bytes) {
     return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-constexpr std::int64_t kDay = 86400; // seconds
+constexpr std::int64_t kCacheDay = 86400; // seconds
 
 std::string in_days(std::int64_t now, std::int64_t used) {
-    const std::int64_t days = std::max<std::int64_t>(0, now - used) / kDay;
+    const std::int64_t days = std::max<std::int64_t>(0, now - used) / kCacheDay;
     return days == 0 ? "today" : fmt::format("{} day{} ago", days, days == 1 ? "" : "s");
 }
 
@@ -56,7 +56,7 @@ std::string title_of(const CacheEntry& entry) {
            (kept.text.empty() ? "" : ": " + printable(kept.text));
 }
 
-nlohmann::json json_of(const CacheEntry& entry) {
+nlohmann::json cache_entry_json(const CacheEntry& entry) {
     nlohmann::json row = {
         {"kind", entry.kind}, {"key", entry.key}, {"bytes", entry.bytes}, {"used", entry.used}};
     if (entry.kind == kUnpacked) {
@@ -71,7 +71,7 @@ nlohmann::json json_of(const CacheEntry& entry) {
     return row;
 }
 
-Result<int> list(Session& session, const Options& options) {
+Result<int> list_cache(Session& session, const CacheOptions& options) {
     CYBELE_CHECK(check_kind(options.kind));
     CYBELE_TRY(const Cache cache, open_cache(session));
     const auto entries = entries_of(session, cache, options.kind);
@@ -80,7 +80,7 @@ Result<int> list(Session& session, const Options& options) {
     for (const CacheEntry& entry : entries) {
         total += entry.bytes;
         if (session.is_json()) {
-            rows.push_back(json_of(entry));
+            rows.push_back(cache_entry_json(entry));
             continue;
         }
         Session::print(fmt::format("{:<9}{:<14}{:>10}  {:<12}  {}\n",
@@ -143,7 +143,7 @@ Result<int> tree(Session& session) {
     const auto steps = kept_entries(cache, "steps");
     if (session.is_json()) {
         nlohmann::json rows = nlohmann::json::array();
-        std::transform(steps.begin(), steps.end(), std::back_inserter(rows), json_of);
+        std::transform(steps.begin(), steps.end(), std::back_inserter(rows), cache_entry_json);
         Session::print(nlohmann::json{{"format", 1}, {"steps", rows}}.dump(2) + "\n");
         return 0;
     }
@@ -152,7 +152,7 @@ Result<int> tree(Session& session) {
 }
 
 /// "500M", "2G", bytes.
-Result<std::uint64_t> parse_size(const std::string& text) {
+Result<std::uint64_t> parse_size_option(const std::string& text) {
     constexpr std::string_view kUnits = "KMGT";
     const std::size_t used = std::min(text.find_first_not_of("0123456789."), text.size());
     const std::string digits = text.substr(0, used);
@@ -184,13 +184,15 @@ struct Pruned {
 };
 
 /// Unix seconds; what was used before goes. 0: no such limit.
-std::int64_t oldest_of(const Options& options) {
-    return options.days == 0 ? 0
-                             : Session::clock() - static_cast<std::int64_t>(options.days) * kDay;
+std::int64_t oldest_of(const CacheOptions& options) {
+    return options.days == 0
+               ? 0
+               : Session::clock() - static_cast<std::int64_t>(options.days) * kCacheDay;
 }
 
 /// The longest unused first; `limit`: see --keep.
-Pruned remove_some(std::vector<CacheEntry> entries, const Options& options, std::uint64_t limit) {
+Pruned
+remove_some(std::vector<CacheEntry> entries, const CacheOptions& options, std::uint64_t limit) {
     std::stable_sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
         return a.used < b.used;
     });
@@ -216,20 +218,20 @@ Pruned remove_some(std::vector<CacheEntry> entries, const Options& options, std:
 }
 
 /// What is no entry: digests of files, and what earlier versions kept.
-Result<void> remove_rest(const Cache& cache, const Options& options) {
+Result<void> remove_rest(const Cache& cache, const CacheOptions& options) {
     if (!options.kind.empty() || options.is_dry) {
         return {};
     }
     if (options.is_all || options.days > 0) {
-        registry::KnownFiles::forget(cache.directory(),
-                                     options.is_all ? std::nullopt
-                                                    : std::optional(oldest_of(options) / kDay));
+        registry::KnownFiles::forget(
+            cache.directory(),
+            options.is_all ? std::nullopt : std::optional(oldest_of(options) / kCacheDay));
     }
     // Packages by the name of a definition file.
     return options.is_all ? remove_tree(cache.directory() / "debs") : Result<void>();
 }
 
-Result<int> prune(Session& session, const Options& options) {
+Result<int> prune(Session& session, const CacheOptions& options) {
     if (options.keep.empty() && options.days == 0 && !options.is_all) {
         return fail(ErrorCode::kUsage,
                     "nothing says what may go",
@@ -239,7 +241,7 @@ Result<int> prune(Session& session, const Options& options) {
     CYBELE_CHECK(check_kind(options.kind));
     std::uint64_t limit = 0;
     if (!options.keep.empty()) {
-        CYBELE_TRY(limit, parse_size(options.keep));
+        CYBELE_TRY(limit, parse_size_option(options.keep));
     }
     CYBELE_TRY(const Cache cache, open_cache(session));
     const Pruned pruned = remove_some(entries_of(session, cache, options.kind), options, limit);
@@ -262,7 +264,7 @@ Result<int> prune(Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> verify(Session& session, const Options& options) {
+Result<int> verify_cache(Session& session, const CacheOptions& options) {
     CYBELE_CHECK(check_kind(options.kind));
     if (options.kind == kUnpacked) {
         return fail(ErrorCode::kUsage,
@@ -306,7 +308,7 @@ Result<int> verify(Session& session, const Options& options) {
 } // namespace
 
 void install_cache(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CacheOptions>();
     CLI::App* cache =
         add_verb(app, "cache", "Look at what builds and starts keep for the next one.", {});
     cache->require_subcommand(1);
@@ -328,7 +330,7 @@ void install_cache(CLI::App& app, Session& session) {
     add_kind(add("list",
                  "List the entries, with what each was made from.",
                  {"cybelectl cache list", "cybelectl cache list --kind steps"},
-                 [&session, options] { return list(session, *options); }));
+                 [&session, options] { return list_cache(session, *options); }));
     add("tree", "Show which kept step lies on which.", {"cybelectl cache tree"}, [&session] {
         return tree(session);
     });
@@ -354,7 +356,7 @@ void install_cache(CLI::App& app, Session& session) {
                  "Compare each entry with its digest; damaged ones are removed, digests of other "
                  "files forgotten.",
                  {"cybelectl cache verify"},
-                 [&session, options] { return verify(session, *options); }));
+                 [&session, options] { return verify_cache(session, *options); }));
 }
 
 } // namespace cybele::cli

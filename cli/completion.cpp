@@ -23,7 +23,7 @@ std::string first_sentence(const std::string& text) {
     return text.substr(0, text.find('\n'));
 }
 
-void collect(const CLI::App& app, const std::string& path, std::vector<VerbWords>& found) {
+void collect_verbs(const CLI::App& app, const std::string& path, std::vector<VerbWords>& found) {
     VerbWords words{path, first_sentence(app.get_description()), {}, {}};
     for (const CLI::Option* option : app.get_options()) {
         for (const std::string& name : option->get_lnames()) {
@@ -38,7 +38,8 @@ void collect(const CLI::App& app, const std::string& path, std::vector<VerbWords
     }
     found.push_back(words);
     for (const CLI::App* verb : app.get_subcommands({})) {
-        collect(*verb, path.empty() ? verb->get_name() : path + " " + verb->get_name(), found);
+        collect_verbs(
+            *verb, path.empty() ? verb->get_name() : path + " " + verb->get_name(), found);
     }
 }
 
@@ -132,7 +133,7 @@ void install_completion(CLI::App& app, Session& session) {
     verb->callback([&app, &session, shell] {
         session.action = [&app, shell]() -> Result<int> {
             std::vector<VerbWords> all;
-            collect(app, "", all);
+            collect_verbs(app, "", all);
             Session::print(*shell == "bash"  ? bash_script(all)
                            : *shell == "zsh" ? zsh_script(all)
                                              : fish_script(all));

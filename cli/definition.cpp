@@ -23,7 +23,7 @@
 namespace cybele::cli {
 namespace {
 
-struct Options {
+struct DefinitionOptions {
     std::vector<std::string> files;
     BuildArgumentOptions build_arguments;
     std::string dialect = "apptainer";
@@ -35,16 +35,16 @@ struct Options {
     bool no_shellcheck = false;
 };
 
-Result<definitions::ParseOptions> parse_options(const Options& options) {
+Result<definitions::ParseOptions> parse_options(const DefinitionOptions& options) {
     definitions::ParseOptions parse;
     CYBELE_TRY(parse.dialect, definitions::parse_dialect(options.dialect));
     CYBELE_TRY(parse.arguments, read_build_arguments(options.build_arguments));
     return parse;
 }
 
-void say_text(const Session& session,
-              const definitions::FileReport& file,
-              const definitions::Dialect& dialect) {
+void say_findings(const Session& session,
+                  const definitions::FileReport& file,
+                  const definitions::Dialect& dialect) {
     const bool is_coloured =
         session.is_terminal && !session.no_colour && !session.environment.get("NO_COLOR");
     const std::string text = definitions::report_text(file.report, is_coloured);
@@ -66,7 +66,7 @@ void say_text(const Session& session,
                                      notes));
 }
 
-Result<int> check(Session& session, const Options& options) {
+Result<int> check_definition(Session& session, const DefinitionOptions& options) {
     CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
     definitions::LintOptions lint{parse, {}, {}};
     lint.has_source = [](const std::string& path) {
@@ -90,7 +90,7 @@ Result<int> check(Session& session, const Options& options) {
         Session::print(definitions::report_sarif(files));
     } else {
         for (const definitions::FileReport& file : files) {
-            say_text(session, file, parse.dialect);
+            say_findings(session, file, parse.dialect);
         }
     }
     return is_good ? 0 : static_cast<int>(ErrorCode::kInput);
@@ -116,7 +116,7 @@ Result<void> rewrite(const std::filesystem::path& file, const std::string& text)
 
 /// Whether the file is in its normal form; it is written, or only looked at, as was asked for.
 Result<bool> format_file(const Session& session,
-                         const Options& options,
+                         const DefinitionOptions& options,
                          const definitions::ParseOptions& parse,
                          const std::string& file) {
     CYBELE_TRY(const std::string text, read_file(file));
@@ -133,7 +133,7 @@ Result<bool> format_file(const Session& session,
     return result == text;
 }
 
-Result<int> format(Session& session, const Options& options) {
+Result<int> format(Session& session, const DefinitionOptions& options) {
     const bool has_one_output = !options.only_checks && !options.is_in_place;
     if (has_one_output && options.files.size() > 1 && options.output != "-") {
         return fail(ErrorCode::kUsage,
@@ -157,7 +157,7 @@ Result<int> format(Session& session, const Options& options) {
     return options.only_checks && !is_formatted ? static_cast<int>(ErrorCode::kInput) : 0;
 }
 
-Result<int> print(const Options& options) {
+Result<int> print_definition(const DefinitionOptions& options) {
     CYBELE_TRY(const std::string text, read_file(options.files.front()));
     const definitions::Tree tree = definitions::read_tree(text);
     CYBELE_CHECK(write_file(options.output,
@@ -166,7 +166,7 @@ Result<int> print(const Options& options) {
     return 0;
 }
 
-void add_parser_options(CLI::App& verb, Options& options) {
+void add_parser_options(CLI::App& verb, DefinitionOptions& options) {
     add_build_arguments(verb, options.build_arguments);
     verb.add_option("--dialect",
                     options.dialect,
@@ -175,7 +175,9 @@ void add_parser_options(CLI::App& verb, Options& options) {
         ->capture_default_str();
 }
 
-void install_check(CLI::App& def, Session& session, const std::shared_ptr<Options>& options) {
+void install_definition_check(CLI::App& def,
+                              Session& session,
+                              const std::shared_ptr<DefinitionOptions>& options) {
     CLI::App* verb =
         add_verb(def,
                  "check",
@@ -197,11 +199,13 @@ void install_check(CLI::App& def, Session& session, const std::shared_ptr<Option
         ->capture_default_str();
     verb->callback([&session, options] {
         session.format = options->form == "json" ? "json" : "text";
-        session.action = [&session, options] { return check(session, *options); };
+        session.action = [&session, options] { return check_definition(session, *options); };
     });
 }
 
-void install_format(CLI::App& def, Session& session, const std::shared_ptr<Options>& options) {
+void install_format(CLI::App& def,
+                    Session& session,
+                    const std::shared_ptr<DefinitionOptions>& options) {
     CLI::App* verb = add_verb(def,
                               "format",
                               "Write definition files in their normal form.",
@@ -222,7 +226,9 @@ void install_format(CLI::App& def, Session& session, const std::shared_ptr<Optio
     });
 }
 
-void install_print(CLI::App& def, Session& session, const std::shared_ptr<Options>& options) {
+void install_print(CLI::App& def,
+                   Session& session,
+                   const std::shared_ptr<DefinitionOptions>& options) {
     CLI::App* verb =
         add_verb(def,
                  "print",
@@ -237,16 +243,17 @@ void install_print(CLI::App& def, Session& session, const std::shared_ptr<Option
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json"}))
         ->capture_default_str();
-    verb->callback([&session, options] { session.action = [options] { return print(*options); }; });
+    verb->callback(
+        [&session, options] { session.action = [options] { return print_definition(*options); }; });
 }
 
 } // namespace
 
 void install_definition(CLI::App& app, Session& session) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<DefinitionOptions>();
     CLI::App* def = add_verb(app, "def", "Check, format and print definition files.", {});
     def->require_subcommand(1);
-    install_check(*def, session, options);
+    install_definition_check(*def, session, options);
     install_format(*def, session, options);
     install_print(*def, session, options);
 }

@@ -62,7 +62,7 @@ std::string rule_text(const std::string& id) {
     return {};
 }
 
-Result<int> explain(const std::string& topic) {
+Result<int> explain_topic(const std::string& topic) {
     if (const std::string text = rule_text(topic); !text.empty()) {
         Session::print(text);
         return 0;
@@ -106,7 +106,7 @@ void install_explain(CLI::App& app, Session& session) {
     verb->add_flag("--schema", *is_schema, "the document's JSON schema, for editors");
     verb->callback([&session, topic, is_schema] {
         session.action = [topic, is_schema] {
-            return *is_schema ? print_schema(*topic) : explain(*topic);
+            return *is_schema ? print_schema(*topic) : explain_topic(*topic);
         };
     });
 }

@@ -14,19 +14,19 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options {
+struct GenerateOptions {
     std::string folder = ".";
     bool is_check = false;
 };
 
-void print_json(const project::Generation& generation,
-                const char* name,
-                const std::vector<std::string>& paths) {
+void print_generation(const project::Generation& generation,
+                      const char* name,
+                      const std::vector<std::string>& paths) {
     const nlohmann::json document{{"format", 1}, {"files", generation.files.size()}, {name, paths}};
     Session::print(document.dump(2) + "\n");
 }
 
-Result<int> check(Session& session, const project::Generation& generation) {
+Result<int> check_generation(Session& session, const project::Generation& generation) {
     CYBELE_TRY(const auto stale, project::find_stale(generation));
     std::vector<std::string> paths;
     for (const auto& file : stale) {
@@ -36,7 +36,7 @@ Result<int> check(Session& session, const project::Generation& generation) {
         }
     }
     if (session.is_json()) {
-        print_json(generation, "stale", paths);
+        print_generation(generation, "stale", paths);
     }
     if (stale.empty()) {
         if (!session.is_quiet && !session.is_json()) {
@@ -50,13 +50,13 @@ Result<int> check(Session& session, const project::Generation& generation) {
                 "run `cybelectl generate`, and commit what changes");
 }
 
-Result<int> run(Session& session, const Options& options) {
+Result<int> run(Session& session, const GenerateOptions& options) {
     CYBELE_TRY(const project::Generation generation, project::generate(options.folder));
     if (session.verbosity > 0) {
         session.note(generation.notes);
     }
     if (options.is_check) {
-        return check(session, generation);
+        return check_generation(session, generation);
     }
     CYBELE_TRY(const auto changed, project::write_generation(generation));
     std::vector<std::string> paths;
@@ -64,7 +64,7 @@ Result<int> run(Session& session, const Options& options) {
         paths.push_back(path.native());
     }
     if (session.is_json()) {
-        print_json(generation, "changed", paths);
+        print_generation(generation, "changed", paths);
     } else if (!session.is_quiet) {
         for (const auto& path : paths) {
             Session::print(printable(path) + "\n");
@@ -78,7 +78,7 @@ Result<int> run(Session& session, const Options& options) {
 } // namespace
 
 void install_generate(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<GenerateOptions>();
     CLI::App* verb = add_verb(
         app,
         "generate",

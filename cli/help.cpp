@@ -11,7 +11,7 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options {
+struct HelpOptions {
     std::vector<std::string> words;
     bool is_man = false;
     bool is_list = false;
@@ -34,7 +34,7 @@ std::string help_text(const VerbPath& path) {
     return path.back()->help(before);
 }
 
-Result<int> help(const CLI::App& program, const Options& options) {
+Result<int> help(const CLI::App& program, const HelpOptions& options) {
     const std::vector<VerbPath> all = all_verbs(program);
     if (options.is_list) {
         for (const VerbPath& path : all) {
@@ -69,7 +69,7 @@ Result<int> help(const CLI::App& program, const Options& options) {
 } // namespace
 
 void install_help(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<HelpOptions>();
     CLI::App* verb = add_verb(app,
                               "help",
                               "Print the help of a verb, or its man page.",

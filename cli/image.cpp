@@ -18,27 +18,27 @@ namespace {
 
 using registry::StoredImage;
 
-struct Options {
+struct ImageOptions {
     std::string image;
 };
 
-std::string date_of(std::int64_t seconds) {
+std::string use_date(std::int64_t seconds) {
     const std::time_t time = seconds;
     std::tm parts{};
     return ::gmtime_r(&time, &parts) == nullptr ? "?" : fmt::format("{:%Y-%m-%d %H:%M}", parts);
 }
 
-std::string list_line(const std::string& name, const StoredImage& image) {
+std::string image_line(const std::string& name, const StoredImage& image) {
     return fmt::format("{:<32} {:<20} {:>10}  {:<8} {}{}\n",
                        printable(name),
                        short_digest(image.record.digest),
                        rough_size(image.record.size),
                        image.record.architecture.empty() ? "-" : image.record.architecture,
-                       date_of(image.used),
+                       use_date(image.used),
                        image.is_leased ? "  in use" : "");
 }
 
-Result<int> list(const Session& session, const Options&) {
+Result<int> list_images(const Session& session, const ImageOptions&) {
     CYBELE_TRY(const auto root, store_root(session));
     std::vector<StoredImage> images;
     if (registry::Store::exists(root)) {
@@ -61,10 +61,10 @@ Result<int> list(const Session& session, const Options&) {
         fmt::format("{:<32} {:<20} {:>10}  {:<8} {}\n", "NAME", "DIGEST", "SIZE", "ARCH", "USED");
     for (const StoredImage& image : images) {
         for (const std::string& name : image.record.names) {
-            text += list_line(name, image);
+            text += image_line(name, image);
         }
         if (image.record.names.empty()) {
-            text += list_line("-", image);
+            text += image_line("-", image);
         }
     }
     Session::print(text);
@@ -80,7 +80,7 @@ std::string words(const std::vector<std::string>& list) {
     return list.empty() ? "none" : printable(fmt::format("{}", fmt::join(list, ", ")));
 }
 
-Result<int> show(const Session& session, const Options& options) {
+Result<int> show_image(const Session& session, const ImageOptions& options) {
     CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
     CYBELE_TRY(const StoredImage image, find(store, options.image));
     if (session.is_json()) {
@@ -104,13 +104,13 @@ Result<int> show(const Session& session, const Options& options) {
                                words(record.names),
                                record.origin.empty() ? "unknown" : printable(record.origin),
                                words(record.repositories),
-                               date_of(record.created),
-                               date_of(image.used),
+                               use_date(record.created),
+                               use_date(image.used),
                                printable(image.path.native())));
     return 0;
 }
 
-Result<int> path(const Session& session, const Options& options) {
+Result<int> path(const Session& session, const ImageOptions& options) {
     CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
     CYBELE_TRY(const StoredImage image, find(store, options.image));
     CYBELE_TRY(const auto file, store.use(image, Session::clock()));
@@ -122,10 +122,10 @@ Result<int> path(const Session& session, const Options& options) {
     return 0;
 }
 
-using Verb = Result<int> (*)(const Session&, const Options&);
+using ImageVerb = Result<int> (*)(const Session&, const ImageOptions&);
 
-void install_one(CLI::App& verb, Session& session, Verb what, bool takes_image) {
-    auto options = std::make_shared<Options>();
+void install_one(CLI::App& verb, Session& session, ImageVerb what, bool takes_image) {
+    auto options = std::make_shared<ImageOptions>();
     if (takes_image) {
         verb.add_option("image", options->image, "NAME[:TAG] or the beginning of its digest")
             ->required()
@@ -153,14 +153,14 @@ void install_image(CLI::App& app, Session& session) {
                           "List the images of the store.",
                           {"cybelectl image list", "cybelectl image list --format json"}),
                 session,
-                list,
+                list_images,
                 false);
     install_one(*add_verb(*image,
                           "show",
                           "Show what the store knows of an image.",
                           {"cybelectl image show app:1.0", "cybelectl image show sha256:4f2a91"}),
                 session,
-                show,
+                show_image,
                 true);
     install_one(*add_verb(*image,
                           "path",

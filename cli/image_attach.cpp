@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options : AccessOptions {
+struct AttachOptions : AccessOptions {
     std::string reference;
     std::string file;
     std::string type;
@@ -31,14 +31,14 @@ struct Kind {
     std::string_view type;
     std::string_view mark;
 };
-constexpr Kind kKinds[] = {
+constexpr Kind kArtifactKinds[] = {
     {"spdx", "application/spdx+json", "\"spdxVersion\""},
     {"cyclonedx", "application/vnd.cyclonedx+json", "\"CycloneDX\""},
     {"dsse", "application/vnd.dsse.envelope.v1+json", "\"payloadType\""},
 };
 
-Result<std::string> type_of(const Options& options, const std::string& bytes) {
-    for (const Kind& kind : kKinds) {
+Result<std::string> type_of(const AttachOptions& options, const std::string& bytes) {
+    for (const Kind& kind : kArtifactKinds) {
         if (options.type == kind.word ||
             (options.type.empty() && bytes.find(kind.mark) != std::string::npos)) {
             return std::string(kind.type);
@@ -61,7 +61,7 @@ Result<registry::Reference> reference_of(const std::string& text) {
                                          : registry::read_reference(text);
 }
 
-Result<int> attach(const Session& session, const Options& options) {
+Result<int> attach_artifact(const Session& session, const AttachOptions& options) {
     registry::AttachRequest request;
     CYBELE_TRY(request.reference, reference_of(options.reference));
     CYBELE_TRY(request.bytes, read_file(options.file));
@@ -86,7 +86,7 @@ Result<int> attach(const Session& session, const Options& options) {
 }
 
 /// The one document that was asked for, into a file or to standard output.
-Result<int> write_document(const Options& options,
+Result<int> write_document(const AttachOptions& options,
                            const registry::Transport& transport,
                            const registry::Reference& reference,
                            const std::vector<registry::Referrer>& found) {
@@ -105,10 +105,10 @@ Result<int> write_document(const Options& options,
     return 0;
 }
 
-Result<int> referrers(const Session& session, const Options& options) {
+Result<int> referrers(const Session& session, const AttachOptions& options) {
     CYBELE_TRY(const auto reference, reference_of(options.reference));
     std::string type = options.type;
-    for (const Kind& kind : kKinds) {
+    for (const Kind& kind : kArtifactKinds) {
         type = type == kind.word ? std::string(kind.type) : type;
     }
     const HttpClient client = HttpClient::find(session.environment, session.program);
@@ -136,9 +136,12 @@ Result<int> referrers(const Session& session, const Options& options) {
     return 0;
 }
 
-using Verb = Result<int> (*)(const Session&, const Options&);
+using AttachVerb = Result<int> (*)(const Session&, const AttachOptions&);
 
-void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
+void finish_attach_verb(CLI::App& verb,
+                        Session& session,
+                        const std::shared_ptr<AttachOptions>& options,
+                        AttachVerb what) {
     verb.add_option("--type", options->type, "spdx, cyclonedx, dsse, or a media type")
         ->type_name("TYPE");
     add_access(verb, *options);
@@ -151,7 +154,7 @@ void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& op
 } // namespace
 
 void install_image_attachments(CLI::App& image, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<AttachOptions>();
     CLI::App* verb =
         add_verb(image,
                  "attach",
@@ -164,9 +167,9 @@ void install_image_attachments(CLI::App& image, Session& session) {
     verb->add_option("file", options->file, "SBOM, provenance or another document")
         ->required()
         ->type_name("FILE");
-    finish(*verb, session, options, attach);
+    finish_attach_verb(*verb, session, options, attach);
 
-    options = std::make_shared<Options>();
+    options = std::make_shared<AttachOptions>();
     verb = add_verb(image,
                     "referrers",
                     "List what is attached to an image in its registry, or get one of it.",
@@ -180,7 +183,7 @@ void install_image_attachments(CLI::App& image, Session& session) {
                      "file for the one document; - is "
                      "standard output")
         ->type_name("FILE");
-    finish(*verb, session, options, referrers);
+    finish_attach_verb(*verb, session, options, referrers);
 }
 
 } // namespace cybele::cli

@@ -20,7 +20,7 @@ namespace {
 
 using registry::StoredImage;
 
-struct Options {
+struct ImageChangeOptions {
     std::string file;
     std::string name;
     std::vector<std::string> images;
@@ -33,7 +33,7 @@ struct Options {
 };
 
 /// `dir/app.sif` is called `app` where nothing else is said.
-Result<registry::StoreName> name_of(const Options& options) {
+Result<registry::StoreName> name_of(const ImageChangeOptions& options) {
     if (!options.name.empty()) {
         return registry::read_new_name(options.name);
     }
@@ -47,7 +47,7 @@ Result<registry::StoreName> name_of(const Options& options) {
     return name;
 }
 
-Result<int> add(const Session& session, const Options& options) {
+Result<int> add_image(const Session& session, const ImageChangeOptions& options) {
     registry::Arrival arrival;
     CYBELE_TRY(arrival.name, name_of(options));
     arrival.origin = options.file;
@@ -70,7 +70,7 @@ Result<registry::Store> open_known_store(const Session& session) {
     return open_store(session);
 }
 
-Result<int> tag(const Session& session, const Options& options) {
+Result<int> tag(const Session& session, const ImageChangeOptions& options) {
     CYBELE_TRY(const registry::StoreName from, registry::read_store_argument(options.file));
     CYBELE_TRY(const registry::StoreName name, registry::read_new_name(options.name));
     CYBELE_TRY(const registry::Store store, open_known_store(session));
@@ -83,8 +83,9 @@ Result<int> tag(const Session& session, const Options& options) {
 }
 
 /// A name goes, and with its last name the image; by its digest, an image goes with all its names.
-Result<bool>
-remove_one(const registry::Store& store, const std::string& text, const Options& options) {
+Result<bool> remove_one(const registry::Store& store,
+                        const std::string& text,
+                        const ImageChangeOptions& options) {
     CYBELE_TRY(const registry::StoreName name, registry::read_store_argument(text));
     CYBELE_TRY(const StoredImage image, store.find(name));
     const bool is_last = image.record.names.size() < 2;
@@ -97,8 +98,8 @@ remove_one(const registry::Store& store, const std::string& text, const Options&
 }
 
 /// All of them, or what is wrong with each.
-Result<std::vector<StoredImage>> choose(const registry::Store& store,
-                                        const std::vector<std::string>& texts) {
+Result<std::vector<StoredImage>> choose_images(const registry::Store& store,
+                                               const std::vector<std::string>& texts) {
     std::vector<StoredImage> images;
     Faults faults;
     for (const std::string& text : texts) {
@@ -114,9 +115,9 @@ Result<std::vector<StoredImage>> choose(const registry::Store& store,
                                : Result<std::vector<StoredImage>>(std::move(images));
 }
 
-Result<int> remove(const Session& session, const Options& options) {
+Result<int> remove(const Session& session, const ImageChangeOptions& options) {
     CYBELE_TRY(const registry::Store store, open_known_store(session));
-    CYBELE_CHECK(choose(store, options.images)); // before the first is gone
+    CYBELE_CHECK(choose_images(store, options.images)); // before the first is gone
     nlohmann::json document{{"removed", nlohmann::json::array()},
                             {"unnamed", nlohmann::json::array()}};
     std::set<std::string> done;
@@ -133,11 +134,11 @@ Result<int> remove(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> verify(const Session& session, const Options& options) {
+Result<int> verify_store(const Session& session, const ImageChangeOptions& options) {
     CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
     CYBELE_TRY(const auto images,
                options.images.empty() ? store.list(Session::clock())
-                                      : choose(store, options.images));
+                                      : choose_images(store, options.images));
     CYBELE_TRY(const auto damages, store.verify(images, progress(session, "hashing")));
     if (session.is_json()) {
         nlohmann::json document{{"verified", images.size() - damages.size()},
@@ -175,7 +176,7 @@ Result<std::chrono::seconds> duration_of(const std::string& option, const std::s
     return *duration;
 }
 
-Result<registry::Collection> wishes_of(const Options& options) {
+Result<registry::Collection> wishes_of(const ImageChangeOptions& options) {
     registry::Collection wishes;
     wishes.is_dry = options.is_dry;
     wishes.now = Session::clock();
@@ -196,7 +197,7 @@ Result<registry::Collection> wishes_of(const Options& options) {
     return wishes;
 }
 
-Result<int> collect(const Session& session, const Options& options) {
+Result<int> collect_garbage(const Session& session, const ImageChangeOptions& options) {
     CYBELE_TRY(const registry::Collection wishes, wishes_of(options));
     CYBELE_TRY(const auto root, store_root(session));
     registry::Collected collected;
@@ -242,9 +243,12 @@ Result<int> collect(const Session& session, const Options& options) {
     return 0;
 }
 
-using Verb = Result<int> (*)(const Session&, const Options&);
+using ImageChangeVerb = Result<int> (*)(const Session&, const ImageChangeOptions&);
 
-void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
+void finish_change_verb(CLI::App& verb,
+                        Session& session,
+                        const std::shared_ptr<ImageChangeOptions>& options,
+                        ImageChangeVerb what) {
     add_format(verb, session);
     verb.callback([&session, options, what] {
         session.action = [&session, options, what] { return what(session, *options); };
@@ -252,7 +256,7 @@ void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& op
 }
 
 void install_names(CLI::App& image, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ImageChangeOptions>();
     CLI::App* verb = add_verb(image,
                               "add",
                               "Put a SIF file into the store, under a name.",
@@ -265,40 +269,40 @@ void install_names(CLI::App& image, Session& session) {
     verb->add_flag("--link",
                    options->is_link,
                    "hard link instead of bytes of its own; do not write to the file again");
-    finish(*verb, session, options, add);
+    finish_change_verb(*verb, session, options, add);
 
-    options = std::make_shared<Options>();
+    options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
                     "tag",
                     "Give an image of the store a further name; a taken name moves.",
                     {"cybelectl image tag app:1.0 app:stable"});
     verb->add_option("image", options->file, "the image")->required()->type_name("IMAGE");
     verb->add_option("name", options->name, "NAME[:TAG]")->required()->type_name("NAME");
-    finish(*verb, session, options, tag);
+    finish_change_verb(*verb, session, options, tag);
 
-    options = std::make_shared<Options>();
+    options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
                     "remove",
                     "Take names away; an image goes with its last name, or by its digest.",
                     {"cybelectl image remove app:1.0", "cybelectl image remove sha256:4f2a91"});
     verb->add_option("images", options->images, "names or digests")->required()->type_name("IMAGE");
     verb->add_flag("--force", options->is_forced, "images in use, too");
-    finish(*verb, session, options, remove);
+    finish_change_verb(*verb, session, options, remove);
 }
 
 } // namespace
 
 void install_image_changes(CLI::App& image, Session& session) {
     install_names(image, session);
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ImageChangeOptions>();
     CLI::App* verb = add_verb(image,
                               "verify",
                               "Hash images of the store again: all, or those named.",
                               {"cybelectl image verify", "cybelectl image verify app:1.0"});
     verb->add_option("images", options->images, "names or digests")->type_name("IMAGE");
-    finish(*verb, session, options, verify);
+    finish_change_verb(*verb, session, options, verify);
 
-    options = std::make_shared<Options>();
+    options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
                     "gc",
                     "Remove images that have no name, nor run, and what killed processes left.",
@@ -313,7 +317,7 @@ void install_image_changes(CLI::App& image, Session& session) {
         ->type_name("DURATION")
         ->capture_default_str();
     verb->add_flag("--dry-run", options->is_dry, "only say what would go");
-    finish(*verb, session, options, collect);
+    finish_change_verb(*verb, session, options, collect);
 }
 
 } // namespace cybele::cli

@@ -20,13 +20,13 @@ namespace {
 
 constexpr const char* kVariable = "CYBELE_REGISTRY_PASSWORD";
 
-struct Options : AccessOptions {
+struct LoginOptions : AccessOptions {
     std::string host;
     std::string user;
     bool from_stdin = false;
 };
 
-Result<registry::Login> read_login(const Session& session, const Options& options) {
+Result<registry::Login> read_login(const Session& session, const LoginOptions& options) {
     if (options.user.empty()) {
         return fail(ErrorCode::kUsage,
                     "no user to log in",
@@ -46,7 +46,7 @@ Result<registry::Login> read_login(const Session& session, const Options& option
     return registry::Login{options.user, std::string(password.view()), {}, "this login"};
 }
 
-Result<int> login(const Session& session, const Options& options) {
+Result<int> login(const Session& session, const LoginOptions& options) {
     CYBELE_TRY(const std::string host, registry::read_host(options.host));
     CYBELE_TRY(const registry::Login login, read_login(session, options));
     const HttpClient client = HttpClient::find(session.environment, session.program);
@@ -67,7 +67,7 @@ Result<int> login(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> logout(const Session& session, const Options& options) {
+Result<int> logout(const Session& session, const LoginOptions& options) {
     CYBELE_TRY(const std::string host, registry::read_host(options.host));
     const auto file = registry::login_file(options.authfile, session.environment);
     CYBELE_TRY(const bool is_erased, registry::erase_login(file, host));
@@ -92,9 +92,12 @@ Result<std::chrono::seconds> stall_limit(const std::string& text) {
     return *limit;
 }
 
-using Verb = Result<int> (*)(const Session&, const Options&);
+using LoginVerb = Result<int> (*)(const Session&, const LoginOptions&);
 
-void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
+void finish_login_verb(CLI::App& verb,
+                       Session& session,
+                       const std::shared_ptr<LoginOptions>& options,
+                       LoginVerb what) {
     verb.add_option("host", options->host, "the registry")->required()->type_name("HOST");
     add_access(verb, *options);
     add_format(verb, session);
@@ -143,7 +146,7 @@ Result<registry::Transport> make_transport(const Session& session,
 }
 
 void install_image_logins(CLI::App& image, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<LoginOptions>();
     CLI::App* verb = add_verb(image,
                               "login",
                               "Log in to a registry; the password is asked for, or read.",
@@ -152,14 +155,14 @@ void install_image_logins(CLI::App& image, Session& session) {
                                "<token.txt"});
     verb->add_option("-u,--username", options->user, "who logs in")->type_name("USER");
     verb->add_flag("--password-stdin", options->from_stdin, "read it from standard input");
-    finish(*verb, session, options, login);
+    finish_login_verb(*verb, session, options, login);
 
-    options = std::make_shared<Options>();
+    options = std::make_shared<LoginOptions>();
     verb = add_verb(image,
                     "logout",
                     "Forget the login to a registry.",
                     {"cybelectl image logout registry.example"});
-    finish(*verb, session, options, logout);
+    finish_login_verb(*verb, session, options, logout);
 }
 
 } // namespace cybele::cli

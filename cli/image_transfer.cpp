@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options : AccessOptions {
+struct TransferOptions : AccessOptions {
     std::string source;
     std::string target;
     std::string output;
@@ -40,7 +40,7 @@ struct Options : AccessOptions {
 };
 
 Result<registry::PullRequest>
-pull_request(const Session& session, const Options& options, const std::string& library) {
+pull_request(const Session& session, const TransferOptions& options, const std::string& library) {
     registry::PullRequest request;
     CYBELE_TRY(request.reference, registry::read_pull_reference(options.source, library));
     request.architecture =
@@ -69,7 +69,7 @@ pull_request(const Session& session, const Options& options, const std::string& 
     return request;
 }
 
-nlohmann::json json_of(const Options& options, const registry::PullResult& done) {
+nlohmann::json pull_json(const TransferOptions& options, const registry::PullResult& done) {
     nlohmann::json document{{"reference", options.source},
                             {"digest", done.digest},
                             {"manifest", done.manifest},
@@ -85,7 +85,9 @@ nlohmann::json json_of(const Options& options, const registry::PullResult& done)
     return document;
 }
 
-void tell_pulled(const Session& session, const Options& options, const registry::PullResult& done) {
+void tell_pulled(const Session& session,
+                 const TransferOptions& options,
+                 const registry::PullResult& done) {
     std::string name;
     if (done.stored && !done.stored->record.names.empty()) {
         const auto& names = done.stored->record.names;
@@ -104,7 +106,7 @@ void tell_pulled(const Session& session, const Options& options, const registry:
 }
 
 Result<registry::PullResult>
-fetch(const Session& session, const Options& options, const std::string& shown) {
+fetch(const Session& session, const TransferOptions& options, const std::string& shown) {
     if (options.has_no_store && (options.output.empty() || options.is_link)) {
         return fail(ErrorCode::kUsage,
                     "--no-store needs a file of its own to pull into",
@@ -122,10 +124,10 @@ fetch(const Session& session, const Options& options, const std::string& shown) 
     return registry::pull(transport, request, store);
 }
 
-Result<int> pull(const Session& session, const Options& options) {
+Result<int> pull(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const registry::PullResult done, fetch(session, options, "pulling"));
     if (session.is_json()) {
-        print_document(json_of(options, done));
+        print_document(pull_json(options, done));
     } else {
         tell_pulled(session, options, done);
     }
@@ -133,7 +135,7 @@ Result<int> pull(const Session& session, const Options& options) {
 }
 
 /// A few at a time; what came and what did not is told in the order of the command line.
-Result<int> pull_several(const Session& session, const std::vector<Options>& wanted) {
+Result<int> pull_several(const Session& session, const std::vector<TransferOptions>& wanted) {
     constexpr std::size_t kAtOnce = 4;
     std::vector<std::optional<Result<registry::PullResult>>> done(wanted.size());
     std::atomic<std::size_t> next{0};
@@ -154,7 +156,7 @@ Result<int> pull_several(const Session& session, const std::vector<Options>& wan
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const auto& one = *done[i]; // NOLINT(bugprone-unchecked-optional-access): all were done
         if (one && session.is_json()) {
-            pulled.push_back(json_of(wanted[i], *one));
+            pulled.push_back(pull_json(wanted[i], *one));
         } else if (one) {
             tell_pulled(session, wanted[i], *one);
         } else {
@@ -171,7 +173,7 @@ Result<int> pull_several(const Session& session, const std::vector<Options>& wan
     return 0;
 }
 
-Result<int> pull_all(const Session& session, const Options& options) {
+Result<int> pull_all(const Session& session, const TransferOptions& options) {
     const bool names_one = !options.output.empty() || !options.name.empty();
     if (options.sources.size() > 1 && names_one) {
         return fail(ErrorCode::kUsage,
@@ -179,7 +181,7 @@ Result<int> pull_all(const Session& session, const Options& options) {
                     "-o and --name are for one image",
                     "leave them out, or pull the images one by one");
     }
-    std::vector<Options> wanted(options.sources.size(), options);
+    std::vector<TransferOptions> wanted(options.sources.size(), options);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         wanted[i].source = options.sources[i];
     }
@@ -191,7 +193,7 @@ std::string base_name(const std::string& name) {
 }
 
 /// The lists of packages that are in the image, beside it, so that they can be read without it.
-Result<std::size_t> attach_sboms(const Options& options,
+Result<std::size_t> attach_sboms(const TransferOptions& options,
                                  const registry::Transport& transport,
                                  const registry::PushRequest& pushed) {
     struct Form {
@@ -225,7 +227,7 @@ Result<std::size_t> attach_sboms(const Options& options,
     return count;
 }
 
-Result<int> push(const Session& session, const Options& options) {
+Result<int> push(const Session& session, const TransferOptions& options) {
     registry::PushRequest request;
     CYBELE_TRY(request.reference, registry::read_reference(options.target));
     request.file = options.source;
@@ -264,7 +266,7 @@ Result<int> push(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> tags(const Session& session, const Options& options) {
+Result<int> tags(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const auto reference, registry::read_reference(options.source));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const auto transport, make_transport(session, options, client, ""));
@@ -281,7 +283,7 @@ Result<int> tags(const Session& session, const Options& options) {
 }
 
 /// Between files and the store, without a network.
-Result<int> copy_locally(const Session& session, const Options& options) {
+Result<int> copy_locally(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const fs::path source, image_path(session, options.source));
     if (registry::is_store_reference(options.target)) {
         registry::Arrival arrival;
@@ -307,7 +309,7 @@ Result<int> copy_locally(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> copy_between(const Session& session, const Options& options) {
+Result<int> copy_between(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const auto source, registry::read_reference(options.source));
     CYBELE_TRY(const auto target, registry::read_reference(options.target));
     if (!target.digest.empty()) {
@@ -327,7 +329,7 @@ Result<int> copy_between(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> copy(const Session& session, const Options& given) {
+Result<int> copy(const Session& session, const TransferOptions& given) {
     const bool is_from = registry::is_registry_reference(given.source);
     const bool is_to = registry::is_registry_reference(given.target);
     if (is_from && is_to) {
@@ -339,7 +341,7 @@ Result<int> copy(const Session& session, const Options& given) {
     if (!is_from) {
         return copy_locally(session, given);
     }
-    Options options = given;
+    TransferOptions options = given;
     if (registry::is_store_reference(options.target)) {
         options.name = options.target;
     } else {
@@ -348,9 +350,12 @@ Result<int> copy(const Session& session, const Options& given) {
     return pull(session, options);
 }
 
-using Verb = Result<int> (*)(const Session&, const Options&);
+using TransferVerb = Result<int> (*)(const Session&, const TransferOptions&);
 
-void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
+void finish_transfer_verb(CLI::App& verb,
+                          Session& session,
+                          const std::shared_ptr<TransferOptions>& options,
+                          TransferVerb what) {
     add_access(verb, *options);
     add_format(verb, session);
     verb.callback([&session, options, what] {
@@ -358,7 +363,7 @@ void finish(CLI::App& verb, Session& session, const std::shared_ptr<Options>& op
     });
 }
 
-void add_output_flags(CLI::App& verb, Options& options) {
+void add_output_flags(CLI::App& verb, TransferOptions& options) {
     add_library(verb, options);
     verb.add_flag("--link", options.is_link, "the file is a hard link into the store");
     verb.add_flag("--force", options.is_forced, "takes the place of a file that is there");
@@ -369,7 +374,7 @@ void add_output_flags(CLI::App& verb, Options& options) {
 }
 
 void install_pull(CLI::App& image, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TransferOptions>();
     CLI::App* verb =
         add_verb(image,
                  "pull",
@@ -387,14 +392,14 @@ void install_pull(CLI::App& image, Session& session) {
         ->type_name("NAME");
     verb->add_flag("--no-store", options->has_no_store, "into the file only");
     add_output_flags(*verb, *options);
-    finish(*verb, session, options, pull_all);
+    finish_transfer_verb(*verb, session, options, pull_all);
 }
 
 } // namespace
 
 void install_image_transfers(CLI::App& image, Session& session) {
     install_pull(image, session);
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TransferOptions>();
     CLI::App* verb = add_verb(image,
                               "push",
                               "Put a SIF image into a registry; what is there is not sent again.",
@@ -410,9 +415,9 @@ void install_image_transfers(CLI::App& image, Session& session) {
     verb->add_flag("--no-attach",
                    options->attaches_nothing,
                    "do not put the image's lists of packages beside it");
-    finish(*verb, session, options, push);
+    finish_transfer_verb(*verb, session, options, push);
 
-    options = std::make_shared<Options>();
+    options = std::make_shared<TransferOptions>();
     verb = add_verb(image,
                     "tags",
                     "List the tags of an image in a registry.",
@@ -420,9 +425,9 @@ void install_image_transfers(CLI::App& image, Session& session) {
     verb->add_option("reference", options->source, "oras://HOST/NAME")
         ->required()
         ->type_name("REF");
-    finish(*verb, session, options, tags);
+    finish_transfer_verb(*verb, session, options, tags);
 
-    options = std::make_shared<Options>();
+    options = std::make_shared<TransferOptions>();
     verb = add_verb(image,
                     "copy",
                     "Copy an image between registries, the store and files.",
@@ -435,7 +440,7 @@ void install_image_transfers(CLI::App& image, Session& session) {
         ->required()
         ->type_name("TO");
     add_output_flags(*verb, *options);
-    finish(*verb, session, options, copy);
+    finish_transfer_verb(*verb, session, options, copy);
     install_image_attachments(image, session);
     install_image_diff(image, session);
     install_image_logins(image, session);

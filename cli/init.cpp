@@ -12,12 +12,12 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options {
+struct InitOptions {
     std::string folder;
     std::string template_name = "mpi";
 };
 
-Result<int> init(Session& session, const Options& options) {
+Result<int> init(Session& session, const InitOptions& options) {
     CYBELE_TRY(const auto files, project::new_project(options.folder, options.template_name));
     if (session.is_quiet) {
         return 0;
@@ -33,7 +33,7 @@ Result<int> init(Session& session, const Options& options) {
 } // namespace
 
 void install_init(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<InitOptions>();
     CLI::App* verb = add_verb(app,
                               "init",
                               "Make a project: a Recipe, a Job and a first program.",

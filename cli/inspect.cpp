@@ -19,7 +19,7 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options {
+struct InspectOptions {
     std::string image;
     std::vector<std::string> globs;
     MetadataChoice metadata;
@@ -65,7 +65,8 @@ Result<images::Inspection> app_of(const images::Inspection& inspection, const st
                 "name one that `cybelectl inspect --list-apps` prints");
 }
 
-Result<int> show_metadata(const Options& options, const images::Contents& contents, bool is_json) {
+Result<int>
+show_metadata(const InspectOptions& options, const images::Contents& contents, bool is_json) {
     CYBELE_TRY(auto inspection, images::inspect_contents(contents));
     auto choice = options.metadata;
     if (!choice.any() && !options.list_apps) {
@@ -103,21 +104,22 @@ Result<int> show_metadata(const Options& options, const images::Contents& conten
     return 0;
 }
 
-bool is_wanted(const Options& options, const std::string& path) {
+bool is_wanted_app(const InspectOptions& options, const std::string& path) {
     return options.globs.empty() ||
            std::any_of(options.globs.begin(), options.globs.end(), [&](const auto& glob) {
                return images::matches_glob(glob, path);
            });
 }
 
-Result<void> show_files(const Options& options, const images::Contents& contents, Document* json) {
+Result<void>
+show_files(const InspectOptions& options, const images::Contents& contents, Document* json) {
     CYBELE_TRY(const auto root, images::files_of(contents, "--files"));
     if (json != nullptr) {
         json->begin_list("files");
     }
     CYBELE_CHECK(images::walk_files(
         root, [&](const std::string& path, const images::FilePointer& node) -> Result<bool> {
-            if (!is_wanted(options, path)) {
+            if (!is_wanted_app(options, path)) {
                 return true;
             }
             if (json != nullptr) {
@@ -186,7 +188,7 @@ Result<void> show_sbom(Session& session, const images::Contents& contents) {
 }
 
 Result<void> show_made_sbom(const Session& session,
-                            const Options& options,
+                            const InspectOptions& options,
                             const images::PackageList& packages) {
     auto name = std::filesystem::path(options.image).lexically_normal();
     name = name.has_filename() ? name.stem() : name.parent_path().filename();
@@ -201,7 +203,7 @@ Result<void> show_made_sbom(const Session& session,
 }
 
 Result<void> show_surveyed(Session& session,
-                           const Options& options,
+                           const InspectOptions& options,
                            const images::Contents& contents,
                            Document* json) {
     CYBELE_TRY(const auto root, images::files_of(contents, "what was asked for"));
@@ -235,7 +237,7 @@ Result<void> show_surveyed(Session& session,
     return {};
 }
 
-Result<int> inspect(Session& session, const Options& options) {
+Result<int> inspect(Session& session, const InspectOptions& options) {
     CYBELE_TRY(const std::string path, image_path(session, options.image));
     CYBELE_TRY(const auto contents, images::open_contents(path));
     if (options.sbom) {
@@ -266,7 +268,7 @@ Result<int> inspect(Session& session, const Options& options) {
     return 0;
 }
 
-void add_metadata_flags(CLI::App& verb, Options& options) {
+void add_metadata_flags(CLI::App& verb, InspectOptions& options) {
     auto& metadata = options.metadata;
     verb.add_flag("-l,--labels", metadata.labels, "labels (the default)");
     verb.add_flag("-d,--deffile", metadata.deffile, "the definition file");
@@ -285,7 +287,7 @@ void add_metadata_flags(CLI::App& verb, Options& options) {
 } // namespace
 
 void install_inspect(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<InspectOptions>();
     CLI::App* verb = add_verb(app,
                               "inspect",
                               "Show what is in an image (a SIF, a squashfs or a directory) without "

@@ -57,10 +57,10 @@ std::string or_dash(const std::string& text) {
     return text.empty() ? "-" : printable(text);
 }
 
-using Row = std::vector<std::string>;
+using PartitionRow = std::vector<std::string>;
 
 // Columns as wide as their widest entry; the last is not padded.
-std::string table(const std::vector<Row>& rows) {
+std::string table(const std::vector<PartitionRow>& rows) {
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
@@ -207,7 +207,7 @@ Json packages_json(const images::PackageList& list) {
 }
 
 std::string packages_text(const images::PackageList& list) {
-    std::vector<Row> rows;
+    std::vector<PartitionRow> rows;
     rows.reserve(list.packages.size());
     for (const auto& package : list.packages) {
         rows.push_back({package.manager,
@@ -230,7 +230,7 @@ Json facts_json(const std::vector<images::CheckedFact>& facts) {
 }
 
 std::string facts_text(const std::vector<images::CheckedFact>& facts) {
-    std::vector<Row> rows{{"FACT", "LABEL", "FILES", "VERDICT"}};
+    std::vector<PartitionRow> rows{{"FACT", "LABEL", "FILES", "VERDICT"}};
     for (const auto& fact : facts) {
         rows.push_back({fact.name,
                         or_dash(fact.label),

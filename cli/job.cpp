@@ -50,7 +50,7 @@ void add_places(const Session& session,
     }
 }
 
-Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
+Result<int> check_job(Session& session, const JobOptions& options, bool is_strict) {
     CYBELE_TRY(jobs::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
     Faults faults;
@@ -91,7 +91,7 @@ Result<int> check(Session& session, const JobOptions& options, bool is_strict) {
     return 0;
 }
 
-Result<int> render(Session& session, const JobOptions& options) {
+Result<int> render_job(Session& session, const JobOptions& options) {
     CYBELE_TRY(jobs::JobInput input, load_job(session, options));
     CYBELE_CHECK(jobs::resolve_dependencies(input, session.environment));
     CYBELE_TRY(const schedulers::RenderedScript script,
@@ -123,7 +123,7 @@ void install_job(CLI::App& app, Session& session) {
     check_verb->add_flag("--strict", *is_strict, "notes count as faults");
     check_verb->callback([&session, options, is_strict] {
         session.action = [&session, options, is_strict] {
-            return check(session, *options, *is_strict);
+            return check_job(session, *options, *is_strict);
         };
     });
     CLI::App* render_verb = add_verb(*job,
@@ -142,7 +142,7 @@ void install_job(CLI::App& app, Session& session) {
                           "a script for each that can run it, in the folder of --output");
     render_verb->callback([&session, options, is_for_all] {
         session.action = [&session, options, is_for_all] {
-            return *is_for_all ? render_for_all(session, *options) : render(session, *options);
+            return *is_for_all ? render_for_all(session, *options) : render_job(session, *options);
         };
     });
     install_job_explain(*job, session);

@@ -8,13 +8,13 @@
 namespace cybele::cli {
 namespace {
 
-struct Options {
+struct CollectOptions {
     std::string name;
     std::string to;
     std::vector<std::string> patterns;
 };
 
-Result<int> collect(Session& session, const Options& options) {
+Result<int> collect_results(Session& session, const CollectOptions& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     CYBELE_TRY(jobs::Entry entry, desk.journal().find(options.name));
     std::vector<jobs::Entry> entries{entry};
@@ -43,7 +43,7 @@ Result<int> collect(Session& session, const Options& options) {
 } // namespace
 
 void install_job_collect(CLI::App& job, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<CollectOptions>();
     CLI::App* verb =
         add_verb(job,
                  "collect",
@@ -56,7 +56,7 @@ void install_job_collect(CLI::App& job, Session& session) {
     verb->add_option("--results", options->patterns, "patterns; the Job's")->type_name("PATTERN");
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return collect(session, *options); };
+        session.action = [&session, options] { return collect_results(session, *options); };
     });
 }
 

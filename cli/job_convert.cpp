@@ -13,7 +13,7 @@
 namespace cybele::cli {
 namespace {
 
-struct Options {
+struct ConvertOptions {
     std::string file;
     std::string output = "-";
     bool is_strict = false;
@@ -61,7 +61,7 @@ constexpr Input kInputs[] = {
     {is_batch_script, convert_batch_script},
 };
 
-Result<int> convert(const Session& session, const Options& options) {
+Result<int> convert(const Session& session, const ConvertOptions& options) {
     CYBELE_TRY(const std::string text, read_file(options.file));
     for (const Input& input : kInputs) {
         if (!input.is_it(text)) {
@@ -82,7 +82,7 @@ Result<int> convert(const Session& session, const Options& options) {
 } // namespace
 
 void install_job_convert(CLI::App& job, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ConvertOptions>();
     CLI::App* verb = add_verb(
         job,
         "convert",

@@ -71,7 +71,7 @@ nlohmann::ordered_json time_or_null(std::int64_t seconds) {
     return seconds == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(seconds);
 }
 
-nlohmann::ordered_json row_of(const jobs::Entry& entry) {
+nlohmann::ordered_json job_row(const jobs::Entry& entry) {
     nlohmann::ordered_json row{{"uuid", entry.uuid},
                                {"id", entry.id},
                                {"name", entry.name},
@@ -115,7 +115,7 @@ std::string print_rows(const nlohmann::ordered_json& rows) {
 } // namespace
 
 std::string entry_json(const jobs::Entry& entry, const jobs::Consumption& consumption) {
-    nlohmann::ordered_json row = row_of(entry);
+    nlohmann::ordered_json row = job_row(entry);
     row["asked"] = {{"memory", value_or_null(consumption.asked.memory_bytes)},
                     {"gpus", consumption.asked.gpus}};
     row["used"] = nullptr;
@@ -138,7 +138,7 @@ std::string entry_json(const jobs::Entry& entry, const jobs::Consumption& consum
 std::string entries_json(const std::vector<jobs::Entry>& entries) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const jobs::Entry& entry : entries) {
-        rows.push_back(row_of(entry));
+        rows.push_back(job_row(entry));
     }
     return print_rows(rows);
 }

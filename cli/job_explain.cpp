@@ -12,7 +12,7 @@
 namespace cybele::cli {
 namespace {
 
-struct Options {
+struct ExplainOptions {
     std::string script;
     std::string log;
     std::string scheduler;
@@ -31,7 +31,7 @@ schedulers::Reader reader_of(const std::string& scheduler) {
     return schedulers::Reader::kNone;
 }
 
-Result<int> explain_log(const Session& session, const Options& options) {
+Result<int> explain_log(const Session& session, const ExplainOptions& options) {
     CYBELE_TRY(const std::string text, read_file(options.log, kMostOfLog));
     const auto findings = schedulers::find_symptoms(text);
     Session::print(session.is_json() ? schedulers::findings_json(findings, options.log)
@@ -39,7 +39,7 @@ Result<int> explain_log(const Session& session, const Options& options) {
     return !findings.empty() && options.is_strict ? static_cast<int>(ErrorCode::kInput) : 0;
 }
 
-Result<int> explain(const Session& session, const Options& options) {
+Result<int> explain_script(const Session& session, const ExplainOptions& options) {
     if (options.script.empty() == options.log.empty()) {
         return fail(ErrorCode::kUsage,
                     "a script or a log is explained, one at a time",
@@ -62,7 +62,7 @@ Result<int> explain(const Session& session, const Options& options) {
 } // namespace
 
 void install_job_explain(CLI::App& job, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ExplainOptions>();
     CLI::App* verb = add_verb(job,
                               "explain",
                               "Say what a batch script asks for and which rules it breaks, or what "
@@ -78,7 +78,7 @@ void install_job_explain(CLI::App& job, Session& session) {
     verb->add_flag("--strict", options->is_strict, "anything found is a fault");
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return explain(session, *options); };
+        session.action = [&session, options] { return explain_script(session, *options); };
     });
 }
 

@@ -8,7 +8,7 @@
 namespace cybele::cli {
 namespace {
 
-struct Options {
+struct FollowOptions {
     std::vector<std::string> names;
     bool follow = false;
     bool wait = false;
@@ -35,11 +35,11 @@ acknowledged(jobs::Desk& desk, const std::vector<std::string>& names, const Sign
 }
 
 /// Follows to the end, tells it, gives the exit code.
-Result<int> follow_to_end(Session& session,
-                          jobs::Desk& desk,
-                          std::vector<jobs::Entry> entries,
-                          const jobs::FollowOptions& how,
-                          const SignalWatch& signals) {
+Result<int> follow_job(Session& session,
+                       jobs::Desk& desk,
+                       std::vector<jobs::Entry> entries,
+                       const jobs::FollowOptions& how,
+                       const SignalWatch& signals) {
     CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, std::move(entries), how, signals));
     if (session.is_json() && !how.has_logs) {
         Session::print(entries_json(followed.entries));
@@ -52,15 +52,15 @@ Result<int> follow_to_end(Session& session,
     return code_of(followed);
 }
 
-Result<int> wait(Session& session, const Options& options) {
+Result<int> wait(Session& session, const FollowOptions& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     const SignalWatch signals;
     CYBELE_TRY(auto entries, acknowledged(desk, options.names, signals));
-    return follow_to_end(
+    return follow_job(
         session, desk, std::move(entries), follow_options(session, options.choice), signals);
 }
 
-Result<int> cancel(Session& session, const Options& options) {
+Result<int> cancel(Session& session, const FollowOptions& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     const SignalWatch signals;
     CYBELE_TRY(auto entries, acknowledged(desk, options.names, signals));
@@ -88,7 +88,7 @@ Result<int> cancel(Session& session, const Options& options) {
     return followed.left_by == 0 ? 0 : kSignals + followed.left_by;
 }
 
-Result<int> attach(Session& session, const Options& options) {
+Result<int> attach_to_job(Session& session, const FollowOptions& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     const SignalWatch signals;
     CYBELE_TRY(const std::string uuid, jobs::take_up(desk, options.names.front()));
@@ -117,13 +117,13 @@ Result<int> attach(Session& session, const Options& options) {
     jobs::FollowOptions how = follow_options(session, options.choice);
     how.has_logs = options.follow;
     how.cancels_on_signal = true;
-    return follow_to_end(session, desk, std::move(entries), how, signals);
+    return follow_job(session, desk, std::move(entries), how, signals);
 }
 
 } // namespace
 
 void install_job_follow(CLI::App& job, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<FollowOptions>();
     CLI::App* wait_verb =
         add_verb(job,
                  "wait",
@@ -166,7 +166,7 @@ void install_job_follow(CLI::App& job, Session& session) {
     add_format(*attach_verb, session);
     attach_verb->callback([&session, options] {
         session.refuses_with_255 = options->wait || options->follow;
-        session.action = [&session, options] { return attach(session, *options); };
+        session.action = [&session, options] { return attach_to_job(session, *options); };
     });
 }
 

@@ -9,13 +9,13 @@
 namespace cybele::cli {
 namespace {
 
-struct Verb {
+struct HoldVerb {
     const char* name;
     const char* what;
     const char* example;
     bool is_held;
 };
-constexpr Verb kVerbs[] = {
+constexpr HoldVerb kHoldVerbs[] = {
     {"hold", "Keep jobs that wait from starting.", "cybelectl job hold 1234 1235", true},
     {"release", "Let jobs start that were held.", "cybelectl job release 1234", false},
 };
@@ -48,7 +48,7 @@ Result<int> hold(const Session& session, const std::vector<std::string>& names, 
 } // namespace
 
 void install_job_hold(CLI::App& job, Session& session) {
-    for (const Verb& row : kVerbs) {
+    for (const HoldVerb& row : kHoldVerbs) {
         auto names = std::make_shared<std::vector<std::string>>();
         CLI::App* verb = add_verb(job, row.name, row.what, {row.example});
         verb->add_option("id", *names, "native id, or UUID")->required()->type_name("ID");

@@ -22,7 +22,7 @@ struct ListOptions {
 };
 
 Result<std::vector<jobs::Entry>>
-chosen(const Session& session, jobs::Desk& desk, const ListOptions& options) {
+chosen_jobs(const Session& session, jobs::Desk& desk, const ListOptions& options) {
     CYBELE_TRY(const jobs::Selection selection,
                jobs::read_selection(options.state, options.name, options.since, Session::clock()));
     CYBELE_TRY(std::vector<jobs::Entry> entries,
@@ -46,7 +46,7 @@ Result<int> watch(const Session& session, jobs::Desk& desk, const ListOptions& o
     const SignalWatch signals;
     constexpr double kThousand = 1000.0;
     while (true) {
-        CYBELE_TRY(const auto entries, chosen(session, desk, options));
+        CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
         Session::print("\033[H\033[2J" + table_of(entries, Session::clock()));
         pollfd waits{signals.fd(), POLLIN, 0};
         if (::poll(&waits, 1, static_cast<int>(options.watch_seconds * kThousand)) > 0) {
@@ -55,12 +55,12 @@ Result<int> watch(const Session& session, jobs::Desk& desk, const ListOptions& o
     }
 }
 
-Result<int> list(const Session& session, const ListOptions& options) {
+Result<int> list_jobs(const Session& session, const ListOptions& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     if (options.watch_seconds > 0) {
         return watch(session, desk, options);
     }
-    CYBELE_TRY(const auto entries, chosen(session, desk, options));
+    CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
     Session::print(session.is_json() ? entries_json(entries) : table_of(entries, Session::clock()));
     return 0;
 }
@@ -87,7 +87,7 @@ void install_job_list(CLI::App& job, Session& session) {
         ->check(CLI::Range(0.5, 3600.0));
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return list(session, *options); };
+        session.action = [&session, options] { return list_jobs(session, *options); };
     });
 }
 

@@ -12,7 +12,7 @@
 namespace cybele::cli {
 namespace {
 
-struct Options {
+struct LogsOptions {
     std::string name;
     bool follow = false;
     bool is_errors = false;
@@ -68,7 +68,7 @@ print_logs(const Session& session, jobs::Desk& desk, jobs::Entry entry, bool is_
 Result<int> print_element(const Session& session,
                           jobs::Desk& desk,
                           const jobs::Entry& element,
-                          const Options& options) {
+                          const LogsOptions& options) {
     const std::string& file = options.is_errors ? element.standard_error : element.standard_output;
     if (options.follow) {
         return fail(ErrorCode::kUsage,
@@ -91,7 +91,7 @@ Result<int> print_element(const Session& session,
     return print_file(*backend, element, file, true);
 }
 
-Result<int> logs(Session& session, const Options& options) {
+Result<int> logs(Session& session, const LogsOptions& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     CYBELE_TRY(const auto element, jobs::find_element(desk.journal(), options.name));
     if (element) {
@@ -126,7 +126,7 @@ Result<int> logs(Session& session, const Options& options) {
 } // namespace
 
 void install_job_logs(CLI::App& job, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<LogsOptions>();
     CLI::App* verb = add_verb(job,
                               "logs",
                               "Show what a job has written.",

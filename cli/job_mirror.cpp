@@ -11,7 +11,7 @@
 namespace cybele::cli {
 namespace {
 
-struct Options {
+struct MirrorOptions {
     jobs::MirrorFiles files;
     std::string identity;
     double longest_seconds = 0; ///< 0: the configuration's
@@ -20,7 +20,7 @@ struct Options {
 };
 
 /// The same for each pod of one Kubernetes Job; without it every start is another job.
-std::string identity_of(const Session& session, const Options& options) {
+std::string identity_of(const Session& session, const MirrorOptions& options) {
     if (!options.identity.empty()) {
         return jobs::uuid_of(options.identity);
     }
@@ -29,7 +29,7 @@ std::string identity_of(const Session& session, const Options& options) {
 }
 
 jobs::FollowOptions
-following(const Session& session, const Options& options, const jobs::Mirror& mirror) {
+following(const Session& session, const MirrorOptions& options, const jobs::Mirror& mirror) {
     jobs::FollowOptions how = follow_options(session, {});
     constexpr double kThousand = 1000.0;
     constexpr std::chrono::seconds kReserve{5}; // to tell it, before the pod is killed
@@ -52,7 +52,7 @@ following(const Session& session, const Options& options, const jobs::Mirror& mi
     return how;
 }
 
-Result<int> mirror(Session& session, const Options& options) {
+Result<int> mirror(Session& session, const MirrorOptions& options) {
     CYBELE_TRY(const jobs::Mirror mirror, jobs::read_mirror(options.files));
     CYBELE_TRY(jobs::Journal journal, jobs::Journal::in_memory());
     jobs::Desk desk(std::move(journal), session.environment, Session::clock);
@@ -87,7 +87,7 @@ Result<int> mirror(Session& session, const Options& options) {
 } // namespace
 
 void install_job_mirror(CLI::App& job, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<MirrorOptions>();
     CLI::App* verb = add_verb(
         job,
         "mirror",

@@ -37,7 +37,7 @@ Result<Attempt> attempt(const jobs::JobInput& input,
     return made;
 }
 
-std::string json_of(const std::vector<Attempt>& attempts) {
+std::string attempts_json(const std::vector<Attempt>& attempts) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Attempt& made : attempts) {
         nlohmann::ordered_json row;
@@ -71,7 +71,7 @@ Result<int> render_for_all(Session& session, const JobOptions& options) {
         attempts.push_back(std::move(made));
     }
     if (session.is_json()) {
-        Session::print(json_of(attempts));
+        Session::print(attempts_json(attempts));
     }
     return is_refused ? static_cast<int>(ErrorCode::kInput) : 0;
 }

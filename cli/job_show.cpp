@@ -116,7 +116,7 @@ details_of(const jobs::Entry& entry, const jobs::Consumption& consumption, std::
     return text;
 }
 
-Result<int> show(const Session& session, const std::string& name) {
+Result<int> show_job(const Session& session, const std::string& name) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     CYBELE_TRY(const auto entries, named(session, desk, {name}));
     const jobs::Entry& entry = entries.front();
@@ -145,8 +145,9 @@ void install_job_show(CLI::App& job, Session& session) {
         job, "show", "Say everything that is known of a job.", {"cybelectl job show 1234"});
     show_verb->add_option("id", *name, "native id, or UUID")->required()->type_name("ID");
     add_format(*show_verb, session);
-    show_verb->callback(
-        [&session, name] { session.action = [&session, name] { return show(session, *name); }; });
+    show_verb->callback([&session, name] {
+        session.action = [&session, name] { return show_job(session, *name); };
+    });
 }
 
 } // namespace cybele::cli

@@ -25,11 +25,11 @@ namespace pgp = images::openpgp;
 
 namespace {
 
-constexpr std::int64_t kDay = 86400;
+constexpr std::int64_t kKeyDay = 86400;
 constexpr unsigned kPrivateMode = 0600;
 constexpr unsigned kPublicMode = 0644;
 
-struct Options {
+struct KeyOptions {
     std::string file; ///< of a new PEM key
     std::string algorithm = "ed25519";
     bool encrypts = false;
@@ -47,7 +47,7 @@ struct Options {
     std::string output;
 };
 
-Result<int> new_pem(const Session& session, const Options& options) {
+Result<int> new_pem(const Session& session, const KeyOptions& options) {
     if (options.file.empty()) {
         return fail(ErrorCode::kUsage,
                     "no file for the key",
@@ -83,7 +83,7 @@ Result<int> new_pem(const Session& session, const Options& options) {
 
 /// The certificate with its open private parts closed, or as it is where the user wants that.
 Result<pgp::Certificate> closed(const Session& session,
-                                const Options& options,
+                                const KeyOptions& options,
                                 const pgp::Certificate& certificate,
                                 const std::string& what) {
     if (options.has_no_passphrase || pgp::count_clear(certificate) == 0) {
@@ -95,7 +95,7 @@ Result<pgp::Certificate> closed(const Session& session,
     return pgp::lock_certificate(certificate, passphrase);
 }
 
-Result<int> new_pgp(const Session& session, const Options& options) {
+Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     if (!options.file.empty()) {
         return fail(ErrorCode::kUsage,
                     "an OpenPGP key goes into the keyring, not into a file",
@@ -110,7 +110,7 @@ Result<int> new_pgp(const Session& session, const Options& options) {
     wanted.time = session.now();
     wanted.random = random_bytes(pgp::kNewKeySalt);
     if (options.days) {
-        wanted.expires_after = static_cast<std::uint32_t>(*options.days * kDay);
+        wanted.expires_after = static_cast<std::uint32_t>(*options.days * kKeyDay);
     }
     CYBELE_TRY(const pgp::Certificate made, pgp::generate(wanted));
     CYBELE_TRY(const pgp::Certificate kept,
@@ -124,11 +124,11 @@ Result<int> new_pgp(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> new_key(const Session& session, const Options& options) {
+Result<int> new_key(const Session& session, const KeyOptions& options) {
     return options.is_pgp ? new_pgp(session, options) : new_pem(session, options);
 }
 
-std::string_view word_of(const pgp::KeyDirectory::Imported& one) {
+std::string_view import_word(const pgp::KeyDirectory::Imported& one) {
     using Added = pgp::Keyring::Added;
     if (one.is_secret && one.secret == Added::kNew) {
         return "imported private key";
@@ -163,7 +163,7 @@ void note_unusable(const Session& session, const pgp::CertificateState& state, s
     session.note({fault});
 }
 
-Result<int> import(const Session& session, const Options& options) {
+Result<int> import(const Session& session, const KeyOptions& options) {
     pgp::Keyring all;
     for (const std::string& file : options.files) {
         CYBELE_TRY(const pgp::Keyring ring, pgp::Keyring::read(file));
@@ -202,13 +202,13 @@ Result<int> import(const Session& session, const Options& options) {
         }
         const pgp::CertificateState state = certificate->state(now);
         Session::print(
-            fmt::format("{} {} {}\n", word_of(one), one.fingerprint, printable(state.name())));
+            fmt::format("{} {} {}\n", import_word(one), one.fingerprint, printable(state.name())));
         note_unusable(session, state, now);
     }
     return 0;
 }
 
-Result<int> write_export(const Options& options, const std::string& bytes) {
+Result<int> write_export(const KeyOptions& options, const std::string& bytes) {
     if (options.output.empty() || options.output == "-") {
         if (!options.armors && ::isatty(STDOUT_FILENO) != 0) {
             return fail(ErrorCode::kUsage,
@@ -229,7 +229,7 @@ Result<int> write_export(const Options& options, const std::string& bytes) {
     return 0;
 }
 
-Result<int> export_key(const Session& session, const Options& options) {
+Result<int> export_key(const Session& session, const KeyOptions& options) {
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const pgp::Keyring ring,
                options.is_secret ? directory.secret_ring() : directory.public_ring());
@@ -249,7 +249,7 @@ Result<int> export_key(const Session& session, const Options& options) {
     return written;
 }
 
-void install_new(CLI::App& key, Session& session, const std::shared_ptr<Options>& options) {
+void install_new(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
     CLI::App* verb =
         add_verb(key,
                  "new",
@@ -280,7 +280,7 @@ void install_new(CLI::App& key, Session& session, const std::shared_ptr<Options>
     });
 }
 
-void install_import(CLI::App& key, Session& session, const std::shared_ptr<Options>& options) {
+void install_import(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
     CLI::App* verb = add_verb(key,
                               "import",
                               "Put OpenPGP keys, public or private, into the keyring that "
@@ -300,7 +300,7 @@ void install_import(CLI::App& key, Session& session, const std::shared_ptr<Optio
     });
 }
 
-void install_export(CLI::App& key, Session& session, const std::shared_ptr<Options>& options) {
+void install_export(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
     CLI::App* verb = add_verb(key,
                               "export",
                               "Write an OpenPGP key of the keyring.",
@@ -318,7 +318,7 @@ void install_export(CLI::App& key, Session& session, const std::shared_ptr<Optio
     });
 }
 
-void install_list(CLI::App& key, Session& session, const std::shared_ptr<Options>& options) {
+void install_list(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
     CLI::App* verb = add_verb(key,
                               "list",
                               "Show the OpenPGP keys of the keyring, or the keys in files.",
@@ -334,7 +334,7 @@ void install_list(CLI::App& key, Session& session, const std::shared_ptr<Options
 } // namespace
 
 void install_key(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KeyOptions>();
     CLI::App* key = add_verb(app,
                              "key",
                              "Make, show and share signing keys.",

@@ -21,18 +21,18 @@ namespace pgp = images::openpgp;
 namespace {
 
 /// One line of the list.
-struct Row {
+struct KeyRow {
     nlohmann::json json;
     std::string text;
 };
 
-std::string date_of(std::int64_t seconds) {
+std::string key_date(std::int64_t seconds) {
     const std::time_t time = seconds;
     std::tm parts{};
     return ::gmtime_r(&time, &parts) == nullptr ? "?" : fmt::format("{:%Y-%m-%d}", parts);
 }
 
-std::string_view word_of(pgp::SecretPart part) {
+std::string_view secret_word(pgp::SecretPart part) {
     switch (part) {
     case pgp::SecretPart::kNone:
         return "none";
@@ -46,13 +46,13 @@ std::string_view word_of(pgp::SecretPart part) {
     return "none";
 }
 
-nlohmann::json json_of(const pgp::KeyState& key, std::int64_t now) {
+nlohmann::json key_json(const pgp::KeyState& key, std::int64_t now) {
     nlohmann::json json{{"fingerprint", key.fingerprint},
                         {"algorithm", key.algorithm},
                         {"created", key.created},
                         {"signs", key.can_sign},
                         {"certifies", key.can_certify},
-                        {"private", word_of(key.secret)},
+                        {"private", secret_word(key.secret)},
                         {"revoked", key.is_revoked}};
     if (key.expires) {
         json["expires"] = *key.expires;
@@ -65,34 +65,34 @@ nlohmann::json json_of(const pgp::KeyState& key, std::int64_t now) {
     return json;
 }
 
-Row row_of(const pgp::CertificateState& state, pgp::SecretPart secret, std::int64_t now) {
-    Row row;
+KeyRow key_row(const pgp::CertificateState& state, pgp::SecretPart secret, std::int64_t now) {
+    KeyRow row;
     pgp::KeyState primary = state.keys.front();
     primary.secret = secret;
-    row.json = json_of(primary, now);
+    row.json = key_json(primary, now);
     row.json["kind"] = "pgp";
     row.json["user-ids"] = state.user_ids;
     row.json["subkeys"] = nlohmann::json::array();
     for (std::size_t i = 1; i < state.keys.size(); ++i) {
-        row.json["subkeys"].push_back(json_of(state.keys[i], now));
+        row.json["subkeys"].push_back(key_json(state.keys[i], now));
     }
     const std::string because = why_unusable(primary, now);
     row.text = fmt::format("{}  {:<10}  {}  {:<8}  {}\n",
                            primary.fingerprint,
                            primary.algorithm,
-                           date_of(primary.created),
+                           key_date(primary.created),
                            secret == pgp::SecretPart::kNone ? "public" : "private",
                            printable(state.name()));
     if (!because.empty()) {
         row.text += fmt::format("    not usable: {}\n", because);
     } else if (primary.expires) {
-        row.text += fmt::format("    expires on {}\n", date_of(*primary.expires));
+        row.text += fmt::format("    expires on {}\n", key_date(*primary.expires));
     }
     return row;
 }
 
 /// The certificates of a ring; private parts may lie in another.
-void add_rows(std::vector<Row>& rows,
+void add_rows(std::vector<KeyRow>& rows,
               const pgp::Keyring& ring,
               const pgp::Keyring& secrets,
               std::int64_t now) {
@@ -107,12 +107,12 @@ void add_rows(std::vector<Row>& rows,
             const pgp::CertificateState other = pair->state(now);
             secret = other.keys.empty() ? secret : other.keys.front().secret;
         }
-        rows.push_back(row_of(state, secret, now));
+        rows.push_back(key_row(state, secret, now));
     }
 }
 
-Row row_of(const std::string& file, std::string_view secret, const images::PublicKey* key) {
-    Row row;
+KeyRow key_row(const std::string& file, std::string_view secret, const images::PublicKey* key) {
+    KeyRow row;
     row.json = {{"kind", "pem"}, {"file", file}, {"private", secret}};
     if (key != nullptr) {
         row.json["fingerprint"] = key->fingerprint();
@@ -127,20 +127,20 @@ Row row_of(const std::string& file, std::string_view secret, const images::Publi
 }
 
 /// A PEM file. An encrypted key is told as such: nothing is asked.
-Result<Row> read_pem_row(const std::string& file) {
+Result<KeyRow> read_pem_row(const std::string& file) {
     const auto block = images::read_pem(file, images::KeyUse::kPrivate);
     if (!block) {
         CYBELE_TRY(const images::PublicKey key, images::PublicKey::read(file));
-        return row_of(file, "none", &key);
+        return key_row(file, "none", &key);
     }
     if (block->form != images::KeyForm::kPlain) {
-        return row_of(file, "encrypted", nullptr);
+        return key_row(file, "encrypted", nullptr);
     }
     CYBELE_TRY(const images::PrivateKey key, images::PrivateKey::read(file));
-    return row_of(file, "clear", &key.public_key());
+    return key_row(file, "clear", &key.public_key());
 }
 
-Result<void> add_file(std::vector<Row>& rows, const std::string& file, std::int64_t now) {
+Result<void> add_file(std::vector<KeyRow>& rows, const std::string& file, std::int64_t now) {
     CYBELE_TRY(std::string bytes, read_file(file, pgp::kMaximumKeyring));
     const bool is_pgp = pgp::has_armor(bytes) ||
                         (!bytes.empty() && (static_cast<unsigned char>(bytes[0]) & 0x80U) != 0);
@@ -153,7 +153,7 @@ Result<void> add_file(std::vector<Row>& rows, const std::string& file, std::int6
         add_rows(rows, *ring, {}, now);
         return {};
     }
-    CYBELE_TRY(Row row, read_pem_row(file));
+    CYBELE_TRY(KeyRow row, read_pem_row(file));
     rows.push_back(std::move(row));
     return {};
 }
@@ -165,12 +165,12 @@ std::string why_unusable(const pgp::KeyState& key, std::int64_t now) {
         return key.because;
     }
     return key.expires && *key.expires <= now
-               ? fmt::format("it expired on {}", date_of(*key.expires))
+               ? fmt::format("it expired on {}", key_date(*key.expires))
                : "";
 }
 
 Result<int> list_keys(const Session& session, const std::vector<std::string>& files) {
-    std::vector<Row> rows;
+    std::vector<KeyRow> rows;
     const auto directory = pgp::KeyDirectory::of(session.environment);
     if (files.empty()) {
         CYBELE_TRY(const pgp::Keyring open, directory.public_ring());
@@ -182,7 +182,7 @@ Result<int> list_keys(const Session& session, const std::vector<std::string>& fi
     }
     nlohmann::json document{{"format", 1}, {"keys", nlohmann::json::array()}};
     std::string text;
-    for (Row& row : rows) {
+    for (KeyRow& row : rows) {
         text += row.text;
         document["keys"].push_back(std::move(row.json));
     }

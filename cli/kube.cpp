@@ -18,14 +18,14 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options : JobOptions {
+struct KubeOptions : JobOptions {
     std::string kind;
     std::string name_space;
     std::string batch;
     std::string group;
 };
 
-Result<int> render(Session& session, const Options& options) {
+Result<int> render_objects(Session& session, const KubeOptions& options) {
     CYBELE_TRY(const jobs::JobInput input, load_job(session, options));
     kubernetes::ObjectOptions object_options;
     object_options.kind = options.kind;
@@ -44,7 +44,7 @@ Result<int> render(Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> crd(const Options& options) {
+Result<int> crd(const KubeOptions& options) {
     CYBELE_TRY(const std::string text, kubernetes::crd(options.kind, options.group));
     CYBELE_CHECK(write_file(options.output, text));
     return 0;
@@ -56,7 +56,7 @@ struct CheckOptions {
     bool is_strict = false;
 };
 
-void say_text(const Session& session, const kubernetes::CheckReport& report) {
+void say_kube_report(const Session& session, const kubernetes::CheckReport& report) {
     const bool is_coloured =
         session.is_terminal && !session.no_colour && !session.environment.get("NO_COLOR");
     const std::string text =
@@ -73,7 +73,7 @@ void say_text(const Session& session, const kubernetes::CheckReport& report) {
                                                          report.count(lint::Severity::kNote)));
 }
 
-Result<int> check(Session& session, const CheckOptions& options) {
+Result<int> check_objects(Session& session, const CheckOptions& options) {
     std::vector<kubernetes::CheckReport> reports;
     bool is_good = true;
     for (const std::string& file : options.files) {
@@ -100,13 +100,13 @@ Result<int> check(Session& session, const CheckOptions& options) {
             lint::sarif_of(found, kubernetes::check_rules(), kubernetes::find_check_rule));
     } else {
         for (const auto& report : reports) {
-            say_text(session, report);
+            say_kube_report(session, report);
         }
     }
     return is_good ? 0 : static_cast<int>(ErrorCode::kInput);
 }
 
-void install_check(CLI::App& kube, Session& session) {
+void install_kube_check(CLI::App& kube, Session& session) {
     auto options = std::make_shared<CheckOptions>();
     CLI::App* verb = add_verb(kube,
                               "check",
@@ -123,12 +123,12 @@ void install_check(CLI::App& kube, Session& session) {
         ->capture_default_str();
     verb->callback([&session, options] {
         session.format = options->form == "json" ? "json" : "text";
-        session.action = [&session, options] { return check(session, *options); };
+        session.action = [&session, options] { return check_objects(session, *options); };
     });
 }
 
 void install_render(CLI::App& kube, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KubeOptions>();
     CLI::App* verb =
         add_verb(kube,
                  "render",
@@ -148,12 +148,12 @@ void install_render(CLI::App& kube, Session& session) {
     verb->add_option("-o,--output", options->output, "file; - is standard output")
         ->type_name("FILE");
     verb->callback([&session, options] {
-        session.action = [&session, options] { return render(session, *options); };
+        session.action = [&session, options] { return render_objects(session, *options); };
     });
 }
 
 void install_crd(CLI::App& kube, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<KubeOptions>();
     CLI::App* verb = add_verb(kube,
                               "crd",
                               "Write the custom resource definition of a kind.",
@@ -178,7 +178,7 @@ void install_kube(CLI::App& app, Session& session) {
     kube->require_subcommand(1);
     install_render(*kube, session);
     install_crd(*kube, session);
-    install_check(*kube, session);
+    install_kube_check(*kube, session);
 }
 
 } // namespace cybele::cli

@@ -203,12 +203,12 @@ std::string see_also(const VerbPath& path) {
     return out.empty() ? out : ".SH \"SEE ALSO\"\n" + out + "\n";
 }
 
-void collect(const VerbPath& path, std::vector<VerbPath>& all) {
+void collect_pages(const VerbPath& path, std::vector<VerbPath>& all) {
     all.push_back(path);
     for (const CLI::App* below : path.back()->get_subcommands({})) {
         VerbPath longer = path;
         longer.push_back(below);
-        collect(longer, all);
+        collect_pages(longer, all);
     }
 }
 
@@ -216,7 +216,7 @@ void collect(const VerbPath& path, std::vector<VerbPath>& all) {
 
 std::vector<VerbPath> all_verbs(const CLI::App& program) {
     std::vector<VerbPath> all;
-    collect({&program}, all);
+    collect_pages({&program}, all);
     return all;
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RecipeOptions {
     std::string file;
     std::string output;
     std::string mirror;
@@ -62,7 +62,7 @@ Result<std::string> read_text(const std::string& file) {
 }
 
 /// The one variant that is meant; of several one must be named.
-Result<recipes::Recipe> read_one(const Options& options) {
+Result<recipes::Recipe> read_one(const RecipeOptions& options) {
     CYBELE_TRY(std::string text, read_text(options.file));
     CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
     CYBELE_TRY(recipes::Recipe recipe,
@@ -76,13 +76,13 @@ Result<recipes::Recipe> read_one(const Options& options) {
     return recipe;
 }
 
-Result<std::vector<recipes::Recipe>> read_all(const Options& options) {
+Result<std::vector<recipes::Recipe>> read_all(const RecipeOptions& options) {
     CYBELE_TRY(std::string text, read_text(options.file));
     CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
     return project::read_variants(std::move(text), options.file, arguments);
 }
 
-Result<int> check_recipe(Session& session, const Options& options) {
+Result<int> check_recipe(Session& session, const RecipeOptions& options) {
     CYBELE_TRY(const auto variants, read_all(options));
     Faults faults;
     std::vector<std::string> names;
@@ -132,7 +132,7 @@ Result<std::string> render_as(const recipes::Recipe& recipe,
     return std::move(rendered.definition.text);
 }
 
-Result<int> render_recipe(Session& session, const Options& options) {
+Result<int> render_recipe(Session& session, const RecipeOptions& options) {
     CYBELE_TRY(const recipes::Recipe recipe, read_one(options));
     CYBELE_TRY(const project::Settings settings, session.settings());
     recipes::RenderOptions render;
@@ -160,7 +160,7 @@ Result<int> render_recipe(Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> lock_recipe(Session& session, const Options& options) {
+Result<int> lock_recipe(Session& session, const RecipeOptions& options) {
     CYBELE_TRY(const auto variants, read_all(options));
     const fs::path path =
         options.output.empty() ? project::lock_path(options.file) : fs::path(options.output);
@@ -210,7 +210,7 @@ std::string marked(const recipes::Marked& value) {
     return value.is_known() ? std::string(value.text) : "not known";
 }
 
-Result<int> list_tables(Session& session, const Options& options) {
+Result<int> list_tables(Session& session, const RecipeOptions& options) {
     auto rows = nlohmann::json::array();
     std::string text;
     for (const auto& row : recipes::distributions()) {
@@ -275,7 +275,7 @@ Result<std::vector<Listed>> project_recipes(const std::string& folder) {
     return list;
 }
 
-Result<int> list_recipes(Session& session, const Options& options) {
+Result<int> list_recipes(Session& session, const RecipeOptions& options) {
     if (options.shows_distributions || options.shows_needs) {
         return list_tables(session, options);
     }
@@ -296,7 +296,7 @@ Result<int> list_recipes(Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> show_recipe(Session& session, const Options& options) {
+Result<int> show_recipe(Session& session, const RecipeOptions& options) {
     CYBELE_TRY(const recipes::Recipe recipe, read_one(options));
     if (session.is_json()) {
         const nlohmann::json document{{"format", 1},
@@ -312,7 +312,7 @@ Result<int> show_recipe(Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> new_recipe(Session& session, const Options& options) {
+Result<int> new_recipe(Session& session, const RecipeOptions& options) {
     CYBELE_TRY(const std::string text, recipes::new_recipe(options.file));
     const std::string path = options.output.empty() ? options.file + ".yaml" : options.output;
     std::error_code error;
@@ -335,7 +335,7 @@ Result<int> new_recipe(Session& session, const Options& options) {
 /// Adds verbs that share one set of options.
 class Verbs {
 public:
-    using Work = Result<int> (*)(Session&, const Options&);
+    using Work = Result<int> (*)(Session&, const RecipeOptions&);
 
     Verbs(CLI::App& parent, Session& session) : parent_(parent), session_(session) {}
 
@@ -363,14 +363,14 @@ public:
             ->type_name("NAME");
     }
 
-    Options& options() {
+    RecipeOptions& options() {
         return *options_;
     }
 
 private:
     CLI::App& parent_;
     Session& session_;
-    std::shared_ptr<Options> options_ = std::make_shared<Options>();
+    std::shared_ptr<RecipeOptions> options_ = std::make_shared<RecipeOptions>();
 };
 
 void add_check(Verbs& verbs) {
@@ -387,7 +387,7 @@ void add_check(Verbs& verbs) {
 }
 
 void add_render(Verbs& verbs) {
-    Options& options = verbs.options();
+    RecipeOptions& options = verbs.options();
     CLI::App& verb = verbs.add("render",
                                "Write a Recipe as a definition file, a Dockerfile or a script.",
                                {"cybelectl recipe render app.yaml > app.def",
@@ -413,7 +413,7 @@ void add_render(Verbs& verbs) {
 }
 
 void add_lock(Verbs& verbs) {
-    Options& options = verbs.options();
+    RecipeOptions& options = verbs.options();
     CLI::App& verb =
         verbs.add("lock",
                   "Write the exact versions and digests of a Recipe's packages beside it.",
@@ -432,7 +432,7 @@ void add_lock(Verbs& verbs) {
 }
 
 void add_others(Verbs& verbs) {
-    Options& options = verbs.options();
+    RecipeOptions& options = verbs.options();
     CLI::App& list = verbs.add("list",
                                "List the Recipes of a folder and of the catalogue.",
                                {"cybelectl recipe list", "cybelectl recipe list --distributions"},

@@ -24,7 +24,7 @@ constexpr AssignmentOption kBuildArguments{"--build-arg",
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RecipeImportOptions {
     std::string file;
     std::string output;
     std::string kind;
@@ -57,7 +57,7 @@ std::string folder_name(const std::string& file) {
     return suggest_name(whole.parent_path().filename().native());
 }
 
-Result<recipes::ImportRequest> request_of(const Options& options) {
+Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options) {
     recipes::ImportRequest request;
     request.file = options.file == "-" ? "(standard input)" : options.file;
     CYBELE_TRY(request.text, read_file(options.file, std::size_t{16} << 20U));
@@ -103,7 +103,7 @@ Counts count(const recipes::Imported& imported) {
     return counts;
 }
 
-std::string report_json(const Options& options,
+std::string report_json(const RecipeImportOptions& options,
                         const recipes::ImportRequest& request,
                         const recipes::Imported& imported) {
     const Counts counts = count(imported);
@@ -130,8 +130,8 @@ std::string report_json(const Options& options,
     return document.dump(2) + "\n";
 }
 
-Result<int> import_file(Session& session, const Options& options) {
-    CYBELE_TRY(recipes::ImportRequest request, request_of(options));
+Result<int> import_file(Session& session, const RecipeImportOptions& options) {
+    CYBELE_TRY(recipes::ImportRequest request, import_request(options));
     std::error_code error;
     if (!options.output.empty() && options.output != "-" && !options.replaces &&
         fs::exists(options.output, error)) {
@@ -166,7 +166,7 @@ Result<int> import_file(Session& session, const Options& options) {
 } // namespace
 
 void install_recipe_import(CLI::App& recipe, Session& session) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RecipeImportOptions>();
     CLI::App* verb = add_verb(
         recipe,
         "import",

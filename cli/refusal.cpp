@@ -13,13 +13,13 @@ namespace cybele::cli {
 namespace {
 
 /// A fault belongs to the page of the first row whose code and words fit.
-struct Row {
+struct RefusalRow {
     std::string_view page;
     std::optional<ErrorCode> code;
     std::string_view words; ///< somewhere in the message or its reason; empty: any
 };
 
-constexpr Row kRows[] = {
+constexpr RefusalRow kRows[] = {
     {"no-subordinate-ids", ErrorCode::kEnvironment, "/etc/subuid"},
     {"no-subordinate-ids", ErrorCode::kEnvironment, "/etc/subgid"},
     {"no-subordinate-ids", ErrorCode::kEnvironment, "newuidmap"},
@@ -57,9 +57,10 @@ std::string_view page_about(const Fault& fault) {
     if (fault.is_warning) {
         return {};
     }
-    const auto* const row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& known) {
-        return (!known.code || *known.code == fault.code) && holds(fault, known.words);
-    });
+    const auto* const row =
+        std::find_if(std::begin(kRows), std::end(kRows), [&](const RefusalRow& known) {
+            return (!known.code || *known.code == fault.code) && holds(fault, known.words);
+        });
     return row == std::end(kRows) ? std::string_view() : row->page;
 }
 
@@ -86,7 +87,7 @@ std::string shown_faults_json(const std::vector<Fault>& faults) {
 
 std::vector<std::string_view> refusal_pages() {
     std::vector<std::string_view> pages;
-    for (const Row& row : kRows) {
+    for (const RefusalRow& row : kRows) {
         if (std::find(pages.begin(), pages.end(), row.page) == pages.end()) {
             pages.push_back(row.page);
         }

@@ -48,7 +48,7 @@ struct Entrance {
     std::vector<std::string> examples;
 };
 
-void install(CLI::App& app, Session& session, const Entrance& entrance) {
+void install_entrance(CLI::App& app, Session& session, const Entrance& entrance) {
     auto options = std::make_shared<StartOptions>();
     options->request.action = entrance.action;
     CLI::App* verb = add_verb(app, entrance.name, entrance.description, entrance.examples);
@@ -70,31 +70,33 @@ void install(CLI::App& app, Session& session, const Entrance& entrance) {
 } // namespace
 
 void install_exec(CLI::App& app, Session& session) {
-    install(app,
-            session,
-            {runtime::Action::kExec,
-             "exec",
-             "Start a program in a container, in place of this process.",
-             {"cybelectl exec app.sif python3 --version",
-              "cybelectl exec -B /scratch:/data:ro --env THREADS=4 app.sif solve --fast"}});
+    install_entrance(
+        app,
+        session,
+        {runtime::Action::kExec,
+         "exec",
+         "Start a program in a container, in place of this process.",
+         {"cybelectl exec app.sif python3 --version",
+          "cybelectl exec -B /scratch:/data:ro --env THREADS=4 app.sif solve --fast"}});
 }
 
 void install_run(CLI::App& app, Session& session) {
-    install(app,
-            session,
-            {runtime::Action::kRun,
-             "run",
-             "Start an image's runscript.",
-             {"cybelectl run app.sif --its-own-option", "cybelectl run --app convert tools.sif"}});
+    install_entrance(
+        app,
+        session,
+        {runtime::Action::kRun,
+         "run",
+         "Start an image's runscript.",
+         {"cybelectl run app.sif --its-own-option", "cybelectl run --app convert tools.sif"}});
 }
 
 void install_shell(CLI::App& app, Session& session) {
-    install(app,
-            session,
-            {runtime::Action::kShell,
-             "shell",
-             "Start a shell in a container.",
-             {"cybelectl shell app.sif"}});
+    install_entrance(app,
+                     session,
+                     {runtime::Action::kShell,
+                      "shell",
+                      "Start a shell in a container.",
+                      {"cybelectl shell app.sif"}});
 }
 
 } // namespace cybele::cli

@@ -22,7 +22,7 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options {
+struct SifOptions {
     std::string image;
     std::string first; ///< of `VERB ID IMAGE`, which may be given the other way round
     std::string second;
@@ -44,7 +44,7 @@ std::optional<std::uint32_t> as_number(const std::string& text) {
     return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-Result<Target> target_of(const Options& options) {
+Result<Target> target_of(const SifOptions& options) {
     if (const auto id = as_number(options.first)) {
         return Target{*id, options.second};
     }
@@ -57,7 +57,7 @@ Result<Target> target_of(const Options& options) {
                 "give the number that `cybelectl sif list` shows, then the image");
 }
 
-void print_json(nlohmann::json document) {
+void print_sif_json(nlohmann::json document) {
     document["format"] = 1;
     using Handler = nlohmann::json::error_handler_t;
     Session::print(document.dump(2, ' ', false, Handler::replace) + "\n");
@@ -80,7 +80,7 @@ void print_objects(const images::Image& image, const std::string& name) {
     Session::print(image.descriptors().empty() ? "]\n}\n" : "\n  ]\n}\n");
 }
 
-Result<int> list(const Session& session, const Options& options) {
+Result<int> list_objects(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const std::string path, image_path(session, options.image));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     if (session.is_json()) {
@@ -100,11 +100,11 @@ Result<int> list(const Session& session, const Options& options) {
     return 0;
 }
 
-Result<int> header(const Session& session, const Options& options) {
+Result<int> header(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const std::string path, image_path(session, options.image));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     if (session.is_json()) {
-        print_json({{"image", options.image}, {"header", header_json(image.header())}});
+        print_sif_json({{"image", options.image}, {"header", header_json(image.header())}});
     } else {
         Session::print(header_text(image.header()));
     }
@@ -113,7 +113,7 @@ Result<int> header(const Session& session, const Options& options) {
 
 /// An image without objects, as `apptainer sif new` makes it; nil id and times where the build is
 /// to be reproducible.
-Result<int> make_new(const Session& session, const Options& options) {
+Result<int> make_new(const Session& session, const SifOptions& options) {
     struct stat status {};
     if (::lstat(options.image.c_str(), &status) == 0) { // a link that leads nowhere, too
         return fail(ErrorCode::kInput,
@@ -129,7 +129,7 @@ Result<int> make_new(const Session& session, const Options& options) {
     }
     CYBELE_CHECK(images::write_image(options.image, image));
     if (session.is_json()) {
-        print_json({{"image", options.image}});
+        print_sif_json({{"image", options.image}});
     }
     return 0;
 }
@@ -148,7 +148,7 @@ Result<void> check_is_another(const images::Image& image, const std::string& out
     return {};
 }
 
-Result<int> dump(const Session& session, const Options& options) {
+Result<int> dump(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const Target target, target_of(options));
     CYBELE_TRY(const std::string path, image_path(session, target.image));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
@@ -174,50 +174,53 @@ Result<int> dump(const Session& session, const Options& options) {
 /// What a change did; as text nothing, as Apptainer.
 int changed(const Session& session, const Target& target) {
     if (session.is_json()) {
-        print_json({{"image", target.image}, {"object", target.id}});
+        print_sif_json({{"image", target.image}, {"object", target.id}});
     }
     return 0;
 }
 
-Result<int> add(const Session& session, const Options& options) {
+Result<int> add_object(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const images::NewObject object, new_object(options.add));
     CYBELE_CHECK(changeable_image_path(options.add.image));
     CYBELE_CHECK(images::add_objects(options.add.image, {object}, session.now()));
     if (session.is_json()) {
-        print_json({{"image", options.add.image}});
+        print_sif_json({{"image", options.add.image}});
     }
     return 0;
 }
 
-Result<int> del(const Session& session, const Options& options) {
+Result<int> del(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const Target target, target_of(options));
     CYBELE_CHECK(changeable_image_path(target.image));
     CYBELE_CHECK(images::delete_objects(target.image, {target.id}, options.how, session.now()));
     return changed(session, target);
 }
 
-Result<int> set_primary(const Session& session, const Options& options) {
+Result<int> set_primary(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const Target target, target_of(options));
     CYBELE_CHECK(changeable_image_path(target.image));
     CYBELE_CHECK(images::set_primary(target.image, target.id, session.now()));
     return changed(session, target);
 }
 
-using Verb = Result<int> (*)(const Session&, const Options&);
+using SifVerb = Result<int> (*)(const Session&, const SifOptions&);
 
-void do_verb(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options, Verb what) {
+void do_verb(CLI::App& verb,
+             Session& session,
+             const std::shared_ptr<SifOptions>& options,
+             SifVerb what) {
     add_format(verb, session);
     verb.callback([&session, options, what] {
         session.action = [&session, options, what] { return what(session, *options); };
     });
 }
 
-void take_target(CLI::App& verb, Options& options) {
+void take_target(CLI::App& verb, SifOptions& options) {
     verb.add_option("id", options.first, "the object's number")->required()->type_name("ID");
     verb.add_option("image", options.second, "the image")->required()->type_name("IMAGE");
 }
 
-void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<Options>& options) {
+void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<SifOptions>& options) {
     CLI::App* list_verb =
         add_verb(sif,
                  "list",
@@ -241,7 +244,7 @@ void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<Opti
     do_verb(*dump_verb, session, options, dump);
 }
 
-void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<Options>& options) {
+void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<SifOptions>& options) {
     CLI::App* new_verb =
         add_verb(sif, "new", "Make an image without objects.", {"cybelectl sif new app.sif"});
     new_verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
@@ -279,7 +282,7 @@ void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<Opt
 } // namespace
 
 void install_sif(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SifOptions>();
     CLI::App* sif = add_verb(app,
                              "sif",
                              "Look at and change the objects of a SIF image.",

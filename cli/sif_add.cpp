@@ -69,10 +69,10 @@ constexpr Choice kHashes[] = {{"1", "sha256", 1},
                               {"4", "blake2s_256", 4},
                               {"5", "blake2b_256", 5}};
 
-Result<Choice> choose(std::span<const Choice> choices,
-                      const std::string& option,
-                      const std::string& given,
-                      const std::string& needed_for) {
+Result<Choice> choose_word(std::span<const Choice> choices,
+                           const std::string& option,
+                           const std::string& given,
+                           const std::string& needed_for) {
     const auto found = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
         return choice.number == given || choice.name == given;
     });
@@ -92,16 +92,18 @@ Result<Choice> choose(std::span<const Choice> choices,
 
 Result<std::vector<std::uint8_t>> partition(const AddOptions& options) {
     constexpr const char* kFor = "a partition";
-    CYBELE_TRY(const Choice fs, choose(kFsTypes, "--partfs", options.part_fs, kFor));
-    CYBELE_TRY(const Choice part, choose(kPartTypes, "--parttype", options.part_type, kFor));
-    CYBELE_TRY(const Choice arch, choose(kArchitectures, "--partarch", options.part_arch, kFor));
+    CYBELE_TRY(const Choice fs, choose_word(kFsTypes, "--partfs", options.part_fs, kFor));
+    CYBELE_TRY(const Choice part, choose_word(kPartTypes, "--parttype", options.part_type, kFor));
+    CYBELE_TRY(const Choice arch,
+               choose_word(kArchitectures, "--partarch", options.part_arch, kFor));
     return images::partition_extra(static_cast<images::FsType>(fs.value),
                                    static_cast<images::PartType>(part.value),
                                    arch.name);
 }
 
 Result<std::vector<std::uint8_t>> signature(const AddOptions& options) {
-    CYBELE_TRY(const Choice hash, choose(kHashes, "--signhash", options.sign_hash, "a signature"));
+    CYBELE_TRY(const Choice hash,
+               choose_word(kHashes, "--signhash", options.sign_hash, "a signature"));
     images::Fingerprint entity{};
     const std::string& text = options.sign_entity;
     const auto digit = [](char c) {
@@ -194,7 +196,7 @@ tl::unexpected<Error> no_object(const std::string& name, std::string because, st
 }
 
 /// Asked by name first, for opening a FIFO would wait.
-Result<void> check_kind(const std::string& name) {
+Result<void> check_object_kind(const std::string& name) {
     struct stat status {};
     if (::stat(name.c_str(), &status) != 0 || S_ISREG(status.st_mode)) {
         return {}; // what is missing is told by the opening
@@ -212,7 +214,7 @@ Result<Source> open_source(const AddOptions& options) {
     Source source;
     source.name = options.file == "-" ? "standard input" : options.file;
     if (options.file != "-") {
-        CYBELE_CHECK(check_kind(options.file));
+        CYBELE_CHECK(check_object_kind(options.file));
         CYBELE_TRY(source.fd, open_for_reading(options.file));
     }
     struct stat status {};
@@ -289,7 +291,7 @@ void declare_add_options(CLI::App& verb, AddOptions& options) {
 
 Result<NewObject> new_object(const AddOptions& options) {
     CYBELE_TRY(const Choice type,
-               choose(kDataTypes, "--datatype", options.data_type, "every object"));
+               choose_word(kDataTypes, "--datatype", options.data_type, "every object"));
     NewObject object;
     object.type = static_cast<DataType>(type.value);
     object.group = options.group;

@@ -19,7 +19,7 @@ namespace {
 // As diff's 1, apart from an input that is unusable (3): the comparison does not hold.
 constexpr int kDifferent = 4;
 
-struct Options {
+struct DiffOptions {
     std::string before;
     std::string after;
     std::vector<std::string> ignored;
@@ -77,7 +77,7 @@ private:
     std::string section_;
 };
 
-nlohmann::ordered_json as_json(const images::Difference& difference) {
+nlohmann::ordered_json difference_json(const images::Difference& difference) {
     nlohmann::ordered_json json;
     json["section"] = difference.section;
     json["change"] = mark_of(difference.change).word;
@@ -97,7 +97,7 @@ nlohmann::ordered_json as_json(const images::Difference& difference) {
     return json;
 }
 
-images::DiffOptions ignored_of(const Options& options) {
+images::DiffOptions ignored_of(const DiffOptions& options) {
     images::DiffOptions ignored;
     for (const auto& word : options.ignored) {
         ignored.ignore_time = ignored.ignore_time || word == "time";
@@ -106,13 +106,13 @@ images::DiffOptions ignored_of(const Options& options) {
     return ignored;
 }
 
-bool is_wanted(const Options& options, const std::string& section) {
+bool is_wanted_section(const DiffOptions& options, const std::string& section) {
     return options.sections.empty() ||
            std::find(options.sections.begin(), options.sections.end(), section) !=
                options.sections.end();
 }
 
-Result<int> diff(const Session& session, const Options& options) {
+Result<int> diff(const Session& session, const DiffOptions& options) {
     CYBELE_TRY(const std::string first, image_path(session, options.before));
     CYBELE_TRY(const std::string second, image_path(session, options.after));
     CYBELE_TRY(const auto before, images::open_contents(first));
@@ -126,12 +126,12 @@ Result<int> diff(const Session& session, const Options& options) {
     }
     const auto notes = images::diff_contents(
         before, after, ignored_of(options), [&](const images::Difference& difference) {
-            if (!is_wanted(options, difference.section)) {
+            if (!is_wanted_section(options, difference.section)) {
                 return;
             }
             is_same = false;
             if (json) {
-                json->entry(as_json(difference));
+                json->entry(difference_json(difference));
             } else {
                 text.print(difference);
             }
@@ -161,7 +161,7 @@ Result<int> diff(const Session& session, const Options& options) {
 
 namespace {
 
-void install(CLI::App& verb, Session& session, const std::shared_ptr<Options>& options) {
+void install_diff(CLI::App& verb, Session& session, const std::shared_ptr<DiffOptions>& options) {
     verb.add_option("before", options->before, "an image, store:NAME, a squashfs or a directory")
         ->required()
         ->type_name("A");
@@ -188,11 +188,11 @@ void install_sif_diff(CLI::App& sif, Session& session) {
                               {"cybelectl sif diff old.sif new.sif",
                                "cybelectl sif diff --ignore time --ignore id a.sif b.sif",
                                "cybelectl sif diff a.sif rootfs/ --format json"});
-    install(*verb, session, std::make_shared<Options>());
+    install_diff(*verb, session, std::make_shared<DiffOptions>());
 }
 
 void install_image_diff(CLI::App& image, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DiffOptions>();
     options->sections = {"package", "file"};
     CLI::App* verb = add_verb(image,
                               "diff",
@@ -201,7 +201,7 @@ void install_image_diff(CLI::App& image, Session& session) {
                               {"cybelectl image diff store:app:1 store:app:2",
                                "cybelectl image diff old.sif new.sif --ignore time",
                                "cybelectl image diff a.sif b.sif --only package"});
-    install(*verb, session, options);
+    install_diff(*verb, session, options);
     verb->add_option("--only", options->sections, "package or file; both without it")
         ->check(CLI::IsMember({"package", "file"}))
         ->allow_extra_args(false)

@@ -22,7 +22,7 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options {
+struct SignVerbOptions {
     std::string image;
     std::vector<std::string> keys;
     bool use_pgp = false;
@@ -37,7 +37,7 @@ struct Options {
 };
 
 /// Puts each chain beside the key that its leaf certifies.
-Result<void> add_chains(const Options& options, images::Signers& signers) {
+Result<void> add_chains(const SignVerbOptions& options, images::Signers& signers) {
     for (const std::string& file : options.certificates) {
         CYBELE_TRY(const images::Chain chain, images::Chain::read(file));
         CYBELE_TRY(const images::PublicKey leaf, chain.leaf_key());
@@ -59,7 +59,8 @@ Result<void> add_chains(const Options& options, images::Signers& signers) {
     return {};
 }
 
-Result<void> add_pgp(const Session& session, const Options& options, images::Signers& signers) {
+Result<void>
+add_pgp(const Session& session, const SignVerbOptions& options, images::Signers& signers) {
     images::openpgp::Keyring ring;
     if (!options.keyring.empty()) {
         CYBELE_TRY(ring, images::openpgp::Keyring::read(options.keyring));
@@ -89,7 +90,7 @@ Result<void> add_pgp(const Session& session, const Options& options, images::Sig
     return {};
 }
 
-Result<images::Signers> load_signers(Session& session, Options& options) {
+Result<images::Signers> load_signers(Session& session, SignVerbOptions& options) {
     CYBELE_TRY(const project::Settings settings, session.settings());
     if (options.keys.empty() && !options.use_pgp) {
         const std::string key = settings.get("sign-key");
@@ -125,7 +126,9 @@ Result<images::Signers> load_signers(Session& session, Options& options) {
     return signers;
 }
 
-void print(const Session& session, const Options& options, const images::SignReport& done) {
+void print_signed(const Session& session,
+                  const SignVerbOptions& options,
+                  const images::SignReport& done) {
     if (session.is_json()) {
         const nlohmann::json document{{"format", 1},
                                       {"image", options.image},
@@ -153,7 +156,7 @@ void print(const Session& session, const Options& options, const images::SignRep
     Session::print(fmt::format("signed {} with {}\n", image, fmt::join(names, ", ")));
 }
 
-Result<int> sign(Session& session, Options& options) {
+Result<int> sign(Session& session, SignVerbOptions& options) {
     CYBELE_TRY(const std::string path, changeable_image_path(options.image));
     CYBELE_TRY(const images::Signers signers, load_signers(session, options));
     images::SignOptions signing;
@@ -163,11 +166,11 @@ Result<int> sign(Session& session, Options& options) {
     signing.progress = progress(session, "hashing");
     signing.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
     CYBELE_TRY(const images::SignReport done, images::sign_image(path, signers, signing));
-    print(session, options, done);
+    print_signed(session, options, done);
     return 0;
 }
 
-void add_options(CLI::App& verb, Options& options) {
+void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
     verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
     verb.add_option("--key", options.keys, "private PEM key; may be given again: one envelope")
         ->type_name("FILE")
@@ -199,7 +202,7 @@ void add_options(CLI::App& verb, Options& options) {
 } // namespace
 
 void install_sign(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SignVerbOptions>();
     CLI::App* verb = add_verb(app,
                               "sign",
                               "Sign an image with PEM keys or an OpenPGP key.",
@@ -207,7 +210,7 @@ void install_sign(CLI::App& app, Session& session) {
                                "cybelectl sign app.sif --key alice.pem --key bob.pem",
                                "cybelectl sign app.sif --key a.pem --certificate a-chain.pem",
                                "cybelectl sign app.sif --pgp --fingerprint 8C10B2D64F6B3D1A"});
-    add_options(*verb, *options);
+    add_sign_options(*verb, *options);
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] { return sign(session, *options); };

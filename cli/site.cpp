@@ -36,7 +36,7 @@ Result<int> probe(Session& session, const SiteOptions& options) {
     return 0;
 }
 
-Result<int> check(Session& session, const SiteOptions& options) {
+Result<int> check_site(Session& session, const SiteOptions& options) {
     CYBELE_TRY(std::string text, read_file(options.file));
     CYBELE_TRY(const launchers::Site site, launchers::read_site(std::move(text), options.file));
     const Faults faults = host::compare_site(site, host::probe_site(session.environment));
@@ -77,7 +77,7 @@ void install_site(CLI::App& app, Session& session) {
     check_verb->add_flag("--strict", options->is_strict, "notes count as faults");
     add_format(*check_verb, session);
     check_verb->callback([&session, options] {
-        session.action = [&session, options] { return check(session, *options); };
+        session.action = [&session, options] { return check_site(session, *options); };
     });
 }
 

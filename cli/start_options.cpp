@@ -10,33 +10,33 @@ namespace cybele::cli {
 
 namespace {
 
-using Options = StartOptions;
+using StartWords = StartOptions;
 
 /// What a flag or a list does with a value, for the member that it belongs to.
 template <auto kMember>
-std::string set_flag(Options& options, std::string_view /*none*/) {
+std::string set_flag(StartWords& options, std::string_view /*none*/) {
     options.request.*kMember = true;
     return {};
 }
 
 template <auto kMember>
-std::string set_text(Options& options, std::string_view value) {
+std::string set_text(StartWords& options, std::string_view value) {
     options.request.*kMember = value;
     return {};
 }
 
 template <auto kMember>
-std::string add_text(Options& options, std::string_view value) {
+std::string add_text(StartWords& options, std::string_view value) {
     (options.request.*kMember).emplace_back(value);
     return {};
 }
 
-std::string add_variable(Options& options, std::string_view value) {
+std::string add_variable(StartWords& options, std::string_view value) {
     options.variables.emplace_back(value);
     return {};
 }
 
-std::string set_app(Options& options, std::string_view name) {
+std::string set_app(StartWords& options, std::string_view name) {
     if (name.find('/') != std::string_view::npos || name == "." || name == "..") {
         return "an application's name has no '/'";
     }
@@ -44,7 +44,7 @@ std::string set_app(Options& options, std::string_view name) {
     return {};
 }
 
-std::string set_join(Options& options, std::string_view word) {
+std::string set_join(StartWords& options, std::string_view word) {
     struct Row {
         std::string_view word;
         runtime::Join join;
@@ -61,7 +61,7 @@ std::string set_join(Options& options, std::string_view word) {
     return printable(word) + " not in {auto,always,never}";
 }
 
-std::string set_sharens(Options& options, std::string_view /*none*/) {
+std::string set_sharens(StartWords& options, std::string_view /*none*/) {
     return set_join(options, "always");
 }
 

@@ -18,7 +18,7 @@ namespace cybele::cli {
 
 namespace {
 
-struct Options : JobOptions {
+struct SubmitOptions : JobOptions {
     AccessOptions access;
     std::string host;
     std::string token_command;
@@ -29,7 +29,7 @@ struct Options : JobOptions {
     TargetOptions target;
 };
 
-Result<jobs::SubmitRequest> request_of(Session& session, const Options& options) {
+Result<jobs::SubmitRequest> submit_request(Session& session, const SubmitOptions& options) {
     CYBELE_TRY(const project::Settings settings, session.settings());
     jobs::SubmitRequest request;
     CYBELE_TRY(request.input, load_job(session, options));
@@ -51,7 +51,7 @@ Result<jobs::SubmitRequest> request_of(Session& session, const Options& options)
 }
 
 /// The native id, alone: on standard output, or on standard error where that is the job's.
-void tell_id(const Session& session, const Options& options, const jobs::Entry& entry) {
+void tell_id(const Session& session, const SubmitOptions& options, const jobs::Entry& entry) {
     if (options.follow) {
         fmt::print(stderr, "{}\n", entry.id);
     } else if (!session.is_json()) {
@@ -59,11 +59,11 @@ void tell_id(const Session& session, const Options& options, const jobs::Entry& 
     }
 }
 
-Result<int> follow_to_end(Session& session,
-                          const Options& options,
-                          jobs::Desk& desk,
-                          const jobs::Submitted& submitted,
-                          const SignalWatch& signals) {
+Result<int> follow_submission(Session& session,
+                              const SubmitOptions& options,
+                              jobs::Desk& desk,
+                              const jobs::Submitted& submitted,
+                              const SignalWatch& signals) {
     jobs::FollowOptions how = follow_options(session, options.choice);
     how.cancels_on_signal = true;
     how.is_cancelling = submitted.cancel_by != 0;
@@ -85,11 +85,11 @@ Result<int> follow_to_end(Session& session,
     return code_of(followed);
 }
 
-Result<int> submit(Session& session, const Options& options) {
+Result<int> submit(Session& session, const SubmitOptions& options) {
     TargetOptions target = options.target;
     target.is_dry = options.dry_run;
     target.is_followed = options.wait || options.follow;
-    CYBELE_TRY(jobs::SubmitRequest request, request_of(session, options));
+    CYBELE_TRY(jobs::SubmitRequest request, submit_request(session, options));
     CYBELE_TRY(const auto done, submit_elsewhere(session, request.input, target));
     if (done) {
         return *done;
@@ -113,7 +113,7 @@ Result<int> submit(Session& session, const Options& options) {
     }
     tell_id(session, options, submitted.entry);
     if (options.wait || options.follow || submitted.cancel_by != 0) {
-        return follow_to_end(session, options, desk, submitted, signals);
+        return follow_submission(session, options, desk, submitted, signals);
     }
     if (session.is_json()) {
         Session::print(entries_json({submitted.entry}));
@@ -124,7 +124,7 @@ Result<int> submit(Session& session, const Options& options) {
 } // namespace
 
 void install_submit(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SubmitOptions>();
     CLI::App* verb =
         add_verb(app,
                  "submit",

@@ -21,7 +21,7 @@ namespace {
 
 using Files = std::vector<std::string>;
 
-struct Options {
+struct VerifyVerbOptions {
     std::string image;
     Files keys;
     Files keyrings;
@@ -44,7 +44,9 @@ void append(std::vector<std::filesystem::path>& to, const Files& from) {
 }
 
 /// What Apptainer takes from its environment where it has no option; ours come first.
-void take_variables(const Session& session, const project::Settings& settings, Options& options) {
+void take_variables(const Session& session,
+                    const project::Settings& settings,
+                    VerifyVerbOptions& options) {
     const auto take = [&](Files& files, const char* variable) {
         if (const auto value = session.environment.get(variable); files.empty() && value) {
             files.push_back(*value);
@@ -72,7 +74,7 @@ void take_variables(const Session& session, const project::Settings& settings, O
 }
 
 Result<images::TrustRequest>
-make_request(const Session& session, Options& options, const HttpClient& network) {
+make_request(const Session& session, VerifyVerbOptions& options, const HttpClient& network) {
     images::TrustRequest request;
     request.now = Session::clock();
     CYBELE_TRY(request.authorities.revocation, images::revocation_of(options.revocation));
@@ -120,7 +122,8 @@ make_request(const Session& session, Options& options, const HttpClient& network
 
 /// What is asked about. Old signatures are looked for at the root file system, as Apptainer does,
 /// unless something else is named.
-Result<images::Selection> selection_of(const Options& options, const images::Image& image) {
+Result<images::Selection> selection_of(const VerifyVerbOptions& options,
+                                       const images::Image& image) {
     images::Selection selection{options.group, options.objects};
     if (options.accepts_legacy && selection.is_whole()) {
         CYBELE_TRY(const images::Descriptor root, image.primary_partition());
@@ -129,7 +132,7 @@ Result<images::Selection> selection_of(const Options& options, const images::Ima
     return selection;
 }
 
-Result<int> verify(Session& session, Options& options) {
+Result<int> verify_image(Session& session, VerifyVerbOptions& options) {
     const HttpClient network = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const images::TrustRequest request, make_request(session, options, network));
     CYBELE_TRY(const images::Trust trust, images::load_trust(request, session.environment));
@@ -162,7 +165,7 @@ void add_many(CLI::App& verb, const char* name, Files& files, const char* meanin
     verb.add_option(name, files, meaning)->type_name("FILE")->allow_extra_args(false);
 }
 
-void add_options(CLI::App& verb, Options& options) {
+void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
     verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
     add_many(verb, "--key", options.keys, "public PEM key; may be given again");
     verb.add_flag("--pgp", options.use_pgp, "whoever Apptainer's keyrings know");
@@ -193,7 +196,7 @@ void add_options(CLI::App& verb, Options& options) {
 } // namespace
 
 void install_verify(CLI::App& app, Session& session) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<VerifyVerbOptions>();
     CLI::App* verb = add_verb(app,
                               "verify",
                               "Verify an image's signatures: by keys, certificates or a policy.",
@@ -201,10 +204,10 @@ void install_verify(CLI::App& app, Session& session) {
                                "cybelectl verify app.sif --key a.pub --key b.pub --require all",
                                "cybelectl verify app.sif --policy site.yaml --format json",
                                "cybelectl verify app.sif --certificate-roots ca.pem"});
-    add_options(*verb, *options);
+    add_verify_options(*verb, *options);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return verify(session, *options); };
+        session.action = [&session, options] { return verify_image(session, *options); };
     });
 }
 

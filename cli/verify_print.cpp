@@ -42,9 +42,9 @@ std::string signer_of(const SignatureState& state) {
     return fmt::format("{} ({})", printable(state.key_file), state.key);
 }
 
-using Row = std::array<std::string, 6>;
+using SignatureRow = std::array<std::string, 6>;
 
-Row row_of(const SignatureState& state) {
+SignatureRow signature_row(const SignatureState& state) {
     return {fmt::format("{}", state.object),
             std::string(images::name_of(state.kind)),
             state.group == 0 ? "-" : fmt::format("{}", state.group),
@@ -60,7 +60,7 @@ void put(nlohmann::json& entry, const char* name, const T& value) {
     }
 }
 
-nlohmann::json as_json(const SignatureState& state) {
+nlohmann::json signature_json(const SignatureState& state) {
     nlohmann::json entry{{"object", state.object},
                          {"group", state.group},
                          {"kind", images::name_of(state.kind)},
@@ -83,18 +83,19 @@ nlohmann::json as_json(const SignatureState& state) {
 } // namespace
 
 std::string verification_text(const images::Verification& verification, const std::string& image) {
-    std::vector<Row> rows = {{"ID", "KIND", "GROUP", "OBJECTS", "STATE", "BY, OR WHY NOT"}};
+    std::vector<SignatureRow> rows = {
+        {"ID", "KIND", "GROUP", "OBJECTS", "STATE", "BY, OR WHY NOT"}};
     for (const SignatureState& state : verification.signatures) {
-        rows.push_back(row_of(state));
+        rows.push_back(signature_row(state));
     }
     std::array<std::size_t, 5> widths{};
-    for (const Row& row : rows) {
+    for (const SignatureRow& row : rows) {
         for (std::size_t i = 0; i < widths.size(); ++i) {
             widths[i] = std::max(widths[i], row[i].size());
         }
     }
     std::string text;
-    for (const Row& row : rows) {
+    for (const SignatureRow& row : rows) {
         for (std::size_t i = 0; i < widths.size(); ++i) {
             text += fmt::format("{:<{}}  ", row[i], widths[i]);
         }
@@ -128,7 +129,7 @@ std::string verification_json(const images::Verification& verification,
                               const std::string& require) {
     nlohmann::json signatures = nlohmann::json::array();
     for (const SignatureState& state : verification.signatures) {
-        signatures.push_back(as_json(state));
+        signatures.push_back(signature_json(state));
     }
     nlohmann::json groups = nlohmann::json::array();
     for (const images::GroupState& group : verification.groups) {
