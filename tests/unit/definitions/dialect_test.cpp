@@ -13,7 +13,7 @@ using namespace cybele::definitions;
 
 namespace {
 
-const std::string kHead = "Bootstrap: localimage\nFrom: /b\n";
+const std::string kDialectHead = "Bootstrap: localimage\nFrom: /b\n";
 
 bool accepts(const char* dialect, const std::string& text) {
     const auto parsed = parse_dialect(dialect);
@@ -106,34 +106,34 @@ TEST_CASE("words for dialects") {
 }
 
 TEST_CASE("each dialect accepts and refuses what its parser does") {
-    const std::string arguments = kHead + "%arguments\na=1\n%post\necho {{ a }}\n";
+    const std::string arguments = kDialectHead + "%arguments\na=1\n%post\necho {{ a }}\n";
     CHECK(accepts("apptainer>=1.2", arguments));
     CHECK(accepts("ce>=4.0", arguments));
     CHECK_FALSE(accepts("apptainer>=1.1", arguments));
     CHECK_FALSE(accepts("singularity3", arguments));
     // Before templates, the braces are text.
-    CHECK(accepts("singularity3", kHead + "%post\necho {{ nope }}\n"));
-    CHECK_FALSE(accepts("ce", kHead + "%post\n# {{ nope }}\n"));
-    CHECK_FALSE(accepts("apptainer>=1.2", kHead + "%post\n# {{ nope }}\n"));
-    CHECK(accepts("apptainer>=1.3", kHead + "%post\n# {{ nope }}\n"));
-    CHECK_FALSE(accepts("apptainer>=1.4", kHead + "Target: x\n"));
-    CHECK(accepts("apptainer>=1.5", kHead + "Target: x\n"));
-    CHECK_FALSE(accepts("ce", kHead + "ConfURL: x\n"));
+    CHECK(accepts("singularity3", kDialectHead + "%post\necho {{ nope }}\n"));
+    CHECK_FALSE(accepts("ce", kDialectHead + "%post\n# {{ nope }}\n"));
+    CHECK_FALSE(accepts("apptainer>=1.2", kDialectHead + "%post\n# {{ nope }}\n"));
+    CHECK(accepts("apptainer>=1.3", kDialectHead + "%post\n# {{ nope }}\n"));
+    CHECK_FALSE(accepts("apptainer>=1.4", kDialectHead + "Target: x\n"));
+    CHECK(accepts("apptainer>=1.5", kDialectHead + "Target: x\n"));
+    CHECK_FALSE(accepts("ce", kDialectHead + "ConfURL: x\n"));
     CHECK(accepts("ce>=4.3", "Bootstrap: dnf\n"));
     CHECK_FALSE(accepts("ce>=4.2", "Bootstrap: dnf\n"));
     CHECK_FALSE(accepts("apptainer>=1.4", "Bootstrap: buildkit\n"));
     CHECK(accepts("singularity 3.3", "Bootstrap: yum\nInclude: a\\\n"));
-    CHECK(accepts("singularity 3.5", kHead + "%files\n\"\n"));
-    CHECK_FALSE(accepts("singularity 3.7", kHead + "%files\n\"\n"));
+    CHECK(accepts("singularity 3.5", kDialectHead + "%files\n\"\n"));
+    CHECK_FALSE(accepts("singularity 3.7", kDialectHead + "%files\n\"\n"));
     // "a=1=2" is passed over by 1.2 alone.
-    const std::string equals = kHead + "%arguments\na=1=2\n%post\necho {{ a }}\n";
+    const std::string equals = kDialectHead + "%arguments\na=1=2\n%post\necho {{ a }}\n";
     CHECK_FALSE(accepts("apptainer>=1.2", equals));
     CHECK(accepts("apptainer>=1.3", equals));
 }
 
 TEST_CASE("an argument's value is expanded where the dialect does so") {
     const std::string text =
-        kHead + "%arguments\na={{ b }} {{ c }}\nb={{ c }}\nc=1\n%post\necho {{ a }}\n";
+        kDialectHead + "%arguments\na={{ b }} {{ c }}\nb={{ c }}\nc=1\n%post\necho {{ a }}\n";
     const auto post = [&](const char* dialect) {
         const auto outcome = read_definition(text, "x", {{}, *parse_dialect(dialect)});
         REQUIRE(outcome.refusals.empty());

@@ -19,7 +19,7 @@ using namespace cybele::definitions;
 
 namespace {
 
-const std::string kHead = "Bootstrap: localimage\nFrom: /b\n"; // lines 1 and 2
+const std::string kLintHead = "Bootstrap: localimage\nFrom: /b\n"; // lines 1 and 2
 
 LintReport lint_of(const std::string& text, LintOptions options = {}) {
     return lint_definition(text, "x.def", options);
@@ -35,7 +35,7 @@ const Finding* find(const LintReport& report, std::string_view rule) {
 }
 
 /// A text that breaks a rule, and one that does the same without breaking it.
-struct Row {
+struct LintRow {
     const char* rule;
     std::string bad;
     std::size_t line;
@@ -44,71 +44,74 @@ struct Row {
 };
 
 std::string post(const std::string& body) {
-    return kHead + "%post\n" + body + "\n";
+    return kLintHead + "%post\n" + body + "\n";
 }
 std::string environment(const std::string& body) {
-    return kHead + "%environment\n" + body + "\n";
+    return kLintHead + "%environment\n" + body + "\n";
 }
 std::string docker(const std::string& from) {
     return "Bootstrap: docker\nFrom: " + from + "\n";
 }
 
-const std::vector<Row> kRows = {
+const std::vector<LintRow> kLintRows = {
     {"CD001", post("cat <<E\n%wheel ALL\nE"), 5, post("cat <<E\n${E-}%wheel ALL\nE")},
     {"CD002", post("cat <<E\nBootstrap: x\nE"), 5, post("cat <<E\n Bootstrap: x\nE")},
     {"CD003",
-     kHead + "%arguments\na=1\n%post\necho 'x#y {{ a }}'\n",
+     kLintHead + "%arguments\na=1\n%post\necho 'x#y {{ a }}'\n",
      6,
-     kHead + "%arguments\na=1\n%post\n# b {{ a }}\n"},
-    {"CD004", kHead + "%enviroment\nexport A=1\n", 3, kHead + "%environment\nexport A=1\n"},
-    {"CD005", "Bootstrap: localimage\nForm: /b\n", 2, kHead},
-    {"CD006", kHead + " %post\ntrue\n", 3, kHead + "%post\ntrue\n"},
+     kLintHead + "%arguments\na=1\n%post\n# b {{ a }}\n"},
+    {"CD004", kLintHead + "%enviroment\nexport A=1\n", 3, kLintHead + "%environment\nexport A=1\n"},
+    {"CD005", "Bootstrap: localimage\nForm: /b\n", 2, kLintHead},
+    {"CD006", kLintHead + " %post\ntrue\n", 3, kLintHead + "%post\ntrue\n"},
     {"CD007", post(std::string(64100, 'x')), 3, post(std::string(63000, 'x'))},
     {"CD008",
      "Bootstrap: localimage\nFrom: /x\\\n%post\ntrue\n",
      2,
      "Bootstrap: localimage\nFrom: /x\\\ny\n%post\ntrue\n"},
-    {"CD009", "\xEF\xBB\xBF" + kHead, 1, kHead},
+    {"CD009", "\xEF\xBB\xBF" + kLintHead, 1, kLintHead},
     {"CD010", post("echo a\r"), 4, post("echo a")},
     {"CD011", post(std::string("echo a\0b", 8)), 4, post("echo ab")},
     {"CD012", "Bootstrap: localimage\nFrom: x#y\n", 2, "Bootstrap: localimage\nFrom: x # y\n"},
-    {"CD013", "From: /b\n", 1, kHead},
-    {"CD014", kHead + "From: /c\n", 3, kHead},
-    {"CD015", kHead + "%test\ntrue\n%test\ntrue\n", 5, kHead + "%test\ntrue\n"},
+    {"CD013", "From: /b\n", 1, kLintHead},
+    {"CD014", kLintHead + "From: /c\n", 3, kLintHead},
+    {"CD015", kLintHead + "%test\ntrue\n%test\ntrue\n", 5, kLintHead + "%test\ntrue\n"},
     {"CD016",
-     kHead + "%post -u\ntrue\n%post\ntrue\n",
+     kLintHead + "%post -u\ntrue\n%post\ntrue\n",
      5,
-     kHead + "%post -u\ntrue\n%post -u\ntrue\n"},
-    {"CD017", kHead + "%files from a b\n/a /b\n", 3, kHead + "%files\n/a /b\n"},
+     kLintHead + "%post -u\ntrue\n%post -u\ntrue\n"},
+    {"CD017", kLintHead + "%files from a b\n/a /b\n", 3, kLintHead + "%files\n/a /b\n"},
     {"CD018",
-     kHead + "Stage: a\n%files from a\n/x /y\n",
+     kLintHead + "Stage: a\n%files from a\n/x /y\n",
      4,
-     kHead + "Stage: a\n" + kHead + "%files from a\n/x /y\n"},
+     kLintHead + "Stage: a\n" + kLintHead + "%files from a\n/x /y\n"},
     {"CD019",
-     kHead + "Stage: a\n" + kHead + "Stage: a\n",
+     kLintHead + "Stage: a\n" + kLintHead + "Stage: a\n",
      4,
-     kHead + "Stage: a\n" + kHead + "Stage: b\n"},
-    {"CD020", kHead + "%arguments\na=1 # one\n", 4, kHead + "%arguments\n# one\na=1\n"},
-    {"CD021", post("echo {{ a }}"), 4, kHead + "%arguments\na=1\n%post\necho {{ a }}\n"},
+     kLintHead + "Stage: a\n" + kLintHead + "Stage: b\n"},
+    {"CD020", kLintHead + "%arguments\na=1 # one\n", 4, kLintHead + "%arguments\n# one\na=1\n"},
+    {"CD021", post("echo {{ a }}"), 4, kLintHead + "%arguments\na=1\n%post\necho {{ a }}\n"},
     {"CD022", post("echo {{ a }}"), 4, post("echo a"), "singularity3"},
-    {"CD023", kHead + "%labels\nA=b\n", 4, kHead + "%labels\nA b\n"},
+    {"CD023", kLintHead + "%labels\nA=b\n", 4, kLintHead + "%labels\nA b\n"},
     {"CD024", "Bootstrap: Docker\nFrom: a:1\n", 1, "Bootstrap: docker\nFrom: a:1\n"},
-    {"CD025", "Bootstrap:\nFrom: /b\n", 1, kHead},
-    {"CD026", "# nothing\n", 1, kHead},
-    {"CD101", kHead + "%post -c /bin/bash\ntrue\n", 3, kHead + "%post -c /bin/bash -eu\ntrue\n"},
+    {"CD025", "Bootstrap:\nFrom: /b\n", 1, kLintHead},
+    {"CD026", "# nothing\n", 1, kLintHead},
+    {"CD101",
+     kLintHead + "%post -c /bin/bash\ntrue\n",
+     3,
+     kLintHead + "%post -c /bin/bash -eu\ntrue\n"},
     {"CD102", post("#!/bin/bash\ntrue"), 4, post("true")},
     {"CD103",
-     kHead + "%runscript\n\n#!/bin/bash\nexec a \"$@\"\n",
+     kLintHead + "%runscript\n\n#!/bin/bash\nexec a \"$@\"\n",
      5,
-     kHead + "%runscript\n#!/bin/bash\nexec a \"$@\"\n"},
+     kLintHead + "%runscript\n#!/bin/bash\nexec a \"$@\"\n"},
     {"CD104", post("false | tee x"), 4, post("echo a | tee x")},
     {"CD105", post("exit 0"), 4, post("exit 3")},
     {"CD106",
-     kHead + "%runscript\npython3 a.py\n",
+     kLintHead + "%runscript\npython3 a.py\n",
      4,
-     kHead + "%runscript\nexec python3 a.py \"$@\"\n"},
+     kLintHead + "%runscript\nexec python3 a.py \"$@\"\n"},
     {"CD108", post("true"), 3, post("umask 022")},
-    {"CD109", kHead + "%post -c\ntrue\n", 3, kHead + "%post -u\ntrue\n"},
+    {"CD109", kLintHead + "%post -c\ntrue\n", 3, kLintHead + "%post -u\ntrue\n"},
     {"CD201",
      environment("export LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH"),
      4,
@@ -166,11 +169,11 @@ const std::vector<Row> kRows = {
     {"CD312", environment("export API_TOKEN=abc"), 4, environment("export API_TOKEN=$X")},
     {"CD313", post("apt-get -y dist-upgrade"), 4, post("apt-get update")},
     {"CD314", post("sudo true"), 4, post("true")},
-    {"CD401", kHead + "%files\n/a # note\n", 4, kHead + "%files\n# note\n/a\n"},
-    {"CD402", kHead + "%files\n/a /f\n/b /f\n", 5, kHead + "%files\n/a /f/\n/b /f/\n"},
-    {"CD403", kHead + "%files\n/a /f\n/a /f\n", 5, kHead + "%files\n/a /f\n/b /g\n"},
-    {"CD404", kHead + "%files\n/a ~/x\n", 4, kHead + "%files\n/a /x\n"},
-    {"CD501", kHead + "%files\n/a /tmp/x\n", 4, kHead + "%files\n/a /opt/x\n"},
+    {"CD401", kLintHead + "%files\n/a # note\n", 4, kLintHead + "%files\n# note\n/a\n"},
+    {"CD402", kLintHead + "%files\n/a /f\n/b /f\n", 5, kLintHead + "%files\n/a /f/\n/b /f/\n"},
+    {"CD403", kLintHead + "%files\n/a /f\n/a /f\n", 5, kLintHead + "%files\n/a /f\n/b /g\n"},
+    {"CD404", kLintHead + "%files\n/a ~/x\n", 4, kLintHead + "%files\n/a /x\n"},
+    {"CD501", kLintHead + "%files\n/a /tmp/x\n", 4, kLintHead + "%files\n/a /opt/x\n"},
     {"CD502",
      post("apt-get install -y mpich openmpi-bin"),
      4,
@@ -184,13 +187,13 @@ const std::vector<Row> kRows = {
      5,
      post("cd openmpi-4.1.6\n./configure --with-pmix=/opt/pmix-4.2")},
     {"CD506", environment("export OMP_NUM_THREADS=4"), 4, environment("export A=4")},
-    {"CD507", kHead + "%setup\ntrue\n", 3, kHead + "%post\ntrue\n"},
+    {"CD507", kLintHead + "%setup\ntrue\n", 3, kLintHead + "%post\ntrue\n"},
 };
 
 } // namespace
 
 TEST_CASE("each rule is told at its line, and not where the text is right") {
-    for (const Row& row : kRows) {
+    for (const LintRow& row : kLintRows) {
         CAPTURE(row.rule);
         LintOptions options;
         options.parse.dialect = *parse_dialect(row.dialect);
@@ -209,7 +212,7 @@ TEST_CASE("each rule is told at its line, and not where the text is right") {
 
 TEST_CASE("every rule of the table is used by a test") {
     std::set<std::string_view> tested = {"CD027", "CD107", "CD405"}; // in cases of their own
-    for (const Row& row : kRows) {
+    for (const LintRow& row : kLintRows) {
         tested.insert(row.rule);
     }
     for (const Rule* rule : all_rules()) {
@@ -228,8 +231,8 @@ TEST_CASE("every rule of the table is used by a test") {
 TEST_CASE("a build argument that nothing uses is refused, as the reference does") {
     LintOptions options;
     options.parse.arguments = {{"a", "1"}};
-    CHECK(find(lint_of(kHead, options), "CD027") != nullptr);
-    CHECK_FALSE(lint_of(kHead, options).is_accepted);
+    CHECK(find(lint_of(kLintHead, options), "CD027") != nullptr);
+    CHECK_FALSE(lint_of(kLintHead, options).is_accepted);
     CHECK(lint_of(post("echo {{ a }}"), options).is_accepted);
     options.parse.arguments = {{"token", "1"}};
     CHECK(find(lint_of(post("echo {{ token }}"), options), "CD312") != nullptr);
@@ -238,7 +241,7 @@ TEST_CASE("a build argument that nothing uses is refused, as the reference does"
 TEST_CASE("sources are looked for where the caller can") {
     LintOptions options;
     options.has_source = [](const std::string& path) { return path == "/there"; };
-    const std::string text = kHead + "%files\n/there /a\n/gone /b\n/g*ne /c/\n";
+    const std::string text = kLintHead + "%files\n/there /a\n/gone /b\n/g*ne /c/\n";
     const LintReport report = lint_of(text, options);
     REQUIRE(find(report, "CD405") != nullptr);
     CHECK(find(report, "CD405")->fault.where->line == 5);
@@ -256,7 +259,7 @@ TEST_CASE("comments pass rules over, but never a refusal") {
     CHECK(find(lint_of("# cybelectl: ignore-file CD301\nBootstrap: docker\n\nFrom: debian\n"),
                "CD301") == nullptr);
     const LintReport refused =
-        lint_of("# cybelectl: ignore-file CD004\n" + kHead + "%enviroment\n");
+        lint_of("# cybelectl: ignore-file CD004\n" + kLintHead + "%enviroment\n");
     CHECK_FALSE(refused.is_accepted);
     CHECK(find(refused, "CD004") != nullptr);
 }
@@ -268,12 +271,12 @@ TEST_CASE("near names are suggested") {
         REQUIRE(finding != nullptr);
         return finding->fault.help;
     };
-    CHECK(help(kHead + "%enviroment\n", "CD004") == "did you mean '%environment'?");
+    CHECK(help(kLintHead + "%enviroment\n", "CD004") == "did you mean '%environment'?");
     CHECK(help("Bootstrap: localimage\nForm: /b\n", "CD005") == "did you mean 'From'?");
     CHECK(help("Bootstrap: dokcer\n", "CD024") == "did you mean 'docker'?");
-    CHECK(help(kHead + "Stage: build\n" + kHead + "%files from biuld\n/a\n", "CD018") ==
+    CHECK(help(kLintHead + "Stage: build\n" + kLintHead + "%files from biuld\n/a\n", "CD018") ==
           "did you mean 'build'?");
-    CHECK(help(kHead + "%post\xC2\xA0\ntrue\n", "CD006") ==
+    CHECK(help(kLintHead + "%post\xC2\xA0\ntrue\n", "CD006") ==
           "write '%post', and what follows behind one space");
 }
 

@@ -11,7 +11,7 @@ using namespace cybele::definitions;
 
 namespace {
 
-const std::string kHead = "Bootstrap: localimage\nFrom: /b\n";
+const std::string kParseHead = "Bootstrap: localimage\nFrom: /b\n";
 
 Fault first_fault(const std::string& text, const BuildArguments& arguments = {}) {
     const auto parsed = parse_definition(text, "x.def", arguments);
@@ -30,7 +30,7 @@ Definition parsed(const std::string& text, const BuildArguments& arguments = {})
 } // namespace
 
 TEST_CASE("sections keep their text, name, arguments and line") {
-    const auto d = parsed(kHead + "%POST -u\n echo a\r\n\n echo b\n%%post \n echo c");
+    const auto d = parsed(kParseHead + "%POST -u\n echo a\r\n\n echo b\n%%post \n echo c");
     REQUIRE(d.stages.size() == 1);
     REQUIRE(d.stages[0].sections.size() == 2);
     const Section& post = d.stages[0].sections[0];
@@ -60,7 +60,7 @@ TEST_CASE("what panics in the reference is refused with its place") {
     const Fault fault = first_fault("Bootstrap: localimage\nFrom: /a\\\n# note\n%post\n");
     CHECK(fault.where->line == 3);
     CHECK(first_fault("Bootstrap: localimage\nFrom: /a\\\n\nStage: x\n").where->line == 3);
-    CHECK(first_fault(kHead + "%files\n/a /b\n \"\n").where->line == 5);
+    CHECK(first_fault(kParseHead + "%files\n/a /b\n \"\n").where->line == 5);
 }
 
 TEST_CASE("faults name the line and column, and all are told at once") {
@@ -81,14 +81,14 @@ TEST_CASE("the scanner's limit on a section") {
         return "%post\n:" + std::string(bytes - 8, 'x') + "\n";
     };
     REQUIRE(body(100).size() == 100);
-    CHECK(parse_definition(kHead + body(65535), "x"));
-    CHECK_FALSE(parse_definition(kHead + body(65536), "x"));
-    CHECK_FALSE(parse_definition(kHead + body(65533) + "%environment\n", "x"));
-    CHECK(parse_definition(kHead + body(65520) + "%environment\n", "x"));
+    CHECK(parse_definition(kParseHead + body(65535), "x"));
+    CHECK_FALSE(parse_definition(kParseHead + body(65536), "x"));
+    CHECK_FALSE(parse_definition(kParseHead + body(65533) + "%environment\n", "x"));
+    CHECK(parse_definition(kParseHead + body(65520) + "%environment\n", "x"));
 }
 
 TEST_CASE("templates: defaults, given values, nesting, comments") {
-    const std::string text = kHead +
+    const std::string text = kParseHead +
                              "%arguments\n a=1 # c\n b = {{ a }}x\n%post\n"
                              " echo {{ a }} {{b}}\n # {{ nope }}\n #{{ a }}\n {{ .X }} {{a b}}\n";
     const auto d = parsed(text);
@@ -96,13 +96,14 @@ TEST_CASE("templates: defaults, given values, nesting, comments") {
           " echo 1 # c 1 # cx\n # {{ nope }}\n #1 # c\n {{ .X }} {{a b}}\n");
     CHECK(parsed(text, {{"a", "2"}}).stages[0].joined("post").starts_with(" echo 2 2x\n"));
     CHECK(parsed(text, {{"a", "2"}}).text.find("echo 2 2x") != std::string::npos);
-    const Fault fault = first_fault(kHead + "%post\n echo {{ x }}\n");
+    const Fault fault = first_fault(kParseHead + "%post\n echo {{ x }}\n");
     CHECK(fault.where->line == 4);
     CHECK(fault.where->column == 7);
 }
 
 TEST_CASE("lines keep their number where a template or its value spans lines") {
-    const auto d = parsed(kHead + "%post\n echo {{\n a }}\n%test\n true\n", {{"a", "1\n2\n3"}});
+    const auto d =
+        parsed(kParseHead + "%post\n echo {{\n a }}\n%test\n true\n", {{"a", "1\n2\n3"}});
     CHECK(d.stages[0].sections[0].text == " echo 1\n2\n3\n");
     CHECK(d.stages[0].sections[1].line == 6);
 }
@@ -122,27 +123,27 @@ TEST_CASE("stages: split anywhere, names, files from") {
     CHECK(parsed(two + "%files from a b\n /a\n").stages.size() == 2);
     CHECK_FALSE(parse_definition("%post\n" + two, "x"));
     CHECK_FALSE(parse_definition("# nothing\n\n", "x"));
-    CHECK_FALSE(parse_definition("\xEF\xBB\xBF" + kHead, "x"));
+    CHECK_FALSE(parse_definition("\xEF\xBB\xBF" + kParseHead, "x"));
 }
 
 TEST_CASE("a stage without a trace is passed over, any other needs a header") {
     for (const char* before :
          {"# c\n", "\n%post\n", "%labels\n# c\n", " %labels\n \n#\n", "\n%test\n%post \n"}) {
         CAPTURE(before);
-        const auto d = parse_definition(before + kHead, "x");
+        const auto d = parse_definition(before + kParseHead, "x");
         REQUIRE(d);
         CHECK(d->stages.size() == 1);
     }
     for (const char* before :
          {"%post\n", "%post\ntrue\n", "\n%files\n", "\n%post -u\n", "\n%apprun a\n"}) {
         CAPTURE(before);
-        CHECK_FALSE(parse_definition(before + kHead, "x"));
+        CHECK_FALSE(parse_definition(before + kParseHead, "x"));
     }
 }
 
 TEST_CASE("letters that Unicode folds to ASCII's") {
-    CHECK(parse_definition(kHead + "%F\xC4\xB0LES\n/a /b\n", "x"));
-    CHECK_FALSE(parse_definition(kHead + "%post\nboot\xC5\xBFtrap: x\n", "x"));
+    CHECK(parse_definition(kParseHead + "%F\xC4\xB0LES\n/a /b\n", "x"));
+    CHECK_FALSE(parse_definition(kParseHead + "%post\nboot\xC5\xBFtrap: x\n", "x"));
     CHECK(parse_definition("Bootstrap: yum\nOtherURL&n: x\nOtherURL12: y\n", "x"));
     CHECK_FALSE(parse_definition("Bootstrap: yum\nOtherURL: x\n", "x"));
 }

@@ -13,7 +13,7 @@ std::string text_of(const std::string& name) {
 }
 
 /// Runs openssl in the authority's folder.
-void openssl(const std::string& arguments) {
+void authority_openssl(const std::string& arguments) {
     Command command;
     command.argv = {"sh", "-c", "openssl " + arguments};
     command.directory = authority().file("");
@@ -54,11 +54,12 @@ TEST_CASE("a chain file is read whole, the signer's certificate first, whatever 
 }
 
 TEST_CASE("DER, PKCS #7 in PEM and DER, and OpenSSL's trusted form are read") {
-    openssl("x509 -in good.pem -outform DER -out good.der");
-    openssl("crl2pkcs7 -nocrl -certfile root.pem -certfile issuing.pem -certfile good.pem -out "
-            "good.p7b");
-    openssl("pkcs7 -in good.p7b -outform DER -out good.p7c");
-    openssl("x509 -in good.pem -trustout -addtrust codeSigning -out trusted.pem");
+    authority_openssl("x509 -in good.pem -outform DER -out good.der");
+    authority_openssl(
+        "crl2pkcs7 -nocrl -certfile root.pem -certfile issuing.pem -certfile good.pem -out "
+        "good.p7b");
+    authority_openssl("pkcs7 -in good.p7b -outform DER -out good.p7c");
+    authority_openssl("x509 -in good.pem -trustout -addtrust codeSigning -out trusted.pem");
     const std::pair<std::string, std::size_t> rows[] = {
         {"good.der", 1}, {"good.p7b", 3}, {"good.p7c", 3}, {"trusted.pem", 1}};
     for (const auto& [name, count] : rows) {
@@ -89,8 +90,9 @@ TEST_CASE("a file that is no chain is refused with what it is") {
 }
 
 TEST_CASE("names are shown without control characters") {
-    openssl("req -x509 -newkey ed25519 -nodes -keyout n.key -subj \"$(printf '/CN=a\\033[31mb')\" "
-            "-days 9 -out n.pem 2>/dev/null");
+    authority_openssl(
+        "req -x509 -newkey ed25519 -nodes -keyout n.key -subj \"$(printf '/CN=a\\033[31mb')\" "
+        "-days 9 -out n.pem 2>/dev/null");
     const std::string name = subject_of(chain_of("n").leaf());
     CHECK(name.find('\x1b') == std::string::npos);
     CHECK(has(name, "[31mb"));
@@ -175,7 +177,7 @@ TEST_CASE("a missing issuer, an unknown root, and the clock") {
 TEST_CASE("a certificate that was changed does not hold") {
     std::string bytes = text_of("good.der");
     if (bytes.empty()) {
-        openssl("x509 -in good.pem -outform DER -out good.der");
+        authority_openssl("x509 -in good.pem -outform DER -out good.der");
         bytes = text_of("good.der");
     }
     bytes[bytes.size() - 5] ^= 1; // in its signature

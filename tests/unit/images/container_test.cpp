@@ -4,6 +4,7 @@
 #include "images/inspect_json.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -20,12 +21,6 @@ using namespace cybele::images;
 namespace {
 
 constexpr std::int64_t kTime = 1795252990;
-
-TempDirectory scratch() {
-    auto made = TempDirectory::make("/var/tmp", "cybele-container-");
-    REQUIRE(made);
-    return std::move(*made);
-}
 
 NewContainer make_root(const fs::path& root) {
     fs::create_directories(root / "bin");
@@ -48,7 +43,7 @@ NewContainer make_root(const fs::path& root) {
     return container;
 }
 
-Image opened(const fs::path& path) {
+Image opened_container(const fs::path& path) {
     auto image = Image::open(path);
     REQUIRE_MESSAGE(image, image.error().message());
     return std::move(*image);
@@ -61,7 +56,7 @@ TEST_CASE("a container has the reference's objects in its order") {
     const auto container = make_root(dir.path() / "root");
     const auto path = dir.path() / "image.sif";
     REQUIRE(write_container(path, container));
-    const auto image = opened(path);
+    const auto image = opened_container(path);
     const auto& objects = image.descriptors();
     REQUIRE(objects.size() == 3);
     CHECK(objects[0].type == DataType::kDefinition);
@@ -93,7 +88,7 @@ TEST_CASE("a container has the reference's objects in its order") {
 TEST_CASE("inspect and facts are read without opening the file system") {
     const auto dir = scratch();
     REQUIRE(write_container(dir.path() / "image.sif", make_root(dir.path() / "root")));
-    const auto image = opened(dir.path() / "image.sif");
+    const auto image = opened_container(dir.path() / "image.sif");
     const auto inspection = inspect_image(image);
     REQUIRE(inspection);
     CHECK(inspection->runscript == "#!/bin/sh\n\n    echo <hello>");
@@ -130,12 +125,12 @@ TEST_CASE("an image without the metadata object is inspected through its files")
         bare.objects.push_back(partition);
         const auto path = dir.path() / compression;
         REQUIRE(write_image(path, bare));
-        const auto inspection = inspect_image(opened(path));
+        const auto inspection = inspect_image(opened_container(path));
         REQUIRE(inspection);
         CHECK(inspection->runscript == "#!/bin/sh\n\n    echo <hello>\n");
         CHECK(inspection->definition == container.definition);
         CHECK(inspection->environment.size() == 1);
-        CHECK(read_facts(opened(path))->mpi == "openmpi 4.1.4");
+        CHECK(read_facts(opened_container(path))->mpi == "openmpi 4.1.4");
         // Cut or overwritten in the middle: an error or nothing, never a crash.
         const auto whole = read_file(path).value();
         for (std::size_t at = 40960; at < whole.size(); at += whole.size() / 61) {
@@ -163,7 +158,7 @@ TEST_CASE("a deterministic container has the same bytes each time") {
     REQUIRE(write_container(dir.path() / "b.sif", container));
     const auto first = read_file(dir.path() / "a.sif").value();
     CHECK(first == read_file(dir.path() / "b.sif").value());
-    CHECK(opened(dir.path() / "a.sif").header().created == -62135596800);
+    CHECK(opened_container(dir.path() / "a.sif").header().created == -62135596800);
     container.is_deterministic = false;
     REQUIRE(write_container(dir.path() / "c.sif", container));
     CHECK(first != read_file(dir.path() / "c.sif").value());

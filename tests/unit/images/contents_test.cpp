@@ -8,6 +8,7 @@
 #include "images/squashfs/nodes.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -24,21 +25,7 @@ using namespace cybele::images;
 
 namespace {
 
-TempDirectory scratch() {
-    auto made = TempDirectory::make("/var/tmp", "cybele-contents-");
-    REQUIRE(made);
-    return std::move(*made);
-}
-
-void shell(const std::string& script) {
-    Command command;
-    command.argv = {"/bin/sh", "-c", script};
-    const auto outcome = run_process(command);
-    REQUIRE(outcome);
-    REQUIRE_MESSAGE(outcome->ok(), script << "\n" << outcome->output << outcome->errors);
-}
-
-void make_tree(const fs::path& root) {
+void make_linked_tree(const fs::path& root) {
     shell(fmt::format(
         "mkdir -p {0}/a/deep {0}/bin && cd {0} && echo text >a/file && "
         "head -c 700000 /dev/zero | tr '\\0' x >a/big && ln -s ../a/file bin/link && "
@@ -60,7 +47,7 @@ std::string listing_of(const FilePointer& root) {
     return text;
 }
 
-FilePointer opened(const fs::path& path) {
+FilePointer opened_contents(const fs::path& path) {
     auto contents = open_contents(path);
     REQUIRE_MESSAGE(contents, contents.error().message());
     REQUIRE(contents->root);
@@ -71,15 +58,15 @@ FilePointer opened(const fs::path& path) {
 
 TEST_CASE("a squashfs and its directory show the same files") {
     const auto dir = scratch();
-    make_tree(dir.path() / "root");
+    make_linked_tree(dir.path() / "root");
     for (const auto* compression : {"gzip", "zstd", "xz", "lz4"}) {
         const auto image = dir.path() / compression;
         shell(fmt::format("mksquashfs {}/root {} -noappend -quiet -comp {} -all-root",
                           dir.path().string(),
                           image.string(),
                           compression));
-        const auto root = opened(image);
-        CHECK(listing_of(root) == listing_of(opened(dir.path() / "root")));
+        const auto root = opened_contents(image);
+        CHECK(listing_of(root) == listing_of(opened_contents(dir.path() / "root")));
         const auto big = read_file_at(root, "/a/big");
         REQUIRE(big);
         CHECK(**big == std::string(700000, 'x'));
@@ -92,7 +79,7 @@ TEST_CASE("a squashfs and its directory show the same files") {
 
 TEST_CASE("a compression that the library lacks is named") {
     const auto dir = scratch();
-    make_tree(dir.path() / "root");
+    make_linked_tree(dir.path() / "root");
     shell(fmt::format("cd {} && mksquashfs root image -noappend -quiet -comp lzo",
                       dir.path().string()));
     const auto contents = open_contents(dir.path() / "image");
@@ -102,8 +89,8 @@ TEST_CASE("a compression that the library lacks is named") {
 
 TEST_CASE("links are followed inside the tree only") {
     const auto dir = scratch();
-    make_tree(dir.path() / "root");
-    const auto root = opened(dir.path() / "root");
+    make_linked_tree(dir.path() / "root");
+    const auto root = opened_contents(dir.path() / "root");
     for (const auto* path : {"bin/link", "/bin/absolute", "bin/out/a/file", "../../a/file"}) {
         const auto text = read_file_at(root, path);
         REQUIRE(text);
@@ -117,11 +104,12 @@ TEST_CASE("links are followed inside the tree only") {
 
 TEST_CASE("an image behind a first line, as Singularity 2 wrote it") {
     const auto dir = scratch();
-    make_tree(dir.path() / "root");
+    make_linked_tree(dir.path() / "root");
     shell(fmt::format("cd {} && mksquashfs root plain -noappend -quiet && "
                       "(printf '#!/usr/bin/env run-singularity\\n'; cat plain) >old.img",
                       dir.path().string()));
-    CHECK(read_file_at(opened(dir.path() / "old.img"), "a/file")->value_or("") == "text\n");
+    CHECK(read_file_at(opened_contents(dir.path() / "old.img"), "a/file")->value_or("") ==
+          "text\n");
 }
 
 TEST_CASE("what is no image is refused") {
@@ -136,7 +124,7 @@ TEST_CASE("what is no image is refused") {
 
 TEST_CASE("a damaged squashfs is refused or read, and never more") {
     const auto dir = scratch();
-    make_tree(dir.path() / "root");
+    make_linked_tree(dir.path() / "root");
     shell(fmt::format("cd {} && mksquashfs root good -noappend -quiet -comp gzip",
                       dir.path().string()));
     const auto good = read_file(dir.path() / "good");

@@ -2,6 +2,7 @@
 #include "images/difference/diff.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -17,21 +18,6 @@ using namespace cybele;
 using namespace cybele::images;
 
 namespace {
-
-TempDirectory scratch() {
-    auto made = TempDirectory::make("/var/tmp", "cybele-diff-");
-    REQUIRE(made);
-    return std::move(*made);
-}
-
-std::string shell(const std::string& script) {
-    Command command;
-    command.argv = {"/bin/sh", "-c", script};
-    const auto outcome = run_process(command);
-    REQUIRE(outcome);
-    REQUIRE_MESSAGE(outcome->ok(), script << "\n" << outcome->output << outcome->errors);
-    return outcome->output;
-}
 
 // "~ /a: mode,size" a line
 std::string differences(const fs::path& before, const fs::path& after, DiffOptions options = {}) {

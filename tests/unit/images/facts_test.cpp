@@ -2,6 +2,7 @@
 #include "images/contents/checked_facts.hpp"
 #include "images/contents/contents.hpp"
 #include "support/file.hpp"
+#include "tree_sample.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -14,11 +15,6 @@ using namespace cybele;
 using namespace cybele::images;
 
 namespace {
-
-void put(const fs::path& path, const std::string& bytes) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-}
 
 std::map<std::string, CheckedFact> facts_of(const fs::path& root,
                                             const std::map<std::string, std::string>& labels) {
@@ -35,7 +31,7 @@ std::map<std::string, CheckedFact> facts_of(const fs::path& root,
     return facts;
 }
 
-std::string text(const std::string& value) {
+std::string zero_ended(const std::string& value) {
     return std::string(1, '\0') + value + std::string(1, '\0');
 }
 
@@ -45,13 +41,13 @@ TEST_CASE("facts are found in the files") {
     const auto dir = TempDirectory::make("/var/tmp", "cybele-facts-");
     REQUIRE(dir);
     const auto& root = dir->path();
-    put(root / "lib/libc.so.6", text("GNU C Library (x) stable release version 2.36."));
+    put(root / "lib/libc.so.6", zero_ended("GNU C Library (x) stable release version 2.36."));
     put(root / "usr/lib/libmpi.so.40.30.4",
-        text("v4.1.4") + text("Open MPI v%d.%d.%d") + text("4.1.0"));
-    put(root / "opt/lib/libmpich.so.12", text("MPICH Version:\t%s") + text("4.0.2"));
-    put(root / "usr/lib/libpmix.so.2", text("OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2"));
+        zero_ended("v4.1.4") + zero_ended("Open MPI v%d.%d.%d") + zero_ended("4.1.0"));
+    put(root / "opt/lib/libmpich.so.12", zero_ended("MPICH Version:\t%s") + zero_ended("4.0.2"));
+    put(root / "usr/lib/libpmix.so.2", zero_ended("OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2"));
     put(root / "usr/lib/libcudart.so.12.2.140", "x");
-    put(root / "usr/bin/python3.11", text("1.2.13") + text("3.11.2"));
+    put(root / "usr/bin/python3.11", zero_ended("1.2.13") + zero_ended("3.11.2"));
     put(root / "usr/bin/python3.11-config", "#!/bin/sh\n");
     put(root / "opt/jdk/release", "IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"17.0.9\"\n");
     put(root / "opt/other/release", "1\n");
@@ -73,9 +69,9 @@ TEST_CASE("a label is held against the files") {
     const auto dir = TempDirectory::make("/var/tmp", "cybele-facts-");
     REQUIRE(dir);
     const auto& root = dir->path();
-    put(root / "lib/libc.so.6", text("stable release version 2.36."));
-    put(root / "lib/libmpi.so.40", text("Open MPI v%d.%d.%d") + text("v4.1.4"));
-    put(root / "lib/libpmix.so.2", text("OpenPMIx 4.2.2rc2 (x"));
+    put(root / "lib/libc.so.6", zero_ended("stable release version 2.36."));
+    put(root / "lib/libmpi.so.40", zero_ended("Open MPI v%d.%d.%d") + zero_ended("v4.1.4"));
+    put(root / "lib/libpmix.so.2", zero_ended("OpenPMIx 4.2.2rc2 (x"));
     put(root / "opt/probe", "x");
     struct Row {
         const char* label;

@@ -15,7 +15,7 @@ using namespace sample;
 namespace {
 
 /// Runs openssl in a folder; it must succeed.
-void openssl(const fs::path& folder, const std::string& arguments) {
+void encrypt_with_openssl(const fs::path& folder, const std::string& arguments) {
     Command command;
     command.argv = {"sh", "-c", "exec openssl " + arguments};
     command.directory = folder;
@@ -88,9 +88,9 @@ struct Cosign {
 TEST_CASE("encrypted keys of OpenSSL are opened by their passphrase, and by no other") {
     const auto place = directory();
     const fs::path& here = place.path();
-    openssl(here, "genpkey -algorithm ed25519 -out ed");
-    openssl(here, "genrsa -out rsa 2048");
-    openssl(here, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 -out ec");
+    encrypt_with_openssl(here, "genpkey -algorithm ed25519 -out ed");
+    encrypt_with_openssl(here, "genrsa -out rsa 2048");
+    encrypt_with_openssl(here, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 -out ec");
     const struct {
         const char* plain;
         const char* encrypt;
@@ -105,7 +105,7 @@ TEST_CASE("encrypted keys of OpenSSL are opened by their passphrase, and by no o
     };
     for (const auto& one : cases) {
         CAPTURE(std::string(one.encrypt));
-        openssl(here, one.encrypt);
+        encrypt_with_openssl(here, one.encrypt);
         CHECK(content(here / "k").find(one.begin) != std::string::npos);
         const auto key = PrivateKey::read(here / "k", by("secret"));
         CHECK(fingerprint(key) == fingerprint(PrivateKey::read(here / one.plain)));
@@ -121,14 +121,15 @@ TEST_CASE("encrypted keys of OpenSSL are opened by their passphrase, and by no o
 
 TEST_CASE("no wrong passphrase ever looks like a damaged file") {
     const auto place = directory();
-    openssl(place.path(), "genpkey -algorithm ed25519 -out ed");
-    openssl(place.path(), "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out ec");
-    openssl(place.path(), "genrsa -out rsa 2048");
+    encrypt_with_openssl(place.path(), "genpkey -algorithm ed25519 -out ed");
+    encrypt_with_openssl(place.path(),
+                         "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out ec");
+    encrypt_with_openssl(place.path(), "genrsa -out rsa 2048");
     for (const char* const encrypt :
          {"pkcs8 -topk8 -in ed -v2 aes128 -iter 1 -passout pass:x -out k",
           "ec -in ec -des3 -passout pass:x -out k",
           "rsa -in rsa -traditional -aes128 -passout pass:x -out k"}) {
-        openssl(place.path(), encrypt);
+        encrypt_with_openssl(place.path(), encrypt);
         for (int i = 0; i < 2000; ++i) { // the padding of one in 256 is right by chance
             const auto key = PrivateKey::read(place.path() / "k", by("wrong" + std::to_string(i)));
             REQUIRE_FALSE(key.has_value());
@@ -140,8 +141,8 @@ TEST_CASE("no wrong passphrase ever looks like a damaged file") {
 TEST_CASE("keys of cosign and sigstore are opened, whatever lies in them") {
     const auto place = directory();
     const fs::path& here = place.path();
-    openssl(here, "genpkey -algorithm ed25519 -out ed.pem");
-    openssl(here, "pkey -in ed.pem -outform DER -out ed");
+    encrypt_with_openssl(here, "genpkey -algorithm ed25519 -out ed.pem");
+    encrypt_with_openssl(here, "pkey -in ed.pem -outform DER -out ed");
     const std::string der = content(here / "ed");
     const std::string expected = fingerprint(PrivateKey::read(here / "ed.pem"));
     const auto read = [&](const Cosign& form, const std::string& passphrase) {
@@ -180,10 +181,10 @@ TEST_CASE("keys of cosign and sigstore are opened, whatever lies in them") {
 TEST_CASE("the halves of a pair must belong together") {
     const auto place = directory();
     const fs::path& here = place.path();
-    openssl(here, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out a.pem");
-    openssl(here, "ec -in a.pem -outform DER -out a");
-    openssl(here, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out b.pem");
-    openssl(here, "ec -in b.pem -outform DER -out b");
+    encrypt_with_openssl(here, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out a.pem");
+    encrypt_with_openssl(here, "ec -in a.pem -outform DER -out a");
+    encrypt_with_openssl(here, "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out b.pem");
+    encrypt_with_openssl(here, "ec -in b.pem -outform DER -out b");
     std::string mixed = content(here / "a"); // SEC 1: the public point is the last 65 bytes
     mixed.replace(mixed.size() - 65, 65, content(here / "b").substr(mixed.size() - 65));
     REQUIRE(write_file(here / "k",

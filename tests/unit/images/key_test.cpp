@@ -11,7 +11,7 @@ using namespace sample;
 namespace {
 
 /// Runs openssl in a folder; it must succeed.
-void openssl(const fs::path& folder, const std::string& arguments) {
+void openssl_in(const fs::path& folder, const std::string& arguments) {
     Command command;
     command.argv = {"sh", "-c", "exec openssl " + arguments};
     command.directory = folder;
@@ -20,7 +20,7 @@ void openssl(const fs::path& folder, const std::string& arguments) {
     REQUIRE_MESSAGE(outcome->ok(), arguments, outcome->errors);
 }
 
-const char* const kText = "some bytes that are signed";
+const char* const kSignedText = "some bytes that are signed";
 
 struct KeyForm {
     const char* name;
@@ -50,11 +50,11 @@ const KeyForm kForms[] = {
 TEST_CASE("keys of every form sign, and openssl and we verify each other") {
     const auto place = directory();
     const fs::path& here = place.path();
-    REQUIRE(write_file(here / "text", kText).has_value());
+    REQUIRE(write_file(here / "text", kSignedText).has_value());
     for (const KeyForm& form : kForms) {
         CAPTURE(form.name);
-        openssl(here, form.make_private);
-        openssl(here, form.make_public);
+        openssl_in(here, form.make_private);
+        openssl_in(here, form.make_public);
         const auto secret = PrivateKey::read(here / "k.pem");
         REQUIRE_MESSAGE(secret.has_value(), (secret ? "" : words(secret.error())));
         const auto open = PublicKey::read(here / "k.pub");
@@ -62,16 +62,16 @@ TEST_CASE("keys of every form sign, and openssl and we verify each other") {
         CHECK(secret->public_key().fingerprint() == open->fingerprint());
         CHECK(open->envelope_id() ==
               (std::string(form.name) == "P-224" ? "" : open->fingerprint()));
-        const std::string signature = secret->sign(kText).value();
-        CHECK(open->verifies(kText, signature));
+        const std::string signature = secret->sign(kSignedText).value();
+        CHECK(open->verifies(kSignedText, signature));
         CHECK_FALSE(open->verifies("other bytes", signature));
-        CHECK_FALSE(open->verifies(kText, signature.substr(1)));
-        CHECK_FALSE(open->verifies(kText, ""));
+        CHECK_FALSE(open->verifies(kSignedText, signature.substr(1)));
+        CHECK_FALSE(open->verifies(kSignedText, ""));
         REQUIRE(write_file(here / "sig", signature).has_value());
         const std::string raw = std::string(form.name) == "ed25519" ? "" : " -digest sha256";
-        openssl(here, "pkeyutl -verify -pubin -inkey k.pub -rawin -in text -sigfile sig" + raw);
-        openssl(here, "pkeyutl -sign -inkey k.pem -rawin -in text -out theirs" + raw);
-        CHECK(open->verifies(kText, content(here / "theirs")));
+        openssl_in(here, "pkeyutl -verify -pubin -inkey k.pub -rawin -in text -sigfile sig" + raw);
+        openssl_in(here, "pkeyutl -sign -inkey k.pem -rawin -in text -out theirs" + raw);
+        CHECK(open->verifies(kSignedText, content(here / "theirs")));
         CHECK(PrivateKey::read(here / "k.pem").has_value());
     }
 }
@@ -88,8 +88,8 @@ TEST_CASE("fingerprints are those that ssh-keygen prints") {
 TEST_CASE("files that are no usable key are told by name, without asking for a passphrase") {
     const auto place = directory();
     const fs::path& here = place.path();
-    openssl(here, "genpkey -algorithm ed25519 -out good.pem");
-    openssl(here, "pkey -in good.pem -pubout -out good.pub");
+    openssl_in(here, "genpkey -algorithm ed25519 -out good.pem");
+    openssl_in(here, "pkey -in good.pem -pubout -out good.pub");
     const struct {
         const char* make; ///< openssl's arguments; null: the file is `text`
         const char* text;
@@ -142,7 +142,7 @@ TEST_CASE("files that are no usable key are told by name, without asking for a p
         CAPTURE(one.text);
         REQUIRE(write_file(here / "k", one.text).has_value());
         if (one.make != nullptr) {
-            openssl(here, one.make);
+            openssl_in(here, one.make);
         }
         const auto secret = PrivateKey::read(here / "k");
         CHECK(secret.has_value() == (one.to_sign == nullptr));
@@ -177,8 +177,8 @@ TEST_CASE("a new pair is private where it must be, known to openssl, and never o
         CHECK((fs::status(*made).permissions() & fs::perms::owner_write) != fs::perms::none);
         CHECK(content(file).starts_with("-----BEGIN PRIVATE KEY-----\n"));
         CHECK(content(*made).starts_with("-----BEGIN PUBLIC KEY-----\n"));
-        openssl(here, "pkey -check -noout -in " + file.filename().native());
-        openssl(here, "pkey -pubin -noout -in " + made->filename().native());
+        openssl_in(here, "pkey -check -noout -in " + file.filename().native());
+        openssl_in(here, "pkey -pubin -noout -in " + made->filename().native());
         CHECK(PrivateKey::read(file).has_value());
         CHECK(PublicKey::read(*made)->fingerprint() ==
               PrivateKey::read(file)->public_key().fingerprint());

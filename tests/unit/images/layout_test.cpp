@@ -4,6 +4,7 @@
 #include "images/layout_root.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <cerrno>
 #include <filesystem>
@@ -22,18 +23,7 @@ using namespace cybele::images;
 
 namespace {
 
-TempDirectory scratch() {
-    auto made = TempDirectory::make("/var/tmp", "cybele-layout-");
-    REQUIRE(made);
-    return std::move(*made);
-}
-
-void put(const fs::path& path, const std::string& bytes) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-}
-
-std::string text(const fs::path& path) {
+std::string text_of_file(const fs::path& path) {
     auto bytes = read_file(path);
     REQUIRE(bytes);
     return *bytes;
@@ -97,9 +87,9 @@ TEST_CASE("what a base image has is kept") {
     ::chmod((dir.path() / "tmp").c_str(), 01777);
     REQUIRE(write_base_layout(dir.path()));
     REQUIRE(write_base_layout(dir.path()));
-    CHECK(text(dir.path() / "etc/hosts") == "127.0.0.1 localhost\n");
-    CHECK(text(dir.path() / "etc/passwd") == "root:x:0:0::/:/bin/ash\n");
-    CHECK(text(dir.path() / ".singularity.d/env/99-base.sh") == "export THEIRS=1\n");
+    CHECK(text_of_file(dir.path() / "etc/hosts") == "127.0.0.1 localhost\n");
+    CHECK(text_of_file(dir.path() / "etc/passwd") == "root:x:0:0::/:/bin/ash\n");
+    CHECK(text_of_file(dir.path() / ".singularity.d/env/99-base.sh") == "export THEIRS=1\n");
     CHECK(mode_of(dir.path() / ".singularity.d/env/99-base.sh") == 0755);
     CHECK(fs::is_symlink(dir.path() / "home"));
     CHECK(mode_of(dir.path() / "tmp") == 01777);
@@ -135,11 +125,11 @@ TEST_CASE("links in a root file system never lead out of it") {
         REQUIRE(root.make_directory("absolute/new", 0755)); // the dead link becomes a directory
         CHECK(fs::is_directory(inside / "absolute/new"));
         REQUIRE(root.write("good/file", "bytes", 0640));
-        CHECK(text(inside / "real/file") == "bytes");
+        CHECK(text_of_file(inside / "real/file") == "bytes");
         CHECK(mode_of(inside / "real/file") == 0640);
         REQUIRE(root.write("file", "bytes", 0644)); // replaces the link
         REQUIRE(root.write_if_missing("file", "other", 0600));
-        CHECK(text(inside / "file") == "bytes");
+        CHECK(text_of_file(inside / "file") == "bytes");
         CHECK(mode_of(inside / "file") == 0600);
         CHECK(*root.read("good/file") == "bytes");
         CHECK(*root.read("real/up/real/file") == "bytes");
@@ -148,7 +138,7 @@ TEST_CASE("links in a root file system never lead out of it") {
         CHECK_FALSE(root.write("real", "1", 0644)); // a directory
         CHECK_FALSE(root.read("real"));
         CHECK_FALSE(root.read("missing")->has_value());
-        CHECK(text(outside / "precious") == "untouched");
+        CHECK(text_of_file(outside / "precious") == "untouched");
         CHECK(std::distance(fs::directory_iterator(outside), {}) == 1);
     }
 }

@@ -12,7 +12,7 @@ using namespace cybele::images::openpgp;
 
 namespace {
 
-const std::string kText = R"({"version":1,"header":{"digest":"sha256:00"}})";
+const std::string kMessage = R"({"version":1,"header":{"digest":"sha256:00"}})";
 const std::string kSalt(kSaltSize, '\x5a');
 
 /// Status lines of gpg's verification of a message.
@@ -35,7 +35,7 @@ const Kind kKinds[] = {
 };
 
 /// Opened and ready, of an armored export.
-SecretKey opened(const std::string& bytes, const std::string& passphrase) {
+SecretKey opened_key(const std::string& bytes, const std::string& passphrase) {
     const Keyring ring = keyring_of(bytes);
     auto key = SecretKey::choose(ring.certificates().front(), time_now());
     REQUIRE_MESSAGE(key, key.error().faults().front().because);
@@ -62,11 +62,11 @@ TEST_CASE("keys of GnuPG: its signatures are valid here, ours there") {
         CHECK(state.keys.front().can_sign);
         CHECK(state.name() == user);
 
-        const std::string theirs = gpg.must({"-u", user, "--clearsign"}, kText + "\n");
+        const std::string theirs = gpg.must({"-u", user, "--clearsign"}, kMessage + "\n");
         const auto judged = verify_clear_signed(theirs, ring, time_now());
         REQUIRE(judged);
         CHECK_MESSAGE(judged->is_valid, judged->because);
-        CHECK(judged->text == kText);
+        CHECK(judged->text == kMessage);
         CHECK(judged->user_id == user);
         CHECK(judged->primary_fingerprint == ring.certificates().front().fingerprint());
 
@@ -86,8 +86,8 @@ TEST_CASE("keys of GnuPG: its signatures are valid here, ours there") {
             CHECK(unlocked.error().message() == "cannot sign with a key of kind DSA 2048");
             continue;
         }
-        const SecretKey key = opened(exported, gpg.passphrase);
-        const auto ours = clear_sign(kText, key, time_now(), kSalt);
+        const SecretKey key = opened_key(exported, gpg.passphrase);
+        const auto ours = clear_sign(kMessage, key, time_now(), kSalt);
         REQUIRE(ours);
         CHECK(gpg_status(gpg, *ours).find("VALIDSIG " + key.primary_fingerprint()) !=
               std::string::npos);
@@ -121,22 +121,22 @@ TEST_CASE("keys made here: GnuPG takes them, encrypted and open, and signs with 
         CHECK(imported.output.find("IMPORT_OK 17 " + made->fingerprint()) != std::string::npos);
         CHECK(gpg.must({"--list-keys", "--with-colons"})
                   .find("A Site (images) <keys@site.example>") != std::string::npos);
-        const std::string theirs = gpg.must({"--clearsign"}, kText + "\n");
+        const std::string theirs = gpg.must({"--clearsign"}, kMessage + "\n");
         Keyring ring;
         ring.add(made->public_half());
         const auto judged = verify_clear_signed(theirs, ring, time_now());
         REQUIRE(judged);
         CHECK_MESSAGE(judged->is_valid, judged->because);
 
-        const SecretKey key = opened(locked->packets(), gpg.passphrase);
-        const auto ours = clear_sign(kText, key, time_now(), kSalt);
+        const SecretKey key = opened_key(locked->packets(), gpg.passphrase);
+        const auto ours = clear_sign(kMessage, key, time_now(), kSalt);
         REQUIRE(ours);
         CHECK(gpg_status(gpg, *ours).find("VALIDSIG " + made->fingerprint()) != std::string::npos);
 
         GnuPg plain;
         const auto open = plain.run({"--import"}, made->packets());
         CHECK_MESSAGE(open.ok(), open.errors);
-        CHECK(!plain.must({"--clearsign"}, kText + "\n").empty());
+        CHECK(!plain.must({"--clearsign"}, kMessage + "\n").empty());
     }
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a primary key that only certifies: its subkey signs, for GnuPG as for
     const Keyring ring = keyring_of(gpg.must({"--export"}));
 
     const auto judged =
-        verify_clear_signed(gpg.must({"--clearsign"}, kText + "\n"), ring, time_now());
+        verify_clear_signed(gpg.must({"--clearsign"}, kMessage + "\n"), ring, time_now());
     REQUIRE(judged);
     CHECK_MESSAGE(judged->is_valid, judged->because);
     CHECK(judged->primary_fingerprint == primary);
@@ -158,20 +158,20 @@ TEST_CASE("a primary key that only certifies: its subkey signs, for GnuPG as for
     CHECK(ring.find(judged->fingerprint) == &ring.certificates().front());
 
     SUBCASE("the whole key") {
-        const SecretKey key = opened(gpg.must({"--export-secret-keys"}), gpg.passphrase);
+        const SecretKey key = opened_key(gpg.must({"--export-secret-keys"}), gpg.passphrase);
         CHECK(key.is_subkey());
-        const auto ours = clear_sign(kText, key, time_now(), kSalt);
+        const auto ours = clear_sign(kMessage, key, time_now(), kSalt);
         REQUIRE(ours);
         CHECK(gpg_status(gpg, *ours).find("VALIDSIG " + key.fingerprint()) != std::string::npos);
     }
     SUBCASE("with the primary key offline") {
-        const SecretKey key = opened(gpg.must({"--export-secret-subkeys"}), gpg.passphrase);
+        const SecretKey key = opened_key(gpg.must({"--export-secret-subkeys"}), gpg.passphrase);
         CHECK(key.is_subkey());
         CHECK(key.primary_fingerprint() == primary);
     }
     SUBCASE("a certificate from before the subkey does not know it") {
         const auto unknown =
-            verify_clear_signed(gpg.must({"--clearsign"}, kText + "\n"), first, time_now());
+            verify_clear_signed(gpg.must({"--clearsign"}, kMessage + "\n"), first, time_now());
         REQUIRE(unknown);
         CHECK(!unknown->is_valid);
         CHECK(!unknown->is_known);
@@ -188,7 +188,7 @@ TEST_CASE("a primary key that only certifies: its subkey signs, for GnuPG as for
         Keyring stolen;
         stolen.add(Certificate(theirs));
         const auto refused =
-            verify_clear_signed(gpg.must({"--clearsign"}, kText + "\n"), stolen, time_now());
+            verify_clear_signed(gpg.must({"--clearsign"}, kMessage + "\n"), stolen, time_now());
         REQUIRE(refused);
         CHECK(!refused->is_valid);
         CHECK(refused->because.find("no valid signature of the primary key binds it") !=
@@ -202,7 +202,7 @@ TEST_CASE("revoked and expired keys, weak hashes and wrong passphrases are told"
     (void)gpg.must(
         {"--quick-generate-key", "Some One <s@site.example>", "rsa2048", "sign,cert", "1d"});
     const std::int64_t now = time_now(); // the key, which takes its time, is there
-    const std::string message = gpg.must({"--clearsign"}, kText + "\n");
+    const std::string message = gpg.must({"--clearsign"}, kMessage + "\n");
     const Keyring ring = keyring_of(gpg.must({"--export"}));
     const Certificate& certificate = ring.certificates().front();
     const std::string fingerprint = certificate.fingerprint();
@@ -211,8 +211,8 @@ TEST_CASE("revoked and expired keys, weak hashes and wrong passphrases are told"
         constexpr std::int64_t kDay = 86400;
         CHECK(verify_clear_signed(message, ring, now + 30 * kDay)->is_valid);
         CHECK(certificate.state(now).keys.front().expires.has_value());
-        SecretKey key = opened(gpg.must({"--export-secret-keys"}), gpg.passphrase);
-        const auto late = clear_sign(kText, key, now + 2 * kDay, kSalt);
+        SecretKey key = opened_key(gpg.must({"--export-secret-keys"}), gpg.passphrase);
+        const auto late = clear_sign(kMessage, key, now + 2 * kDay, kSalt);
         REQUIRE(late);
         const auto judged = verify_clear_signed(*late, ring, now + 3 * kDay);
         CHECK(!judged->is_valid);
@@ -239,7 +239,8 @@ TEST_CASE("revoked and expired keys, weak hashes and wrong passphrases are told"
         CHECK(!verify_clear_signed(message, merged, now)->is_valid);
     }
     SUBCASE("a weak hash") {
-        const std::string weak = gpg.must({"--digest-algo", "SHA1", "--clearsign"}, kText + "\n");
+        const std::string weak =
+            gpg.must({"--digest-algo", "SHA1", "--clearsign"}, kMessage + "\n");
         const auto judged = verify_clear_signed(weak, ring, now);
         CHECK(!judged->is_valid);
         CHECK(judged->because == "it is made with the hash SHA1, which does not count");
@@ -247,7 +248,7 @@ TEST_CASE("revoked and expired keys, weak hashes and wrong passphrases are told"
     SUBCASE("every strong hash") {
         for (const char* const hash : {"SHA224", "SHA256", "SHA384", "SHA512"}) {
             const auto judged = verify_clear_signed(
-                gpg.must({"--digest-algo", hash, "--clearsign"}, kText + "\n"), ring, now);
+                gpg.must({"--digest-algo", hash, "--clearsign"}, kMessage + "\n"), ring, now);
             CHECK_MESSAGE(judged->is_valid, judged->because);
             CHECK(judged->hash == hash);
         }
@@ -261,9 +262,9 @@ TEST_CASE("revoked and expired keys, weak hashes and wrong passphrases are told"
         REQUIRE(!refused);
         CHECK(refused.error().code() == ErrorCode::kInput);
         CHECK(refused.error().message() == "the passphrase does not open the OpenPGP key");
-        CHECK(!clear_sign(kText, *key, now, kSalt));
+        CHECK(!clear_sign(kMessage, *key, now, kSalt));
         CHECK(key->unlock(secret_of("right")));
-        CHECK(clear_sign(kText, *key, now, kSalt));
+        CHECK(clear_sign(kMessage, *key, now, kSalt));
     }
     SUBCASE("a public key does not sign") {
         const auto chosen = SecretKey::choose(certificate, now);
@@ -289,7 +290,7 @@ TEST_CASE("text lines, dashes and blanks are signed as GnuPG signs them") {
         REQUIRE(judged);
         CHECK_MESSAGE(judged->is_valid, judged->because);
     }
-    const SecretKey key = opened(gpg.must({"--export-secret-keys"}), "");
+    const SecretKey key = opened_key(gpg.must({"--export-secret-keys"}), "");
     for (const std::string text : {"", "one\n\ntwo", "- dash\n-----BEGIN PGP SIGNATURE-----"}) {
         const auto ours = clear_sign(text, key, time_now(), kSalt);
         REQUIRE(ours);

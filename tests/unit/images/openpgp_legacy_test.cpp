@@ -10,8 +10,8 @@ using namespace cybele::images;
 
 namespace {
 
-constexpr std::int64_t kNow = 1795300000;
-const std::string kSigner = "12045C8C0B1004D058DE4BEDA20C27EE7FF7BA84";
+constexpr std::int64_t kLegacyNow = 1795300000;
+const std::string kLegacySigner = "12045C8C0B1004D058DE4BEDA20C27EE7FF7BA84";
 
 std::filesystem::path data(const std::string& name) {
     return std::filesystem::path(CYBELE_TESTS_DIR) / "unit/images/data" / name;
@@ -25,7 +25,7 @@ std::vector<SignatureState> judged(const std::filesystem::path& path,
                                    const openpgp::Keyring& keyring) {
     const auto image = Image::open(path);
     REQUIRE_MESSAGE(image, image.error().message());
-    const auto states = verify_legacy(*image, {keyring, kNow});
+    const auto states = verify_legacy(*image, {keyring, kLegacyNow});
     REQUIRE(states);
     return *states;
 }
@@ -44,7 +44,7 @@ const Case kCases[] = {
 };
 
 /// Flips a bit of the copy of an image.
-void flip(const std::filesystem::path& path, std::uint64_t offset) {
+void flip_in_file(const std::filesystem::path& path, std::uint64_t offset) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(static_cast<std::streamoff>(offset));
     const int byte = file.get();
@@ -61,7 +61,7 @@ TEST_CASE("the six legacy images of the reference are judged as it does") {
         std::vector<std::vector<std::uint32_t>> covers;
         for (const SignatureState& state : judged(data(known.name), keyring)) {
             CHECK_MESSAGE(state.is_valid, state.because);
-            CHECK(state.key == kSigner);
+            CHECK(state.key == kLegacySigner);
             CHECK(state.user_id == "Unit Test <unit@test.com>");
             CHECK(state.kind == SignatureKind::kLegacy);
             CHECK(!state.warnings.empty());
@@ -87,7 +87,7 @@ TEST_CASE("a changed byte of an object breaks its legacy signature") {
     const auto image = Image::open(path);
     REQUIRE(image);
     const Descriptor second = image->descriptors()[1];
-    flip(path, second.offset + second.size - 1);
+    flip_in_file(path, second.offset + second.size - 1);
     const auto states = judged(path, keyring);
     REQUIRE(states.size() == 1);
     CHECK(states[0].because == "an object of group 1 was changed");
@@ -103,7 +103,7 @@ TEST_CASE("a legacy signature whose descriptor names another signer does not cou
     REQUIRE(image);
     const auto& signature = image->descriptors().back();
     // The descriptor's `extra` is its last 384 bytes of 585; the fingerprint stands behind 4 bytes.
-    flip(path, image->header().descriptors_offset + (signature.id - 1) * 585ULL + 201 + 4);
+    flip_in_file(path, image->header().descriptors_offset + (signature.id - 1) * 585ULL + 201 + 4);
     const auto states = judged(path, keyring);
     REQUIRE(states.size() == 1);
     CHECK(states[0].because.starts_with("its descriptor names another signer: 13045C8C"));

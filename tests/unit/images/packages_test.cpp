@@ -3,6 +3,7 @@
 #include "images/contents/packages.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -16,26 +17,6 @@ using namespace cybele;
 using namespace cybele::images;
 
 namespace {
-
-TempDirectory scratch() {
-    auto made = TempDirectory::make("/var/tmp", "cybele-packages-");
-    REQUIRE(made);
-    return std::move(*made);
-}
-
-void put(const fs::path& path, const std::string& bytes) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-}
-
-std::string shell(const std::string& script) {
-    Command command;
-    command.argv = {"/bin/sh", "-c", script};
-    const auto outcome = run_process(command);
-    REQUIRE(outcome);
-    REQUIRE_MESSAGE(outcome->ok(), script << "\n" << outcome->output << outcome->errors);
-    return outcome->output;
-}
 
 PackageList packages_of(const fs::path& root) {
     const auto contents = open_contents(root);

@@ -17,7 +17,7 @@ using namespace sample;
 
 namespace {
 
-constexpr std::int64_t kNow = 1800000000;
+constexpr std::int64_t kJournalNow = 1800000000;
 
 /// The changes that are interrupted, in place.
 struct Attempt {
@@ -29,22 +29,22 @@ std::vector<Attempt> attempts() {
     return {
         {"add",
          [](Table& table, int fd) -> Result<ChangeOutcome> {
-             CYBELE_CHECK(table.add(fd, definition(), kNow));
-             CYBELE_CHECK(table.add(fd, partition(PartType::kSystem), kNow));
-             table.set_modified(kNow);
+             CYBELE_CHECK(table.add(fd, definition(), kJournalNow));
+             CYBELE_CHECK(table.add(fd, partition(PartType::kSystem), kJournalNow));
+             table.set_modified(kJournalNow);
              return ChangeOutcome{};
          }},
         {"delete, zero, compact",
          [](Table& table, int) -> Result<ChangeOutcome> {
              CYBELE_TRY(const Descriptor erased, table.erase(3));
              table.compact();
-             table.set_modified(kNow);
+             table.set_modified(kJournalNow);
              return ChangeOutcome{true, {{erased.offset, erased.size}}, table.end()};
          }},
         {"set primary",
          [](Table& table, int) -> Result<ChangeOutcome> {
-             CYBELE_CHECK(table.set_primary(3, kNow));
-             table.set_modified(kNow);
+             CYBELE_CHECK(table.set_primary(3, kJournalNow));
+             table.set_modified(kJournalNow);
              return ChangeOutcome{};
          }},
     };
@@ -201,7 +201,7 @@ TEST_CASE("header and table torn at any byte are brought to their end") {
     const fs::path path = place.path() / "a.sif";
     write(path, two_systems());
     const std::string before = content(path);
-    REQUIRE(add_objects(path, {definition()}, kNow).has_value());
+    REQUIRE(add_objects(path, {definition()}, kJournalNow).has_value());
     const std::string after = content(path);
     const std::string view_after = view(path);
     const bool holds = rc::check("torn", [&] {
@@ -235,7 +235,7 @@ TEST_CASE("a journal of another file is not believed") {
     const fs::path path = place.path() / "a.sif";
     write(path, two_systems());
     const std::string before = content(path);
-    REQUIRE(add_objects(path, {definition()}, kNow).has_value());
+    REQUIRE(add_objects(path, {definition()}, kJournalNow).has_value());
     const std::string after = content(path);
     Journal journal = committed(path, before, after);
     const struct {
@@ -280,7 +280,7 @@ TEST_CASE("a journal that others could have written, or that is torn, is not bel
     const fs::path path = place.path() / "a.sif";
     write(path, two_systems());
     const std::string before = content(path);
-    REQUIRE(add_objects(path, {definition()}, kNow).has_value());
+    REQUIRE(add_objects(path, {definition()}, kJournalNow).has_value());
     const Journal journal = committed(path, before, content(path));
     leave_journal(path, journal);
     const UniqueFd fd = open_for_reading(path).value();
@@ -313,7 +313,7 @@ TEST_CASE("a user's own file with the journal's name stays, and the change is re
     const std::string before = content(path);
     const auto added = change_image(path,
                                     [](Table& table, int fd) -> Result<ChangeOutcome> {
-                                        CYBELE_CHECK(table.add(fd, definition(), kNow));
+                                        CYBELE_CHECK(table.add(fd, definition(), kJournalNow));
                                         return ChangeOutcome{};
                                     },
                                     {.may_copy = false, .on_step = {}});
@@ -333,7 +333,7 @@ TEST_CASE("a change that fails leaves the image and its length as they were") {
         REQUIRE(::pwrite(fd, "some", 4, static_cast<off_t>(offset)) == 4);
         return fail(ErrorCode::kEnvironment, "no space");
     };
-    const auto added = add_objects(path, {definition(), failing}, kNow);
+    const auto added = add_objects(path, {definition(), failing}, kJournalNow);
     REQUIRE_FALSE(added.has_value());
     CHECK(added.error().message() == "no space");
     CHECK(content(path) == before);
@@ -359,13 +359,13 @@ TEST_CASE("random sequences of changes equal those of a new image each time") {
                     ++first;
                 }
                 expected[first] = object.bytes;
-                RC_ASSERT(add_objects(path, {object}, kNow).has_value());
+                RC_ASSERT(add_objects(path, {object}, kJournalNow).has_value());
             } else if (step < 50) {
                 const DeleteOptions options{step % 3 == 0, step % 4 == 0};
-                RC_ASSERT(delete_objects(path, {id}, options, kNow).has_value() ==
+                RC_ASSERT(delete_objects(path, {id}, options, kJournalNow).has_value() ==
                           (expected.erase(id) == 1));
             } else {
-                (void)set_primary(path, id, kNow);
+                (void)set_primary(path, id, kJournalNow);
             }
             const auto image = Image::open(path);
             RC_ASSERT(image.has_value());

@@ -88,7 +88,7 @@ const Damage kDamages[] = {
      "ends within its header, at byte 100"},
 };
 
-Error refusal(const fs::path& path) {
+Error read_refusal(const fs::path& path) {
     const auto image = Image::open(path);
     REQUIRE_FALSE(image.has_value());
     CHECK(image.error().code() == ErrorCode::kInput);
@@ -111,7 +111,7 @@ TEST_CASE("every kind of damage is refused, and named") {
         std::string bytes = whole;
         damage.apply(bytes);
         REQUIRE(write_file(path, bytes).has_value());
-        const std::string said = words(refusal(path));
+        const std::string said = words(read_refusal(path));
         CAPTURE(said);
         CHECK(said.find("a.sif is damaged") != std::string::npos);
         CHECK(said.find(damage.because) != std::string::npos);
@@ -127,7 +127,8 @@ TEST_CASE("a signature object of more than 1 MiB is refused") {
     std::string bytes = content(path);
     put(bytes, entry(1), 0x4005, 4);
     REQUIRE(write_file(path, bytes).has_value());
-    CHECK(words(refusal(path)).find("signature object 1 has 1048577 bytes") != std::string::npos);
+    CHECK(words(read_refusal(path)).find("signature object 1 has 1048577 bytes") !=
+          std::string::npos);
 }
 
 TEST_CASE("what is harmless is read") {
@@ -180,7 +181,7 @@ TEST_CASE("what is no SIF is told by name") {
     for (const auto& file : files) {
         CAPTURE(file.is);
         REQUIRE(write_file(path, file.bytes).has_value());
-        const std::string said = words(refusal(path));
+        const std::string said = words(read_refusal(path));
         CAPTURE(said);
         CHECK(said.find("a.img is no SIF image | it is ") != std::string::npos);
         CHECK(said.find(file.is) != std::string::npos);
@@ -194,15 +195,15 @@ TEST_CASE("a version of the format that is not known is told") {
     std::string bytes = content(path);
     bytes[43] = '2';
     REQUIRE(write_file(path, bytes).has_value());
-    CHECK(words(refusal(path)).find("unknown version of the SIF format") != std::string::npos);
+    CHECK(words(read_refusal(path)).find("unknown version of the SIF format") != std::string::npos);
 }
 
 TEST_CASE("names that are no files are told, links are followed") {
     const auto place = directory();
-    CHECK(words(refusal(place.path())).find("it is a directory") != std::string::npos);
+    CHECK(words(read_refusal(place.path())).find("it is a directory") != std::string::npos);
     const fs::path pipe = place.path() / "pipe";
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    CHECK(words(refusal(pipe)).find("it is a pipe") != std::string::npos);
+    CHECK(words(read_refusal(pipe)).find("it is a pipe") != std::string::npos);
     const auto missing = Image::open(place.path() / "missing.sif");
     REQUIRE_FALSE(missing.has_value());
     CHECK(missing.error().code() == ErrorCode::kInput);

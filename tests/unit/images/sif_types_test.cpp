@@ -17,8 +17,8 @@ Descriptor with_extra(DataType type, const std::vector<std::uint8_t>& extra) {
     return descriptor;
 }
 
-constexpr Fingerprint kSigner = {0x43, 0x3f, 0xe9, 0x84, 0x15, 0x52, 0x06, 0xbd, 0x96, 0x27,
-                                 0x25, 0xe2, 0x0e, 0x87, 0x13, 0x47, 0x2a, 0x87, 0x99, 0x43};
+constexpr Fingerprint kSifSigner = {0x43, 0x3f, 0xe9, 0x84, 0x15, 0x52, 0x06, 0xbd, 0x96, 0x27,
+                                    0x25, 0xe2, 0x0e, 0x87, 0x13, 0x47, 0x2a, 0x87, 0x99, 0x43};
 
 } // namespace
 
@@ -28,10 +28,11 @@ TEST_CASE("each type's extra fields are written and read back") {
     CHECK(partition.fs_type() == FsType::kGocryptfs);
     CHECK(partition.part_type() == PartType::kOverlay);
     CHECK(partition.arch() == "riscv64");
-    const auto pgp = with_extra(DataType::kSignature, signature_extra(HashType::kSha512, kSigner));
+    const auto pgp =
+        with_extra(DataType::kSignature, signature_extra(HashType::kSha512, kSifSigner));
     CHECK(pgp.hash_type() == HashType::kSha512);
     REQUIRE(pgp.fingerprint().has_value());
-    CHECK(*pgp.fingerprint() == kSigner);
+    CHECK(*pgp.fingerprint() == kSifSigner);
     const auto dsse = with_extra(DataType::kSignature, signature_extra(HashType::kSha256, {}));
     CHECK(dsse.hash_type() == HashType::kSha256);
     CHECK_FALSE(dsse.fingerprint().has_value());

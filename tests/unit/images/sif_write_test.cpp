@@ -79,7 +79,7 @@ std::string ext3() {
     return bytes;
 }
 
-NewImage two_groups() {
+NewImage two_written_groups() {
     NewImage image = one_group();
     NewObject other = object(
         DataType::kPartition, ext3(), partition_extra(FsType::kExt3, PartType::kSystem, "amd64"));
@@ -152,7 +152,7 @@ TEST_CASE("images come out as the reference writes them, to the byte") {
         {"47b14c86c8c292e197e5222c0107df283db91faec288710536727282f6fca09c",
          [] { return with_digest(DataType::kOciBlob, "oci-config.json"); }},
         {"92d82d3d26e2de3227b54b8dafe05aee9e4bdb2840e59847b51d34e3682cd7cc", one_group},
-        {"e97e35b42f7d874b28f2a960850a5b451aaa81c4ec069c8c85d61bafeb4853dc", two_groups},
+        {"e97e35b42f7d874b28f2a960850a5b451aaa81c4ec069c8c85d61bafeb4853dc", two_written_groups},
     };
     const auto place = directory();
     const fs::path path = place.path() / "a.sif";

@@ -12,7 +12,7 @@ namespace {
 
 /// What becomes of an image whose byte was changed. Which of two refusals it is may depend on the
 /// byte: a size that grows leaves its place, one that shrinks only what was signed.
-enum Verdict : unsigned {
+enum Verifies : unsigned {
     kFree = 1,       ///< verified
     kCovered = 2,    ///< not verified: exit code 4
     kStructural = 4, ///< no image any more: exit code 3
@@ -71,7 +71,7 @@ public:
         REQUIRE(file_.valid());
     }
     /// What verification says of the image with this byte changed, and why.
-    std::pair<Verdict, std::string> with(std::size_t at, unsigned bits) {
+    std::pair<Verifies, std::string> with(std::size_t at, unsigned bits) {
         put(at, static_cast<char>(static_cast<unsigned char>(whole_[at]) ^ bits));
         const auto verification = verify_image(image_.path, {image_.open});
         put(at, whole_[at]);
@@ -154,12 +154,12 @@ TEST_CASE("what lies between is free, what is signed is not") {
     check_free(bytes, 32176 + 19, 32768, 53);              // the gap before the partition
     for (std::size_t at = 32176; at < 32176 + 19; ++at) {
         CHECK(bytes.with(at, 1) ==
-              std::pair<Verdict, std::string>(
+              std::pair<Verifies, std::string>(
                   kCovered, "signature 3: the content of object 1 was changed after signing"));
     }
     for (std::size_t at = 32768; at < 32768 + 5000; at += at % 500 == 0 ? 499 : 1) {
         CHECK(bytes.with(at, 0x80) ==
-              std::pair<Verdict, std::string>(
+              std::pair<Verifies, std::string>(
                   kCovered, "signature 3: the content of object 2 was changed after signing"));
         at += 250;
     }
@@ -170,6 +170,6 @@ TEST_CASE("what lies between is free, what is signed is not") {
     for (std::size_t at = 37768; at + 12 < bytes.whole().size(); at += 11) {
         CAPTURE(at);
         const bool is_hint = at >= hint && at < hint + 5;
-        CHECK(bytes.with(at, 4).first == (is_hint ? Verdict::kFree : Verdict::kCovered));
+        CHECK(bytes.with(at, 4).first == (is_hint ? Verifies::kFree : Verifies::kCovered));
     }
 }

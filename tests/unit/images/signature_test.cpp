@@ -11,7 +11,7 @@ using namespace sample;
 
 namespace {
 
-NewImage two_groups() {
+NewImage two_signed_groups() {
     NewImage wanted = image();
     wanted.objects.push_back(definition());
     wanted.objects[2].group = 2;
@@ -189,7 +189,7 @@ TEST_CASE("two signers: either key is enough, each signature has its state") {
 }
 
 TEST_CASE("every group with objects must be signed") {
-    Signed signed_image(two_groups());
+    Signed signed_image(two_signed_groups());
     const Verification whole = signed_image.verify();
     CHECK(whole.is_verified);
     REQUIRE(whole.signatures.size() == 2);
@@ -205,7 +205,7 @@ TEST_CASE("every group with objects must be signed") {
 }
 
 TEST_CASE("objects that were added or taken away after signing are noticed") {
-    Signed signed_image(two_groups());
+    Signed signed_image(two_signed_groups());
     const std::string whole = content(signed_image.path);
     REQUIRE(add_objects(signed_image.path, {definition()}, 1).has_value());
     const Verification more = signed_image.verify();

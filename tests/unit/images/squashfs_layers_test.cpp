@@ -3,6 +3,7 @@
 #include "images/container.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,20 +24,9 @@ using namespace cybele::images;
 
 namespace {
 
-constexpr std::size_t kBlock = 131072;
+constexpr std::size_t kLayerBlock = 131072;
 
-TempDirectory scratch() {
-    auto made = TempDirectory::make("/var/tmp", "cybele-layers-");
-    REQUIRE(made);
-    return std::move(*made);
-}
-
-void put(const fs::path& path, const std::string& bytes) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-}
-
-std::string noise(std::size_t size, std::uint64_t state = 1) {
+std::string layer_noise(std::size_t size, std::uint64_t state = 1) {
     std::string bytes(size, '\0');
     for (auto& byte : bytes) {
         state = state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -46,46 +36,38 @@ std::string noise(std::size_t size, std::uint64_t state = 1) {
 }
 
 /// Becomes about a third as large.
-std::string text(std::size_t size, std::uint64_t state = 1) {
-    std::string bytes = noise(size, state);
+std::string letters(std::size_t size, std::uint64_t state = 1) {
+    std::string bytes = layer_noise(size, state);
     std::transform(bytes.begin(), bytes.end(), bytes.begin(), [](char byte) {
         return static_cast<char>('a' + (static_cast<unsigned char>(byte) & 3U));
     });
     return bytes;
 }
 
-std::string shell(const std::string& script) {
-    Command command;
-    command.argv = {"/bin/sh", "-c", script};
-    const auto outcome = run_process(command);
-    REQUIRE(outcome);
-    REQUIRE_MESSAGE(outcome->ok(), script << "\n" << outcome->output << outcome->errors);
-    return outcome->output;
-}
-
 /// Every way in which a file can lie in a squashfs.
-void make_tree(const fs::path& root) {
+void make_layer_tree(const fs::path& root) {
     put(root / "empty", "");
     put(root / "small", "1");
-    put(root / "block", text(kBlock));
-    put(root / "blocks", text(3 * kBlock, 2));
-    put(root / "tail", text(3 * kBlock + 77, 3));
-    put(root / "incompressible", noise(2 * kBlock + 5));
-    put(root / "twin/of-blocks", text(3 * kBlock, 2));
-    put(root / "twin/of-incompressible", noise(2 * kBlock + 5));
-    put(root / "twin/of-tail", text(3 * kBlock + 77, 3));
+    put(root / "block", letters(kLayerBlock));
+    put(root / "blocks", letters(3 * kLayerBlock, 2));
+    put(root / "tail", letters(3 * kLayerBlock + 77, 3));
+    put(root / "incompressible", layer_noise(2 * kLayerBlock + 5));
+    put(root / "twin/of-blocks", letters(3 * kLayerBlock, 2));
+    put(root / "twin/of-incompressible", layer_noise(2 * kLayerBlock + 5));
+    put(root / "twin/of-tail", letters(3 * kLayerBlock + 77, 3));
     put(root / "sparse", "");
-    fs::resize_file(root / "sparse", 4 * kBlock + 5);
-    put(root / "holes", text(kBlock, 4) + std::string(2 * kBlock, '\0') + text(kBlock, 5));
-    put(root / "zeros at the end", text(kBlock, 6) + std::string(700, '\0'));
-    put(root / "a/deep/er/file", text(kBlock + 1, 7));
+    fs::resize_file(root / "sparse", 4 * kLayerBlock + 5);
+    put(root / "holes",
+        letters(kLayerBlock, 4) + std::string(2 * kLayerBlock, '\0') + letters(kLayerBlock, 5));
+    put(root / "zeros at the end", letters(kLayerBlock, 6) + std::string(700, '\0'));
+    put(root / "a/deep/er/file", letters(kLayerBlock + 1, 7));
     put(root / "a/z", "behind a directory");
-    put(root / "linked/first", text(kBlock + 9, 8));
+    put(root / "linked/first", letters(kLayerBlock + 9, 8));
     fs::create_hard_link(root / "linked/first", root / "a/second name");
     fs::create_symlink("block", root / "link");
     fs::create_directory(root / "no entries");
     for (int at = 0; at < 60; ++at) { // several blocks of tails
-        put(root / fmt::format("many/{:02}", at), text(9000, static_cast<unsigned>(at) + 100));
+        put(root / fmt::format("many/{:02}", at), letters(9000, static_cast<unsigned>(at) + 100));
     }
     shell(
         fmt::format("find '{}' -exec touch -h -d '2001-02-03 04:05:06 UTC' {{}} +", root.string()));
@@ -112,7 +94,7 @@ struct Layer {
     UniqueFd fd;
 
     Layer() {
-        make_tree(root);
+        make_layer_tree(root);
     }
     /// Packs the tree into the layer.
     std::string pack() {
@@ -167,7 +149,7 @@ TEST_CASE("what lies in a layer gives the bytes of packing anew, and is not read
 TEST_CASE("what was copied of a layer is told, range by range") {
     Layer layer;
     const std::string before = layer.pack();
-    put(layer.root / "a/new", text(2 * kBlock + 3, 20));
+    put(layer.root / "a/new", letters(2 * kLayerBlock + 3, 20));
     auto options = layer.options();
     std::vector<CopiedRange> ranges;
     options.on_copied = [&](const auto& all) { ranges = all; };
@@ -190,10 +172,10 @@ TEST_CASE("what was copied of a layer is told, range by range") {
 TEST_CASE("files that a layer lacks or has otherwise are read, among those that it has") {
     Layer layer;
     (void)layer.pack();
-    put(layer.root / "new", text(2 * kBlock + 3, 20));
-    put(layer.root / "a/new twin", text(3 * kBlock, 2)); // of one that the layer has
-    put(layer.root / "many/00a", text(5000, 21));        // moves the tails behind it
-    put(layer.root / "blocks", text(3 * kBlock, 22));    // the same size, another time
+    put(layer.root / "new", letters(2 * kLayerBlock + 3, 20));
+    put(layer.root / "a/new twin", letters(3 * kLayerBlock, 2)); // of one that the layer has
+    put(layer.root / "many/00a", letters(5000, 21));             // moves the tails behind it
+    put(layer.root / "blocks", letters(3 * kLayerBlock, 22));    // the same size, another time
     put(layer.root / "small", "12");
     fs::remove(layer.root / "block");
     fs::create_symlink("tail", layer.root / "block");
@@ -247,7 +229,7 @@ TEST_CASE("a layer that is packed otherwise gives nothing") {
         spoil(layer.root / "blocks"); // would be taken from the layer, if anything were
         const std::string spoiled = plain(layer.root, layer.directory.path() / "plain");
         CHECK(layer.again() == spoiled);
-        put(layer.root / "blocks", text(3 * kBlock, 2));
+        put(layer.root / "blocks", letters(3 * kLayerBlock, 2));
         shell(fmt::format("touch -d '2001-02-03 04:05:06 UTC' '{}/blocks'", layer.root.string()));
     };
     make("-comp gzip");

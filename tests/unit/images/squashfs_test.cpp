@@ -3,6 +3,7 @@
 #include "images/container.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,21 +29,10 @@ using namespace cybele::images;
 namespace {
 
 constexpr std::uint64_t kOffset = 3 * 4096;
-constexpr std::size_t kBlock = 131072;
-
-TempDirectory scratch() {
-    auto made = TempDirectory::make("/var/tmp", "cybele-squashfs-");
-    REQUIRE(made);
-    return std::move(*made);
-}
-
-void put(const fs::path& path, const std::string& bytes) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << bytes;
-}
+constexpr std::size_t kSquashfsBlock = 131072;
 
 // Not compressible, and the same in each run.
-std::string noise(std::size_t size) {
+std::string file_noise(std::size_t size) {
     std::string bytes(size, '\0');
     std::uint64_t state = size + 1;
     for (auto& byte : bytes) {
@@ -50,15 +40,6 @@ std::string noise(std::size_t size) {
         byte = static_cast<char>(state >> 56U);
     }
     return bytes;
-}
-
-std::string shell(const std::string& script) {
-    Command command;
-    command.argv = {"/bin/sh", "-c", script};
-    const auto outcome = run_process(command);
-    REQUIRE(outcome);
-    CHECK_MESSAGE(outcome->ok(), script << "\n" << outcome->output << outcome->errors);
-    return outcome->output;
 }
 
 // At an offset, behind bytes that must stay.
@@ -80,16 +61,16 @@ std::string listing(const fs::path& root) {
                              root.string()));
 }
 
-void make_tree(const fs::path& root) {
+void make_squashfs_tree(const fs::path& root) {
     put(root / "empty", "");
     put(root / "one byte", "1");
-    put(root / "block", noise(kBlock));
-    put(root / "block+1", noise(kBlock + 1));
-    put(root / "blocks", noise(5 * kBlock + 77));
-    put(root / "text", std::string(3 * kBlock / 2, 'a') + "end");
-    put(root / "twin", noise(5 * kBlock + 77));
+    put(root / "block", file_noise(kSquashfsBlock));
+    put(root / "block+1", file_noise(kSquashfsBlock + 1));
+    put(root / "blocks", file_noise(5 * kSquashfsBlock + 77));
+    put(root / "text", std::string(3 * kSquashfsBlock / 2, 'a') + "end");
+    put(root / "twin", file_noise(5 * kSquashfsBlock + 77));
     put(root / "sparse", "");
-    fs::resize_file(root / "sparse", 10 * kBlock + 5);
+    fs::resize_file(root / "sparse", 10 * kSquashfsBlock + 5);
     put(root / std::string(255, 'n'), "long name");
     put(root / "a/deep/er/file", "x");
     put(root / "zz/first", "linked across directories");
@@ -118,14 +99,14 @@ void make_tree(const fs::path& root) {
 TEST_CASE("what is packed comes out again by squashfs-tools") {
     const auto dir = scratch();
     const auto root = dir.path() / "root";
-    make_tree(root);
+    make_squashfs_tree(root);
     for (const auto* compression : {"zstd", "gzip"}) {
         PackOptions options;
         options.compression = compression;
         std::uint64_t progress = 0;
         options.on_progress = [&](std::uint64_t bytes) { progress = bytes; };
         pack(root, dir.path() / "image", options);
-        CHECK(progress > 20 * kBlock);
+        CHECK(progress > 20 * kSquashfsBlock);
         const auto out = dir.path() / compression;
         shell(fmt::format("cd {0} && unsquashfs -n -o {1} -d {2} image && "
                           "diff -r --no-dereference -x fifo -x null -x disk root {2}",
@@ -146,7 +127,7 @@ TEST_CASE("what is packed comes out again by squashfs-tools") {
 
 TEST_CASE("the kernel mounts it") {
     const auto dir = scratch();
-    make_tree(dir.path() / "root");
+    make_squashfs_tree(dir.path() / "root");
     pack(dir.path() / "root", dir.path() / "image", {});
     fs::create_directory(dir.path() / "mounted");
     const auto* how = ::geteuid() == 0
@@ -162,19 +143,19 @@ TEST_CASE("the kernel mounts it") {
 
 TEST_CASE("duplicate content is stored once") {
     const auto dir = scratch();
-    put(dir.path() / "one/a", noise(20 * kBlock));
-    put(dir.path() / "two/a", noise(20 * kBlock));
-    put(dir.path() / "two/b", noise(20 * kBlock));
+    put(dir.path() / "one/a", file_noise(20 * kSquashfsBlock));
+    put(dir.path() / "two/a", file_noise(20 * kSquashfsBlock));
+    put(dir.path() / "two/b", file_noise(20 * kSquashfsBlock));
     CHECK(pack(dir.path() / "two", dir.path() / "2", {}) ==
           pack(dir.path() / "one", dir.path() / "1", {}));
 }
 
 TEST_CASE("the bytes depend on the tree only, not on workers or on the order of making") {
     const auto dir = scratch();
-    make_tree(dir.path() / "root");
+    make_squashfs_tree(dir.path() / "root");
     for (int at = 0; at < 400; ++at) { // many fragments and duplicates, out of order
         const auto name = fmt::format("root/many/{:03}", at * 7 % 400);
-        put(dir.path() / name, noise(static_cast<std::size_t>(at * 7 % 400 % 50) * 997));
+        put(dir.path() / name, file_noise(static_cast<std::size_t>(at * 7 % 400 % 50) * 997));
     }
     shell(fmt::format("cd {0} && cp -a root copy && find root copy -exec touch -h -d @9 {{}} +",
                       dir.path().string()));
@@ -275,7 +256,7 @@ TEST_CASE("a directory of 65536 files and a tree of 300 levels") {
 
 TEST_CASE("a full disk is told as such") {
     const auto dir = scratch();
-    put(dir.path() / "root/a", noise(30 * kBlock));
+    put(dir.path() / "root/a", file_noise(30 * kSquashfsBlock));
     const auto judge = [](const Result<std::uint64_t>& size) {
         REQUIRE_FALSE(size);
         CHECK(size.error().code() == ErrorCode::kEnvironment);

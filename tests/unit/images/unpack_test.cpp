@@ -4,6 +4,7 @@
 #include "images/squashfs/unpack.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tree_sample.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 using namespace cybele;
+using cybele::images::put;
 namespace fs = std::filesystem;
 
 namespace {
@@ -22,11 +24,6 @@ TempDirectory temporary() {
     auto made = TempDirectory::make(fs::temp_directory_path(), "unpack-test");
     REQUIRE(made);
     return std::move(*made);
-}
-
-void put(const fs::path& path, const std::string& text) {
-    fs::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << text;
 }
 
 Result<void> unpack(const fs::path& file, const fs::path& to, images::Whiteouts whiteouts) {

@@ -16,7 +16,7 @@ using jobs::Target;
 
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kGiBOfPlacement = std::uint64_t{1} << 30U;
 
 /// Both sides' times are known: the cluster is slower by `behind` seconds and lacks `missing` bytes
 /// more.
@@ -24,9 +24,9 @@ PlacementInput estimated(double behind, std::uint64_t missing) {
     PlacementInput input;
     input.asked = "auto";
     input.cluster.wait_seconds = 100 + behind;
-    input.cluster.missing_bytes = kGiB + missing;
+    input.cluster.missing_bytes = kGiBOfPlacement + missing;
     input.kubernetes.wait_seconds = 100;
-    input.kubernetes.missing_bytes = kGiB;
+    input.kubernetes.missing_bytes = kGiBOfPlacement;
     for (auto* side : {&input.cluster, &input.kubernetes}) {
         side->pull_seconds = 10;
         side->run_seconds = 600;
@@ -67,10 +67,10 @@ std::vector<std::pair<std::string, PlacementInput>> cases() {
     input.cores_per_node = 16;
     add("more cores than a node of Kubernetes has", input);
     input.cores_per_node = 8;
-    input.pod_memory_bytes = 32 * kGiB;
-    input.memory_per_node_bytes = 64 * kGiB;
+    input.pod_memory_bytes = 32 * kGiBOfPlacement;
+    input.memory_per_node_bytes = 64 * kGiBOfPlacement;
     add("more memory than a node of Kubernetes has", input);
-    input.memory_per_node_bytes = 32 * kGiB;
+    input.memory_per_node_bytes = 32 * kGiBOfPlacement;
     input.eviction = std::chrono::hours(24);
     input.time = std::chrono::hours(48);
     add("longer than pods are left alone", input);
@@ -79,7 +79,8 @@ std::vector<std::pair<std::string, PlacementInput>> cases() {
     add("the cluster is later", estimated(300, 0));
     add("the cluster is earlier", estimated(-50, 0));
     add("as late as the other, the data as far", estimated(0, 0));
-    add("the cluster is a little earlier, the data lies on Kubernetes", estimated(-50, kGiB));
+    add("the cluster is a little earlier, the data lies on Kubernetes",
+        estimated(-50, kGiBOfPlacement));
     add("the cluster is much earlier, the data lies on Kubernetes", estimated(-99, 0));
     input = estimated(-50, 0);
     input.cluster.bytes_per_second.reset();

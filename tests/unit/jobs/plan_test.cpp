@@ -18,8 +18,8 @@ using jobs::Waiting;
 
 namespace {
 
-constexpr std::int64_t kNow = 1000;
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+constexpr std::int64_t kPlanNow = 1000;
+constexpr std::uint64_t kGiBOfPlan = std::uint64_t{1} << 30U;
 
 Machine machine_of(int cores, int threads = 1, std::vector<int> gpus = {}) {
     Machine machine;
@@ -30,7 +30,7 @@ Machine machine_of(int cores, int threads = 1, std::vector<int> gpus = {}) {
         }
         machine.cores.push_back(one);
     }
-    machine.memory = 8 * kGiB;
+    machine.memory = 8 * kGiBOfPlan;
     machine.gpus = std::move(gpus);
     return machine;
 }
@@ -92,23 +92,26 @@ TEST_CASE("first come, first served, with backfill by time limits") {
          "Resources Priority"},
         {"one that ends before the first can begin goes ahead",
          machine_of(4),
-         {held({0, 1}, kNow + 100)},
+         {held({0, 1}, kPlanNow + 100)},
          {job(4, 50), job(2, 100), job(1, 10)},
          "Resources 2-3 Priority"},
         {"one that would end too late waits",
          machine_of(4),
-         {held({0, 1}, kNow + 100)},
+         {held({0, 1}, kPlanNow + 100)},
          {job(4, 50), job(2, 101)},
          "Resources Priority"},
         {"what is to spare even then may be taken for long",
          machine_of(4),
-         {held({0, 1}, kNow + 100)},
+         {held({0, 1}, kPlanNow + 100)},
          {job(3, 50), job(1), job(1)},
          "Resources 2 Priority"},
         {"memory is waited for as cores are",
          machine_of(4),
-         {held({0}, kNow + 100, 6 * kGiB)},
-         {job(1, 50, 4 * kGiB), job(1, 500, 3 * kGiB), job(1, 500, 1 * kGiB), job(1, 60)},
+         {held({0}, kPlanNow + 100, 6 * kGiBOfPlan)},
+         {job(1, 50, 4 * kGiBOfPlan),
+          job(1, 500, 3 * kGiBOfPlan),
+          job(1, 500, 1 * kGiBOfPlan),
+          job(1, 60)},
          "Resources Priority 1 2"},
         {"behind one without a limit only what has a limit goes ahead",
          machine_of(2),
@@ -146,13 +149,13 @@ TEST_CASE("first come, first served, with backfill by time limits") {
          "Resources 0"},
         {"what ran over its limit is thought to end at once",
          machine_of(2),
-         {held({0, 1}, kNow - 50)},
+         {held({0, 1}, kPlanNow - 50)},
          {job(1), job(1)},
          "Resources Priority"},
     };
     for (const Row& row : rows) {
         CAPTURE(row.what);
-        CHECK(told(jobs::decide(row.machine, row.running, row.waiting, kNow)) == row.expected);
+        CHECK(told(jobs::decide(row.machine, row.running, row.waiting, kPlanNow)) == row.expected);
     }
 }
 
@@ -164,18 +167,20 @@ TEST_CASE("GPUs are given by number, each to one job") {
     Held user = held({0});
     user.gpus = {1};
     const auto decisions =
-        jobs::decide(machine_of(8, 1, {0, 1, 2, 3}), {user}, {one, two, one}, kNow);
+        jobs::decide(machine_of(8, 1, {0, 1, 2, 3}), {user}, {one, two, one}, kPlanNow);
     CHECK(decisions[0].gpus == std::vector<int>{0});
     CHECK(decisions[1].gpus == std::vector<int>{2, 3});
     CHECK(decisions[2].reason == "Resources");
 }
 
 TEST_CASE("the first that waits is told when it starts at the latest") {
-    const auto decisions = jobs::decide(
-        machine_of(4), {held({0, 1}, kNow + 100), held({2}, kNow + 50)}, {job(3), job(4)}, kNow);
-    CHECK(decisions[0].expected == kNow + 100);
+    const auto decisions = jobs::decide(machine_of(4),
+                                        {held({0, 1}, kPlanNow + 100), held({2}, kPlanNow + 50)},
+                                        {job(3), job(4)},
+                                        kPlanNow);
+    CHECK(decisions[0].expected == kPlanNow + 100);
     CHECK(decisions[1].expected == 0);
-    CHECK(jobs::decide(machine_of(1), {held({0})}, {job(1)}, kNow)[0].expected == 0);
+    CHECK(jobs::decide(machine_of(1), {held({0})}, {job(1)}, kPlanNow)[0].expected == 0);
 }
 
 TEST_CASE("what never fits is told by the first thing that is too much") {
@@ -187,15 +192,15 @@ TEST_CASE("what never fits is told by the first thing that is too much") {
     CHECK(jobs::never_fits(machine, demand) == "cpus");
     demand.is_oversubscribed = true;
     CHECK(jobs::never_fits(machine, demand).empty());
-    demand.memory = 9 * kGiB;
+    demand.memory = 9 * kGiBOfPlan;
     CHECK(jobs::never_fits(machine, demand) == "memory");
-    demand.memory = 8 * kGiB;
+    demand.memory = 8 * kGiBOfPlan;
     demand.gpus = 2;
     CHECK(jobs::never_fits(machine, demand) == "gpus");
     Machine unknown = machine_of(1);
     unknown.memory = 0;
     Demand much;
-    much.memory = 1000 * kGiB;
+    much.memory = 1000 * kGiBOfPlan;
     CHECK(jobs::never_fits(unknown, much).empty());
 }
 
@@ -216,8 +221,8 @@ struct Chance {
             if (below(3) == 0) {
                 continue;
             }
-            Held one = held(machine.cores[core].cpus, below(3) == 0 ? 0 : kNow + below(200));
-            one.memory = std::min(memory, static_cast<std::uint64_t>(below(4)) * kGiB);
+            Held one = held(machine.cores[core].cpus, below(3) == 0 ? 0 : kPlanNow + below(200));
+            one.memory = std::min(memory, static_cast<std::uint64_t>(below(4)) * kGiBOfPlan);
             memory -= one.memory;
             if (!gpus.empty() && below(2) == 0) {
                 one.gpus = {gpus.back()};
@@ -228,7 +233,7 @@ struct Chance {
         for (int count = below(12); count > 0; --count) {
             Waiting one = job(static_cast<std::uint64_t>(below(7)) + 1,
                               below(4) == 0 ? 0 : below(300) + 1,
-                              static_cast<std::uint64_t>(below(9)) * kGiB);
+                              static_cast<std::uint64_t>(below(9)) * kGiBOfPlan);
             one.demand.gpus = static_cast<std::uint64_t>(below(3));
             one.demand.is_exclusive = below(9) == 0;
             one.blocked = below(6) == 0 ? "Dependency" : "";
@@ -248,8 +253,9 @@ std::vector<Held> after(const Chance& chance, const std::vector<Decision>& decis
     for (std::size_t at = 0; at < decisions.size(); ++at) {
         if (decisions[at].is_starting) {
             const Demand& demand = chance.waiting[at].demand;
-            Held one = held(
-                decisions[at].cpus, demand.seconds == 0 ? 0 : kNow + demand.seconds, demand.memory);
+            Held one = held(decisions[at].cpus,
+                            demand.seconds == 0 ? 0 : kPlanNow + demand.seconds,
+                            demand.memory);
             one.gpus = decisions[at].gpus;
             all.push_back(one);
         }
@@ -282,8 +288,8 @@ void check_never_shared(const Machine& machine, const std::vector<Held>& all) {
 /// When the job can begin, by the limits of what runs; 0: that is not known.
 std::int64_t start_of(const Machine& machine, const std::vector<Held>& running, Waiting job) {
     job.most = 0;
-    const Decision decision = jobs::decide(machine, running, {job}, kNow).front();
-    return decision.is_starting ? kNow : decision.expected;
+    const Decision decision = jobs::decide(machine, running, {job}, kPlanNow).front();
+    return decision.is_starting ? kPlanNow : decision.expected;
 }
 
 } // namespace
@@ -292,12 +298,13 @@ TEST_CASE("whatever waits: nothing is shared, the first in line is not delayed, 
     for (unsigned seed = 0; seed < 4000; ++seed) {
         CAPTURE(seed);
         Chance chance(seed);
-        const auto decisions = jobs::decide(chance.machine, chance.running, chance.waiting, kNow);
+        const auto decisions =
+            jobs::decide(chance.machine, chance.running, chance.waiting, kPlanNow);
         const auto all = after(chance, decisions);
         check_never_shared(chance.machine, all);
         std::vector<Held> shuffled = chance.running;
         std::shuffle(shuffled.begin(), shuffled.end(), chance.numbers);
-        CHECK(told(jobs::decide(chance.machine, shuffled, chance.waiting, kNow)) ==
+        CHECK(told(jobs::decide(chance.machine, shuffled, chance.waiting, kPlanNow)) ==
               told(decisions));
         // The first that waits for what others hold: what started behind it takes nothing from it.
         std::vector<Held> before = chance.running;
@@ -306,7 +313,7 @@ TEST_CASE("whatever waits: nothing is shared, the first in line is not delayed, 
                 before.push_back(held(decisions[at].cpus,
                                       chance.waiting[at].demand.seconds == 0
                                           ? 0
-                                          : kNow + chance.waiting[at].demand.seconds,
+                                          : kPlanNow + chance.waiting[at].demand.seconds,
                                       chance.waiting[at].demand.memory));
                 before.back().gpus = decisions[at].gpus;
             } else if (decisions[at].reason == "Resources" &&

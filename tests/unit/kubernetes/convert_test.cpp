@@ -14,7 +14,7 @@ namespace {
 const std::string kPod =
     "    spec:\n      restartPolicy: Never\n      containers:\n        - name: main\n"
     "          image: python:3.12\n";
-const std::string kJob =
+const std::string kBatchJob =
     "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: train\nspec:\n  backoffLimit: 0\n";
 
 launchers::Job made(const std::string& text) {
@@ -45,8 +45,8 @@ std::vector<std::string> left(const std::string& text) {
 
 TEST_CASE("an ordinary Job becomes a batch job") {
     const std::string text =
-        kJob + "  completions: 10\n  parallelism: 2\n  completionMode: Indexed\n  template:\n" +
-        kPod +
+        kBatchJob +
+        "  completions: 10\n  parallelism: 2\n  completionMode: Indexed\n  template:\n" + kPod +
         "          command: [python3, /data/train.py]\n"
         "          args: [--epochs, \"10\", $(MODE)]\n"
         "          env:\n            - {name: MODE, value: fast}\n"
@@ -125,8 +125,8 @@ TEST_CASE("what is no Job or Pod, or several, is refused") {
     CHECK(message("apiVersion: apps/v1\nkind: Deployment\n") ==
           "'Deployment' is no batch/v1 Job and no v1 Pod");
     CHECK(message("") == "the file has no object");
-    CHECK(message(kJob + "  template:\n" + kPod + "---\n" + kJob + "  template:\n" + kPod) ==
-          "the file has more than one Job or Pod");
+    CHECK(message(kBatchJob + "  template:\n" + kPod + "---\n" + kBatchJob + "  template:\n" +
+                  kPod) == "the file has more than one Job or Pod");
     CHECK(message("apiVersion: v1\nkind: Pod\nspec: {}\n") == "the object has no container");
     CHECK(message("a: [\n").starts_with("not yaml"));
     CHECK(is_object("# c\napiVersion: v1\n"));

@@ -15,10 +15,10 @@
 namespace cybele::kubernetes {
 namespace {
 
-constexpr const char* kHead = "kind: Job\nname: wheat\nimage: /home/eve/wheat.sif\n";
+constexpr const char* kKindHead = "kind: Job\nname: wheat\nimage: /home/eve/wheat.sif\n";
 
-launchers::Job job_of(const std::string& fields) {
-    auto job = launchers::read_job(kHead + fields, "job.yaml");
+launchers::Job kind_job(const std::string& fields) {
+    auto job = launchers::read_job(kKindHead + fields, "job.yaml");
     if (!job) {
         FAIL(format_text(job.error().faults()));
     }
@@ -33,9 +33,9 @@ launchers::Site site_of(const std::string& fields) {
     return std::move(*site);
 }
 
-Result<schedulers::RenderedScript> rendered(const launchers::Job& job,
-                                            const std::string& kind,
-                                            const launchers::Site* site = nullptr) {
+Result<schedulers::RenderedScript> kind_rendered(const launchers::Job& job,
+                                                 const std::string& kind,
+                                                 const launchers::Site* site = nullptr) {
     schedulers::RenderInput input;
     input.job = &job;
     input.site = site;
@@ -78,9 +78,9 @@ std::vector<std::string> lines_of_faults(const Result<schedulers::RenderedScript
 } // namespace
 
 TEST_CASE("a WlmJob says what its operator makes a script of") {
-    const auto job = job_of("binds: [/data:/data:ro]\nlaunch: mpi\nresources: {nodes: 2, "
-                            "cpus-per-task: 3, memory-per-node: 1 GiB, time: 90 s}\n");
-    const auto root = objects_of(rendered(job, "WlmJob")).front();
+    const auto job = kind_job("binds: [/data:/data:ro]\nlaunch: mpi\nresources: {nodes: 2, "
+                              "cpus-per-task: 3, memory-per-node: 1 GiB, time: 90 s}\n");
+    const auto root = objects_of(kind_rendered(job, "WlmJob")).front();
     CHECK(text_at(root, {"kind"}) == "WlmJob");
     CHECK(text_at(root, {"spec", "image"}) == "local.file/home/eve/wheat.sif");
     CHECK(text_at(root, {"spec", "resources", "nodes"}) == "2");
@@ -88,15 +88,16 @@ TEST_CASE("a WlmJob says what its operator makes a script of") {
     CHECK(text_at(root, {"spec", "resources", "memPerNode"}) == "1024");
     CHECK(text_at(root, {"spec", "resources", "wallTime"}) == "90");
     CHECK(find_path(root, {"spec", "options", "binds"})->items.front().scalar == "/data:/data:ro");
-    const auto bad = job_of("command: [train]\nlaunch: openmp\nenvironment: {A: b}\naccount: x\n"
-                            "array: 0-3\nresources: {gpus-per-node: 1}\n");
-    CHECK(lines_of_faults(rendered(bad, "WlmJob")).size() >= 6);
+    const auto bad = kind_job("command: [train]\nlaunch: openmp\nenvironment: {A: b}\naccount: x\n"
+                              "array: 0-3\nresources: {gpus-per-node: 1}\n");
+    CHECK(lines_of_faults(kind_rendered(bad, "WlmJob")).size() >= 6);
 }
 
 TEST_CASE("a mirror Job follows one batch job, and submits once") {
     const auto site = site_of(kMirrorSite);
-    const auto job = job_of("command: [train, \"a \\\"b\\\" $HOME\"]\nresources: {time: 5 min}\n");
-    const auto objects = objects_of(rendered(job, "MirrorJob", &site));
+    const auto job =
+        kind_job("command: [train, \"a \\\"b\\\" $HOME\"]\nresources: {time: 5 min}\n");
+    const auto objects = objects_of(kind_rendered(job, "MirrorJob", &site));
     REQUIRE(objects.size() == 3);
     CHECK(text_at(objects[0], {"kind"}) == "ConfigMap");
     CHECK(text_at(objects[0], {"metadata", "name"}) == "hall-a");
@@ -138,8 +139,9 @@ TEST_CASE("our own mirror has no privilege, no right and no secret in sight") {
                     (is_ssh ? "{ssh: login.hall.example}" : "{slurmrestd: \"https://s.example\"}") +
                     "}\nkubernetes: {bridge: cybelectl, connector: {image: r.example/mirror:1, "
                     "credentials: hall-login, grace: 90 s}}\n");
-        const auto job = job_of("command: [train]\nworkdir: /home/eve\nresources: {time: 5 min}\n");
-        const auto objects = objects_of(rendered(job, "MirrorJob", &site));
+        const auto job =
+            kind_job("command: [train]\nworkdir: /home/eve\nresources: {time: 5 min}\n");
+        const auto objects = objects_of(kind_rendered(job, "MirrorJob", &site));
         REQUIRE(objects.size() == 3);
         CHECK(nlohmann::json::parse(text_at(objects[0], {"data", "configuration"}))["scheduler"] ==
               "slurm");
@@ -163,23 +165,23 @@ TEST_CASE("our own mirror has no privilege, no right and no secret in sight") {
 }
 
 TEST_CASE("what a mirror Job needs of the Site is said") {
-    const auto job = job_of("command: [train]\n");
-    CHECK(lines_of_faults(rendered(job, "MirrorJob")) ==
+    const auto job = kind_job("command: [train]\n");
+    CHECK(lines_of_faults(kind_rendered(job, "MirrorJob")) ==
           std::vector<std::string>{"a mirrored job needs an absolute `workdir`",
                                    "the Site says no `kubernetes.connector.credentials`",
                                    "the Site says no `kubernetes.connector.image`",
                                    "the Site says no `scheduler.through`"});
-    const auto nowhere = job_of("command: [train]\nworkdir: there\n");
+    const auto nowhere = kind_job("command: [train]\nworkdir: there\n");
     const auto ours =
         site_of("scheduler: {dialect: slurm, through: {ssh: h}}\nkubernetes: {bridge: "
                 "cybelectl, connector: {image: r.example/c:1, credentials: s}}\n");
-    CHECK(lines_of_faults(rendered(nowhere, "MirrorJob", &ours)) ==
+    CHECK(lines_of_faults(kind_rendered(nowhere, "MirrorJob", &ours)) ==
           std::vector<std::string>{"a mirrored job needs an absolute `workdir`"});
     const auto hasty =
         site_of("scheduler: {dialect: slurm, through: {ssh: h}}\nkubernetes: {bridge: "
                 "hpc-connector, connector: {image: docker://r.example/c:1, "
                 "credentials: s, grace: 30 s}}\n");
-    const auto object = rendered(job, "MirrorJob", &hasty);
+    const auto object = kind_rendered(job, "MirrorJob", &hasty);
     REQUIRE(object.has_value());
     CHECK(object->notes.back().message ==
           "a grace period of 30 s may end before the job is cancelled");
@@ -190,9 +192,9 @@ TEST_CASE("a BridgeJob's script survives the bridge's JSON, and no need is lost"
         "scheduler: {dialect: slurm, through: {slurmrestd: \"http://h.example:6820\"}}\nqueues: "
         "[{name: batch}]\nkubernetes: {bridge: bridge-operator, connector: {image: "
         "docker://r.example/slurm-pod:1, credentials: slurm-jwt}}\n");
-    const auto job = job_of("command: [echo, \"a \\\"b\\\" \\\\ c d\"]\nworkdir: /home/eve\n"
-                            "resources: {nodes: 2, tasks-per-node: 2}\nlaunch: mpi\n");
-    const auto root = objects_of(rendered(job, "BridgeJob", &site)).front();
+    const auto job = kind_job("command: [echo, \"a \\\"b\\\" \\\\ c d\"]\nworkdir: /home/eve\n"
+                              "resources: {nodes: 2, tasks-per-node: 2}\nlaunch: mpi\n");
+    const auto root = objects_of(kind_rendered(job, "BridgeJob", &site)).front();
     CHECK(text_at(root, {"apiVersion"}) == "bridgejob.ibm.com/v1alpha1");
     CHECK(text_at(root, {"spec", "resourceURL"}) == "http://h.example:6820/slurm/v0.0.36");
     CHECK(text_at(root, {"spec", "resourcesecret"}) == "slurm-jwt");
@@ -201,14 +203,14 @@ TEST_CASE("a BridgeJob's script survives the bridge's JSON, and no need is lost"
     CHECK(properties["NodesNumber"] == "2");
     CHECK(properties["Queue"] == "batch");
     CHECK(properties["currentWorkingDir"] == "/home/eve");
-    const auto greedy = job_of("command: [train]\nworkdir: /w\nresources: {time: 5 min, "
-                               "memory-per-node: 1 GiB, cpus-per-task: 2, gpus-per-node: 1}\n");
-    const auto faults = lines_of_faults(rendered(greedy, "BridgeJob", &site));
+    const auto greedy = kind_job("command: [train]\nworkdir: /w\nresources: {time: 5 min, "
+                                 "memory-per-node: 1 GiB, cpus-per-task: 2, gpus-per-node: 1}\n");
+    const auto faults = lines_of_faults(kind_rendered(greedy, "BridgeJob", &site));
     CHECK(std::count_if(faults.begin(), faults.end(), [](const std::string& fault) {
               return fault.ends_with("cannot be expressed in a BridgeJob");
           }) == 4);
     const auto homeless =
-        lines_of_faults(rendered(job_of("command: [train]\n"), "BridgeJob", &site));
+        lines_of_faults(kind_rendered(kind_job("command: [train]\n"), "BridgeJob", &site));
     CHECK(homeless == std::vector<std::string>{"a BridgeJob needs an absolute `workdir`"});
 }
 
@@ -216,10 +218,10 @@ TEST_CASE("a Pod tells interLink what sbatch is to be told") {
     const auto site =
         site_of("scheduler: slurm\nkubernetes: {bridge: interlink, node-name: hpc-a}\n");
     const auto job =
-        job_of("command: [train, $(hostname)]\nlaunch: {kind: mpi, options: [--map-by, node]}\n"
-               "binds: [/data:/data:ro]\nenvironment: {A: \"$(B) $$ c\"}\nresources: {nodes: 2, "
-               "tasks-per-node: 2, cpus-per-task: 3, memory-per-node: 2 GiB, time: 20 min}\n");
-    const auto root = objects_of(rendered(job, "Pod", &site)).front();
+        kind_job("command: [train, $(hostname)]\nlaunch: {kind: mpi, options: [--map-by, node]}\n"
+                 "binds: [/data:/data:ro]\nenvironment: {A: \"$(B) $$ c\"}\nresources: {nodes: 2, "
+                 "tasks-per-node: 2, cpus-per-task: 3, memory-per-node: 2 GiB, time: 20 min}\n");
+    const auto root = objects_of(kind_rendered(job, "Pod", &site)).front();
     const auto* annotations = find_path(root, {"metadata", "annotations"});
     CHECK(text_at(*annotations, {"slurm-job.vk.io/flags"}) ==
           "--nodes=2 --ntasks=4 --ntasks-per-node=2 --time=00:20:00");
@@ -232,17 +234,19 @@ TEST_CASE("a Pod tells interLink what sbatch is to be told") {
     CHECK(text_at(container, {"resources", "limits", "memory"}) == "2Gi");
     CHECK(container.find("command")->items[1].scalar == "$(hostname)");
     CHECK(container.find("env")->items[0].find("value")->scalar == "$$(B) $$$ c");
-    const auto bare = lines_of_faults(rendered(job_of("command: [x]\narray: 0-3\n"), "Pod", &site));
+    const auto bare =
+        lines_of_faults(kind_rendered(kind_job("command: [x]\narray: 0-3\n"), "Pod", &site));
     CHECK(bare == std::vector<std::string>{"`array` cannot be expressed in a Pod",
                                            "a Pod needs `memory-per-node`"});
 }
 
 TEST_CASE("group, version and spelling of the kind are the Site's") {
-    const auto job = job_of("command: [train]\nworkdir: /w\n");
+    const auto job = kind_job("command: [train]\nworkdir: /w\n");
     const auto type = [&](const std::string& settings, const std::string& kind) {
         const auto site = site_of("scheduler: torque\nkubernetes: " + settings + "\n");
         const auto root =
-            objects_of(rendered(job, kind.empty() ? default_kind(&site) : kind, &site)).front();
+            objects_of(kind_rendered(job, kind.empty() ? default_kind(&site) : kind, &site))
+                .front();
         return text_at(root, {"apiVersion"}) + " " + text_at(root, {"kind"});
     };
     CHECK(default_kind(nullptr) == "TorqueJob");
@@ -258,14 +262,14 @@ TEST_CASE("group, version and spelling of the kind are the Site's") {
           "wlm.sylabs.io/v1alpha1 SlurmJob");
     const auto site = site_of("scheduler: torque\nkubernetes: {bridge: torque-operator, "
                               "api-version: \"a b\", kind: \"1 x\"}\n");
-    const auto bad = rendered(job, "1 x", &site);
+    const auto bad = kind_rendered(job, "1 x", &site);
     REQUIRE_FALSE(bad.has_value());
     CHECK(bad.error().faults().size() == 2);
     CHECK(bad.error().faults().front().where->file == "site.yaml");
 }
 
 TEST_CASE("a user's own script is carried byte for byte, and judged for its reader") {
-    const auto job = job_of("workdir: /w\n");
+    const auto job = kind_job("workdir: /w\n");
     schedulers::RenderInput input;
     input.job = &job;
     input.dialect = "torque";

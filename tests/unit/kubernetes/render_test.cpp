@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kJob = "kind: Job\nname: wheat\nimage: wheat.sif\ncommand: [train]\n";
+constexpr const char* kWheatJob = "kind: Job\nname: wheat\nimage: wheat.sif\ncommand: [train]\n";
 
 launchers::Job job_of(const std::string& fields) {
-    auto job = launchers::read_job(kJob + fields, "job.yaml");
+    auto job = launchers::read_job(kWheatJob + fields, "job.yaml");
     if (!job) {
         FAIL(format_text(job.error().faults()));
     }
@@ -41,7 +41,7 @@ Result<schedulers::RenderedScript> rendered(const launchers::Job& job,
 }
 
 /// The text that a yaml reader gets out of a block.
-std::string read_back(const std::string& block) {
+std::string block_read_back(const std::string& block) {
     const auto document = yaml::parse("spec:\n  batch: " + block + "  next: x\n", "block");
     REQUIRE(document.has_value());
     return document->root.find("spec")->find("batch")->scalar;
@@ -66,7 +66,7 @@ TEST_CASE("a literal block gives every carried text back byte for byte") {
                                             "a: b\n- c\n\"d\n"};
     for (const auto& text : texts) {
         CAPTURE(text);
-        CHECK(read_back(literal_block(text, 4).value()) == text);
+        CHECK(block_read_back(literal_block(text, 4).value()) == text);
     }
     CHECK(rc::check("any text of printable ASCII, tabs and newlines", [] {
         const auto text = *rc::gen::container<std::string>(
@@ -78,7 +78,7 @@ TEST_CASE("a literal block gives every carried text back byte for byte") {
             RC_ASSERT_FALSE(block.has_value());
         } else {
             RC_ASSERT(block.has_value());
-            RC_ASSERT(read_back(*block) == text);
+            RC_ASSERT(block_read_back(*block) == text);
         }
     }));
 }

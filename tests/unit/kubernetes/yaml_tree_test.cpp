@@ -14,7 +14,7 @@
 namespace cybele::kubernetes {
 namespace {
 
-yaml::Node read_back(const std::string& text) {
+yaml::Node tree_read_back(const std::string& text) {
     const auto document = yaml::parse(text, "written");
     REQUIRE_MESSAGE(document.has_value(), text);
     return document->root;
@@ -33,7 +33,7 @@ TEST_CASE("every text stays the text that it is, as key and as value") {
         const auto written = write_yaml(
             Tree::Map{{"v", text}, {"l", Tree::List{text}}, {text + "k", std::int64_t{1}}});
         REQUIRE(written.has_value());
-        const auto root = read_back(*written);
+        const auto root = tree_read_back(*written);
         CHECK(root.find("v")->scalar == text);
         CHECK(root.find("v")->kind == yaml::Node::Kind::kScalar);
         CHECK(root.find("l")->items.front().scalar == text);

@@ -9,7 +9,7 @@ using namespace cybele::launchers;
 
 namespace {
 
-constexpr const char* kAll = R"(kind: Job
+constexpr const char* kEveryJobField = R"(kind: Job
 format: 1
 name: everything
 image: {recipe: a.yaml, variant: gpu}
@@ -76,7 +76,7 @@ Result<Job> read(const std::string& text) {
 
 TEST_CASE("job: every field, once right and once wrong") {
     // the excluding ones take turns
-    std::string text = kAll;
+    std::string text = kEveryJobField;
     const auto without = [&](const std::string& line) {
         std::string less = text;
         const auto at = less.find(line);

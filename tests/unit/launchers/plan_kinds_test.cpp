@@ -12,9 +12,9 @@
 namespace cybele::launchers {
 namespace {
 
-const PlaceTraits kSlurm{"slurm", true, false, true, true};
+const PlaceTraits kSlurmPlace{"slurm", true, false, true, true};
 
-struct Case {
+struct KindCase {
     std::string mpi;  ///< of the image's facts; empty: no facts
     std::string libc; ///< likewise
     std::string site; ///< fields of a Site; empty: none
@@ -22,7 +22,7 @@ struct Case {
 };
 
 /// The plan's lines, or each refusal with the field that it stands at.
-std::string plan_of(const std::string& fields, const Case& with = {}) {
+std::string plan_of(const std::string& fields, const KindCase& with = {}) {
     auto job = read_job("kind: Job\nname: test\n" + with.image + fields, "j.yaml");
     if (!job) {
         return "unread: " + job.error().faults().front().message + "\n";
@@ -34,9 +34,11 @@ std::string plan_of(const std::string& fields, const Case& with = {}) {
     facts.libc = with.libc;
     facts.mpi_probe = "/probe";
     Faults faults;
-    const LaunchPlan plan = make_plan(
-        {&*job, with.site.empty() ? nullptr : &*site, with.mpi.empty() ? nullptr : &facts, kSlurm},
-        faults);
+    const LaunchPlan plan = make_plan({&*job,
+                                       with.site.empty() ? nullptr : &*site,
+                                       with.mpi.empty() ? nullptr : &facts,
+                                       kSlurmPlace},
+                                      faults);
     if (!faults.has_errors()) {
         return print_plan(plan);
     }
@@ -102,7 +104,7 @@ TEST_CASE("spark: workers, executors and driver take together no more than is al
                      "j.yaml");
         REQUIRE(job.has_value());
         Faults faults;
-        const LaunchPlan plan = make_plan({&*job, nullptr, nullptr, kSlurm}, faults);
+        const LaunchPlan plan = make_plan({&*job, nullptr, nullptr, kSlurmPlace}, faults);
         REQUIRE_FALSE(faults.has_errors());
         REQUIRE(plan.spark.has_value());
         const SparkPlan& spark = *plan.spark;
@@ -186,7 +188,7 @@ TEST_CASE("an image without MPI, or of another architecture, is refused") {
     facts.labels["cybelectl.recipe"] = "sha256:0";
     facts.architecture = "amd64";
     Faults faults;
-    (void)make_plan({&*job, &*site, &facts, kSlurm}, faults);
+    (void)make_plan({&*job, &*site, &facts, kSlurmPlace}, faults);
     std::string text;
     for (const Fault& fault : faults.all()) {
         text += fault.is_warning ? "" : fault.message + "\n";
@@ -195,12 +197,12 @@ TEST_CASE("an image without MPI, or of another architecture, is refused") {
     facts.labels.clear(); // a foreign image says nothing
     facts.architecture = "arm64";
     Faults none;
-    (void)make_plan({&*job, &*site, &facts, kSlurm}, none);
+    (void)make_plan({&*job, &*site, &facts, kSlurmPlace}, none);
     CHECK_FALSE(none.has_errors());
 }
 
 TEST_CASE("a job of the host has no binds, and an MPI program of its own is started alike") {
-    const Case host{"", "", "", ""};
+    const KindCase host{"", "", "", ""};
     CHECK(plan_of("command: [app]\nbinds: [/data]\n", host) == "`binds` without an image\n");
     CHECK(holds(plan_of("command: [app]\nlaunch: mpi\nresources: {tasks-per-node: 2}\n", host),
                 "launcher: mpirun -np 2 "));

@@ -63,7 +63,7 @@ std::string launcher_of(const std::string& job_fields,
     return text;
 }
 
-struct Row {
+struct PlanRow {
     const char* job;
     const PlaceTraits& place;
     const char* mpi;
@@ -78,7 +78,7 @@ constexpr const char* kTwoByTwo =
 
 TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Site") {
     const std::string pmix = "pmi: [pmix_v4, pmi2]\n";
-    const std::array<Row, 15> rows{{
+    const std::array<PlanRow, 15> rows{{
         {"mpi",
          kSlurm,
          "openmpi 4.1.4",
@@ -153,7 +153,7 @@ TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Sit
          "pmi: [pmix_v4, pmi2]\n",
          "refused: srun with pmi2 with openmpi 5.0.7 in the image starts N jobs of one rank\n"},
     }};
-    for (const Row& row : rows) {
+    for (const PlanRow& row : rows) {
         CAPTURE(row.job);
         CAPTURE(row.site);
         CHECK(launcher_of(std::string(kTwoByTwo) + row.job + "\n", row.place, row.mpi, row.site) ==

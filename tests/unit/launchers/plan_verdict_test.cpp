@@ -10,7 +10,7 @@
 namespace cybele::launchers {
 namespace {
 
-struct Case {
+struct VerdictCase {
     const char* mpi;
     const char* pmi;
     const char* architecture;
@@ -19,37 +19,38 @@ struct Case {
     const char* refusal; ///< empty: none
 };
 constexpr std::array kCases{
-    Case{"openmpi 4.1.4",
-         "pmix 4.2.2",
-         "amd64",
-         "mpi: [{family: openmpi, version: 4.1.4}]\n",
-         "works (seen)",
-         ""},
-    Case{"openmpi 4.1.4",
-         "pmix 4.2.2",
-         "amd64",
-         "node: {arch: arm64}\n",
-         "aborts (documented)",
-         "another architecture"},
-    Case{"openmpi 5.0.7", "pmix 5.0.7", "", "pmi: [pmix_v3, none]\n", "unknown (documented)", ""},
-    Case{"openmpi 4.1.8",
-         "pmix 3.2.5 pmi2",
-         "",
-         "pmi: [pmi2]\nmpi: [{family: mpich, version: 4.0}]\n",
-         "starts N jobs of one rank",
-         "hydra offers PMI-1/2 only"},
-    Case{"mpich 4.3.2",
-         "pmix 4.2.9",
-         "",
-         "mpi: [{family: mpich, version: 4.0.2}]\n",
-         "starts N jobs of one rank",
-         "built for PMIx alone"},
+    VerdictCase{"openmpi 4.1.4",
+                "pmix 4.2.2",
+                "amd64",
+                "mpi: [{family: openmpi, version: 4.1.4}]\n",
+                "works (seen)",
+                ""},
+    VerdictCase{"openmpi 4.1.4",
+                "pmix 4.2.2",
+                "amd64",
+                "node: {arch: arm64}\n",
+                "aborts (documented)",
+                "another architecture"},
+    VerdictCase{
+        "openmpi 5.0.7", "pmix 5.0.7", "", "pmi: [pmix_v3, none]\n", "unknown (documented)", ""},
+    VerdictCase{"openmpi 4.1.8",
+                "pmix 3.2.5 pmi2",
+                "",
+                "pmi: [pmi2]\nmpi: [{family: mpich, version: 4.0}]\n",
+                "starts N jobs of one rank",
+                "hydra offers PMI-1/2 only"},
+    VerdictCase{"mpich 4.3.2",
+                "pmix 4.2.9",
+                "",
+                "mpi: [{family: mpich, version: 4.0.2}]\n",
+                "starts N jobs of one rank",
+                "built for PMIx alone"},
 };
 
 } // namespace
 
 TEST_CASE("a launch is judged by the image's labels and the Site, and the plan says how") {
-    for (const Case& one : kCases) {
+    for (const VerdictCase& one : kCases) {
         CAPTURE(one.mpi);
         CAPTURE(one.site);
         const auto job = read_job("kind: Job\nname: a\nimage: a.sif\ncommand: [b]\nlaunch: mpi\n"

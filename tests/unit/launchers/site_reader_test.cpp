@@ -9,7 +9,7 @@ using namespace cybele::launchers;
 
 namespace {
 
-const std::string kAll = R"(kind: Site
+const std::string kEverySiteField = R"(kind: Site
 name: everything
 scheduler: {dialect: slurm, version: 22.05, through: {ssh: login.example, token-command: t}}
 runtime: {program: apptainer, version: 1.4.5, path: /usr/bin/apptainer, mode: userns}
@@ -37,7 +37,7 @@ kubernetes:
 TEST_CASE("site: every field, once right and once wrong") {
     const std::string start = "kind: Site\nname: a\nscheduler: {dialect: slurm, through: ";
     test::check_every_field(site_kind(),
-                            {kAll,
+                            {kEverySiteField,
                              start + "{slurmrestd: http://a.example}}\n",
                              start + "{rimrock: http://a.example, host: b}}\n"});
 }

@@ -10,7 +10,7 @@
 namespace cybele::launchers {
 namespace {
 
-struct Row {
+struct VerdictRow {
     const char* launch;
     const char* image_mpi; ///< empty: no label
     const char* probe;
@@ -19,7 +19,7 @@ struct Row {
     const char* rule; ///< of the worst; empty: none
 };
 
-LaunchVerdict verdict_of(const Row& row, const char* nodes = "1") {
+LaunchVerdict verdict_of(const VerdictRow& row, const char* nodes = "1") {
     auto job = read_job(
         "kind: Job\nname: t\nimage: a.sif\ncommand: [app]\nlaunch: " + std::string(row.launch) +
             "\nresources: {nodes: " + nodes + ", tasks-per-node: 2}\n",
@@ -45,7 +45,7 @@ TEST_CASE("the verdict's words, and the rule that it stands on") {
     const char* const host = "pmi: [none, pmi2, pmix]\nmpi: [{family: openmpi, version: 4.1.4}]\n";
     const char* const userns = "mpi: [{family: openmpi, version: 4.1.4}]\n"
                                "runtime: {program: apptainer, version: 1.4.5, mode: userns}\n";
-    const std::array<Row, 8> rows{{
+    const std::array<VerdictRow, 8> rows{{
         {"mpi", "openmpi 4.1.4", "/p", host, Sureness::kWorks, "pair/openmpi-pmix"},
         {"{kind: mpi, launcher: mpirun}",
          "openmpi 4.1.4",
@@ -70,7 +70,7 @@ TEST_CASE("the verdict's words, and the rule that it stands on") {
         {"mpi", "", "", host, Sureness::kUnguarded, ""},
         {"{kind: mpi, guard: false}", "", "/p", host, Sureness::kUnguarded, ""},
     }};
-    for (const Row& row : rows) {
+    for (const VerdictRow& row : rows) {
         CAPTURE(row.launch);
         CAPTURE(row.image_mpi);
         const LaunchVerdict verdict = verdict_of(row);
@@ -86,7 +86,7 @@ TEST_CASE("the verdict's words, and the rule that it stands on") {
 }
 
 TEST_CASE("what is known of host and image is told, and what makes it work") {
-    const Row row{
+    const VerdictRow row{
         "{kind: mpi, launcher: mpirun}",
         "openmpi 6.0.0rc2",
         "/p",

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Place {
+struct GeneratePlace {
     TempDirectory folder = TempDirectory::make("/tmp", "cybele-generate").value();
 
     void put(const std::string& path, const std::string& text) const {
@@ -54,7 +54,7 @@ std::vector<std::string> names_of(const Generation& generation) {
 } // namespace
 
 TEST_CASE("a project's documents are rendered, with the digests that they are made from") {
-    const Place place;
+    const GeneratePlace place;
     place.put("recipes/wheat.yaml", kRecipe);
     place.put("jobs/train.yaml", kJob);
     place.put("sites/hall.yaml", kSite);
@@ -78,7 +78,7 @@ TEST_CASE("a project's documents are rendered, with the digests that they are ma
 }
 
 TEST_CASE("a folder without Recipes and Jobs is refused, for a CI that was given the wrong one") {
-    const Place place;
+    const GeneratePlace place;
     place.put("sites/hall.yaml", kSite);
     const auto made = generate(place.folder.path());
     REQUIRE(!made.has_value());
@@ -87,7 +87,7 @@ TEST_CASE("a folder without Recipes and Jobs is refused, for a CI that was given
 }
 
 TEST_CASE("what is stale is shown as a diff that patch takes, and written only once") {
-    const Place place;
+    const GeneratePlace place;
     place.put("recipes/wheat.yaml", kRecipe);
     place.put("jobs/train.yaml", kJob);
     CHECK(find_stale(place.made())->size() == 2);
@@ -109,7 +109,7 @@ TEST_CASE("what is stale is shown as a diff that patch takes, and written only o
 }
 
 TEST_CASE("a Lock that does not fit is told, and so are all other faults at once") {
-    const Place place;
+    const GeneratePlace place;
     place.put("recipes/wheat.yaml", kRecipe);
     place.put("recipes/wheat.lock.yaml",
               "kind: Lock\nrecipe: sha256:" + std::string(64, '0') +
@@ -140,7 +140,7 @@ TEST_CASE("a diff has the lines around, and says where a file ends without a new
 }
 
 TEST_CASE("patterns name files of one folder level a star") {
-    const Place place;
+    const GeneratePlace place;
     place.put("a/x.yaml", "");
     place.put("b/y.yaml", "");
     place.put("a/.z.yaml", "");

@@ -9,7 +9,7 @@
 namespace cybele::project {
 namespace {
 
-struct Place {
+struct RecipePlace {
     TempDirectory folder = TempDirectory::make("/tmp", "cybele-recipe-file").value();
 
     Result<recipes::Recipe> read(const std::string& family, const std::string& site) const {
@@ -67,7 +67,7 @@ constexpr Row kRows[] = {
 } // namespace
 
 TEST_CASE("a Site says what the host of a Recipe offers, and the verdict follows") {
-    const Place place;
+    const RecipePlace place;
     for (const Row& row : kRows) {
         CAPTURE(row.family);
         CAPTURE(row.site);
@@ -85,7 +85,7 @@ TEST_CASE("a Site says what the host of a Recipe offers, and the verdict follows
 }
 
 TEST_CASE("a Site that is not there, is none, or says nothing of an MPI is told at its place") {
-    const Place place;
+    const RecipePlace place;
     const auto missing = place.read("openmpi", "");
     REQUIRE(!missing.has_value());
     CHECK(missing.error().code() == ErrorCode::kInput);

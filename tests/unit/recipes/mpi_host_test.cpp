@@ -11,7 +11,7 @@ using namespace cybele::recipes;
 
 namespace {
 
-Recipe read_good(const std::string& text) {
+Recipe read_host_recipe(const std::string& text) {
     auto recipe = read_recipe("kind: Recipe\nname: a\n" + text, "folder/a.yaml");
     REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
     return *recipe;
@@ -43,9 +43,9 @@ TEST_CASE("the host that the Recipe names is judged before anything is built") {
     for (const Pair& pair : kPairs) {
         CAPTURE(pair.base);
         CAPTURE(pair.host);
-        const auto rendered = render_definition(read_good(std::string("base: ") + pair.base +
-                                                          "\nmpi: {family: " + pair.family +
-                                                          ", host: " + pair.host + "}\n"),
+        const auto rendered = render_definition(read_host_recipe(std::string("base: ") + pair.base +
+                                                                 "\nmpi: {family: " + pair.family +
+                                                                 ", host: " + pair.host + "}\n"),
                                                 "http://m.example");
         const std::string refusal = pair.refusal;
         CHECK_MESSAGE(rendered.has_value() == refusal.empty(), test::told(rendered));
@@ -65,8 +65,8 @@ TEST_CASE("every packaged MPI renders for its base; what a base lacks is told") 
         CAPTURE(row.release);
         CAPTURE(row.family);
         const auto rendered =
-            render_definition(read_good("base: " + std::string(row.release) +
-                                        "\nmpi: " + std::string(row.family) + "\n"),
+            render_definition(read_host_recipe("base: " + std::string(row.release) +
+                                               "\nmpi: " + std::string(row.family) + "\n"),
                               "http://m.example");
         REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
         CHECK(rendered->labels.at("cybelectl.mpi") ==
@@ -88,8 +88,8 @@ TEST_CASE("every packaged MPI renders for its base; what a base lacks is told") 
     for (const BrokenRow& row : broken_rows()) {
         CAPTURE(row.release);
         const auto rendered =
-            render_definition(read_good("base: " + std::string(row.release) +
-                                        "\nmpi: " + std::string(row.family) + "\n"),
+            render_definition(read_host_recipe("base: " + std::string(row.release) +
+                                               "\nmpi: " + std::string(row.family) + "\n"),
                               "http://m.example");
         CHECK(test::told(rendered).find(row.because) != std::string::npos);
     }
@@ -97,7 +97,7 @@ TEST_CASE("every packaged MPI renders for its base; what a base lacks is told") 
 
 TEST_CASE("a cell that nobody looked up is refused, an MPI of the base needs its version") {
     const auto told = [](const std::string& text) {
-        return test::told(render_definition(read_good(text), "http://m.example"));
+        return test::told(render_definition(read_host_recipe(text), "http://m.example"));
     };
     CHECK(told("base: opensuse-leap:16.0\nmpi: openmpi\n").find("is not known") !=
           std::string::npos);
@@ -111,7 +111,8 @@ TEST_CASE("a cell that nobody looked up is refused, an MPI of the base needs its
 
 TEST_CASE("an MPI of the base image is taken as it is, and labelled") {
     const auto rendered = render_definition(
-        read_good("base: {image: base.sif}\nmpi: {family: intel, version: 2021.13, from: base}\n"),
+        read_host_recipe(
+            "base: {image: base.sif}\nmpi: {family: intel, version: 2021.13, from: base}\n"),
         "http://m.example");
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     CHECK(rendered->labels.at("cybelectl.mpi") == "intel 2021.13");

@@ -13,11 +13,11 @@ using namespace cybele::recipes;
 
 namespace {
 
-const std::filesystem::path kData =
+const std::filesystem::path kMpiData =
     std::filesystem::path(CYBELE_SOURCE_DIR) / "tests/unit/recipes/data/mpi";
 constexpr const char* kSources = "args: {sources: 'http://sources.example/mpi'}\n";
 
-Recipe read_good(const std::string& text) {
+Recipe read_source_recipe(const std::string& text) {
     auto recipe = read_recipe("kind: Recipe\nname: a\n" + text, "folder/a.yaml");
     REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
     return *recipe;
@@ -124,8 +124,8 @@ constexpr std::array kCases{
 TEST_CASE("each release is built by the options that it knows, pinned, shellcheck-clean") {
     for (const Case& one : kCases) {
         CAPTURE(one.name);
-        const Recipe recipe = read_good(mpi_recipe(one.base, one.mpi, one.needs));
-        test::compare(kData / (std::string(one.name) + ".txt"), lowered_text(recipe));
+        const Recipe recipe = read_source_recipe(mpi_recipe(one.base, one.mpi, one.needs));
+        test::compare(kMpiData / (std::string(one.name) + ".txt"), lowered_text(recipe));
         const auto rendered = render_definition(recipe, "http://m.example");
         REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
         const std::string& text = rendered->definition.text;
@@ -144,12 +144,12 @@ TEST_CASE("every row of the tables of MPI builds was used") {
     for (const Case& one : kCases) {
         Faults faults;
         const Recipe lowered =
-            lower_mpi(read_good(mpi_recipe(one.base, one.mpi, one.needs)), faults);
+            lower_mpi(read_source_recipe(mpi_recipe(one.base, one.mpi, one.needs)), faults);
         releases.insert(lowered.mpi.family + lowered.mpi.version);
         const auto* row = find_series(lowered.mpi.family, lowered.mpi.version);
         REQUIRE(row != nullptr);
         series.insert(std::string(row->family) + std::string(row->versions.first));
-        all += test::read(kData / (std::string(one.name) + ".txt"));
+        all += test::read(kMpiData / (std::string(one.name) + ".txt"));
     }
     CHECK(releases.size() == release_rows().size());
     // Open MPI 4.0: no sum is known; the Recipe gives it (below)
@@ -196,13 +196,13 @@ TEST_CASE("what an MPI cannot be built on is refused, with its reason and a reme
     };
     for (const Bad& bad : kBad) {
         CAPTURE(bad.because);
-        const std::string text = told(read_good(mpi_recipe(bad.base, bad.mpi, bad.needs)));
+        const std::string text = told(read_source_recipe(mpi_recipe(bad.base, bad.mpi, bad.needs)));
         CHECK_MESSAGE(text.find(bad.because) != std::string::npos, text);
         CHECK(text.find("help: ") != std::string::npos);
         CHECK(text.find("a.yaml:") != std::string::npos);
     }
-    const std::string no_address =
-        told(read_good("base: debian:12\nmpi: {family: openmpi, version: 4.1.8, from: source}\n"));
+    const std::string no_address = told(read_source_recipe(
+        "base: debian:12\nmpi: {family: openmpi, version: 4.1.8, from: source}\n"));
     CHECK(no_address.find("where openmpi-4.1.8.tar.bz2 lies is not said") != std::string::npos);
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("a Recipe may bring the file, its sum and more options") {
         "'http://s.example/o.tar.xz', sha256: " +
         std::string(64, 'a') + ", options: [--disable-oshmem]}\n";
     Faults faults;
-    const Recipe lowered = lower_mpi(read_good(text), faults);
+    const Recipe lowered = lower_mpi(read_source_recipe(text), faults);
     CHECK_FALSE(faults.has_errors());
     const auto& sources = lowered.stages.at(0).packages.source;
     REQUIRE(sources.size() == 2);
@@ -242,7 +242,7 @@ TEST_CASE("UCX and PMIx from source come before the MPI, which is told where the
         "        - {name: hdf5, url: 'http://s.example/h.tar.gz', sha256: " +
         sum + "}\n";
     Faults faults;
-    const Recipe lowered = lower_mpi(read_good(text), faults);
+    const Recipe lowered = lower_mpi(read_source_recipe(text), faults);
     CHECK_FALSE(faults.has_errors());
     const auto& sources = lowered.stages.at(0).packages.source;
     REQUIRE(sources.size() == 4);
@@ -259,9 +259,9 @@ TEST_CASE("UCX and PMIx from source come before the MPI, which is told where the
 }
 
 TEST_CASE("without stages the MPI gets one of its own") {
-    const Recipe recipe = read_good("base: debian:12\n" + std::string(kSources) +
-                                    "mpi: {family: mpich, version: 4.3.2, from: source}\n"
-                                    "packages: {needs: [ucx]}\n");
+    const Recipe recipe = read_source_recipe("base: debian:12\n" + std::string(kSources) +
+                                             "mpi: {family: mpich, version: 4.3.2, from: source}\n"
+                                             "packages: {needs: [ucx]}\n");
     const auto rendered = render_definition(recipe, "http://m.example");
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     REQUIRE(rendered->definition.stages.size() == 2);

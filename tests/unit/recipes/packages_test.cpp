@@ -15,7 +15,7 @@ namespace {
 const std::string kDigest(64, 'a');
 const std::string kCommit(40, 'b');
 
-Recipe read_good(const std::string& text) {
+Recipe read_packages_recipe(const std::string& text) {
     auto recipe = read_recipe("kind: Recipe\nname: app\n" + text, "folder/app.yaml");
     REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
     return *recipe;
@@ -24,7 +24,7 @@ Recipe read_good(const std::string& text) {
 std::string post_of(const std::string& text, bool may_be_unverified = false) {
     RenderOptions options;
     options.may_be_unverified = may_be_unverified;
-    const auto rendered = render_definition(read_good(text), options);
+    const auto rendered = render_definition(read_packages_recipe(text), options);
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     return rendered->definition.stages.back().joined("post");
 }
@@ -33,7 +33,7 @@ bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-Outcome shell(const std::string& script, const std::filesystem::path& folder = "/") {
+Outcome shell_outcome(const std::string& script, const std::filesystem::path& folder = "/") {
     Command command;
     command.argv = {"/bin/sh", "-c", script};
     command.directory = folder;
@@ -85,15 +85,15 @@ TEST_CASE("pip: a venv, hashes required, refused without a checksum") {
     CHECK(has(post, "python3 -m venv --system-site-packages /opt/venv\n"));
     CHECK(has(post, line + "\n"));
     CHECK(has(post, "--require-hashes"));
-    const auto recipe = read_good("base: debian:12\npackages: {pip: [numpy==1.24.2]}\n");
+    const auto recipe = read_packages_recipe("base: debian:12\npackages: {pip: [numpy==1.24.2]}\n");
     const auto refused = render_definition(recipe);
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().message() == "'numpy==1.24.2' has no checksum");
     CHECK(refused.error().faults().front().where->line == 4);
     CHECK_FALSE(has(post_of("base: debian:12\npackages: {pip: [numpy==1.24.2]}\n", true),
                     "--require-hashes"));
-    const auto rendered =
-        render_definition(read_good("base: debian:12\npackages: {pip: [\"" + line + "\"]}\n"));
+    const auto rendered = render_definition(
+        read_packages_recipe("base: debian:12\npackages: {pip: [\"" + line + "\"]}\n"));
     const auto& last = rendered->definition.stages.back();
     CHECK(has(last.joined("environment"), "export PATH='/opt/venv/bin'\"${PATH:+:$PATH}\"\n"));
     CHECK(has(last.joined("test"), "-c 'import numpy'"));
@@ -109,7 +109,7 @@ TEST_CASE("a Lock pins the transaction, its dependencies and pip") {
     RenderOptions options;
     options.lock = &lock;
     const auto rendered = render_definition(
-        read_good("base: debian:12\npackages: {system: [jq], pip: [numpy]}\n"), options);
+        read_packages_recipe("base: debian:12\npackages: {system: [jq], pip: [numpy]}\n"), options);
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     const std::string post = rendered->definition.stages.back().joined("post");
     CHECK(has(post, "    jq=1.6-2.1"));
@@ -119,7 +119,7 @@ TEST_CASE("a Lock pins the transaction, its dependencies and pip") {
 }
 
 TEST_CASE("a Lock that another Recipe was made for is stale") {
-    const Recipe recipe = read_good("base: debian:12\n");
+    const Recipe recipe = read_packages_recipe("base: debian:12\n");
     LockVariant variant;
     variant.name = "app";
     variant.arch = "amd64";
@@ -130,7 +130,7 @@ TEST_CASE("a Lock that another Recipe was made for is stale") {
     const auto lock = read_lock(text, "app.lock.yaml");
     REQUIRE_MESSAGE(lock.has_value(), test::told(lock));
     CHECK(locked_variant(*lock, recipe)->epoch == 7);
-    const auto stale = locked_variant(*lock, read_good("base: debian:12\nhelp: x\n"));
+    const auto stale = locked_variant(*lock, read_packages_recipe("base: debian:12\nhelp: x\n"));
     REQUIRE_FALSE(stale.has_value());
     CHECK(stale.error().code() == ErrorCode::kInput);
     CHECK(stale.error().message() == "the Lock is stale");
@@ -140,49 +140,49 @@ TEST_CASE("a Lock that another Recipe was made for is stale") {
 TEST_CASE("an archive is downloaded, compared, built and removed by a real shell") {
     const TempDirectory folder = *TempDirectory::make("/tmp", "cybelectl-source.");
     const std::string path = folder.path().native();
-    REQUIRE(
-        shell("mkdir hello-1 && printf '#!/bin/sh\\necho \"$@\" > configured\\n' > "
-              "hello-1/configure && chmod +x hello-1/configure && "
-              "printf 'all:\\n\\tcp configured built\\ninstall:\\n\\tmkdir -p \"$(D)\"; cp built "
-              "\"$(D)/built\"\\n' > hello-1/Makefile && tar -czf a.tar.gz hello-1",
-              folder.path())
-            .ok());
+    REQUIRE(shell_outcome(
+                "mkdir hello-1 && printf '#!/bin/sh\\necho \"$@\" > configured\\n' > "
+                "hello-1/configure && chmod +x hello-1/configure && "
+                "printf 'all:\\n\\tcp configured built\\ninstall:\\n\\tmkdir -p \"$(D)\"; cp built "
+                "\"$(D)/built\"\\n' > hello-1/Makefile && tar -czf a.tar.gz hello-1",
+                folder.path())
+                .ok());
     const std::string digest = hex(sha256(*read_file(folder.path() / "a.tar.gz")));
     const auto script = [&](const std::string& sum) {
-        const Recipe recipe = read_good("base: debian:12\npackages: {source: [{name: hello, url: "
-                                        "\"file://" +
-                                        path + "/a.tar.gz\", sha256: \"" + sum +
-                                        "\", options: [\"--with-it's\"]}]}\n");
+        const Recipe recipe = read_packages_recipe(
+            "base: debian:12\npackages: {source: [{name: hello, url: "
+            "\"file://" +
+            path + "/a.tar.gz\", sha256: \"" + sum + "\", options: [\"--with-it's\"]}]}\n");
         return "export D=" + path + "/out TMPDIR=" + path + "\n" +
                isolated(source_script(stage_context(recipe, 0), recipe.packages.source[0]));
     };
-    const Outcome good = shell(script(digest));
+    const Outcome good = shell_outcome(script(digest));
     CHECK_MESSAGE(good.ok(), good.errors);
     CHECK(test::read(folder.path() / "out/built") == "--prefix=/opt/hello --with-it's\n");
-    const Outcome bad = shell(script(kDigest) + "echo reached");
+    const Outcome bad = shell_outcome(script(kDigest) + "echo reached");
     CHECK(bad.output.find("FAILED") != std::string::npos);
-    CHECK(shell("set -e\n" + script(kDigest) + "echo reached").output.find("reached") ==
+    CHECK(shell_outcome("set -e\n" + script(kDigest) + "echo reached").output.find("reached") ==
           std::string::npos);
     // nothing of the good run is left, but that of the two bad ones
-    CHECK(shell("ls -d tmp.* | wc -l", folder.path()).output == "2\n");
+    CHECK(shell_outcome("ls -d tmp.* | wc -l", folder.path()).output == "2\n");
 }
 
 TEST_CASE("a commit is fetched and compared by a real git") {
     const TempDirectory folder = *TempDirectory::make("/tmp", "cybelectl-git.");
     const std::string path = folder.path().native();
-    const Outcome made =
-        shell("git init -q r && cd r && echo one > f && git add f && git -c user.name=t -c "
-              "user.email=t@t commit -q -m one && git rev-parse HEAD && echo two > f && git -c "
-              "user.name=t -c user.email=t@t commit -q -a -m two",
-              folder.path());
+    const Outcome made = shell_outcome(
+        "git init -q r && cd r && echo one > f && git add f && git -c user.name=t -c "
+        "user.email=t@t commit -q -m one && git rev-parse HEAD && echo two > f && git -c "
+        "user.name=t -c user.email=t@t commit -q -a -m two",
+        folder.path());
     REQUIRE_MESSAGE(made.ok(), made.errors);
     const auto run = [&](const std::string& commit) {
-        const Recipe recipe = read_good(
+        const Recipe recipe = read_packages_recipe(
             "base: debian:12\npackages: {source: [{name: r, git: \"file://" + path +
             "/r\", commit: " + commit + ", build: script, script: \"cp f " + path + "/got\"}]}\n");
         std::string script = source_script(stage_context(recipe, 0), recipe.packages.source[0]);
         script.replace(script.find("export PREFIX=/opt/r"), 20, "export PREFIX=" + path + "/p");
-        return shell("export TMPDIR=" + path + "\n" + isolated(script));
+        return shell_outcome("export TMPDIR=" + path + "\n" + isolated(script));
     };
     const Outcome good = run(made.output.substr(0, 40));
     CHECK_MESSAGE(good.ok(), good.errors);
@@ -198,7 +198,8 @@ TEST_CASE("conda and Spack: their installers are sources like every other") {
     const std::string post = post_of("base: debian:12\npackages: {" + conda + ", " + mamba + "}\n");
     CHECK(has(post, "/opt/micromamba/bin/micromamba create -y -q -p /opt/conda"));
     CHECK(post.find("sha256sum -c") < post.find("micromamba create"));
-    auto refused = render_definition(read_good("base: debian:12\npackages: {" + conda + "}\n"));
+    auto refused =
+        render_definition(read_packages_recipe("base: debian:12\npackages: {" + conda + "}\n"));
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().message() == "what installs conda packages is missing");
     const std::string spack =
@@ -206,7 +207,8 @@ TEST_CASE("conda and Spack: their installers are sources like every other") {
         ", build: script, script: 'cp -a . \"$PREFIX\"'}]";
     CHECK(has(post_of("base: debian:12\npackages: {spack: [hdf5@1.14], " + spack + "}\n"),
               "spack -e /opt/spack-env install --fail-fast"));
-    refused = render_definition(read_good("base: debian:12\npackages: {spack: [hdf5]}\n"));
+    refused =
+        render_definition(read_packages_recipe("base: debian:12\npackages: {spack: [hdf5]}\n"));
     CHECK(refused.error().message() == "Spack itself is missing");
 }
 
@@ -247,7 +249,7 @@ TEST_CASE("bases: refusals with place, because and remedy") {
     };
     for (const auto& row : rows) {
         CAPTURE(std::string(row.text));
-        const auto rendered = render_definition(read_good(row.text));
+        const auto rendered = render_definition(read_packages_recipe(row.text));
         REQUIRE_FALSE(rendered.has_value());
         const Fault& fault = rendered.error().faults().front();
         CHECK(fault.message == row.message);
@@ -260,7 +262,8 @@ TEST_CASE("bases: refusals with place, because and remedy") {
 TEST_CASE("images as base: agents, digests, and the packages of the release they name") {
     const std::string digest = "@sha256:" + kDigest;
     const auto header = [](const std::string& image, const char* key) {
-        const auto rendered = render_definition(read_good("base: {image: \"" + image + "\"}\n"));
+        const auto rendered =
+            render_definition(read_packages_recipe("base: {image: \"" + image + "\"}\n"));
         REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
         return rendered->definition.stages.back().header_value(key);
     };
@@ -273,15 +276,17 @@ TEST_CASE("images as base: agents, digests, and the packages of the release they
                       "\"}\npackages: {needs: [make]}\n"),
               "dnf install"));
     const auto labels =
-        render_definition(read_good("base: {image: \"docker://debian:12" + digest + "\"}\n"))
+        render_definition(
+            read_packages_recipe("base: {image: \"docker://debian:12" + digest + "\"}\n"))
             ->labels;
     CHECK(labels.at("org.opencontainers.image.base.digest") == "sha256:" + kDigest);
-    const auto warnings = warnings_of(read_good("base: opensuse-leap:15.6\nmpi: openmpi\n"));
+    const auto warnings =
+        warnings_of(read_packages_recipe("base: opensuse-leap:15.6\nmpi: openmpi\n"));
     REQUIRE(warnings.size() == 2);
     CHECK(warnings[0].message == "opensuse-leap:15.6 is out of support");
     CHECK(warnings[1].message == "the base has no digest");
-    CHECK(warnings_of(read_good("base: debian:12\n")).empty());
-    const auto files = warnings_of(read_good(
+    CHECK(warnings_of(read_packages_recipe("base: debian:12\n")).empty());
+    const auto files = warnings_of(read_packages_recipe(
         "base: debian:12\nfiles: [{from: a, to: /x}, {from: b, to: /x}, {from: a, to: /y/}, "
         "{from: b, to: /y/}]\nenvironment: {A: \"x:$A\", B: \"5$\", C: \"${D}\"}\n"));
     REQUIRE(files.size() == 3);
@@ -291,9 +296,9 @@ TEST_CASE("images as base: agents, digests, and the packages of the release they
 }
 
 TEST_CASE("compilers: flags where programs are built, nothing at run time") {
-    const auto rendered = render_definition(
-        read_good("base: debian:12\ncompilers: {target: x86-64-v3}\nstages: [{name: b, steps: "
-                  "[make]}]\nsteps: [\"true\"]\n"));
+    const auto rendered = render_definition(read_packages_recipe(
+        "base: debian:12\ncompilers: {target: x86-64-v3}\nstages: [{name: b, steps: "
+        "[make]}]\nsteps: [\"true\"]\n"));
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     const auto& stages = rendered->definition.stages;
     CHECK(has(stages[0].joined("post"), "export CFLAGS='-O2 -march=x86-64-v3'"));
@@ -321,9 +326,9 @@ TEST_CASE("conda packages with a checksum: conda's own records are compared with
         REQUIRE(write_file(folder->path() / "tz-1-h0.json", "{\"sha256\": \"" + sum + "\"}\n"));
     };
     record(kDigest);
-    CHECK(shell(script).ok());
+    CHECK(shell_outcome(script).ok());
     record(std::string(64, 'b'));
-    CHECK_FALSE(shell(script).ok());
+    CHECK_FALSE(shell_outcome(script).ok());
 }
 
 TEST_CASE("requirements beside conda packages see those of conda") {

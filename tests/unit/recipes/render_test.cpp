@@ -17,19 +17,19 @@ namespace {
 
 const std::filesystem::path kSource = CYBELE_SOURCE_DIR;
 
-Recipe read_good(const std::string& text, const std::string& file = "folder/a.yaml") {
+Recipe read_rendered_recipe(const std::string& text, const std::string& file = "folder/a.yaml") {
     auto recipe = read_recipe(text, file);
     REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
     return *recipe;
 }
 
 Rendered render_good(const std::string& text, const std::string& mirror = "http://m.example") {
-    auto rendered = render_definition(read_good(text), mirror);
+    auto rendered = render_definition(read_rendered_recipe(text), mirror);
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     return *rendered;
 }
 
-std::string shell(const std::string& script) {
+std::string shell_output(const std::string& script) {
     Command command;
     command.argv = {"/bin/sh", "-c", script};
     const auto outcome = run_process(command);
@@ -41,7 +41,7 @@ std::string shell(const std::string& script) {
 
 TEST_CASE("hello-mpi renders to the stored definition, twice the same") {
     const auto path = kSource / "recipes/catalogue/hello-mpi.yaml";
-    const Recipe recipe = read_good(test::read(path), path.string());
+    const Recipe recipe = read_rendered_recipe(test::read(path), path.string());
     const auto rendered = render_definition(recipe);
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     test::compare(kSource / "tests/unit/recipes/data/hello-mpi.def", rendered->definition.text);
@@ -55,8 +55,8 @@ TEST_CASE("hello-mpi renders to the stored definition, twice the same") {
 
 TEST_CASE("the text parses back to the same stages") {
     const auto path = kSource / "recipes/catalogue/hello-mpi.yaml";
-    const auto rendered =
-        render_definition(read_good(test::read(path), path.string()), "http://m.example/debian");
+    const auto rendered = render_definition(read_rendered_recipe(test::read(path), path.string()),
+                                            "http://m.example/debian");
     REQUIRE(rendered.has_value());
     const auto parsed = definitions::parse_definition(rendered->definition.text, "a.def");
     REQUIRE_MESSAGE(parsed.has_value(), test::told(parsed));
@@ -78,8 +78,8 @@ TEST_CASE("the package step comes first, and is the same for every program") {
         return section.text;
     };
     const auto path = kSource / "recipes/catalogue/hello-mpi.yaml";
-    const auto hello =
-        render_definition(read_good(test::read(path), path.string()), "http://m.example");
+    const auto hello = render_definition(read_rendered_recipe(test::read(path), path.string()),
+                                         "http://m.example");
     REQUIRE(hello.has_value());
     const auto files = project_template("demo");
     REQUIRE(files.has_value());
@@ -114,11 +114,11 @@ TEST_CASE("the mirror is an input") {
     CHECK(render_good(text, "").definition.stages[0].header_value("mirrorurl") == "{{ mirror }}");
     CHECK(render_good(text, "http://x.example/d").definition.stages[0].header_value("mirrorurl") ==
           "http://x.example/d");
-    CHECK_FALSE(render_definition(read_good(text), "http://x#y").has_value());
+    CHECK_FALSE(render_definition(read_rendered_recipe(text), "http://x#y").has_value());
 }
 
 TEST_CASE("all that cannot be rendered is refused at once, with its place") {
-    const auto recipe = read_good(R"(kind: Recipe
+    const auto recipe = read_rendered_recipe(R"(kind: Recipe
 name: a
 base: debian:99
 gpu: cuda
@@ -137,7 +137,7 @@ stages: [{name: c, base: {image: "a b.sif"}}]
 }
 
 TEST_CASE("a version that the distribution does not have") {
-    const auto rendered = render_definition(read_good(
+    const auto rendered = render_definition(read_rendered_recipe(
         "kind: Recipe\nname: a\nbase: debian:12\nmpi: {family: openmpi, version: 5.0.7}\n"));
     REQUIRE_FALSE(rendered.has_value());
     const Fault& fault = rendered.error().faults().front();
@@ -157,11 +157,12 @@ steps: ["printf '%s\\n' \"$A\" \"$P\" \"$Q\" \"$X_Y\""]
 )");
     const std::string lines = rendered.definition.stages[0].joined("environment");
     const std::string print = "printf '%s|' \"$A\" \"$P\" \"$Q\"\n";
-    CHECK(shell(lines + print) == "a 'b' {{ c }} $HOME|/opt/bin|/opt/q|");
-    CHECK(shell("P=/p Q=/q\n" + lines + print) == "a 'b' {{ c }} $HOME|/opt/bin:/p|/q:/opt/q|");
+    CHECK(shell_output(lines + print) == "a 'b' {{ c }} $HOME|/opt/bin|/opt/q|");
+    CHECK(shell_output("P=/p Q=/q\n" + lines + print) ==
+          "a 'b' {{ c }} $HOME|/opt/bin:/p|/q:/opt/q|");
     CHECK(is_plain_payload(lines));
     const std::string post = rendered.definition.stages[0].joined("post");
-    CHECK(shell(post) == "a 'b' {{ c }} $HOME\n/opt/bin\n/opt/q\nit's\n");
+    CHECK(shell_output(post) == "a 'b' {{ c }} $HOME\n/opt/bin\n/opt/q\nit's\n");
 }
 
 TEST_CASE("each step stands for itself, stops at the first failure, and bash has pipefail") {
@@ -170,18 +171,20 @@ TEST_CASE("each step stands for itself, stops at the first failure, and bash has
             .definition.stages[0]
             .joined("post");
     };
-    CHECK(
-        shell("set -e\n" +
+    CHECK(shell_output(
+              "set -e\n" +
               post("[\"cd /usr; X=1; umask\", \"pwd; echo ${X-unset}; exit 0\", \"echo last\"]")) ==
-        "0022\n/\nunset\nlast\n");
-    CHECK(shell("set -e\n" + post("[\"false; echo no\", echo no]")) == "failed: ");
-    CHECK(shell("set -e\n" + post("[{run: \"false | true; echo no\", shell: bash}]")) ==
+          "0022\n/\nunset\nlast\n");
+    CHECK(shell_output("set -e\n" + post("[\"false; echo no\", echo no]")) == "failed: ");
+    CHECK(shell_output("set -e\n" + post("[{run: \"false | true; echo no\", shell: bash}]")) ==
           "failed: ");
-    CHECK(shell("set -e\n" +
-                post("[{run: \"echo ${BASH_VERSION:+bash}\", shell: bash, workdir: /usr}]")) ==
-          "bash\n");
+    CHECK(
+        shell_output("set -e\n" +
+                     post("[{run: \"echo ${BASH_VERSION:+bash}\", shell: bash, workdir: /usr}]")) ==
+        "bash\n");
     // lines that a definition file would take for its own
-    CHECK(shell("set -e\n" + post("[\"cat <<E\\n%labels\\nBootstrap: x\\n{{ a }}\\nE\\n\"]")) ==
+    CHECK(shell_output("set -e\n" +
+                       post("[\"cat <<E\\n%labels\\nBootstrap: x\\n{{ a }}\\nE\\n\"]")) ==
           "%labels\nBootstrap: x\n{{ a }}\n");
     CHECK(is_plain_payload(post("[\"cat <<E\\n%labels\\nBootstrap: x\\n{{ a }}\\nE\\n\"]")));
 }
@@ -199,8 +202,8 @@ TEST_CASE("texts that a definition file cannot carry elsewhere are refused") {
                         {"files: [{from: \"a\\\"b\", to: /b}]", "files"}};
     for (const auto& row : rows) {
         CAPTURE(row.line);
-        const auto rendered = render_definition(
-            read_good("kind: Recipe\nname: a\nbase: debian:12\n" + std::string(row.line) + "\n"));
+        const auto rendered = render_definition(read_rendered_recipe(
+            "kind: Recipe\nname: a\nbase: debian:12\n" + std::string(row.line) + "\n"));
         REQUIRE_FALSE(rendered.has_value());
         CHECK(rendered.error().faults().front().where->line == 4);
         CHECK(rendered.error().faults().front().help != "");
@@ -214,18 +217,19 @@ TEST_CASE("any bytes come back from the lines that write a file") {
                            rc::gen::inRange<char>('a', 'z')));
         const std::string lines = write_file_lines("/dev/stdout", text);
         RC_ASSERT(is_plain_payload(lines));
-        RC_ASSERT(shell(lines) == text);
+        RC_ASSERT(shell_output(lines) == text);
     }));
     const std::string word = "it's {{ a }} {{{b}}} $X \\ %x";
-    CHECK(shell("printf %s " + definition_quote(word)) == word);
+    CHECK(shell_output("printf %s " + definition_quote(word)) == word);
     CHECK(is_plain_payload(definition_quote(word)));
 }
 
 TEST_CASE("a pattern in a script means what it means in %files, and nothing else") {
     const auto all = [](const std::string& pattern) {
-        return shell("cd \"$(mktemp -d)\" && mkdir 'a b' && touch a1 a2 'a b/x1' '[z' 'it'\\''s' "
-                     "'$X' && printf '%s|' " +
-                     pattern_quote(pattern) + "; rm -r \"$PWD\"");
+        return shell_output(
+            "cd \"$(mktemp -d)\" && mkdir 'a b' && touch a1 a2 'a b/x1' '[z' 'it'\\''s' "
+            "'$X' && printf '%s|' " +
+            pattern_quote(pattern) + "; rm -r \"$PWD\"");
     };
     CHECK(all("a?") == "a1|a2|");
     CHECK(all("a b/*") == "a b/x1|");
@@ -269,7 +273,7 @@ TEST_CASE("templates of `init` are documents that can be read and rendered") {
             paths.insert(path);
             CHECK(text.find("@NAME@") == std::string::npos);
             if (path == "demo.yaml") {
-                CHECK(render_definition(read_good(text)).has_value());
+                CHECK(render_definition(read_rendered_recipe(text)).has_value());
             }
         }
         const std::string program = name == "mpi4py" ? "src/main.py" : "src/hello.c";

@@ -13,12 +13,12 @@ using namespace cybele::recipes;
 
 namespace {
 
-const std::filesystem::path kData =
+const std::filesystem::path kDistributionsData =
     std::filesystem::path(CYBELE_SOURCE_DIR) / "tests/unit/recipes/data/distributions.yaml";
 
 const yaml::Node& findings() {
     static const yaml::Document document = [] {
-        auto parsed = yaml::parse(test::read(kData), "distributions.yaml");
+        auto parsed = yaml::parse(test::read(kDistributionsData), "distributions.yaml");
         REQUIRE_MESSAGE(parsed.has_value(), test::told(parsed));
         return *parsed;
     }();

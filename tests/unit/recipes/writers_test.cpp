@@ -12,16 +12,16 @@ using namespace cybele::recipes;
 
 namespace {
 
-const std::filesystem::path kData =
+const std::filesystem::path kRecipesData =
     std::filesystem::path(CYBELE_SOURCE_DIR) / "tests/unit/recipes/data";
 
 Recipe read_file_of(const std::string& name) {
-    auto recipe = read_recipe(test::read(kData / name), kData / name);
+    auto recipe = read_recipe(test::read(kRecipesData / name), kRecipesData / name);
     REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
     return *recipe;
 }
 
-Recipe read_good(const std::string& text) {
+Recipe read_written_recipe(const std::string& text) {
     auto recipe = read_recipe("kind: Recipe\nname: app\n" + text, "folder/app.yaml");
     REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
     return *recipe;
@@ -62,15 +62,15 @@ TEST_CASE("golden files: each family of distributions in each form, clean for sh
         const Recipe recipe = read_file_of(std::string(name) + ".yaml");
         const auto rendered = render_definition(recipe);
         REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
-        test::compare(kData / (std::string(name) + ".def"), rendered->definition.text);
+        test::compare(kRecipesData / (std::string(name) + ".def"), rendered->definition.text);
         check_shell(*rendered);
         const auto dockerfile = render_dockerfile(recipe, {});
         REQUIRE_MESSAGE(dockerfile.has_value(), test::told(dockerfile));
-        test::compare(kData / (std::string(name) + ".dockerfile"), *dockerfile);
+        test::compare(kRecipesData / (std::string(name) + ".dockerfile"), *dockerfile);
         if (name != std::string("gpu")) {
             const auto script = render_script(recipe, {});
             REQUIRE_MESSAGE(script.has_value(), test::told(script));
-            test::compare(kData / (std::string(name) + ".sh"), *script);
+            test::compare(kRecipesData / (std::string(name) + ".sh"), *script);
             CHECK(shellcheck(*script) == "");
         }
         CHECK(render_definition(recipe)->definition.text == rendered->definition.text);
@@ -82,12 +82,12 @@ TEST_CASE("golden files: each family of distributions in each form, clean for sh
 }
 
 TEST_CASE("the soybean image is said in a quarter of its definition's lines") {
-    CHECK(4 * lines_of(test::read(kData / "soybean.yaml")) <
-          lines_of(test::read(kData / "soybean.def")));
+    CHECK(4 * lines_of(test::read(kRecipesData / "soybean.yaml")) <
+          lines_of(test::read(kRecipesData / "soybean.def")));
 }
 
 TEST_CASE("dialects: what one lacks is refused with its place, or needs an input") {
-    const Recipe recipe = read_good("base: debian:12\nstages: [{name: b}]\n");
+    const Recipe recipe = read_written_recipe("base: debian:12\nstages: [{name: b}]\n");
     RenderOptions options;
     options.dialect = {definitions::Family::kSingularity, {3, 1, 0}};
     const auto refused = render_definition(recipe, options);
@@ -105,8 +105,8 @@ TEST_CASE("dialects: what one lacks is refused with its place, or needs an input
 
 TEST_CASE("Dockerfile: quoting, pattern of prepend, entry point; what it lacks is refused") {
     const auto text = render_dockerfile(
-        read_good("base: debian:12\nenvironment: {A: 'a \"b\" $C \\', P: {prepend: /p}}\n"
-                  "run: \"echo \\\"$1\\\"\\n\"\nlabels: {x: \"y z\"}\n"),
+        read_written_recipe("base: debian:12\nenvironment: {A: 'a \"b\" $C \\', P: {prepend: /p}}\n"
+                            "run: \"echo \\\"$1\\\"\\n\"\nlabels: {x: \"y z\"}\n"),
         {});
     REQUIRE_MESSAGE(text.has_value(), test::told(text));
     CHECK(text->find("ENV A=\"a \\\"b\\\" \\$C \\\\\"\n") != std::string::npos);
@@ -115,8 +115,8 @@ TEST_CASE("Dockerfile: quoting, pattern of prepend, entry point; what it lacks i
           std::string::npos);
     CHECK(text->find("LABEL \"x\"=\"y z\"\n") != std::string::npos);
     const auto files = render_dockerfile(
-        read_good("base: debian:12\nfiles: [{from: dir, to: /x/}, {from: dir/, to: /y/}, "
-                  "{from: 'a*', to: /z/}, {from: dir, to: /w}]\n"),
+        read_written_recipe("base: debian:12\nfiles: [{from: dir, to: /x/}, {from: dir/, to: /y/}, "
+                            "{from: 'a*', to: /z/}, {from: dir, to: /w}]\n"),
         {});
     REQUIRE(files.has_value());
     for (const char* line : {"COPY [\"dir\", \"/x/dir\"]\n",
@@ -126,21 +126,23 @@ TEST_CASE("Dockerfile: quoting, pattern of prepend, entry point; what it lacks i
         CAPTURE(line);
         CHECK(files->find(line) != std::string::npos);
     }
-    const auto app = render_dockerfile(read_good("base: debian:12\napps: {a: {run: [b]}}\n"), {});
+    const auto app =
+        render_dockerfile(read_written_recipe("base: debian:12\napps: {a: {run: [b]}}\n"), {});
     REQUIRE_FALSE(app.has_value());
     CHECK(app.error().faults().front().where->line == 4);
-    CHECK_FALSE(render_dockerfile(read_good("base: {image: a.sif}\n"), {}).has_value());
-    CHECK_FALSE(render_script(read_good("base: {image: a.sif}\n"), {}).has_value());
+    CHECK_FALSE(render_dockerfile(read_written_recipe("base: {image: a.sif}\n"), {}).has_value());
+    CHECK_FALSE(render_script(read_written_recipe("base: {image: a.sif}\n"), {}).has_value());
     CHECK_FALSE(
-        render_script(read_good("base: debian:12\nstages: [{name: b, base: debian:13}]\n"), {})
+        render_script(
+            read_written_recipe("base: debian:12\nstages: [{name: b, base: debian:13}]\n"), {})
             .has_value());
 }
 
 TEST_CASE("apps: their sections, with files relative to the app") {
-    const auto rendered = render_definition(
-        read_good("base: debian:12\napps:\n  solve:\n    files: [{from: a, to: /bin/a}]\n"
-                  "    environment: {A: b}\n    steps: [\"true\"]\n    run: [a]\n    test: a\n"
-                  "    help: solves\n    labels: {x: y}\n"));
+    const auto rendered = render_definition(read_written_recipe(
+        "base: debian:12\napps:\n  solve:\n    files: [{from: a, to: /bin/a}]\n"
+        "    environment: {A: b}\n    steps: [\"true\"]\n    run: [a]\n    test: a\n"
+        "    help: solves\n    labels: {x: y}\n"));
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     const auto& stage = rendered->definition.stages.back();
     CHECK(stage.joined("appfiles") == "    a bin/a\n");
@@ -154,7 +156,8 @@ TEST_CASE("apps: their sections, with files relative to the app") {
 }
 
 TEST_CASE("the image holds the Recipe that it was made from") {
-    const Recipe recipe = read_good("base: debian:12\nsteps: [\"echo '{{ x }}'\\n%labels\\n\"]\n");
+    const Recipe recipe =
+        read_written_recipe("base: debian:12\nsteps: [\"echo '{{ x }}'\\n%labels\\n\"]\n");
     const auto rendered = render_definition(recipe);
     REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
     const std::string post = rendered->definition.stages.back().joined("post");

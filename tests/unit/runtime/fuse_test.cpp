@@ -14,7 +14,7 @@ using trial::As;
 
 namespace {
 
-constexpr const char* kServer = "cybelectl-fuse";
+constexpr const char* kFuseServer = "cybelectl-fuse";
 
 trial::Ended run(const trial::Image& image, const std::string& script, As as) {
     return trial::run(image, trial::exec(image, script), trial::environment_of(image), as);
@@ -89,7 +89,7 @@ TEST_CASE("the FUSE server has no privileges and few system calls, and outlives 
     CHECK(ended.text == "Name:\tcybelectl-fuse\nCapPrm:\t0000000000000000\n"
                         "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"
                         "#!/bin/sh\necho test; exit 6\n");
-    CHECK(tiny::becomes_running(kServer, false));
+    CHECK(tiny::becomes_running(kFuseServer, false));
 }
 
 TEST_CASE("a damaged squashfs ends a start or a program, and leaves nothing") {
@@ -109,5 +109,5 @@ TEST_CASE("a damaged squashfs ends a start or a program, and leaves nothing") {
         CHECK(ended.code <= 255);
     }
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
-    CHECK(tiny::becomes_running(kServer, false));
+    CHECK(tiny::becomes_running(kFuseServer, false));
 }

@@ -26,7 +26,7 @@ namespace {
 
 constexpr As kAll[] = {As::kRoot, As::kUser, As::kUserWithFuse};
 constexpr const char* kHolder = "cybelectl-hold";
-constexpr const char* kServer = "cybelectl-fuse";
+constexpr const char* kJoinedServer = "cybelectl-fuse";
 
 const trial::Image& tiny_image() {
     static const trial::Image image = [] {
@@ -147,7 +147,7 @@ bool becomes(const std::function<bool()>& condition) {
 bool nothing_left(const Launch& launch) {
     return becomes([&] {
         return holders().empty() && !std::filesystem::exists(launch.sockets()) &&
-               named(kServer).empty();
+               named(kJoinedServer).empty();
     });
 }
 
@@ -231,8 +231,8 @@ TEST_CASE("a rank that does what one did before asks the FUSE server nothing") {
                                "test ! -e /etc/missing; echo $FROM_IMAGE > $OUT";
     CHECK(wait_for(launch.start(1, script)) == 0);
     CHECK(wait_for(launch.start(2, script)) == 0);
-    REQUIRE(named(kServer).size() == 1);
-    const pid_t server = named(kServer).front();
+    REQUIRE(named(kJoinedServer).size() == 1);
+    const pid_t server = named(kJoinedServer).front();
     kill(server, SIGSTOP);
     const pid_t again = launch.start(3, script);
     const bool has_ended = becomes([&] { return !tiny::read(launch.out(3)).empty(); });

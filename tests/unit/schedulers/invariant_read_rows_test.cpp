@@ -6,7 +6,7 @@
 namespace cybele::schedulers {
 namespace {
 
-constexpr std::array kRows{
+constexpr std::array kReadRows{
     ReadRow{"A1", "another first line", "#!/bin/bash\n", "#!/usr/bin/env bash\n"},
     ReadRow{"A1", "no first line", "#!/bin/bash\n", ""},
     ReadRow{"A1", "DOS line ends", "set -euo pipefail\n", "set -euo pipefail\r\n"},
@@ -203,7 +203,7 @@ constexpr std::array kOthers{
 } // namespace
 
 std::span<const ReadRow> read_rows() {
-    return kRows;
+    return kReadRows;
 }
 
 std::span<const OtherRow> other_rows() {

@@ -215,7 +215,7 @@ bool program_text_is_run_by_sh(const std::string& script) {
     return !has(output, "bash");
 }
 
-constexpr std::array kRows{
+constexpr std::array kRunRows{
     RunRow{"B2",
            "the program prints where it runs",
            "the script stays where it was started",
@@ -347,7 +347,7 @@ constexpr std::array kRows{
 } // namespace
 
 std::span<const RunRow> run_rows() {
-    return kRows;
+    return kRunRows;
 }
 
 } // namespace cybele::schedulers

@@ -11,14 +11,14 @@
 namespace cybele::schedulers {
 namespace {
 
-constexpr const char* kHead = "kind: Job\nname: needs\nimage: a.sif\ncommand: [app]\n";
+constexpr const char* kNeedsHead = "kind: Job\nname: needs\nimage: a.sif\ncommand: [app]\n";
 
 struct NeedRow {
     const char* need;
     const char* fields;
-    std::array<const char*, 5> carried; ///< in the order of kDialects; nullptr: refused
+    std::array<const char*, 5> carried; ///< in the order of kNeedsDialects; nullptr: refused
 };
-constexpr std::array<const char*, 5> kDialects{
+constexpr std::array<const char*, 5> kNeedsDialects{
     "slurm", "torque", "pbspro", "slurm-torque", "local"};
 
 // What the script must hold for each need, in each dialect.
@@ -109,13 +109,13 @@ constexpr std::array kNeedRows{
 
 TEST_CASE("each need is carried by each dialect or refused with its place, never dropped") {
     for (const NeedRow& row : kNeedRows) {
-        const launchers::Job job = job_of(std::string(kHead) + row.fields);
-        for (std::size_t index = 0; index < kDialects.size(); ++index) {
+        const launchers::Job job = job_of(std::string(kNeedsHead) + row.fields);
+        for (std::size_t index = 0; index < kNeedsDialects.size(); ++index) {
             CAPTURE(row.need);
-            CAPTURE(kDialects[index]);
+            CAPTURE(kNeedsDialects[index]);
             RenderInput input;
             input.job = &job;
-            input.dialect = kDialects[index];
+            input.dialect = kNeedsDialects[index];
             input.image = "a.sif";
             const auto script = render_script(input);
             if (row.carried[index] != nullptr) {
@@ -141,7 +141,7 @@ TEST_CASE("each need is carried by each dialect or refused with its place, never
 TEST_CASE("a head that drops a need is found out") {
     auto dialect = find_dialect("slurm");
     REQUIRE(dialect.has_value());
-    const launchers::Job job = job_of(std::string(kHead) + "account: a1\n");
+    const launchers::Job job = job_of(std::string(kNeedsHead) + "account: a1\n");
     Faults faults;
     check_carried(job, *dialect, {"name", "stdout", "stderr"}, faults);
     REQUIRE(faults.all().size() == 1);
@@ -151,7 +151,7 @@ TEST_CASE("a head that drops a need is found out") {
 TEST_CASE("values that a directive cannot carry are refused, in Slurm blanks are grouped") {
     const std::array nasty{"a'b\"c", "$HOME/x", "a\\b", "-x", "a`b"};
     for (const char* value : nasty) {
-        launchers::Job job = job_of(std::string(kHead));
+        launchers::Job job = job_of(std::string(kNeedsHead));
         job.account = value;
         for (const char* dialect : {"slurm", "torque", "pbspro", "slurm-torque"}) {
             CAPTURE(value);
@@ -165,7 +165,7 @@ TEST_CASE("values that a directive cannot carry are refused, in Slurm blanks are
             CHECK(script.error().message().find("cannot be carried") != std::string::npos);
         }
     }
-    launchers::Job job = job_of(std::string(kHead));
+    launchers::Job job = job_of(std::string(kNeedsHead));
     job.output.standard_output = "out put/#1 %j";
     RenderInput input;
     input.job = &job;

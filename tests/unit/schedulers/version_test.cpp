@@ -11,7 +11,7 @@
 namespace cybele::schedulers {
 namespace {
 
-constexpr const char* kHead = "kind: Job\nname: versions\nimage: a.sif\ncommand: [app]\n";
+constexpr const char* kVersionHead = "kind: Job\nname: versions\nimage: a.sif\ncommand: [app]\n";
 
 launchers::Site site_of(const std::string& dialect, const std::string& version) {
     const std::string with = version.empty() ? "" : ", version: '" + version + "'";
@@ -24,7 +24,7 @@ launchers::Site site_of(const std::string& dialect, const std::string& version) 
 /// The messages of all faults, a line each; warnings begin with `note: `.
 std::string
 verdict(const std::string& fields, const std::string& dialect, const std::string& version) {
-    const launchers::Job job = job_of(kHead + fields);
+    const launchers::Job job = job_of(kVersionHead + fields);
     const launchers::Site site = site_of(dialect, version);
     RenderInput input;
     input.job = &job;
@@ -174,7 +174,7 @@ TEST_CASE("ids are those of the dialect") {
 TEST_CASE("a name that one batch system would change is refused") {
     for (const char* name : {"a/b", "1abc", "-abc", "a b", "a$b", "ä", ""}) {
         CAPTURE(name);
-        launchers::Job job = job_of(kHead);
+        launchers::Job job = job_of(kVersionHead);
         job.name = name; // an override of the command line: the reader takes none of these
         RenderInput input;
         input.job = &job;

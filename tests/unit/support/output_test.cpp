@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
+struct OutputFolder {
     TempDirectory directory = TempDirectory::make("/tmp", "cybele-test").value();
     [[nodiscard]] fs::path operator/(const char* name) const {
         return directory.path() / name;
@@ -34,7 +34,7 @@ void make_socket(const fs::path& path) {
 } // namespace
 
 TEST_CASE("a file takes the place of no directory, FIFO or socket, by a link neither") {
-    const Folder folder;
+    const OutputFolder folder;
     REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
     fs::create_directory(folder / "directory");
     make_socket(folder / "socket");
@@ -55,8 +55,8 @@ TEST_CASE("a file takes the place of no directory, FIFO or socket, by a link nei
 }
 
 TEST_CASE("a link stays, and the file that it leads to is replaced or made") {
-    const Folder folder;
-    const Folder elsewhere;
+    const OutputFolder folder;
+    const OutputFolder elsewhere;
     REQUIRE(write_file(elsewhere / "old", "old").has_value());
     fs::create_symlink(elsewhere / "old", folder / "first");
     fs::create_symlink("first", folder / "second");
@@ -77,7 +77,7 @@ TEST_CASE("a stranger's link chooses nobody's file") {
     if (::geteuid() != 0) {
         return; // only root can make a link of another user
     }
-    const Folder folder;
+    const OutputFolder folder;
     REQUIRE(write_file(folder / "mine", "mine").has_value());
     fs::create_symlink("mine", folder / "link");
     REQUIRE(::lchown((folder / "link").c_str(), 1234, 1234) == 0);
@@ -87,7 +87,7 @@ TEST_CASE("a stranger's link chooses nobody's file") {
 }
 
 TEST_CASE("what is written once goes straight into a FIFO") {
-    const Folder folder;
+    const OutputFolder folder;
     const fs::path fifo = folder / "fifo";
     REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
     auto reader = std::async(std::launch::async, [&] { return read_file(fifo); });

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
+struct PassphraseFolder {
     TempDirectory folder = std::move(*TempDirectory::make(fs::temp_directory_path(), "passphrase"));
     [[nodiscard]] PassphraseSource source(std::string_view text, unsigned mode = 0600) const {
         PassphraseSource from;
@@ -31,7 +31,7 @@ std::string read(const PassphraseSource& source, PassphraseUse use = PassphraseU
 } // namespace
 
 TEST_CASE("a passphrase is the first line, without its end") {
-    const Folder here;
+    const PassphraseFolder here;
     CHECK(read(here.source("open sesame\n")) == "open sesame");
     CHECK(read(here.source("open sesame")) == "open sesame");
     CHECK(read(here.source(" one \r\ntwo\n")) == " one \r");
@@ -44,7 +44,7 @@ TEST_CASE("a passphrase is the first line, without its end") {
 }
 
 TEST_CASE("a descriptor gives a line for each key") {
-    const Folder here;
+    const PassphraseFolder here;
     const PassphraseSource file = here.source("first\nsecond\n");
     const UniqueFd fd(::open(file.file.c_str(), O_RDONLY | O_CLOEXEC));
     PassphraseSource source;
@@ -57,7 +57,7 @@ TEST_CASE("a descriptor gives a line for each key") {
 }
 
 TEST_CASE("a file comes before a descriptor, that before a variable; without any it is told") {
-    const Folder here;
+    const PassphraseFolder here;
     PassphraseSource source;
     CHECK(read_passphrase(source, "the key k", PassphraseUse::kOpen).error().code() ==
           ErrorCode::kUsage);
@@ -74,7 +74,7 @@ TEST_CASE("a file comes before a descriptor, that before a variable; without any
 }
 
 TEST_CASE("a file that others may read gives a warning") {
-    const Folder here;
+    const PassphraseFolder here;
     for (const unsigned mode : {0600U, 0640U, 0604U}) {
         PassphraseSource source = here.source("x\n", mode);
         fs::permissions(source.file, fs::perms{mode});
