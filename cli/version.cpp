@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/linking.hpp"
 #include "cli/session.hpp"
 #include "recipes/import/import.hpp"
 #include "schedulers/render.hpp"
@@ -11,15 +12,10 @@
 namespace cybele::cli {
 
 std::string version_json() {
-#ifdef CYBELE_IS_STATIC
-    constexpr std::string_view kLinking = "static";
-#else
-    constexpr std::string_view kLinking = "dynamic";
-#endif
     return nlohmann::json{
                {"format", 1},
                {"version", CYBELE_VERSION},
-               {"build", {{"linking", kLinking}, {"compiler", __VERSION__}, {"arch", "x86_64"}}},
+               {"build", {{"linking", linking()}, {"compiler", __VERSION__}, {"arch", "x86_64"}}},
                {"features",
                 {{"schedulers", schedulers::dialect_names()},
                  {"imports", recipes::import_words()}}},

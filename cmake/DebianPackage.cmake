@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Debian package, by cpack from the debian preset (packaging/debian): the component "program" below /usr, its
+# The Debian package, by cpack from the dev preset's build (packaging/debian): the component "program" below /usr, its
 # libraries as dependencies by dpkg-shlibdeps, what the main job calls as recommendations (packaging/packages-run.txt).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cybelectl)

@@ -17,5 +17,6 @@ function(cybele_embed target name)
                 -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         DEPENDS ${absolute} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         VERBATIM)
+    set_source_files_properties(${out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # data; a changed line need not compile it
     target_sources(${target} PRIVATE ${out})
 endfunction()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole main job by the archive on Debian 11, whose C library, mmdebstrap and Open MPI are older: build, sign, verify, two ranks that
-# see each other. Five minutes; the release preset is built before.
+# see each other. Five minutes; the dev preset is built before.
 load ../parts/suite.bash
 
 setup_file() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The archive on hosts as clusters have them: an old kernel's system calls, a root that cannot be written, no user's folders. Two minutes;
-# the release preset is built before.
+# the dev preset is built before.
 load ../parts/suite.bash
 
 setup_file() {

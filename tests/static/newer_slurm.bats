@@ -9,7 +9,7 @@ setup_file() {
     enter_place
     export place
     mkdir programs
-    cp "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}" programs/cybelectl
+    cp "${CYBELECTL_STATIC:-$repo/build/dev/static/cybelectl}" programs/cybelectl
     root=$("$parts_dir/root" make trixie slurmctld slurmd slurm-client slurmrestd slurm-wlm-jwt-plugin munge iproute2 \
         openssh-server openssh-client procps libpmix-dev mawk)
     PART_OWNER=$PPID "$parts_dir/slurm" start "$place" 2 "$root" >&2

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The static program starts small and becomes the whole one (cli/start): the same words mean the same in both. Half a minute;
-# the release preset is built before.
+# the dev preset is built before.
 load ../parts/suite.bash
 
 setup_file() {
     enter_place
     export place
     copy_fixture
-    cp "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}" cybelectl
+    cp "${CYBELECTL_STATIC:-$repo/build/dev/static/cybelectl}" cybelectl
     mkdir other && cp "$CYBELECTL" other/cybelectl
 }
 setup() { cd "$place" || return; }

@@ -6,7 +6,7 @@ setup_file() {
     enter_place
     export place
     copy_fixture
-    "$parts_dir/bare-root" make "$place/root" "${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}"
+    "$parts_dir/bare-root" make "$place/root" "${CYBELECTL_STATIC:-$repo/build/dev/static/cybelectl}"
 }
 setup() { cd "$place" || return; }
 teardown_file() { leave_place; }
@@ -14,7 +14,7 @@ teardown_file() { leave_place; }
 bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
 @test "it needs no library and no loader" {
-    local program=${CYBELECTL_STATIC:-$repo/build/release/cli/cybelectl}
+    local program=${CYBELECTL_STATIC:-$repo/build/dev/static/cybelectl}
     run ldd "$program"
     assert_output --partial 'statically linked'
     run readelf -d "$program"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The release as people get it: unpacked anywhere, run from there, in an empty root and on an older system. About two
-# minutes; the release preset is built before.
+# minutes; the dev preset is built before.
 load ../parts/suite.bash
 
 setup_file() {

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/linking.hpp"
+
+namespace cybele::cli {
+
+std::string_view linking() {
+    return CYBELE_LINKING;
+}
+
+} // namespace cybele::cli
