@@ -167,7 +167,7 @@ void install_image_attachments(CLI::App& image, Session& session) {
     verb->add_option("file", options->file, "SBOM, provenance or another document")
         ->required()
         ->type_name("FILE");
-    finish_attach_verb(*verb, session, options, attach);
+    finish_attach_verb(*verb, session, options, attach_artifact);
 
     options = std::make_shared<AttachOptions>();
     verb = add_verb(image,

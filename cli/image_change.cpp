@@ -269,7 +269,7 @@ void install_names(CLI::App& image, Session& session) {
     verb->add_flag("--link",
                    options->is_link,
                    "hard link instead of bytes of its own; do not write to the file again");
-    finish_change_verb(*verb, session, options, add);
+    finish_change_verb(*verb, session, options, add_image);
 
     options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
@@ -300,7 +300,7 @@ void install_image_changes(CLI::App& image, Session& session) {
                               "Hash images of the store again: all, or those named.",
                               {"cybelectl image verify", "cybelectl image verify app:1.0"});
     verb->add_option("images", options->images, "names or digests")->type_name("IMAGE");
-    finish_change_verb(*verb, session, options, verify);
+    finish_change_verb(*verb, session, options, verify_store);
 
     options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
@@ -317,7 +317,7 @@ void install_image_changes(CLI::App& image, Session& session) {
         ->type_name("DURATION")
         ->capture_default_str();
     verb->add_flag("--dry-run", options->is_dry, "only say what would go");
-    finish_change_verb(*verb, session, options, collect);
+    finish_change_verb(*verb, session, options, collect_garbage);
 }
 
 } // namespace cybele::cli

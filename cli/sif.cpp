@@ -227,7 +227,7 @@ void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<SifO
                  "List an image's objects: number, group, link, place and type.",
                  {"cybelectl sif list app.sif", "cybelectl sif list app.sif --format json"});
     list_verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
-    do_verb(*list_verb, session, options, list);
+    do_verb(*list_verb, session, options, list_objects);
 
     CLI::App* header_verb =
         add_verb(sif, "header", "Show an image's header.", {"cybelectl sif header app.sif"});
@@ -259,7 +259,7 @@ void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<Sif
          "2",
          "cybelectl sif add app.sif sbom.json --datatype sbom --sbomformat spdx-json --groupid 1"});
     declare_add_options(*add_it, options->add);
-    do_verb(*add_it, session, options, add);
+    do_verb(*add_it, session, options, add_object);
 
     CLI::App* del_verb = add_verb(
         sif,
