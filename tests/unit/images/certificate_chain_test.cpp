@@ -4,7 +4,7 @@
 
 using namespace cybele;
 using namespace cybele::images;
-using namespace cybele::images::sample;
+using namespace cybele::images::certificate_sample;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 using namespace cybele;
 using namespace cybele::images;
-using namespace cybele::images::sample;
+using namespace cybele::images::certificate_sample;
 using State = RevocationStatus::State;
 
 namespace {

@@ -13,7 +13,7 @@
 #include <doctest/doctest.h>
 
 /// The authority, responder and time-stamp authority of tests/parts, made once for all cases.
-namespace cybele::images::sample {
+namespace cybele::images::certificate_sample {
 
 class Authority {
 public:
@@ -90,4 +90,4 @@ inline bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-} // namespace cybele::images::sample
+} // namespace cybele::images::certificate_sample

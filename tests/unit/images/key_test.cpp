@@ -22,7 +22,7 @@ void openssl_in(const fs::path& folder, const std::string& arguments) {
 
 const char* const kSignedText = "some bytes that are signed";
 
-struct KeyForm {
+struct WrittenKey {
     const char* name;
     const char* make_private; ///< writes k.pem
     const char* make_public;  ///< writes k.pub
@@ -30,7 +30,7 @@ struct KeyForm {
 
 const char* const kPublic = "pkey -in k.pem -pubout -out k.pub";
 
-const KeyForm kForms[] = {
+const WrittenKey kForms[] = {
     {"ed25519", "genpkey -algorithm ed25519 -out k.pem", kPublic},
     {"P-224", "ecparam -name secp224r1 -genkey -noout -out k.pem", kPublic},
     {"P-256 SEC1 after its parameters", "ecparam -name prime256v1 -genkey -out k.pem", kPublic},
@@ -51,7 +51,7 @@ TEST_CASE("keys of every form sign, and openssl and we verify each other") {
     const auto place = directory();
     const fs::path& here = place.path();
     REQUIRE(write_file(here / "text", kSignedText).has_value());
-    for (const KeyForm& form : kForms) {
+    for (const WrittenKey& form : kForms) {
         CAPTURE(form.name);
         openssl_in(here, form.make_private);
         openssl_in(here, form.make_public);

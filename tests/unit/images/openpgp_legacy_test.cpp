@@ -2,20 +2,18 @@
 #include "images/signatures/legacy.hpp"
 #include "support/file.hpp"
 #include "tests/unit/images/openpgp_sample.hpp"
+#include "tests/unit/images/sif_sample.hpp"
 
 #include <fstream>
 
 using namespace cybele;
 using namespace cybele::images;
+using sample::data;
 
 namespace {
 
 constexpr std::int64_t kLegacyNow = 1795300000;
 const std::string kLegacySigner = "12045C8C0B1004D058DE4BEDA20C27EE7FF7BA84";
-
-std::filesystem::path data(const std::string& name) {
-    return std::filesystem::path(CYBELE_TESTS_DIR) / "unit/images/data" / name;
-}
 
 openpgp::Keyring signers() {
     return keyring_of(*read_file(data("pgp-public.bin")));

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 namespace {
 
-PackageList sample() {
+PackageList sample_packages() {
     PackageList list;
     list.distribution = "debian";
     list.release = "12";
@@ -34,7 +34,7 @@ PackageList sample() {
 const SbomSubject kSubject{"app", "1.2", 1762600000, "3fa802cc-358b-45e3-bcc0-69dc7a45f9f8"};
 
 json made(SbomFormat format, const SbomSubject& subject = kSubject) {
-    const auto text = make_sbom(format, subject, sample());
+    const auto text = make_sbom(format, subject, sample_packages());
     REQUIRE(text);
     return json::parse(*text);
 }
@@ -48,7 +48,7 @@ void has_all(const json& object, const std::set<std::string>& fields) {
 } // namespace
 
 TEST_CASE("package URLs") {
-    const auto list = sample();
+    const auto list = sample_packages();
     CHECK(package_url(list.packages[0], list) ==
           "pkg:deb/debian/libstdc%2B%2B6@12.2.0-14%2Bdeb12u1?arch=amd64&distro=debian-12");
     CHECK(package_url(list.packages[1], list) ==
@@ -122,7 +122,8 @@ TEST_CASE("the same input gives the same bytes; another input another name space
     auto subject = kSubject;
     subject.unique.clear();
     for (const auto format : {SbomFormat::kSpdxJson, SbomFormat::kCycloneDxJson}) {
-        CHECK(*make_sbom(format, subject, sample()) == *make_sbom(format, subject, sample()));
+        CHECK(*make_sbom(format, subject, sample_packages()) ==
+              *make_sbom(format, subject, sample_packages()));
     }
     const auto serial =
         made(SbomFormat::kCycloneDxJson, subject)["serialNumber"].get<std::string>();
@@ -134,7 +135,7 @@ TEST_CASE("the same input gives the same bytes; another input another name space
 }
 
 TEST_CASE("other kinds are carried, not made") {
-    const auto refused = make_sbom(SbomFormat::kSyftJson, kSubject, sample());
+    const auto refused = make_sbom(SbomFormat::kSyftJson, kSubject, sample_packages());
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().message().find("syft-json") != std::string::npos);
 }

@@ -13,7 +13,7 @@ namespace {
 /// What becomes of an image whose byte was changed. Which of two refusals it is may depend on the
 /// byte: a size that grows leaves its place, one that shrinks only what was signed.
 enum Verifies : unsigned {
-    kFree = 1,       ///< verified
+    kUncovered = 1,  ///< verified
     kCovered = 2,    ///< not verified: exit code 4
     kStructural = 4, ///< no image any more: exit code 3
     kRefused = kCovered | kStructural,
@@ -34,33 +34,33 @@ constexpr Field kHeader[] = {
     {"version", 42, 3, kStructural},
     {"architecture", 45, 3, kStructural},
     {"id", 48, 16, kCovered},
-    {"created", 64, 8, kFree},
-    {"modified", 72, 8, kFree},
+    {"created", 64, 8, kUncovered},
+    {"modified", 72, 8, kUncovered},
     {"free", 80, 8, kStructural},
     {"total", 88, 8, kStructural},
     {"table offset", 96, 8, kStructural},
     {"table size", 104, 8, kStructural},
     {"data offset", 112, 8, kStructural},
-    {"data size", 120, 8, kFree | kStructural}, // larger than the file, or smaller
+    {"data size", 120, 8, kUncovered | kStructural}, // larger than the file, or smaller
 };
 
 constexpr Field kDescriptor[] = {
     {"type", 0, 4, 0, kRefused, kRefused},
-    {"used", 4, 1, 0, kFree | kStructural, kFree | kStructural},
+    {"used", 4, 1, 0, kUncovered | kStructural, kUncovered | kStructural},
     {"id", 5, 4, 0, kStructural, kStructural},
-    {"group", 9, 3, 0, kCovered, kFree},
-    {"group and its mark", 12, 1, 0, kRefused, kFree | kStructural},
+    {"group", 9, 3, 0, kCovered, kUncovered},
+    {"group and its mark", 12, 1, 0, kRefused, kUncovered | kStructural},
     {"link", 13, 4, 0, kCovered, kCovered},
     {"offset", 17, 8, 0, kRefused, kRefused},
     {"size", 25, 8, 0, kRefused, kRefused},
-    {"size with padding", 33, 8, 0, kFree, kFree},
-    {"created", 41, 8, 0, kCovered, kFree},
-    {"modified", 49, 8, 0, kFree, kFree},
-    {"uid", 57, 8, 0, kCovered, kFree},
-    {"gid", 65, 8, 0, kCovered, kFree},
-    {"name", 73, 128, 0, kRefused, kFree | kStructural}, // control characters are no name
+    {"size with padding", 33, 8, 0, kUncovered, kUncovered},
+    {"created", 41, 8, 0, kCovered, kUncovered},
+    {"modified", 49, 8, 0, kUncovered, kUncovered},
+    {"uid", 57, 8, 0, kCovered, kUncovered},
+    {"gid", 65, 8, 0, kCovered, kUncovered},
+    {"name", 73, 128, 0, kRefused, kUncovered | kStructural}, // control characters are no name
     {"hash type, or kind of partition", 201, 4, 0, kRefused, kCovered},
-    {"extra", 205, 380, 0, kRefused, kFree},
+    {"extra", 205, 380, 0, kRefused, kUncovered},
 };
 
 /// A signed image whose bytes are changed one at a time, in the file itself.
@@ -79,7 +79,7 @@ public:
             CHECK(verification.error().code() == ErrorCode::kInput);
             return {kStructural, words(verification.error())};
         }
-        return {verification->is_verified ? kFree : kCovered, verification->because};
+        return {verification->is_verified ? kUncovered : kCovered, verification->because};
     }
     [[nodiscard]] const std::string& whole() const {
         return whole_;
@@ -123,7 +123,7 @@ void check_free(Bytes& bytes, std::size_t from, std::size_t to, std::size_t step
         const auto [verdict, because] = bytes.with(at, 1);
         CAPTURE(at);
         CAPTURE(because);
-        CHECK(verdict == kFree);
+        CHECK(verdict == kUncovered);
     }
 }
 
@@ -170,6 +170,6 @@ TEST_CASE("what lies between is free, what is signed is not") {
     for (std::size_t at = 37768; at + 12 < bytes.whole().size(); at += 11) {
         CAPTURE(at);
         const bool is_hint = at >= hint && at < hint + 5;
-        CHECK(bytes.with(at, 4).first == (is_hint ? Verifies::kFree : Verifies::kCovered));
+        CHECK(bytes.with(at, 4).first == (is_hint ? Verifies::kUncovered : Verifies::kCovered));
     }
 }

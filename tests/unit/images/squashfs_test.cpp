@@ -28,7 +28,7 @@ using namespace cybele::images;
 
 namespace {
 
-constexpr std::uint64_t kOffset = 3 * 4096;
+constexpr std::uint64_t kImageStart = 3 * 4096;
 constexpr std::size_t kSquashfsBlock = 131072;
 
 // Not compressible, and the same in each run.
@@ -46,11 +46,11 @@ std::string file_noise(std::size_t size) {
 std::uint64_t pack(const fs::path& root, const fs::path& image, const PackOptions& options) {
     const UniqueFd fd(::open(image.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     REQUIRE(fd.valid());
-    REQUIRE(write_all(fd.get(), std::string(kOffset, 'x'), image));
-    const auto size = write_squashfs(root, fd.get(), kOffset, options);
+    REQUIRE(write_all(fd.get(), std::string(kImageStart, 'x'), image));
+    const auto size = write_squashfs(root, fd.get(), kImageStart, options);
     REQUIRE_MESSAGE(size, size.error().message() << " " << size.error().faults().front().because);
     CHECK(*size % 4096 == 0);
-    CHECK(fs::file_size(image) == kOffset + *size);
+    CHECK(fs::file_size(image) == kImageStart + *size);
     return *size;
 }
 
@@ -111,17 +111,17 @@ TEST_CASE("what is packed comes out again by squashfs-tools") {
         shell(fmt::format("cd {0} && unsquashfs -n -o {1} -d {2} image && "
                           "diff -r --no-dereference -x fifo -x null -x disk root {2}",
                           dir.path().string(),
-                          kOffset,
+                          kImageStart,
                           out.string()));
         CHECK(listing(root) == listing(out));
         CHECK(shell(fmt::format("cd {} && [ a/deep/second -ef zz/first ] && [ third -ef zz/first ] "
                                 "&& stat -c %b sparse",
                                 out.string())) == "0\n");
-        CHECK(shell(fmt::format("unsquashfs -o {} -s {}/image", kOffset, dir.path().string()))
+        CHECK(shell(fmt::format("unsquashfs -o {} -s {}/image", kImageStart, dir.path().string()))
                   .find(compression) != std::string::npos);
         const auto bytes = read_file(dir.path() / "image");
         REQUIRE(bytes);
-        CHECK(bytes->substr(0, kOffset) == std::string(kOffset, 'x'));
+        CHECK(bytes->substr(0, kImageStart) == std::string(kImageStart, 'x'));
     }
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("the kernel mounts it") {
     shell(
         fmt::format("cd {} && {} && diff -r --no-dereference -x fifo -x null -x disk root mounted",
                     dir.path().string(),
-                    fmt::format(fmt::runtime(how), kOffset)));
+                    fmt::format(fmt::runtime(how), kImageStart)));
 }
 
 TEST_CASE("duplicate content is stored once") {
@@ -190,7 +190,7 @@ TEST_CASE("times are clamped and owners set to root on demand") {
     pack(root, dir.path() / "image", options);
     const auto text = shell(fmt::format(
         "TZ=UTC unsquashfs -o {0} -lln {1}/image; TZ=UTC unsquashfs -o {0} -s {1}/image",
-        kOffset,
+        kImageStart,
         dir.path().string()));
     CHECK(text.find("0/0") != std::string::npos);
     CHECK(text.find("12/34") == std::string::npos);
@@ -220,7 +220,7 @@ TEST_CASE("capabilities and user attributes are kept, others are not") {
     pack(root, dir.path() / "image", {});
     const auto out = dir.path() / "out";
     shell(fmt::format(
-        "unsquashfs -n -o {} -d {} {}/image", kOffset, out.string(), dir.path().string()));
+        "unsquashfs -n -o {} -d {} {}/image", kImageStart, out.string(), dir.path().string()));
     const auto get = [](const fs::path& path, const char* name) {
         std::string value(4096, '\0');
         const auto size = ::getxattr(path.c_str(), name, value.data(), value.size());
@@ -249,9 +249,9 @@ TEST_CASE("a directory of 65536 files and a tree of 300 levels") {
     }
     fs::create_directories(deep);
     pack(root, dir.path() / "image", {});
-    CHECK(
-        shell(fmt::format("unsquashfs -o {} -l {}/image | wc -l", kOffset, dir.path().string())) ==
-        fmt::format("{}\n", 65536 + 302));
+    CHECK(shell(fmt::format("unsquashfs -o {} -l {}/image | wc -l",
+                            kImageStart,
+                            dir.path().string())) == fmt::format("{}\n", 65536 + 302));
 }
 
 TEST_CASE("a full disk is told as such") {
@@ -283,7 +283,7 @@ TEST_CASE("device nodes are left out on demand, whiteouts are not") {
     PackOptions options;
     options.skip_devices = true;
     pack(root, dir.path() / "image", options);
-    CHECK(shell(fmt::format("unsquashfs -o {} -l {}/image", kOffset, dir.path().string())) ==
+    CHECK(shell(fmt::format("unsquashfs -o {} -l {}/image", kImageStart, dir.path().string())) ==
           "squashfs-root\nsquashfs-root/file\nsquashfs-root/gone\n");
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("packing stays on the root's file system") {
     }
     CHECK(wait_for(child) == 0);
     const auto text =
-        shell(fmt::format("unsquashfs -o {} -l {}/image", kOffset, dir.path().string()));
+        shell(fmt::format("unsquashfs -o {} -l {}/image", kImageStart, dir.path().string()));
     CHECK(text.find("squashfs-root/here") != std::string::npos);
     CHECK(text.find("squashfs-root/mounted\n") != std::string::npos);
     CHECK(text.find("squashfs-root/mounted/") == std::string::npos);

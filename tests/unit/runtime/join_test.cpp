@@ -21,21 +21,13 @@
 using namespace cybele;
 using namespace cybele::runtime;
 using trial::As;
+using trial::kAll;
+using trial::tiny_image;
 
 namespace {
 
-constexpr As kAll[] = {As::kRoot, As::kUser, As::kUserWithFuse};
 constexpr const char* kHolder = "cybelectl-hold";
 constexpr const char* kJoinedServer = "cybelectl-fuse";
-
-const trial::Image& tiny_image() {
-    static const trial::Image image = [] {
-        trial::Image made;
-        made.pack();
-        return made;
-    }();
-    return image;
-}
 
 /// A mount namespace in which users may open /dev/fuse or not: one host for all ranks of a launch.
 UniqueFd make_host(const std::filesystem::path& folder, bool has_fuse) {
