@@ -8,7 +8,6 @@
 
 using namespace cybele;
 using namespace cybele::images;
-using sample::data;
 
 namespace {
 
@@ -16,7 +15,7 @@ constexpr std::int64_t kLegacyNow = 1795300000;
 const std::string kLegacySigner = "12045C8C0B1004D058DE4BEDA20C27EE7FF7BA84";
 
 openpgp::Keyring signers() {
-    return keyring_of(*read_file(data("pgp-public.bin")));
+    return keyring_of(*read_file(sample::data("pgp-public.bin")));
 }
 
 std::vector<SignatureState> judged(const std::filesystem::path& path,
@@ -57,7 +56,7 @@ TEST_CASE("the six legacy images of the reference are judged as it does") {
     for (const Case& known : kCases) {
         CAPTURE(known.name);
         std::vector<std::vector<std::uint32_t>> covers;
-        for (const SignatureState& state : judged(data(known.name), keyring)) {
+        for (const SignatureState& state : judged(sample::data(known.name), keyring)) {
             CHECK_MESSAGE(state.is_valid, state.because);
             CHECK(state.key == kLegacySigner);
             CHECK(state.user_id == "Unit Test <unit@test.com>");
@@ -70,7 +69,7 @@ TEST_CASE("the six legacy images of the reference are judged as it does") {
 }
 
 TEST_CASE("an unknown signer of a legacy signature is named") {
-    const auto states = judged(data("one-group-signed-legacy.sif"), {});
+    const auto states = judged(sample::data("one-group-signed-legacy.sif"), {});
     REQUIRE(states.size() == 1);
     CHECK(!states[0].is_valid);
     CHECK(states[0].because == "it was made with a key that is not known: A20C27EE7FF7BA84");
@@ -81,7 +80,7 @@ TEST_CASE("a changed byte of an object breaks its legacy signature") {
     auto folder = TempDirectory::make("/var/tmp", "cybele-legacy-");
     REQUIRE(folder);
     const auto path = folder->path() / "image.sif";
-    std::filesystem::copy_file(data("two-groups-signed-legacy-group.sif"), path);
+    std::filesystem::copy_file(sample::data("two-groups-signed-legacy-group.sif"), path);
     const auto image = Image::open(path);
     REQUIRE(image);
     const Descriptor second = image->descriptors()[1];
@@ -96,7 +95,7 @@ TEST_CASE("a legacy signature whose descriptor names another signer does not cou
     auto folder = TempDirectory::make("/var/tmp", "cybele-legacy-");
     REQUIRE(folder);
     const auto path = folder->path() / "image.sif";
-    std::filesystem::copy_file(data("one-group-signed-legacy.sif"), path);
+    std::filesystem::copy_file(sample::data("one-group-signed-legacy.sif"), path);
     const auto image = Image::open(path);
     REQUIRE(image);
     const auto& signature = image->descriptors().back();
