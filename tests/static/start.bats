@@ -79,6 +79,7 @@ static() { "$place/cybelectl" "$@"; }
 }
 
 @test "without memory for it: one message, code 5" {
-    run -5 bash -c 'ulimit -v 40000; exec ./cybelectl --version'
+    local enough_for_one=$(($(stat -c %s cybelectl) * 3 / 2 / 1024)) # the whole program is nearly as large
+    run -5 bash -c "ulimit -v $enough_for_one; exec ./cybelectl --version"
     assert_output 'error: the program cannot be mapped: its place: Cannot allocate memory'
 }
