@@ -10,7 +10,7 @@ setup_file() {
     mkdir tree home
     tar -C tree -xf out/*.tar.xz
     program=$(echo "$place"/tree/*/bin/cybelectl)
-    root=$("$parts_dir/root" make bullseye bash mmdebstrap mount libdpkg-perl gpg apt-utils openmpi-bin uidmap procps)
+    root=$("$parts_dir/fixture" debian-11-mpi)
     export program root
     cp -r "$catalogue"/hello-mpi* .
     write_job pair 'command: [hello-mpi]' 'launch: {kind: mpi, allow-root: true, oversubscribe: true}' 'resources: {tasks-per-node: 2}'

@@ -7,7 +7,7 @@ load ../cluster/nodes.bash
 setup_file() {
     start_nodes
     cp "$repo/tests/cluster/torch-app.py" app.py
-    torch=$("$parts_dir/root" make bookworm python3-torch)
+    torch=$("$parts_dir/fixture" torch)
     export torch
 }
 setup() { enter_nodes; }
@@ -35,7 +35,7 @@ no_torch_left() { wait_for 15 bash -c "! '$parts_dir/slurm' exec '$place' pgrep 
 }
 
 @test "the PyTorch of Debian 13, built without libuv, ends the job at once, and its log is explained" {
-    torch=$("$parts_dir/root" make trixie python3-torch)
+    torch=$("$parts_dir/fixture" torch-13)
     torch_job without-uv run
     run slurm sbatch --ignore-pbs --wait without-uv.sh
     assert_failure

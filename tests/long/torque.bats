@@ -8,7 +8,7 @@ setup_file() {
     export place
     SPARK_HOME=$("$parts_dir/spark" home)
     PYTHONPATH=$("$parts_dir/spark" python)
-    torch=$("$parts_dir/root" make bookworm python3-torch)
+    torch=$("$parts_dir/fixture" torch)
     export SPARK_HOME PYTHONPATH torch
 }
 setup() {

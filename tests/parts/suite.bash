@@ -35,21 +35,8 @@ leave_place() {
     rm -rf --one-file-system "$place" 2>/dev/null || sudo rm -rf --one-file-system "$place"
 }
 
-# fixture: prints a folder with demo.pem, demo.pub and hello-mpi.sif, signed with it. Made once for a
-# program and a recipe; those of hours ago are removed, others may be in use by another checkout's tests.
-fixture() {
-    local folder
-    folder=$(cache_dir)/fixture-$(id -u)-$(key_of "$(cat "$CYBELECTL" "$catalogue"/hello-mpi.yaml | sha256sum)" \
-        "$(find "$catalogue/hello-mpi" -type f -exec sha256sum {} + | sort)")
-    if [[ ! -d $folder ]]; then
-        find "$(cache_dir)" -maxdepth 1 -name "fixture-$(id -u)-*" -mmin +300 -exec rm -rf {} +
-        mkdir "$folder.new"
-        "$CYBELECTL" key new "$folder.new/demo.pem" >&2 &&
-            "$CYBELECTL" build "$catalogue/hello-mpi.yaml" -o "$folder.new/hello-mpi.sif" --sign-key "$folder.new/demo.pem" >&2 &&
-            mv "$folder.new" "$folder" || return
-    fi
-    printf '%s\n' "$folder"
-}
+# fixture: prints a folder with demo.pem, demo.pub and hello-mpi.sif, signed with it.
+fixture() { "$parts_dir/hello-mpi"; }
 
 # copy_fixture: hello-mpi.sif, demo.pem and demo.pub in the working directory, and the job that runs them.
 copy_fixture() {

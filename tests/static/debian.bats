@@ -7,7 +7,7 @@ setup_file() {
     export place
     deb=$("$repo/packaging/debian" -o "$place/out")
     export deb
-    root=$("$parts_dir/root" make bookworm ca-certificates)
+    root=$("$parts_dir/fixture" debian-12)
     export root
 }
 setup() { cd "$place" || return; }

@@ -10,8 +10,7 @@ setup_file() {
     export place
     mkdir programs
     cp "${CYBELECTL_STATIC:-$repo/build/dev/static/cybelectl}" programs/cybelectl
-    root=$("$parts_dir/root" make trixie slurmctld slurmd slurm-client slurmrestd slurm-wlm-jwt-plugin munge iproute2 \
-        openssh-server openssh-client procps libpmix-dev mawk)
+    root=$("$parts_dir/fixture" slurm-24.11)
     PART_OWNER=$PPID "$parts_dir/slurm" start "$place" 2 "$root" >&2
 }
 setup() { enter_nodes; }

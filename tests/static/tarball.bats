@@ -84,7 +84,7 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
 @test "on Debian 11, whose C library is older, it does the same" {
     local old
-    old=$("$parts_dir/root" make bullseye bash)
+    old=$("$parts_dir/fixture" debian-11)
     cp hello-mpi.sif old.sif
     run "$parts_dir/enter" -w -b "$place" "$old" "$unpacked/bin/cybelectl" sign old.sif --force --key pki/good.key \
         --certificate pki/chain.pem --timestamp-url "$stamps/tsa"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by tests/run/suite: one function per kind of suite. Each writes to $log and sets suite_passed and suite_failed.
+# shellcheck disable=SC2034,SC2154 # log and cores are of tests/run/suite, which reads the counts
+
+# each_file COMMAND… -- FILE…: one test per file.
+each_file() {
+    local file
+    local -a command=()
+    while [[ $1 != -- ]]; do
+        command+=("$1") && shift
+    done
+    shift
+    for file in "$@"; do
+        if "${command[@]}" "$file" >>"$log" 2>&1; then
+            suite_passed=$((suite_passed + 1))
+        else
+            echo "FAILED $file" >>"$log"
+            suite_failed=$((suite_failed + 1))
+        fi
+    done
+}
+
+# sources PATTERN…: tracked and new files alike.
+sources() {
+    git ls-files --cached --others --exclude-standard -- "$@" | sort -u
+}
+
+run_format() {
+    local -a files
+    mapfile -t files < <(sources '*.cpp' '*.hpp')
+    each_file clang-format-16 --dry-run -Werror -- "${files[@]}"
+}
+
+run_shell() {
+    local -a files
+    mapfile -t files < <(sources | while read -r file; do
+        case $file in
+            *.bats | *.bash | *.sh) echo "$file" ;;
+            *) [[ -x $file && -f $file ]] && head -n 1 "$file" | grep -qaE '^#!.*[ /](ba|da)?sh' && echo "$file" ;;
+        esac
+    done | grep -v -e '^tests/golden/' -e '/corpus/' -e '^docs/examples/lolcow/cow\.sh$') # the last: the paper's own lines
+    each_file lint_shell -- "${files[@]}"
+}
+
+# In .bats files names come from the loaded suite, `>batch` is a file, and '$x' is often meant for an inner shell.
+lint_shell() {
+    case $1 in
+        *.bats) shellcheck -x -e SC2016,SC2030,SC2031,SC2154,SC2238 "$1" ;;
+        *) shellcheck -x "$1" ;;
+    esac
+}
+
+# changed_sources: the files that differ from the branch's base: origin/main, or where that is this commit, the one before.
+changed_sources() {
+    local base
+    base=$(git merge-base HEAD origin/main 2>/dev/null || true)
+    if [[ -z $base || $base == "$(git rev-parse HEAD)" ]]; then
+        base=$(git rev-parse --verify --quiet HEAD~1) || return 0
+    fi
+    git diff --name-only --diff-filter=d "$base" -- '*.cpp'
+}
+
+# run_tidy: limited to 8 minutes; the number of files that were not reached is reported, they are checked when they change again.
+run_tidy() {
+    local -a files
+    mapfile -t files < <(changed_sources)
+    : >"$log".ok
+    ((${#files[@]} > 0)) || return 0
+    cmake --preset tidy >>"$log" # for its list of commands: each source for itself
+    # shellcheck disable=SC2016
+    printf '%s\0' "${files[@]}" | timeout 480 nice xargs -0 -n 1 -P "$cores" sh -c '
+        clang-tidy-16 -p build/tidy --quiet --extra-arg=-Wno-unknown-warning-option "$1" >"$0.$$" 2>&1
+        code=$?
+        [ $code = 0 ] && echo "ok $1" >>"$0.ok" || { cat "$0.$$"; echo "FAILED $1"; } >>"$0"
+        rm -f "$0.$$"' "$log" || true
+    suite_passed=$(wc -l <"$log".ok)
+    suite_failed=$(grep -c '^FAILED ' "$log" || true)
+    local left=$((${#files[@]} - suite_passed - suite_failed))
+    ((left == 0)) || echo "tidy: $left of ${#files[@]} changed files not reached in 8 minutes" >>"$log"
+}
+
+# run_unit: doctest's own counts of cases; a program that fails without them (a crash) counts once.
+run_unit() {
+    local programs_failed
+    ctest --test-dir build/dev -j "$cores" --timeout 300 --verbose >"$log" 2>&1 || true
+    suite_passed=$(sum_of 'test cases: .*\| +([0-9]+) passed')
+    suite_failed=$(sum_of 'test cases: .*\| +([0-9]+) failed')
+    programs_failed=$(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of.*/\1/p' "$log")
+    [[ -n $programs_failed ]] || programs_failed=1
+    ((suite_failed >= programs_failed)) || suite_failed=$programs_failed
+}
+
+# sum_of PATTERN: the sum of a number in the log's lines.
+sum_of() {
+    sed 's/\x1b\[[0-9;]*m//g' "$log" | sed -nE "s/.*$1.*/\1/p" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# run_bats FILE: a test that is skipped counts as failed: nothing is left out unseen.
+run_bats() {
+    local file=$1 planned limit=1200
+    [[ $file != tests/long/* ]] || limit=5400
+    BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-300} timeout --kill-after=20 "$limit" bats --timing --formatter tap "$file" >"$log" 2>&1 || true
+    suite_passed=$(grep -E '^ok ' "$log" | grep -cvE '# skip' || true)
+    suite_failed=$(grep -cE '^not ok |^ok .*# skip' "$log" || true)
+    planned=$(sed -nE '1,3s/^1\.\.([0-9]+)$/\1/p' "$log")
+    ((suite_passed + suite_failed >= ${planned:-1})) || suite_failed=$((${planned:-1} - suite_passed))
+}
+
+# run_fuzz: each fuzz target under the sanitizers, from its corpus, for a stated number of runs; one test per target.
+fuzz_runs=20000
+run_fuzz() {
+    local target name found
+    { cmake --preset fuzz && nice cmake --build --preset fuzz -- -j "$cores"; } >"$log" 2>&1 || { suite_failed=1 && return; }
+    for target in build/fuzz/tests/fuzz/*_fuzz; do
+        name=$(basename "$target" _fuzz)
+        found=$PWD/build/test/fuzz/$name # what breaks it is left here
+        mkdir -p "$found"
+        each_file fuzz_target "$found" -- "$target"
+    done
+    ((suite_passed + suite_failed > 0)) || suite_failed=1
+}
+
+# fuzz_target FOLDER TARGET: new inputs go to FOLDER, the corpus of the tree is only read. -seed: the same inputs each time.
+fuzz_target() {
+    "$2" -runs="$fuzz_runs" -seed=1 -max_len=65536 -rss_limit_mb=1024 -timeout=60 -artifact_prefix="$1/" "$1" \
+        "tests/fuzz/corpus/$(basename "$2" _fuzz)"
+}
+
+# run_ungrouped: every source compiles by itself; one test.
+run_ungrouped() {
+    if { cmake --preset dev -B build/ungrouped -DCYBELE_TESTS=ON -DCYBELE_GROUPS=OFF &&
+        grep -q '^CYBELE_GROUPS:BOOL=OFF$' build/ungrouped/CMakeCache.txt &&
+        nice cmake --build build/ungrouped -- -j "$cores"; } >"$log" 2>&1; then
+        suite_passed=1
+    else
+        suite_failed=1
+    fi
+}

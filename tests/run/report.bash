@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by ./test: what a run prints.
+# shellcheck disable=SC2154 # logs and the columns of the table are of other files of tests/run
+
+passed=0 failed=0
+suites_run=0
+
+# tenths_text TENTHS
+tenths_text() { printf '%d.%d' $(($1 / 10)) $(($1 % 10)); }
+
+# minutes_since SECONDS: of this process.
+minutes_since() { tenths_text $(((SECONDS - $1) / 6)); }
+
+# report_suite SUITE: its line, and its failures.
+report_suite() {
+    local name=${1//\//-} suite_passed=0 suite_failed=1 seconds=0 cpu
+    [[ ! -s $logs/$name.result ]] || read -r suite_passed suite_failed seconds <"$logs/$name.result"
+    passed=$((passed + suite_passed)) failed=$((failed + suite_failed))
+    cpu=$(awk '/^CPU seconds: / { printf "%d", $3 + $4 }' "$logs/$name.said")
+    printf '%d\t%s\t%d\t%d\t%s\n' "$seconds" "$1" "$suite_passed" "$suite_failed" "${cpu:--}" >>"$logs/measured"
+    suites_run=$((suites_run + 1))
+    printf '%-34s %5d passed %3d failed %6s min\n' "$1" "$suite_passed" "$suite_failed" "$(tenths_text $((seconds / 6)))"
+    [[ $1 != tidy ]] || grep '^tidy: ' "$logs/tidy.log" || true
+    ((suite_failed == 0)) || show_failures "$name"
+}
+
+# show_failures NAME
+show_failures() {
+    local log=$logs/$1.log
+    printf '  from %s:\n' "$log"
+    grep -nE -A 12 '^not ok|# skip|ERROR:|error:|FAILED|\*\*\*' "$log" | head -n 80 | sed 's/^/  | /' || true
+    grep -v '^CPU seconds: ' "$logs/$1.said" | tail -n 20 | sed 's/^/  | /' || true
+}
+
+# show_minutes: by suite, longest first, beside what tests/suites.tsv states; and the CPU time.
+show_minutes() {
+    local seconds suite cpu
+    echo 'minutes by suite (measured, stated, CPU):'
+    while IFS=$'\t' read -r seconds suite _ _ cpu; do
+        [[ $cpu == - ]] || cpu=$(tenths_text $((cpu / 6)))
+        printf '  %-34s %6s %6s %6s\n' "$suite" "$(tenths_text $((seconds / 6)))" "$(tenths_text "${tenths_of[$suite]}")" "$cpu"
+    done < <(sort -k 1,1nr -k 2 "$logs/measured")
+}
+
+show_slowest() {
+    local file
+    echo 'the slowest cases (seconds):'
+    for file in "$logs"/*.cases; do
+        sed "s|\$|\t$(basename "$file" .cases)|" "$file"
+    done | sort -k 1,1nr | head -n 20 | awk -F '\t' '{ printf "  %6.1f  %s: %s\n", $1 / 1000, $3, $2 }'
+}
+
+# finish: the end of every run; the last line counts.
+finish() {
+    if ((suites_run > 1)); then
+        show_minutes
+        show_slowest
+    fi
+    printf 'outputs: %s, %s min in all\n' "$logs" "$(minutes_since 0)"
+    printf '%d passed, %d failed\n' "$passed" "$failed"
+    ((failed == 0))
+}
