@@ -26,6 +26,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kGrace{10};
 
+/// What the submitter ignores, as under nohup, is not ignored by its job: a shell could not trap
+/// it.
+void reset_signals() {
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) {
+        (void)::sigaction(number, &standard, nullptr); // KILL and STOP refuse it
+    }
+}
+
 [[noreturn]] void run_child(const Supervised& supervised,
                             char* const* argv,
                             char* const* environment,
@@ -42,7 +52,7 @@ constexpr std::chrono::seconds kGrace{10};
     }
     ::dup2(supervised.output, STDOUT_FILENO);
     ::dup2(supervised.errors, STDERR_FILENO);
-    ::signal(SIGPIPE, SIG_DFL); // NOLINT: the only thread of the child
+    reset_signals();
     ::pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
     ::execve(argv[0], argv, environment);
     ::_exit(127);

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,18 +172,17 @@ public:
     [[nodiscard]] bool has_passed() const {
         return timed_out_;
     }
-    /// For poll(): milliseconds to the deadline, -1 without one. Beside other threads a child's end
-    /// may wake one of them alone, which takes the signal: then it is asked for now and then.
-    [[nodiscard]] int timeout() const {
-        constexpr int kAmongThreads = 200;
-        const bool is_alone = ::gettid() == ::getpid();
+    /// For poll(): milliseconds to the deadline, -1 without one; at most kPollInterval where
+    /// the end of the child does not interrupt poll().
+    [[nodiscard]] int timeout(bool is_notified) const {
+        constexpr int kPollInterval = 200;
         if (!deadline_) {
-            return is_alone ? -1 : kAmongThreads;
+            return is_notified ? -1 : kPollInterval;
         }
         const auto left =
             std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
         return static_cast<int>(
-            std::clamp<std::int64_t>(left, 0, is_alone ? 1'000'000 : kAmongThreads));
+            std::clamp<std::int64_t>(left, 0, is_notified ? 1'000'000 : kPollInterval));
     }
     void enforce(pid_t pid) {
         if (deadline_ && Clock::now() >= *deadline_) {
@@ -202,12 +202,17 @@ private:
 Outcome follow(pid_t pid, const Command& command, Streams& streams, const SignalRelay& relay) {
     Outcome outcome;
     Limit limit(command.limit);
+    // CHLD may be taken by another thread; kernels before 5.3 have no such descriptor.
+    const UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    const bool is_notified = end.valid() || ::gettid() == ::getpid();
     for (bool ended = false;;) {
-        std::array<pollfd, 4> waits{{{relay.fd(), POLLIN, 0},
+        std::array<pollfd, 5> waits{{{relay.fd(), POLLIN, 0},
                                      {streams.output.read_end.get(), POLLIN, 0},
                                      {streams.errors.read_end.get(), POLLIN, 0},
-                                     {ended ? -1 : streams.input.write_end.get(), POLLOUT, 0}}};
-        const int ready = ::poll(waits.data(), waits.size(), ended ? 0 : limit.timeout());
+                                     {ended ? -1 : streams.input.write_end.get(), POLLOUT, 0},
+                                     {ended ? -1 : end.get(), POLLIN, 0}}};
+        const int ready =
+            ::poll(waits.data(), waits.size(), ended ? 0 : limit.timeout(is_notified));
         if (ended && ready <= 0) {
             break;
         }

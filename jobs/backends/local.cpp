@@ -46,9 +46,11 @@ public:
         const auto taken = enter(submission, id);
         if (!taken) {
             const Fault& fault = taken.error().faults().front();
-            return {Receipt::Kind::kRefused,
+            return {taken.error().code() == ErrorCode::kEnvironment ? Receipt::Kind::kUnreachable
+                                                                    : Receipt::Kind::kRefused,
                     {},
-                    fault.message + (fault.because.empty() ? "" : ": " + fault.because)};
+                    fault.message + (fault.because.empty() ? "" : ": " + fault.because),
+                    fault.help};
         }
         return {Receipt::Kind::kAccepted, id, {}};
     }

@@ -19,7 +19,7 @@ killed_at() {
 
 # parts WHERE: what the queue says.
 parts() {
-    sqlite3 "$CYBELE_STATE_DIR/local.sqlite" "SELECT count(*) FROM parts WHERE $1"
+    sql "$CYBELE_STATE_DIR/local.sqlite" "SELECT count(*) FROM parts WHERE $1"
 }
 
 # settled: a turn of the scheduler; true when nothing waits or runs any more.
@@ -45,7 +45,7 @@ settled() {
     for ((number = 1; number <= try; number++)); do
         record=$(find "try-$number/.cybelectl" -mindepth 1 -maxdepth 1 2>/dev/null || true)
         queued=0
-        [ -z "$record" ] || queued=$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" "SELECT count(*) FROM jobs WHERE uuid='${record##*/}'")
+        [ -z "$record" ] || queued=$(sql "$CYBELE_STATE_DIR/local.sqlite" "SELECT count(*) FROM jobs WHERE uuid='${record##*/}'")
         ran=0
         [ ! -e "try-$number/ran-$number" ] || ran=$(wc -l <"try-$number/ran-$number")
         assert_equal "try $number: $ran" "try $number: $queued"
@@ -63,7 +63,7 @@ settled() {
         taskset -c 0 "$CYBELECTL" submit next.yaml --scheduler local
         wait_for 10 test -e begun
         # Dead, the first one's supervisor cannot start the next: the client does.
-        kill -KILL "$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts WHERE phase = 1' | cut -d' ' -f1)"
+        kill -KILL "$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts WHERE phase = 1' | cut -d' ' -f1)"
         code=0
         killed_at "$step" "$CYBELECTL" job list >listed || code=$?
         wait_for 30 settled
@@ -82,7 +82,7 @@ settled() {
         taskset -c 0 "$CYBELECTL" submit first.yaml --scheduler local
         taskset -c 0 "$CYBELECTL" submit next.yaml --scheduler local
         wait_for 10 test -e begun
-        pid=$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts WHERE phase = 1' | cut -d' ' -f1)
+        pid=$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts WHERE phase = 1' | cut -d' ' -f1)
         strace -qq -o trace -p "$pid" -e "trace=$calls" -e "inject=$calls:signal=KILL:when=$step" 2>/dev/null 3>&- &
         tracer=$!
         wait_for 5 grep -q "^TracerPid:.[1-9]" "/proc/$pid/status"
@@ -106,7 +106,7 @@ settled() {
         taskset -c 0 "$CYBELECTL" submit first.yaml --scheduler local
         taskset -c 0 "$CYBELECTL" submit next.yaml --scheduler local
         wait_for 10 test -e begun
-        pid=$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts WHERE phase = 1' | cut -d' ' -f1)
+        pid=$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts WHERE phase = 1' | cut -d' ' -f1)
         strace -qq -f -o trace -p "$pid" -e "trace=$turn" -e "inject=$turn:signal=KILL:when=$step" 2>/dev/null 3>&- &
         tracer=$!
         wait_for 5 grep -q "^TracerPid:.[1-9]" "/proc/$pid/status"
@@ -127,10 +127,10 @@ settled() {
     taskset -c 0 "$CYBELECTL" submit unlucky.yaml --scheduler local
     wait_for 10 test -e begun
     # As it stands where the supervisor died between the queue and the script.
-    sqlite3 "$CYBELE_STATE_DIR/local.sqlite" \
+    sql "$CYBELE_STATE_DIR/local.sqlite" \
         "UPDATE parts SET phase = 1, supervisor = '999999 1 none', cpus = '0' WHERE number = 2"
     taskset -c 0 "$CYBELECTL" job list >/dev/null
-    assert_equal "$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT phase, attempt FROM parts WHERE number = 2')" '0|2'
+    assert_equal "$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT phase, attempt FROM parts WHERE number = 2')" '0|2'
     touch go
     wait_for 20 settled
     assert_equal "$(wc -l <ran)" 1
@@ -141,7 +141,7 @@ settled() {
     printf '%s\n' 'kind: Job' 'name: doomed' 'script: |' '  trap "" TERM' '  sleep 654 & touch begun; wait; sleep 655' >doomed.yaml
     id=$("$CYBELECTL" submit doomed.yaml --scheduler local)
     wait_for 10 test -e begun
-    kill -KILL "$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts' | cut -d' ' -f1)"
+    kill -KILL "$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts' | cut -d' ' -f1)"
     run "$CYBELECTL" job wait "$id"
     assert_equal "$status" 125
     run pgrep -f '^sleep 65[45]'
@@ -166,7 +166,7 @@ groups() {
     assert_output "/cybelectl-$(basename .cybelectl/*)"
     mine=$(<"$(echo .cybelectl/*/group)")
     assert [ -d "$mine" ]
-    kill -KILL "$(sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts' | cut -d' ' -f1)"
+    kill -KILL "$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts' | cut -d' ' -f1)"
     run "$CYBELECTL" job wait "$id"
     assert_equal "$status" 125
     run pgrep -f '^sleep 65[67]'

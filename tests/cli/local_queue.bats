@@ -298,11 +298,26 @@ no_supervisor() {
     assert_equal "$(find "$CYBELE_STATE_DIR" -newer one.yaml -name '*-journal')" ''
 }
 
-@test "a queue of another version is refused; the lock of a stopped process is told" {
+@test "a queue of another version is refused" {
     host_job one 'command: ["true"]'
     submit one
-    sqlite3 "$CYBELE_STATE_DIR/local.sqlite" 'PRAGMA user_version=9'
-    run submit one
-    assert_failure
+    sql "$CYBELE_STATE_DIR/local.sqlite" 'PRAGMA user_version=9'
+    refuses 5 "$CYBELECTL" submit one.yaml --scheduler local
     assert_output --partial 'queue is of version 9'
+    assert_line 'help: call that one, or keep another queue: CYBELE_STATE_DIR=DIR'
+}
+
+@test "the queue's lock in the hands of a stopped process is reported; released, jobs start again" {
+    host_job one 'command: ["true"]'
+    submit one --wait
+    wait_for 5 no_supervisor
+    exec {lock}<>"$CYBELE_STATE_DIR/local.lock"
+    flock "$lock"
+    # A minute of the client's is a second here.
+    refuses 5 faketime -f '+0 x60' "$CYBELECTL" submit one.yaml --scheduler local
+    assert_line --partial "because: the local scheduler's queue stays locked"
+    assert_line 'help: look for a stopped cybelectl, or try again'
+    exec {lock}>&-
+    run submit one --wait
+    assert_success
 }

@@ -79,13 +79,14 @@ become_root() {
     exec sudo env "${settings[@]}" "$0" "$@"
 }
 
-# wait_for SECONDS COMMAND…: runs COMMAND until it succeeds; fails when the time is over.
+# wait_for SECONDS COMMAND…: runs COMMAND until it succeeds, soon again at first, then every tenth of a second; fails
+# when the time is over.
 wait_for() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1)) turn=0
     shift
     until "$@" >/dev/null 2>&1; do
         ((SECONDS < end)) || return 1
-        sleep 0.1
+        sleep "$((turn++ < 10 ? 1 : 10))e-2"
     done
 }
 

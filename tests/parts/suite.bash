@@ -38,6 +38,11 @@ leave_place() {
 # fixture: prints a folder with demo.pem, demo.pub and hello-mpi.sif, signed with it.
 fixture() { "$parts_dir/hello-mpi"; }
 
+# sql DATABASE STATEMENT: of a database that the program may be writing: waits for its lock, as the program does.
+sql() {
+    sqlite3 -cmd '.timeout 20000' "$@"
+}
+
 # copy_fixture: hello-mpi.sif, demo.pem and demo.pub in the working directory, and the job that runs them.
 copy_fixture() {
     local folder

@@ -120,6 +120,18 @@ TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
     CHECK_FALSE(is_running("86394"));
 }
 
+TEST_CASE("a job ignores no signal, whatever its submitter ignores") {
+    const Trial place;
+    const auto job = place.prepare("sed -n 's/^Sig\\(Ign\\|Blk\\):\\s*//p' /proc/self/status\n");
+    const auto interrupt = std::signal(SIGINT, SIG_IGN); // as nohup and & do
+    const auto hangup = std::signal(SIGHUP, SIG_IGN);
+    const auto end = jobs::run_local(job, environment());
+    std::signal(SIGINT, interrupt);
+    std::signal(SIGHUP, hangup);
+    REQUIRE(end.has_value());
+    CHECK(read_file(job.standard_output).value() == "0000000000000000\n0000000000000000\n");
+}
+
 TEST_CASE("a job is pinned to its cores, and told its GPUs and its index") {
     const Trial place;
     auto job = place.prepare("nproc; echo \"$CUDA_VISIBLE_DEVICES ${CYBELE_ARRAY_INDEX:-none}\"; "
