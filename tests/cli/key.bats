@@ -63,11 +63,11 @@ new_pgp() {
 }
 
 @test "at the terminal a new passphrase is asked twice and not shown" {
-    run script -qec "'$CYBELECTL' key new t.pem --encrypt" /dev/null < <(sleep 1; echo typed; sleep 1; echo typed; sleep 1)
+    run python3 "$parts_dir/terminal.py" typed typed -- "$CYBELECTL" key new t.pem --encrypt
     assert_success
     refute_output --partial typed
     openssl pkey -in t.pem -passin pass:typed -noout
-    run script -qec "'$CYBELECTL' key new u.pem --encrypt" /dev/null < <(sleep 1; echo typed; sleep 1; echo other; sleep 1)
+    run python3 "$parts_dir/terminal.py" typed other -- "$CYBELECTL" key new u.pem --encrypt
     assert_failure 3
     assert_output --partial 'the two passphrases differ'
     assert_file_not_exist u.pem

@@ -101,7 +101,7 @@ state() { jq -r "$1" <<<"$output"; }
     openssl pkey -in alice.pem -aes256 -passout pass:secret -out locked.pem
     refuses 2 setsid -w "$CYBELECTL" sign "$image" --key locked.pem </dev/null
     assert_line --partial 'no passphrase for the key locked.pem'
-    run bash -c "(sleep 1; echo secret) | script -qec '$CYBELECTL sign $image --key locked.pem' /dev/null"
+    run python3 "$parts_dir/terminal.py" secret -- "$CYBELECTL" sign "$image" --key locked.pem
     assert_success
     assert_output --partial 'Passphrase of the key locked.pem: '
     assert_output --partial 'signed'

@@ -46,6 +46,46 @@ SecretKey opened_key(const std::string& bytes, const std::string& passphrase) {
     return std::move(*key);
 }
 
+/// A primary key that only certifies, with a subkey that signs. Made once: GnuPG takes its time.
+struct Certifier {
+    GnuPg gpg;
+    Keyring first; ///< before the subkey
+    Keyring ring;
+    std::string primary;
+
+    Certifier() {
+        gpg.passphrase = "sub";
+        (void)gpg.must({"--quick-generate-key", "Certifier <c@site.example>", "ed25519", "cert"});
+        first = keyring_of(gpg.must({"--export"}));
+        primary = first.certificates().front().fingerprint();
+        (void)gpg.must({"--quick-add-key", primary, "rsa2048", "sign", "never"});
+        ring = keyring_of(gpg.must({"--export"}));
+    }
+    static const Certifier& made() {
+        static const Certifier kMade;
+        return kMade;
+    }
+};
+
+/// A key that expires in a day, and a message that it has signed.
+struct ShortLived {
+    GnuPg gpg;
+    std::string message;
+    Keyring ring;
+
+    ShortLived() {
+        gpg.passphrase = "right";
+        (void)gpg.must(
+            {"--quick-generate-key", "Some One <s@site.example>", "rsa2048", "sign,cert", "1d"});
+        message = gpg.must({"--clearsign"}, kMessage + "\n");
+        ring = keyring_of(gpg.must({"--export"}));
+    }
+    static const ShortLived& made() {
+        static const ShortLived kMade;
+        return kMade;
+    }
+};
+
 } // namespace
 
 TEST_CASE("keys of GnuPG: its signatures are valid here, ours there") {
@@ -98,10 +138,11 @@ TEST_CASE("keys of GnuPG: its signatures are valid here, ours there") {
 }
 
 TEST_CASE("keys made here: GnuPG takes them, encrypted and open, and signs with them") {
+    GnuPg gpg;
+    gpg.passphrase = "pass of ours";
+    const GnuPg plain;
     for (const char* const algorithm : {"ed25519", "ecdsa", "ecdsa-p384", "ecdsa-p521", "rsa"}) {
         CAPTURE(algorithm);
-        GnuPg gpg;
-        gpg.passphrase = "pass of ours";
         NewKey wanted;
         wanted.name = "A Site";
         wanted.email = "keys@site.example";
@@ -119,9 +160,10 @@ TEST_CASE("keys made here: GnuPG takes them, encrypted and open, and signs with 
         const auto imported = gpg.run({"--status-fd", "1", "--import"}, locked->packets());
         REQUIRE_MESSAGE(imported.ok(), imported.errors);
         CHECK(imported.output.find("IMPORT_OK 17 " + made->fingerprint()) != std::string::npos);
-        CHECK(gpg.must({"--list-keys", "--with-colons"})
+        const std::string& name = made->fingerprint();
+        CHECK(gpg.must({"--list-keys", "--with-colons", name})
                   .find("A Site (images) <keys@site.example>") != std::string::npos);
-        const std::string theirs = gpg.must({"--clearsign"}, kMessage + "\n");
+        const std::string theirs = gpg.must({"-u", name, "--clearsign"}, kMessage + "\n");
         Keyring ring;
         ring.add(made->public_half());
         const auto judged = verify_clear_signed(theirs, ring, time_now());
@@ -133,21 +175,14 @@ TEST_CASE("keys made here: GnuPG takes them, encrypted and open, and signs with 
         REQUIRE(ours);
         CHECK(gpg_status(gpg, *ours).find("VALIDSIG " + made->fingerprint()) != std::string::npos);
 
-        GnuPg plain;
         const auto open = plain.run({"--import"}, made->packets());
         CHECK_MESSAGE(open.ok(), open.errors);
-        CHECK(!plain.must({"--clearsign"}, kMessage + "\n").empty());
+        CHECK(!plain.must({"-u", name, "--clearsign"}, kMessage + "\n").empty());
     }
 }
 
 TEST_CASE("a primary key that only certifies: its subkey signs, for GnuPG as for us") {
-    GnuPg gpg;
-    gpg.passphrase = "sub";
-    (void)gpg.must({"--quick-generate-key", "Certifier <c@site.example>", "ed25519", "cert"});
-    const Keyring first = keyring_of(gpg.must({"--export"}));
-    const std::string primary = first.certificates().front().fingerprint();
-    (void)gpg.must({"--quick-add-key", primary, "rsa2048", "sign", "never"});
-    const Keyring ring = keyring_of(gpg.must({"--export"}));
+    const auto& [gpg, first, ring, primary] = Certifier::made();
 
     const auto judged =
         verify_clear_signed(gpg.must({"--clearsign"}, kMessage + "\n"), ring, time_now());
@@ -197,13 +232,8 @@ TEST_CASE("a primary key that only certifies: its subkey signs, for GnuPG as for
 }
 
 TEST_CASE("revoked and expired keys, weak hashes and wrong passphrases are told") {
-    GnuPg gpg;
-    gpg.passphrase = "right";
-    (void)gpg.must(
-        {"--quick-generate-key", "Some One <s@site.example>", "rsa2048", "sign,cert", "1d"});
+    const auto& [gpg, message, ring] = ShortLived::made();
     const std::int64_t now = time_now(); // the key, which takes its time, is there
-    const std::string message = gpg.must({"--clearsign"}, kMessage + "\n");
-    const Keyring ring = keyring_of(gpg.must({"--export"}));
     const Certificate& certificate = ring.certificates().front();
     const std::string fingerprint = certificate.fingerprint();
 
@@ -228,8 +258,12 @@ TEST_CASE("revoked and expired keys, weak hashes and wrong passphrases are told"
         const auto file = gpg.home() / "openpgp-revocs.d" / (fingerprint + ".rev");
         revocation = *read_file(file);
         revocation.erase(revocation.find(":-----BEGIN"), 1);
-        (void)gpg.must({"--import"}, revocation);
-        const Keyring revoked = keyring_of(gpg.must({"--export"}));
+        const GnuPg other; // with the keys of the first, which are not revoked there
+        for (const char* const file_name : {"pubring.kbx", "trustdb.gpg"}) {
+            std::filesystem::copy_file(gpg.home() / file_name, other.home() / file_name);
+        }
+        (void)other.must({"--import"}, revocation);
+        const Keyring revoked = keyring_of(other.must({"--export"}));
         const auto judged = verify_clear_signed(message, revoked, now);
         CHECK(!judged->is_valid);
         CHECK(judged->because.find("it is revoked") != std::string::npos);
