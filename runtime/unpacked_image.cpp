@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/squashfs/unpack.hpp"
-#include "namespaces/system_calls.hpp"
 #include "runtime/mount_image.hpp"
 #include "runtime/unpacked_trees.hpp"
 #include "support/blake2.hpp"
@@ -37,12 +36,6 @@ std::string identity_of(const ImageFile& image) {
     add(image.offset);
     add(image.size);
     return hex(blake2(text));
-}
-
-/// Whatever the working directory is by now.
-std::filesystem::path path_of(const ImageFile& image) {
-    std::error_code unknown;
-    return std::filesystem::read_symlink(namespaces::descriptor_path(image.fd.get()), unknown);
 }
 
 bool is_digest(const std::string& text) {
@@ -152,7 +145,7 @@ Result<UnpackedImage> unpack_into_cache(const ImageFile& image, const Environmen
         }
         CYBELE_CHECK(lock_again(lock, LOCK_SH));
     }
-    mark_unpacked_used(folder, digest, path_of(image));
+    mark_unpacked_used(folder, digest, image.path);
     return UnpackedImage{target, std::move(lock)};
 }
 
