@@ -118,7 +118,7 @@ run_until_waiting() {
     rm -f "$1/waits"
     env --default-signal=INT,TERM,HUP "$1/test" --no-build >said 2>&1 3>&- &
     runner=$!
-    wait_for 20 test -e "$1/waits" || { cat said && return 1; }
+    wait_for 60 test -e "$1/waits" || { cat said && return 1; }
 }
 nothing_runs() { ! pgrep -f 'sleep 7920' && [[ -z $(ls -d /var/tmp/cybelectl-suite.* 2>/dev/null) ]]; }
 
@@ -143,7 +143,7 @@ nothing_runs() { ! pgrep -f 'sleep 7920' && [[ -z $(ls -d /var/tmp/cybelectl-sui
     run_until_waiting tree
     kill -KILL "$runner"
     wait "$runner" || true
-    wait_for 10 nothing_runs
+    wait_for 30 nothing_runs
     mkdir -p "/var/tmp/cybelectl-suite.$runner.old/tmp" # as where the machine itself went down
     suite tree cli/short - - true
     run -0 tree/test --no-build short
@@ -212,11 +212,11 @@ fixture_part() {
     rm -f cache/cybelectl-tests/making.log
     env tree/test --no-build >said 2>&1 3>&- &
     runner=$!
-    wait_for 20 test -e cache/cybelectl-tests/making.log
+    wait_for 60 test -e cache/cybelectl-tests/making.log
     kill -KILL "$runner"
     wait "$runner" || true
     assert [ -e cache/cybelectl-tests/thing-1.new ]
-    wait_for 10 flock --nonblock cache/cybelectl-tests/thing-1.lock true
+    wait_for 30 flock --nonblock cache/cybelectl-tests/thing-1.lock true
     run -0 tree/tests/parts/cache sweep
     assert_equal "$(tree/tests/parts/cache list)" ''
     run -0 tree/test --no-build

@@ -82,11 +82,11 @@ start_suites() {
     pending=("${left[@]}")
 }
 
-# may_start SUITE: one suite always may. Half a core more than there are is given out: suites wait, too.
+# may_start SUITE: one suite always may. One core more than there are is given out: suites wait, too.
 may_start() {
     fixtures_are_made "$1" || return 1
     ((used_load > 0)) || return 0
-    ((used_load + ${load_of[$1]} <= 10 * cores + 5)) || return 1
+    ((used_load + ${load_of[$1]} <= 10 * cores + 10)) || return 1
     ((used_memory + ${memory_of[$1]} <= memory)) || return 1
     ! shares_a_part "$1"
 }
