@@ -21,11 +21,11 @@ as_root() {
     if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
-# isolated NAME COMMAND…: in the background, with its process id in $!.
+# isolated NAME COMMAND…: in the background, with its process id in $! and no descriptor of ours.
 isolated() {
     local name=$1
     shift
-    tests/run/isolate "$logs/lifeline" "/var/tmp/cybelectl-suite.$$.$name" "$@" {lifeline}>&- >"$logs/$name.said" 2>&1 &
+    tests/run/isolate "$logs/lifeline" "/var/tmp/cybelectl-suite.$$.$name" "$@" {lifeline}>&- {checkout}>&- >"$logs/$name.said" 2>&1 &
 }
 
 # end_all: returns when nothing of this run is left.
