@@ -70,7 +70,10 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
     }
     const bool was_told_to_end = told == State::kCancelled;
     const bool is_listed = !evidence.was_asked || evidence.seen;
-    if (was_told_to_end && why == nullptr && is_listed &&
+    // Over without a reason, as Slurm's qstat shows it: where this user cancelled it, that is why.
+    const bool is_explained = why != nullptr || (entry.cancel_asked != 0 && evidence.seen &&
+                                                 is_over(evidence.seen->state));
+    if (was_told_to_end && !is_explained && is_listed &&
         evidence.now < record.end + kSettleSeconds) {
         entry.state = State::kRunning;
         return;

@@ -24,6 +24,12 @@ through() {
 # kill_connection: the process that keeps the ssh connection.
 kill_connection() { slurm sh -c "kill -KILL \$(pgrep -f '^ssh: $place/state/ssh/.*mux')"; }
 
+# hangs PROGRAM: one of Slurm's commands waits for an answer.
+hangs() {
+    local pid
+    pid=$(slurm pgrep -nx "$1") && sleep 0.3 && slurm test -e "/proc/$pid"
+}
+
 munge() { "$parts_dir/slurm" munge "$place" "$1"; }
 signal() { "$parts_dir/slurm" signal "$place" "$1"; }
 
@@ -68,7 +74,8 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     id=$(submit unheard)
     wait_for 20 is_in_state unheard RUNNING
     munge stop
-    behind unheard cybelectl job cancel "$id"
+    # It asks again after ten seconds; the client's pass five times as fast.
+    behind unheard env FAKETIME_ONLY_CMDS=cybelectl faketime -f '+0 x5' cybelectl job cancel "$id"
     pid=$!
     wait_for 20 grep -q 'did not take the request to cancel: .*authentication error' unheard.said
     munge start
@@ -83,7 +90,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     signal STOP
     behind stuck cybelectl job cancel "$id"
     pid=$!
-    sleep 3
+    wait_for 20 hangs scancel
     assert [ -e "/proc/$pid" ]
     signal CONT
     ends_with 0 "$pid"
@@ -100,7 +107,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     touch there/two
     wait_for 20 grep -q two cut-off.out
     signal STOP
-    sleep 6 # the query hangs now
+    wait_for 20 hangs squeue
     kill_connection
     wait_for 20 grep -q 'login n1 cannot be reached by ssh: .*; asking again' cut-off.said
     signal CONT
@@ -114,8 +121,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     signal STOP
     behind handed cybelectl submit handed.yaml --scheduler slurm --host n1 --wait
     pid=$!
-    wait_for 20 sh -c "[ -S state/ssh/* ]"
-    sleep 2 # sbatch waits for slurmctld
+    wait_for 20 hangs sbatch
     kill_connection
     wait_for 20 grep -q 'is unclear' handed.said
     signal CONT

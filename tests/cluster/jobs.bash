@@ -34,6 +34,19 @@ ends_with() {
 jobs_named() { slurm squeue -h -t all --name="$1" -o %A | wc -l; }
 is_in_state() { [[ $(slurm squeue -h -t all --name="$1" -o %T) == "$2" ]]; }
 
+# impatient COMMAND…: on the head node, with clients of Slurm that wait two seconds for an answer, not ten.
+impatient() {
+    [[ -e slurm/impatient.conf ]] || sed 's/^ClusterName/MessageTimeout=2\n&/' slurm/slurm.conf >slurm/impatient.conf
+    "$parts_dir/slurm" exec "$place" env SLURM_CONF="$place/slurm/impatient.conf" "$@"
+}
+
+# behind_impatient NAME COMMAND…: the same in the background, as `behind`.
+behind_impatient() {
+    local name=$1
+    shift
+    impatient "$@" >"$name.out" 2>"$name.said" 3>&- &
+}
+
 # fake PROGRAM LINE…: a script in front of one of Slurm's commands, which is $real there.
 fake() {
     local program=$1 real

@@ -173,16 +173,17 @@ no_process() { ! pgrep -fx "$1" >/dev/null; }
         printf '%s\n' 'set -euo pipefail' "ended=no payload=''"
         sed -n '/^exec {idle}/p; /^rest() {/,/^}/p; /^run() {/,/^}/p' race.sh
         printf '%s\n' "trap 'ended=yes' TERM" \
-            'run sh -c "trap \"exit 3\" TERM; sleep 30 & wait \$!"' 'echo "$code"'
+            'run sh -c "trap \"exit 3\" TERM; : >ready; sleep 30 & wait \$!"' 'echo "$code"'
     } >run.sh
     sed 's/-ge 502/-ge 99999/' run.sh >run-older.sh # as bash before 5.2 goes through it
     refute cmp -s run.sh run-older.sh
     for ((i = 0; i < 40; ++i)); do
         script=run.sh
         ((i < 30)) || script=run-older.sh
+        rm -f ready
         setsid bash "$script" >code 2>/dev/null &
         pid=$!
-        sleep 0.15
+        wait_for 20 test -e ready
         # shellcheck disable=SC2046 # each process of the session
         kill -TERM $(ps -o pid= -s "$pid")
         wait "$pid"

@@ -140,6 +140,21 @@ TEST_CASE("the scheduler's own end, where the script left no word") {
     CHECK(concluded(given).shell_code() == 139);
 }
 
+TEST_CASE("a cancelled job that the scheduler shows as over needs no further reason") {
+    jobs::Evidence given = evidence();
+    given.record = record("cancelled", 143, 15);
+    given.seen = sighting(State::kLost); // `C` of Slurm's qstat: over, without a reason
+    CHECK(concluded(given).ended == 0);  // the reason may still come
+    auto entry = running();
+    entry.cancel_asked = 990;
+    given.seen = sighting(State::kRunning);
+    CHECK(concluded(given, entry).ended == 0);
+    given.seen = sighting(State::kLost);
+    CHECK(concluded(given, entry).ended == 1000);
+    CHECK(concluded(given, entry).state == State::kCancelled);
+    CHECK(concluded(given, entry).shell_code() == 143);
+}
+
 TEST_CASE("an end that nobody explains is a cancelled job where that was asked") {
     jobs::Evidence given = evidence();
     given.seen = sighting(State::kLost);
