@@ -114,6 +114,38 @@ rows() { grep -v '^#' "$repo/tests/$1"; }
     assert_equal "${lines[-1]}" '2 passed, 0 failed'
 }
 
+# machine AVAILABLE GROUP LIMIT: the folder `machine` has the files that say so, in MiB and bytes.
+machine() {
+    rm -rf machine
+    mkdir -p machine/proc/self "machine/sys/fs/cgroup/$2"
+    printf 'MemTotal: %d kB\nMemAvailable: %d kB\n' $(($1 * 2048)) $(($1 * 1024)) >machine/proc/meminfo
+    printf '0::/%s/inner\n' "$2" >machine/proc/self/cgroup
+    printf '%s\n' "$3" >"machine/sys/fs/cgroup/$2/memory.max"
+}
+
+@test "compilers at a time: as many as memory and cores allow, in a control group, too; never none" {
+    local available
+    . "$repo/packaging/memory.bash"
+    machine 3500 none max
+    assert_equal "$(available_memory machine)" 3500 # of a machine with 4 GiB
+    assert_equal "$(compile_jobs 3500 2) $(compile_jobs 3500 8) $(compile_jobs 23000 8) $(compile_jobs 600 8)" '2 3 8 1'
+    machine 20000 user/session 4294967296
+    assert_equal "$(available_memory machine)" 4096
+    machine 3500 user/session 4294967296
+    assert_equal "$(available_memory machine)" 3500
+    machine 20000 '' 2147483648 # as a container sees it
+    assert_equal "$(available_memory machine)" 2048
+    machine 20000 none max # version 1
+    printf '%s\n' '9:name=systemd:/' '4:cpu,memory:/box/inner' '0::/' >machine/proc/self/cgroup
+    mkdir -p machine/sys/fs/cgroup/memory/box
+    echo 9223372036854771712 >machine/sys/fs/cgroup/memory/memory.limit_in_bytes
+    echo 3221225472 >machine/sys/fs/cgroup/memory/box/memory.limit_in_bytes
+    assert_equal "$(available_memory machine)" 3072
+    available=$(available_memory /)
+    assert [ "$available" -gt 0 ]
+    assert [ "$available" -le "$(awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo)" ]
+}
+
 # run_until_waiting TREE: starts ./test in the background until its suite writes `waits`; its id is in $runner.
 run_until_waiting() {
     rm -f "$1/waits"

@@ -59,12 +59,16 @@ is_over() { ! pgrep -s "$quick" >/dev/null; }
     assert_equal "$(tr '\r' '\n' <<<"$output" | grep -c '^    .*'$'\e''\[K$')" "$(tr '\r' '\n' <<<"$output" | grep -cE '^.{1,59}'$'\e''\[K$')"
 }
 
-@test "without a network it fails with the reason; KILL and INT while the image is built: each next run continues" {
-    local signal
+@test "without a network it fails with the reason" {
     export CYBELE_CACHE_DIR=$place/cache
     run as_root_here unshare --net "$repo/quickstart" "$place/stopped"
     assert_failure 5
     assert_line --regexp '^quickstart: "build and sign the image" failed with exit code 5; log: '
+}
+
+@test "KILL and INT while the image is built: each next run continues" {
+    local signal
+    export CYBELE_CACHE_DIR=$place/cache
     for signal in KILL INT; do
         begins 'build and sign the image' stopped
         sleep 2
@@ -88,6 +92,21 @@ is_over() { ! pgrep -s "$quick" >/dev/null; }
     assert_equal "$(find stopped -name '*.out' | wc -l)" 1
 }
 is_submitted() { tail -n 1 stopped/log | grep -qxE '[0-9]+'; }
+
+@test "it waits for another build in this checkout; two runs do not share a folder" {
+    local building
+    exec {building}>"$repo/build/.build-lock"
+    flock "$building"
+    quickstart first >output 2>&1 3>&- {building}>&- &
+    local quick=$!
+    wait_for 60 grep -qx '    waits for another build in this checkout' output
+    run -2 quickstart
+    assert_output --regexp '^quickstart: another ./quickstart runs in .*/first$'
+    exec {building}>&-
+    wait "$quick"
+    run cat output
+    succeeded
+}
 
 @test "a key without its other half is made again" {
     rm first/demo.pub

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by ./test: the build, the fixtures and the suites side by side, as far as cores, memory and what they share allow.
 # shellcheck disable=SC2154 # logs, suites and the columns of the tables are of other files of tests/run
+# shellcheck source=packaging/memory.bash
+. packaging/memory.bash
 
 declare -A running=() # by process id: `build`, `fixture NAME` or `suite NAME`
 used_load=0 used_memory=0
@@ -10,7 +12,7 @@ run_all() {
     local -a pending=("${suites[@]}")
     local ended
     cores=$(nproc)
-    memory=$(memory_of_machine)
+    memory=$(memory_to_give)
     is_built='' build_failed=''
     select_fixtures
     start_build
@@ -25,12 +27,12 @@ run_all() {
 
 # start_build: where a suite of this run uses what is built; as many compilers at a time as memory allows.
 start_build() {
-    local jobs=$((memory / 1000 < cores ? memory / 1000 : cores)) suite is_needed=
+    local jobs suite is_needed=
     for suite in "${suites[@]}"; do
         [[ $suite =~ ^(format|shell|tidy|all/.*)$ ]] || is_needed=1
     done
     [[ -z $no_build && -n $is_needed ]] || { is_built=1 && return; }
-    jobs=$((jobs > 0 ? jobs : 1))
+    jobs=$(compile_jobs "$memory" "$cores")
     build_memory=$((jobs * 1000))
     used_memory=$build_memory
     build_begin=$SECONDS
@@ -105,12 +107,9 @@ shares_a_part() {
     return 1
 }
 
-# memory_of_machine: MiB that may be given out.
-memory_of_machine() {
-    local all limit
-    all=$(awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo)
-    while read -r limit; do # of a container
-        [[ $limit == max ]] || ((limit / 1048576 > all)) || all=$((limit / 1048576))
-    done < <(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null)
-    echo $((all > 2000 ? all - 1000 : 1000))
+# memory_to_give: MiB that suites, fixtures and compilers get together; a GiB is for everything else.
+memory_to_give() {
+    local available
+    available=$(available_memory /)
+    echo $((available > 2000 ? available - 1000 : 1000))
 }
