@@ -4,6 +4,7 @@
 #include "cli/image_store.hpp"
 #include "cli/run.hpp"
 #include "cli/session.hpp"
+#include "cli/start_verification.hpp"
 #include "cli/start_words.hpp"
 #include "cli/usage.hpp"
 #include "support/message.hpp"
@@ -142,6 +143,7 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     session.find_image = [&session](const std::string& image) {
         return cybele::cli::image_path(session, image);
     };
+    session.demand_signatures = cybele::cli::demand_signatures;
     if (cybele::cli::read_start(session)) {
         return cybele::cli::act(session);
     }

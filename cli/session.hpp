@@ -18,6 +18,8 @@ class App;
 
 namespace cybele::cli {
 
+struct StartOptions;
+
 /// What one call of the program holds: its environment, its streams and what the verb is to do.
 struct Session {
     Environment environment;
@@ -36,6 +38,9 @@ struct Session {
     std::vector<std::string> program_arguments;
     /// Of exec, run and shell: the path of an image, which may be one of the store (`store:NAME`).
     std::function<Result<std::string>(const std::string& image)> find_image;
+    /// Of exec, run and shell: puts a demand for signatures into the request. Unset in the small
+    /// program that starts.
+    std::function<Result<void>(const Session& session, StartOptions& options)> demand_signatures;
     /// What SIGPIPE did before main() ignored it; a started program gets it back.
     void (*sigpipe_before)(int) = nullptr;
 

@@ -203,6 +203,32 @@ Result<int> set_primary(const Session& session, const SifOptions& options) {
     return changed(session, target);
 }
 
+/// Says what became of a change that was interrupted.
+Result<int> recover_sif(const Session& session, const SifOptions& options) {
+    struct Row {
+        images::Settled settled;
+        const char* word;
+        const char* sentence;
+    };
+    using images::Settled;
+    constexpr Row kRows[] = {
+        {Settled::kNothing, "nothing", "no change of it was interrupted"},
+        {Settled::kUndone, "undone", "the interrupted change was undone"},
+        {Settled::kFinished, "finished", "the interrupted change was finished"},
+        {Settled::kForeign, "foreign", "the journal of another file was removed"},
+    };
+    CYBELE_CHECK(changeable_image_path(options.image));
+    CYBELE_TRY(const Settled settled, images::recover_image(options.image));
+    for (const Row& row : kRows) {
+        if (row.settled == settled && session.is_json()) {
+            print_sif_json({{"image", options.image}, {"change", row.word}});
+        } else if (row.settled == settled) {
+            Session::print(fmt::format("{}: {}\n", printable(options.image), row.sentence));
+        }
+    }
+    return 0;
+}
+
 using SifVerb = Result<int> (*)(const Session&, const SifOptions&);
 
 void do_verb(CLI::App& verb,
@@ -277,6 +303,13 @@ void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<Sif
                                  {"cybelectl sif setprim 4 app.sif"});
     take_target(*primary, *options);
     do_verb(*primary, session, options, set_primary);
+
+    CLI::App* recover_verb = add_verb(sif,
+                                      "recover",
+                                      "Finish or undo a change of an image that was interrupted.",
+                                      {"cybelectl sif recover app.sif"});
+    recover_verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
+    do_verb(*recover_verb, session, options, recover_sif);
 }
 
 } // namespace

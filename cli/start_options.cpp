@@ -36,6 +36,21 @@ std::string add_variable(StartWords& options, std::string_view value) {
     return {};
 }
 
+std::string add_verify_key(StartWords& options, std::string_view file) {
+    options.verify_keys.emplace_back(file);
+    return {};
+}
+
+std::string set_policy(StartWords& options, std::string_view file) {
+    options.policy = file;
+    return {};
+}
+
+std::string set_require(StartWords& options, std::string_view count) {
+    options.require = count;
+    return {};
+}
+
 std::string set_app(StartWords& options, std::string_view name) {
     if (name.find('/') != std::string_view::npos || name == "." || name == "..") {
         return "an application's name has no '/'";
@@ -111,6 +126,13 @@ constexpr StartOption kOptions[] = {
      "changes go to memory and are lost",
      true,
      set_flag<&Request::writable_tmpfs>},
+    {"--verify-key",
+     "FILE",
+     "start only what the holder of this public PEM key has signed",
+     true,
+     add_verify_key},
+    {"--policy", "FILE", "start only what a Policy's signers have signed", false, set_policy},
+    {"--require", "N", "any (default), all, or a number of these signers", false, set_require},
     {"-s,--shell", "PATH", "the shell to start", false, set_text<&Request::shell>, true},
 };
 
@@ -128,6 +150,9 @@ Result<int> start(const Session& session, StartOptions& options) {
         }
     }
     CYBELE_TRY(options.request.image, session.find_image(options.image));
+    if (options.asks_for_signatures()) {
+        CYBELE_CHECK(session.demand_signatures(session, options));
+    }
     options.request.is_verbose = session.verbosity > 0;
     std::signal(SIGPIPE, session.sigpipe_before); // NOLINT: the program inherits it
     return runtime::start(options.request, session.environment);

@@ -11,11 +11,18 @@
 
 namespace cybele::cli {
 
-/// What `exec`, `run` and `shell` were told.
+/// What `exec`, `run` and `shell` were given.
 struct StartOptions {
     runtime::Request request;
     std::string image;
     std::vector<std::string> variables;
+    std::vector<std::string> verify_keys;
+    std::string policy;
+    std::string require;
+
+    [[nodiscard]] bool asks_for_signatures() const {
+        return !verify_keys.empty() || !policy.empty() || !require.empty();
+    }
 };
 
 /// An option of these verbs: how it is written, what it means, and where its value goes.

@@ -122,6 +122,9 @@ bool read_start(Session& session) {
     if (at >= words.size() || words[at].empty() || words[at].front() == '-') {
         return false;
     }
+    if (read->options.asks_for_signatures() && !session.demand_signatures) {
+        return false;
+    }
     read->options.image = words[at];
     read->options.request.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1,
                                            words.end());

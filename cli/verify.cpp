@@ -100,7 +100,8 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
     request.use_certificates = request.use_certificates || !options.roots.empty();
     request.accepts_legacy = options.accepts_legacy;
     request.use_default_keyrings = request.use_default_keyrings || options.use_pgp ||
-                                   (options.accepts_legacy && options.keyrings.empty());
+                                   (options.accepts_legacy && options.keyrings.empty() &&
+                                    options.policy.empty()); // a Policy names its own
     if (!options.require.empty()) {
         request.require = options.require;
     }
@@ -121,13 +122,16 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
 }
 
 /// What is asked about. Old signatures are looked for at the root file system, as Apptainer does,
-/// unless something else is named.
+/// and at what a start lays over it, unless something else is named.
 Result<images::Selection> selection_of(const VerifyVerbOptions& options,
                                        const images::Image& image) {
     images::Selection selection{options.group, options.objects};
     if (options.accepts_legacy && selection.is_whole()) {
         CYBELE_TRY(const images::Descriptor root, image.primary_partition());
         selection.objects = {root.id};
+        for (const images::Descriptor& overlay : image.overlays_of(root)) {
+            selection.objects.push_back(overlay.id);
+        }
     }
     return selection;
 }

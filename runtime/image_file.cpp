@@ -1,18 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/image_file.hpp"
 
+#include "images/sif/copy.hpp"
 #include "images/sif/sif.hpp"
 #include "images/start.hpp"
 #include "support/quote.hpp"
 
+#include <cerrno>
+
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace cybele::runtime {
 namespace {
 
-Result<void> fill_from_sif(ImageFile& file, const std::string& host) {
-    CYBELE_TRY(const images::Image image, images::Image::open(file.path));
+Result<UniqueFd> same_file(const UniqueFd& fd) {
+    UniqueFd same(fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    return same.valid() ? Result<UniqueFd>(std::move(same))
+                        : fail(system_error("cannot open the image", errno));
+}
+
+FileState state_of(const struct stat& status) {
+    return {status.st_size,
+            {status.st_mtim.tv_sec, status.st_mtim.tv_nsec},
+            {status.st_ctim.tv_sec, status.st_ctim.tv_nsec}};
+}
+
+/// Who else may write to the file could change it at any time, also while it is mounted.
+bool is_in_safe_hands(const struct stat& status) {
+    return (status.st_uid == geteuid() || status.st_uid == 0) &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// A file without a name that holds the same; nobody has it open for writing any more.
+Result<UniqueFd>
+private_copy(const ImageFile& file, const struct stat& status, const ImageDemand& demand) {
+    CYBELE_TRY(const PendingFile copy,
+               PendingFile::create(demand.scratch / "cybelectl-image", 0600));
+    CYBELE_CHECK(images::copy_whole_file(file.fd.get(),
+                                         copy.fd(),
+                                         static_cast<std::uint64_t>(status.st_size),
+                                         demand.scratch / "cybelectl-image"));
+    return copy.reopen();
+}
+
+/// Puts what is verified in the place of the file, and verifies it.
+Result<images::Image> take_verified(ImageFile& file, const ImageDemand& demand) {
+    CYBELE_TRY(UniqueFd named, same_file(file.fd));
+    // Refuses what is not a SIF, and one whose change was interrupted.
+    CYBELE_CHECK(images::Image::open_shared(std::move(named), file.path));
+    struct stat status = {};
+    if (fstat(file.fd.get(), &status) != 0) {
+        return fail(system_error("cannot examine the image", errno));
+    }
+    const bool is_safe = is_in_safe_hands(status);
+    file.verified = state_of(status);
+    if (!is_safe || status.st_size <= kMaximumCopy) {
+        auto copy = private_copy(file, status, demand);
+        if (copy) {
+            file.fd = std::move(*copy);
+            file.verified.reset();
+        } else if (!is_safe) {
+            const Fault& fault = copy.error().faults().front();
+            return fail(ErrorCode::kEnvironment,
+                        "cannot copy the image '" + printable(file.path.string()) +
+                            "' for its verification",
+                        fault.message + (fault.because.empty() ? "" : ": " + fault.because),
+                        "others may write to the image, so a private copy is verified and run; set "
+                        "TMPDIR to a folder with room for it");
+        }
+    }
+    CYBELE_TRY(UniqueFd same, same_file(file.fd));
+    CYBELE_TRY(images::Image image, images::Image::open_shared(std::move(same), file.path));
+    CYBELE_CHECK(demand.verify(image));
+    CYBELE_CHECK(check_unchanged(file));
+    return image;
+}
+
+Result<images::Image> open_sif(ImageFile& file, const ImageDemand* demand) {
+    if (demand != nullptr) {
+        return take_verified(file, *demand);
+    }
+    CYBELE_TRY(UniqueFd same, same_file(file.fd)); // what is mounted is what is read here
+    return images::Image::open_shared(std::move(same), file.path);
+}
+
+Result<void> fill_from_sif(ImageFile& file, const images::Image& image, const std::string& host) {
     CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());
     const std::string shown = printable(file.path.string());
     if (partition.arch() != host) {
@@ -24,11 +98,7 @@ Result<void> fill_from_sif(ImageFile& file, const std::string& host) {
     }
     file.offset = partition.offset;
     file.size = partition.size;
-    for (const images::Descriptor& one : image.descriptors()) {
-        if (one.type != images::DataType::kPartition ||
-            one.part_type() != images::PartType::kOverlay || one.group != partition.group) {
-            continue;
-        }
+    for (const images::Descriptor& one : image.overlays_of(partition)) {
         if (one.fs_type() != images::FsType::kSquashfs) {
             return fail(ErrorCode::kInput,
                         "the overlay partition " + std::to_string(one.id) + " of '" + shown +
@@ -43,8 +113,21 @@ Result<void> fill_from_sif(ImageFile& file, const std::string& host) {
 
 } // namespace
 
+Result<void> check_unchanged(const ImageFile& file) {
+    struct stat status = {};
+    if (!file.verified ||
+        (fstat(file.fd.get(), &status) == 0 && state_of(status) == *file.verified)) {
+        return {};
+    }
+    return fail(ErrorCode::kVerification,
+                "the image '" + printable(file.path.string()) + "' is not verified",
+                "it was changed while it was being verified",
+                "start again when no other program writes to it");
+}
+
 Result<ImageFile> open_image(const std::filesystem::path& path,
-                             const std::string& host_architecture) {
+                             const std::string& host_architecture,
+                             const ImageDemand* demand) {
     ImageFile file;
     std::error_code failed;
     file.path = std::filesystem::canonical(path, failed);
@@ -59,19 +142,26 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
     }
     struct stat status = {};
     if (stat(file.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+        if (demand != nullptr) {
+            return fail(ErrorCode::kVerification,
+                        "'" + printable(file.path.string()) + "' cannot be verified",
+                        "it is a directory, and only a SIF carries signatures",
+                        "build a SIF of it and sign that");
+        }
         file.fd.reset(open(file.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
         return file;
     }
     CYBELE_TRY(file.fd, open_for_reading(file.path));
     file.kind = ImageFile::Kind::kSquashfs;
     const images::ImageStart start = images::image_start(file.fd.get());
-    if (start.is_squashfs()) {
+    if (start.is_squashfs() && demand == nullptr) {
         CYBELE_TRY(const std::uint64_t size, file_size(file.fd.get(), file.path));
         file.offset = start.offset;
         file.size = size - start.offset;
         return file;
     }
-    CYBELE_CHECK(fill_from_sif(file, host_architecture));
+    CYBELE_TRY(const images::Image image, open_sif(file, demand));
+    CYBELE_CHECK(fill_from_sif(file, image, host_architecture));
     return file;
 }
 

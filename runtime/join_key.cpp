@@ -68,6 +68,9 @@ Result<std::string> join_key(const Request& request, const ContainerPlan& plan) 
     add_view(key);
     CYBELE_CHECK(add_image(key, request.image));
     key.add("contained", request.contain, request.writable_tmpfs, request.nv, request.rocm);
+    if (request.demand) { // who joins verifies nothing: the image was, for the same signers
+        key.add_text("signed", request.demand->identity);
+    }
     key.add_text("home", plan.home.string());
     key.add_text("user", plan.user);
     key.add_text("launch",

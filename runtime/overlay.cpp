@@ -109,7 +109,7 @@ private:
     std::vector<std::string> names_;
 };
 
-Result<Overlay> open_overlay(const std::string& option) {
+Result<Overlay> open_overlay(const std::string& option, const ImageDemand* demand) {
     std::string path = option;
     Overlay overlay;
     const bool is_read_only = path.ends_with(kReadOnly);
@@ -122,7 +122,10 @@ Result<Overlay> open_overlay(const std::string& option) {
                     "the path is empty",
                     "name a directory, a squashfs file or a SIF");
     }
-    auto file = open_image(path, images::host_architecture());
+    auto file = open_image(path, images::host_architecture(), demand);
+    if (!file && demand != nullptr) {
+        return fail(std::move(file).error().with_context("an overlay must be signed as the image"));
+    }
     if (!file) {
         const Fault& fault = file.error().faults().front();
         return fail(ErrorCode::kInput,
@@ -148,11 +151,11 @@ const Overlay* writable_overlay(const std::vector<Overlay>& overlays) {
     return found == overlays.end() ? nullptr : &*found;
 }
 
-Result<std::vector<Overlay>> open_overlays(const std::vector<std::string>& options,
-                                           bool has_tmpfs) {
+Result<std::vector<Overlay>>
+open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const ImageDemand* demand) {
     std::vector<Overlay> overlays;
     for (const std::string& option : options) {
-        CYBELE_TRY(Overlay overlay, open_overlay(option));
+        CYBELE_TRY(Overlay overlay, open_overlay(option, demand));
         if (overlay.is_writable && writable_overlay(overlays) != nullptr) {
             return fail(ErrorCode::kUsage,
                         "two overlays are writable",

@@ -20,9 +20,11 @@ struct Overlay {
 /// Reads PATH[:ro] of each option. kInput, a message each: a missing path, a file that is no
 /// squashfs or SIF (ext3 images are never given to the kernel), several writable ones; kUsage: an
 /// empty path. A directory's `upper` and `work` are made where it is writable, as the reference
-/// does. With `has_tmpfs` (--writable-tmpfs) none may be writable.
+/// does. With `has_tmpfs` (--writable-tmpfs) none may be writable. With a demand each must be a SIF
+/// whose signatures hold, as the image itself.
 [[nodiscard]] Result<std::vector<Overlay>> open_overlays(const std::vector<std::string>& options,
-                                                         bool has_tmpfs);
+                                                         bool has_tmpfs,
+                                                         const ImageDemand* demand = nullptr);
 
 /// The image with everything read-only laid over it, the later the higher; the image itself where
 /// there is nothing. `way` is how the image was mounted.

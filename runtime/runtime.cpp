@@ -245,12 +245,23 @@ std::vector<int> sources_of(const std::vector<Mount>& mounts,
     return sources;
 }
 
+/// Of what was verified and not copied: now that it is mounted.
+Result<void> check_all_unchanged(const ImageFile& file, const std::vector<Overlay>& overlays) {
+    CYBELE_CHECK(check_unchanged(file));
+    for (const Overlay& overlay : overlays) {
+        CYBELE_CHECK(check_unchanged(overlay.file));
+    }
+    return {};
+}
+
 /// Makes the container in this process.
 Result<namespaces::ExecFailure> make_container(const Request& request,
                                                const Environment& environment,
                                                Preparation& all,
                                                const std::optional<Founding>& founding) {
-    CYBELE_TRY(const ImageFile file, open_image(request.image, images::host_architecture()));
+    const ImageDemand* const demand = request.demand ? &*request.demand : nullptr;
+    CYBELE_TRY(const ImageFile file,
+               open_image(request.image, images::host_architecture(), demand));
     add_gpus(all.mounts, request, environment);
     HostView host{this_caller(all.home.target, environment.get_or("USER", "")), {}};
     if (auto resolv_conf = read_file("/etc/resolv.conf")) {
@@ -265,7 +276,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
     // Like them: a folder of another mount namespace cannot be bound.
     CYBELE_TRY(const std::vector<Overlay> overlays,
-               open_overlays(request.overlays, request.writable_tmpfs));
+               open_overlays(request.overlays, request.writable_tmpfs, demand));
     const Overlay* const kept = writable_overlay(overlays);
     const bool is_writable = request.writable_tmpfs || kept != nullptr;
     const MountRequest mount{all.is_root,
@@ -275,6 +286,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                              server ? &*server : nullptr};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
     CYBELE_TRY(image.root, lay_over(image.stage, std::move(image.root), file, overlays, image.way));
+    CYBELE_CHECK(check_all_unchanged(file, overlays));
     CYBELE_TRY(const std::vector<UniqueFd> files,
                add_own_files(all.mounts, image.stage, image.root.get(), all, host));
     CYBELE_TRY(const PreparedRoot root,

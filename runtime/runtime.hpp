@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/image_demand.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,7 @@ struct Request {
     std::string shell;                 ///< --shell
     std::string app;                   ///< --app: an SCIF application of the image
     Join join = Join::kAuto;
+    std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
     bool is_verbose = false;
 };
 

@@ -98,11 +98,13 @@ void add_verification(const launchers::Job& job,
         const bool is_policy = !demand.policy.empty();
         list.push_back({{"who", Value(demand.who)},
                         {"policy", is_policy ? Value(path_expression(demand.policy)) : Value()},
-                        {"wanted", Value(std::uint64_t{demand.wanted()})},
+                        {"require", Value(demand.require)},
+                        {"option", Value(std::string(is_policy ? "--policy" : "--verify-key"))},
                         {"keys", expressions_of(demand.keys)}});
     }
     values["verifies"] = !list.empty();
     values["verifies-keys"] = has_keys;
+    values["is-by-runtime"] = list.size() == 1; // its options say one demand
     values["demands"] = std::move(list);
 }
 

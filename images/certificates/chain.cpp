@@ -3,6 +3,7 @@
 
 #include "images/certificates/blocks.hpp"
 #include "images/certificates/handles.hpp"
+#include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -102,6 +103,12 @@ std::string subject_of(const CertificateHandle& certificate) {
 
 std::string issuer_of(const CertificateHandle& certificate) {
     return shown_name(X509_get_issuer_name(certificate.get()));
+}
+
+std::string identity_of(const CertificateHandle& certificate) {
+    const auto key = x509::der_of(X509_get_X509_PUBKEY(certificate.get()), i2d_X509_PUBKEY);
+    const auto subject = x509::der_of(X509_get_subject_name(certificate.get()), i2d_X509_NAME);
+    return key && subject ? hex(sha256(*key + *subject)) : std::string();
 }
 
 std::string fingerprint_of(const CertificateHandle& certificate) {

@@ -54,6 +54,9 @@ private:
 /// characters escaped.
 [[nodiscard]] std::string subject_of(const CertificateHandle& certificate);
 [[nodiscard]] std::string issuer_of(const CertificateHandle& certificate);
+/// SHA-256 over public key and subject, lower-case hexadecimal: equal for all certificates of one
+/// authority, of however many issuers and years.
+[[nodiscard]] std::string identity_of(const CertificateHandle& certificate);
 /// SHA-256 over the DER form, lower-case hexadecimal.
 [[nodiscard]] std::string fingerprint_of(const CertificateHandle& certificate);
 

@@ -71,6 +71,9 @@ Result<CertificateVerdict> verify_chain(const Chain& chain,
     for (const CertificateHandle& certificate : judgement.path) {
         verdict.path.push_back(subject_of(certificate));
     }
+    if (!judgement.path.empty()) {
+        verdict.root_identity = identity_of(judgement.path.back());
+    }
     verdict.because = std::move(judgement.because);
     verdict.help = std::move(judgement.help);
     // Only now: addresses in certificates that nobody vouches for are not asked.

@@ -30,6 +30,7 @@ struct CertificateVerdict {
     std::string issuer;
     std::string fingerprint;       ///< SHA-256 of the leaf, hexadecimal
     std::vector<std::string> path; ///< subjects from the leaf to the root, as far as it was found
+    std::string root_identity;     ///< identity_of() the last of them
     bool is_valid = false;
     std::string because;                      ///< why not, one sentence without a full stop
     std::string help;                         ///< then one remedy

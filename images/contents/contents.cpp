@@ -28,18 +28,10 @@ constexpr std::array kUnreadable = {
     Unreadable{FsType::kGocryptfs, "an encrypted squashfs (gocryptfs)"},
 };
 
-bool is_laid_over(const Descriptor& one, const Descriptor& primary) {
-    return one.type == DataType::kPartition && one.part_type() == PartType::kOverlay &&
-           one.group == primary.group;
-}
-
 /// The overlay partitions, in the order in which a runtime lays them over the root.
 Result<void> add_overlays(Contents& contents, const Image& image, const Descriptor& primary) {
     std::uint64_t layer = 0;
-    for (const Descriptor& one : image.descriptors()) {
-        if (!is_laid_over(one, primary)) {
-            continue;
-        }
+    for (const Descriptor& one : image.overlays_of(primary)) {
         if (one.fs_type() != FsType::kSquashfs) {
             contents.note = fmt::format(
                 "the overlay partition {} is no squashfs: what lies in it is not seen", one.id);
@@ -51,8 +43,8 @@ Result<void> add_overlays(Contents& contents, const Image& image, const Descript
     return {};
 }
 
-Result<Contents> open_sif(const std::filesystem::path& path) {
-    CYBELE_TRY(auto image, Image::open(path));
+Result<Contents> open_sif(UniqueFd fd, const std::filesystem::path& path) {
+    CYBELE_TRY(auto image, Image::open_shared(std::move(fd), path));
     Contents contents;
     const auto partition = image.primary_partition();
     if (!partition) {
@@ -81,10 +73,10 @@ Result<Contents> open_contents(const std::filesystem::path& path) {
         CYBELE_TRY(contents.root, open_directory(path.native()));
         return contents;
     }
-    CYBELE_TRY(const auto fd, open_for_reading(path));
+    CYBELE_TRY(auto fd, open_for_reading(path));
     const ImageStart start = image_start(fd.get());
     if (!start.is_squashfs()) {
-        return open_sif(path);
+        return open_sif(std::move(fd), path);
     }
     CYBELE_TRY(const auto size, file_size(fd.get(), path));
     CYBELE_TRY(contents.root, open_squashfs(fd.get(), start.offset, size - start.offset));

@@ -57,6 +57,10 @@ KeyDirectory KeyDirectory::of(const Environment& environment) {
     return KeyDirectory(environment.home() / ".apptainer" / "keys");
 }
 
+fs::path KeyDirectory::public_file() const {
+    return path_ / kPublic;
+}
+
 Result<Keyring> KeyDirectory::public_ring() const {
     return read_ring(path_ / kPublic);
 }

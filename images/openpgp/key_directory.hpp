@@ -22,6 +22,8 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const {
         return path_;
     }
+    /// The file of public keys; it may be missing.
+    [[nodiscard]] std::filesystem::path public_file() const;
     /// Empty where there is no such file.
     [[nodiscard]] Result<Keyring> public_ring() const;
     [[nodiscard]] Result<Keyring> secret_ring() const;

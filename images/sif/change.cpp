@@ -2,14 +2,11 @@
 #include "images/sif/change.hpp"
 
 #include "images/sif/change_file.hpp"
-#include "images/sif/disk.hpp"
 #include "images/sif/journal.hpp"
 #include "images/sif/table.hpp"
-#include "support/quote.hpp"
+#include "support/file.hpp"
 
 #include <algorithm>
-
-#include <unistd.h>
 
 namespace cybele::images {
 
@@ -86,44 +83,12 @@ Result<void> set_primary(const fs::path& path, std::uint32_t id, std::int64_t no
     });
 }
 
-namespace {
-
-/// Whether the bytes of the file alone are not what a reader sees, or more than that.
-Result<bool> is_interrupted(const fs::path& path) {
-    CYBELE_TRY(const UniqueFd fd, open_for_reading(path));
-    const fs::path real = real_path(fd.get(), path);
-    CYBELE_TRY(const auto journal, find_journal(fd.get(), real));
-    if (!journal) {
-        return false;
-    }
-    CYBELE_TRY(const JournalState state, judge_journal(*journal, fd.get(), real));
-    return state != JournalState::kForeign;
-}
-
-} // namespace
-
 Result<void> end_interrupted_change(const fs::path& path) {
-    CYBELE_TRY(const bool is_waiting, is_interrupted(path));
-    if (!is_waiting) {
-        return {};
+    CYBELE_TRY(const UniqueFd fd, open_for_reading(path));
+    if (is_journal_of(fd.get(), path)) {
+        CYBELE_CHECK(recover_image(path));
     }
-    if (::access(path.c_str(), W_OK) == 0) {
-        ChangeOptions in_place;
-        in_place.may_copy = false;
-        const ImageChange nothing = [](Table&, int) -> Result<ChangeOutcome> {
-            return ChangeOutcome{false, {}, {}};
-        };
-        CYBELE_CHECK(change_image(path, nothing, in_place));
-    }
-    CYBELE_TRY(const bool is_still_waiting, is_interrupted(path));
-    if (!is_still_waiting) {
-        return {};
-    }
-    return fail(ErrorCode::kInput,
-                "a change of " + printable(path.native()) + " was interrupted",
-                "its bytes are no image without the journal beside it, and this user may not end "
-                "the change",
-                "let its owner do it: `cybelectl sign` or any other change ends it first");
+    return {};
 }
 
 } // namespace cybele::images

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "images/sif/journal.hpp"
 #include "images/sif/write.hpp"
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 
 /// Changes of an image that exists, with the reference's bytes as the result. Where the file system
 /// can reflink, the change is made in a copy that replaces the image; elsewhere in the file itself,
-/// with a journal beside it (IMAGE.journal), so that a killed process or a power cut leaves the
-/// image as it was before or as it was to be, never between. One process at a time changes an
-/// image; another one waits. `now` (Unix seconds) becomes the modified time, unless the image is
-/// deterministic. kInput: the change is impossible, or the image is damaged; kEnvironment: no
-/// permission, no space.
+/// with a journal next to it (IMAGE.journal), so that the next change or recover_image() makes of
+/// what a killed process or a power cut left the image as it was before or as it was to be. One
+/// process at a time changes an image; another one waits. `now` (Unix seconds) becomes the modified
+/// time, unless the image is deterministic. kInput: the change is impossible, or the image is
+/// damaged; kEnvironment: no permission, no space.
 namespace cybele::images {
 
 /// Adds objects (signatures, SBOM, partitions), each in the first free entry of the table.
@@ -46,9 +47,12 @@ struct DeleteOptions {
 [[nodiscard]] Result<void>
 set_primary(const std::filesystem::path& path, std::uint32_t id, std::int64_t now);
 
-/// Ends or undoes a change that was interrupted, so that the file's bytes are an image without the
-/// journal beside it, as a copy or an upload needs it. Nothing where none is. kInput: there is one,
-/// and this user may not write to the image.
+/// Finishes or undoes a change that was interrupted; what each of the changes above begins with.
+/// Nothing where none is. kInput: this user may not write to the image.
 [[nodiscard]] Result<void> end_interrupted_change(const std::filesystem::path& path);
+
+/// The same because the user asks for it: of an image that was copied half changed, too. Gives what
+/// it found. A journal of another file is removed once the image is seen to be complete without.
+[[nodiscard]] Result<Settled> recover_image(const std::filesystem::path& path);
 
 } // namespace cybele::images

@@ -93,7 +93,6 @@ Result<void> change_copy(const LockedFile& file,
                          const fs::path& path,
                          const ImageChange& change,
                          PendingFile copy) {
-    CYBELE_CHECK(settle_image(copy.fd(), file.real));
     CYBELE_TRY(Table table, read_table(copy.fd(), path));
     CYBELE_TRY(const ChangeOutcome outcome, change(table, copy.fd()));
     if (!outcome.is_changed) {
@@ -110,7 +109,9 @@ Result<void> change_copy(const LockedFile& file,
         return fail(system_error("cannot examine " + printable(path.native()), errno));
     }
     CYBELE_CHECK(keep_owner_and_mode(status, copy.fd(), path));
-    return copy.commit();
+    CYBELE_CHECK(copy.commit());
+    CYBELE_CHECK(remove_journal(file.fd.get(), file.real)); // of another file
+    return {};
 }
 
 /// The journal of one change in place. Destroyed before the change is committed: the file is cut
@@ -195,9 +196,9 @@ Result<void> change_in_place(const LockedFile& file,
                              const fs::path& path,
                              const ImageChange& change,
                              const StepHook& on_step) {
-    CYBELE_CHECK(settle_image(file.fd.get(), file.real));
-    CYBELE_CHECK(remove_journal(file.fd.get(), file.real));
     CYBELE_TRY(Table table, read_table(file.fd.get(), path));
+    CYBELE_CHECK(
+        remove_journal(file.fd.get(), file.real)); // of another file; the image is complete
     OpenJournal journal(file, path, on_step);
     CYBELE_CHECK(journal.begin());
     on_step("objects");
@@ -224,10 +225,21 @@ bool must_stay(int fd) {
 
 } // namespace
 
+Result<Settled> recover_image(const fs::path& path) {
+    CYBELE_TRY(const LockedFile file, lock_image(path));
+    CYBELE_TRY(const Settled settled, settle_image(file.fd.get(), file.real, Follow::kFitting));
+    CYBELE_CHECK(read_table(file.fd.get(), path));
+    CYBELE_CHECK(remove_journal(file.fd.get(), file.real));
+    return settled;
+}
+
 Result<void>
 change_image(const fs::path& path, const ImageChange& change, const ChangeOptions& options) {
     CYBELE_TRY(const LockedFile file, lock_image(path));
     const StepHook on_step = options.on_step ? options.on_step : [](std::string_view) {};
+    if (file.is_locked) {
+        CYBELE_CHECK(settle_image(file.fd.get(), file.real));
+    }
     if (!file.is_locked || (options.may_copy && !must_stay(file.fd.get()))) {
         auto copy = PendingFile::create(file.real, kChangedImageMode);
         if (copy && ::ioctl(copy->fd(), FICLONE, file.fd.get()) == 0) {

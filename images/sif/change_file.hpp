@@ -28,8 +28,8 @@ struct ChangeOptions {
     StepHook on_step;     ///< for tests
 };
 
-/// Makes one change of an image, all or nothing (change.hpp): locks it, ends what was interrupted,
-/// judges it, and changes a reflinked copy or, with a journal, the file itself.
+/// Makes one change of an image, all or nothing (change.hpp): locks it, finishes or undoes what was
+/// interrupted, checks it, and changes a reflinked copy or, with a journal, the file itself.
 [[nodiscard]] Result<void> change_image(const std::filesystem::path& path,
                                         const ImageChange& change,
                                         const ChangeOptions& options = {});

@@ -93,6 +93,16 @@ Result<Descriptor> Image::root_squashfs() const {
                 is_known ? std::string(known->help) : "build the image again");
 }
 
+std::vector<Descriptor> Image::overlays_of(const Descriptor& root) const {
+    std::vector<Descriptor> overlays;
+    for (const Descriptor& one : descriptors_) {
+        if (one.part_type() == PartType::kOverlay && one.group == root.group) {
+            overlays.push_back(one);
+        }
+    }
+    return overlays;
+}
+
 Result<std::string> Image::read_object(const Descriptor& descriptor, std::uint64_t limit) const {
     if (descriptor.size > limit) {
         return fail(

@@ -17,14 +17,16 @@ namespace cybele::images {
 inline constexpr std::uint64_t kMaximumSignatureSize = std::uint64_t{1} << 20U;
 
 /// A SIF file, opened for reading and checked: counts, ranges, overlaps, ids, one primary
-/// partition. A change that another process began and did not end (it was killed) is seen as done
-/// or not done, never half; nothing is written for it.
+/// partition. What it holds is said by its own bytes alone, never by another file next to it.
 class Image {
 public:
-    /// kInput with a precise message for what is no SIF or is damaged.
+    /// kInput with a precise message for what is not a SIF or is damaged, and for an image whose
+    /// change was interrupted (its journal is next to it), with the command that finishes the
+    /// change. A change that is under way is waited for.
     [[nodiscard]] static Result<Image> open(const std::filesystem::path& path);
-    /// The same of a regular file that is open already; `path` is for messages. Journals beside the
-    /// file are not looked for.
+    /// The same of a regular file that is open already; `path` is for messages.
+    [[nodiscard]] static Result<Image> open_shared(UniqueFd fd, const std::filesystem::path& path);
+    /// The same of a file that no other process changes; journals are not looked for.
     [[nodiscard]] static Result<Image> open(UniqueFd fd, const std::filesystem::path& path);
 
     [[nodiscard]] const Header& header() const {
@@ -40,6 +42,9 @@ public:
     /// The same, where it is a squashfs that can be read; kInput naming what it is instead
     /// (encrypted, ext3, …).
     [[nodiscard]] Result<Descriptor> root_squashfs() const;
+    /// The overlay partitions that a runtime lays over this root partition, the lowest first: those
+    /// of its group, in the table's order.
+    [[nodiscard]] std::vector<Descriptor> overlays_of(const Descriptor& root) const;
     /// The whole object, at most `limit` bytes.
     [[nodiscard]] Result<std::string>
     read_object(const Descriptor& descriptor, std::uint64_t limit = std::uint64_t{16} << 20U) const;

@@ -90,6 +90,19 @@ bool is_trusted(const struct stat& journal, const struct stat& image) {
     return S_ISREG(journal.st_mode) && is_owned && (journal.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/// How a file begins: as a journal, as one that was torn off early, or as something else.
+enum class JournalStart { kWhole, kTorn, kOther };
+
+JournalStart starts_as_journal(int fd) {
+    std::array<char, kJournalMagic.size()> start{};
+    const ssize_t count = ::pread(fd, start.data(), start.size(), 0);
+    if (count < 0 || !kJournalMagic.starts_with({start.data(), static_cast<std::size_t>(count)})) {
+        return JournalStart::kOther;
+    }
+    return static_cast<std::size_t>(count) == start.size() ? JournalStart::kWhole
+                                                           : JournalStart::kTorn;
+}
+
 /// The file beside an image, if it can be trusted; it may still be something else than a journal.
 UniqueFd open_journal(int image_fd, const fs::path& path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -118,8 +131,17 @@ JournalState compare(const JournalPiece& piece, std::string_view found) {
     return JournalState::kPartial;
 }
 
+/// Not by the device: a network file system has another number on each node.
 bool is_same_file(const Journal& journal, const struct stat& status) {
-    return journal.device == status.st_dev && journal.inode == status.st_ino;
+    return journal.inode == status.st_ino;
+}
+
+/// Header and table are all that a change of ours rewrites.
+bool is_of_table(const JournalPiece& piece, const Journal& journal) {
+    const Header before = decode_header(
+        std::as_bytes(std::span<const char>(journal.header_before)).first<kHeaderSize>());
+    return piece.offset <= before.data_offset &&
+           piece.after.size() <= before.data_offset - piece.offset;
 }
 
 } // namespace
@@ -205,7 +227,8 @@ Result<JournalState> judge_journal(const Journal& journal, int image_fd, const f
     bool is_begun = false;
     bool is_ended = true;
     for (const JournalPiece& piece : pieces) {
-        if (piece.offset > length || piece.after.size() > length - piece.offset) {
+        if (piece.offset > length || piece.after.size() > length - piece.offset ||
+            !is_of_table(piece, journal)) {
             return JournalState::kForeign;
         }
         std::string found(piece.after.size(), '\0');
@@ -253,39 +276,70 @@ Result<void> apply_journal(const Journal& journal,
     return {};
 }
 
-Result<void> settle_image(int image_fd, const fs::path& image) {
-    CYBELE_TRY(const auto journal, find_journal(image_fd, image));
-    if (!journal) {
-        return {};
+bool is_journal_of(int image_fd, const fs::path& image) {
+    const fs::path path = journal_path(real_path(image_fd, image));
+    struct stat of_image {};
+    if (::fstat(image_fd, &of_image) != 0) {
+        return false;
     }
-    CYBELE_TRY(const JournalState state, judge_journal(*journal, image_fd, image));
-    if (state == JournalState::kUndone) {
-        CYBELE_TRY(const std::uint64_t length, file_size(image_fd, image));
-        if (length > journal->length_before) {
-            return set_length(image_fd, journal->length_before, image);
-        }
-    }
-    if (state == JournalState::kPartial || state == JournalState::kDone) {
-        return apply_journal(*journal, image_fd, image, [](std::string_view) {});
-    }
-    return {};
-}
-
-Result<void> remove_journal(int image_fd, const fs::path& image) {
-    const fs::path path = journal_path(image);
+    errno = 0;
     const UniqueFd fd = open_journal(image_fd, path);
     if (!fd.valid()) {
-        return {};
+        struct stat hidden {};
+        return errno == EACCES && ::lstat(path.c_str(), &hidden) == 0 &&
+               is_trusted(hidden, of_image) && hidden.st_size > 0;
     }
+    std::string start(kJournalMagic.size() + 2 * sizeof(std::uint64_t), '\0');
+    Taker taker(start);
+    return read_at(fd.get(), 0, std::as_writable_bytes(std::span<char>(start)), path) &&
+           taker.text(kJournalMagic.size()) == kJournalMagic &&
+           taker.text(sizeof(std::uint64_t)).size() == sizeof(std::uint64_t) && // the device
+           taker.number() == of_image.st_ino;
+}
+
+bool has_journal_file(const fs::path& image) {
+    const fs::path path = journal_path(image);
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    return fd.valid() && starts_as_journal(fd.get()) == JournalStart::kWhole;
+}
+
+Result<Settled> settle_image(int image_fd, const fs::path& image, Follow follow) {
+    CYBELE_TRY(const auto journal, find_journal(image_fd, image));
+    if (!journal) { // killed while its first part was written
+        CYBELE_TRY(const bool is_removed, remove_journal(image_fd, image));
+        return is_removed ? Settled::kUndone : Settled::kNothing;
+    }
+    struct stat status {};
+    if (::fstat(image_fd, &status) != 0) {
+        return fail(system_error("cannot examine " + printable(image.native()), errno));
+    }
+    CYBELE_TRY(const JournalState state, judge_journal(*journal, image_fd, image));
+    if (state == JournalState::kForeign ||
+        (follow == Follow::kOwn && !is_same_file(*journal, status))) {
+        return Settled::kForeign;
+    }
+    if (state == JournalState::kUndone) {
+        if (static_cast<std::uint64_t>(status.st_size) > journal->length_before) {
+            CYBELE_CHECK(set_length(image_fd, journal->length_before, image));
+        }
+    } else {
+        CYBELE_CHECK(apply_journal(*journal, image_fd, image, [](std::string_view) {}));
+    }
+    CYBELE_CHECK(remove_journal(image_fd, image));
+    return state == JournalState::kUndone ? Settled::kUndone : Settled::kFinished;
+}
+
+Result<bool> remove_journal(int image_fd, const fs::path& image) {
+    const fs::path path = journal_path(image);
+    const UniqueFd fd = open_journal(image_fd, path);
     // A killed process leaves its first part torn, too; a user's own file of that name stays.
-    std::array<char, kJournalMagic.size()> start{};
-    const ssize_t count = ::pread(fd.get(), start.data(), start.size(), 0);
-    const bool is_ours =
-        count >= 0 && kJournalMagic.starts_with({start.data(), static_cast<std::size_t>(count)});
-    if (is_ours && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    if (!fd.valid() || starts_as_journal(fd.get()) == JournalStart::kOther) {
+        return false;
+    }
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
         return fail(system_error("cannot remove " + printable(path.native()), errno));
     }
-    return {};
+    return true;
 }
 
 } // namespace cybele::images

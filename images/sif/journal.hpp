@@ -17,11 +17,12 @@
 /// It is written in two parts. The first, before anything is written: which file, its header and
 /// its length. Then the new objects' bytes go where no object lies, and are synced. The second part
 /// holds the old and the new header and table entries and ends with a digest; once it is on the
-/// disk, the image's table and header are written. What a reader or the next change finds:
+/// disk, the image's table and header are written. What the next change or `sif recover` finds:
 ///  * no second part, or table and header as they were before: nothing has happened; the file is
 ///    cut to its old length.
-///  * table and header partly or wholly new: the change is brought to its end.
+///  * table and header partly or completely new: the change is finished.
 ///  * anything else: the journal belongs to another file, and is ignored.
+/// A reader takes nothing from a journal: it refuses the image, see is_journal_of().
 namespace cybele::images {
 
 /// One run of bytes that changes: the header, or an entry of the table.
@@ -59,6 +60,13 @@ enum class JournalState {
 
 [[nodiscard]] std::filesystem::path journal_path(const std::filesystem::path& image);
 
+/// Whether a change of the open image was begun and not ended: the journal next to it names this
+/// file (`image` is its path where /proc does not say it). One that this user cannot read counts
+/// where the image's owner or root wrote it.
+[[nodiscard]] bool is_journal_of(int image_fd, const std::filesystem::path& image);
+/// Whether a journal of any file is next to `image`; for the help of a message only.
+[[nodiscard]] bool has_journal_file(const std::filesystem::path& image);
+
 /// As bytes: the first part, and the second one that completes it.
 [[nodiscard]] std::string encode_journal_start(const Journal& journal);
 [[nodiscard]] std::string encode_journal_end(const Journal& journal);
@@ -82,10 +90,22 @@ using StepHook = std::function<void(std::string_view step)>;
                                          const std::filesystem::path& image,
                                          const StepHook& on_step);
 
-/// Ends or undoes a change that was interrupted. The image is open for writing, and locked or a
-/// copy of its own.
-[[nodiscard]] Result<void> settle_image(int image_fd, const std::filesystem::path& image);
-/// Removes the journal beside an image; what is none stays.
-[[nodiscard]] Result<void> remove_journal(int image_fd, const std::filesystem::path& image);
+/// What became of an interrupted change.
+enum class Settled {
+    kNothing,  ///< there was none
+    kUndone,   ///< the image is as it was before
+    kFinished, ///< the image is as it was to be
+    kForeign,  ///< the journal is of another file
+};
+/// Whose journals are followed: one that names this very file, or also one that fits its bytes (of
+/// an image that was copied half changed, together with its journal).
+enum class Follow { kOwn, kFitting };
+
+/// Finishes or undoes a change that was interrupted, and removes its journal; one of another file
+/// stays. The image is open for writing, and locked.
+[[nodiscard]] Result<Settled>
+settle_image(int image_fd, const std::filesystem::path& image, Follow follow = Follow::kOwn);
+/// Removes the journal next to an image; what is not one stays. True: there was one.
+[[nodiscard]] Result<bool> remove_journal(int image_fd, const std::filesystem::path& image);
 
 } // namespace cybele::images

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
-#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -26,11 +25,18 @@ namespace {
 /// Entries of the table that are read at a time, so that a huge table costs no second copy.
 constexpr std::uint64_t kEntries = 64;
 
+std::string recover_command(const fs::path& path) {
+    return "cybelectl sif recover " + shell_quote(path.native());
+}
+
 tl::unexpected<Error> damaged_image(const fs::path& path, const Reason& reason) {
     return fail(ErrorCode::kInput,
                 fmt::format("the image {} is damaged", printable(path.native())),
                 reason,
-                "copy, pull or build the image again");
+                has_journal_file(path)
+                    ? "a journal of a change is next to it; finish the change: " +
+                          recover_command(path)
+                    : "copy, pull or build the image again");
 }
 
 Result<void> check_version(std::string_view start, std::uint64_t size, const fs::path& path) {
@@ -57,8 +63,7 @@ Result<void> check_version(std::string_view start, std::uint64_t size, const fs:
 
 } // namespace
 
-/// Reads one image. What an interrupted change left half written is replaced, in memory, by what
-/// its journal says.
+/// Reads one image, by its own bytes alone.
 class ImageReader {
 public:
     ImageReader(UniqueFd fd, fs::path path) {
@@ -66,7 +71,6 @@ public:
         image_.path_ = std::move(path);
     }
 
-    /// Once; the journal is believed where it fits the bytes.
     Result<void> read() {
         const fs::path& path = image_.path_;
         image_.descriptors_.clear();
@@ -82,17 +86,22 @@ public:
         return read_table(size);
     }
 
-    /// Takes the journal beside the file, if one applies.
-    Result<void> take_journal() {
-        const fs::path real = real_path(image_.fd(), image_.path_);
-        CYBELE_TRY(journal_, find_journal(image_.fd(), real));
-        if (journal_) {
-            CYBELE_TRY(const JournalState state, judge_journal(*journal_, image_.fd(), real));
-            if (state != JournalState::kPartial) {
-                journal_.reset();
-            }
+    /// Refuses an image whose change was interrupted; waits for one that is under way.
+    [[nodiscard]] Result<void> check_settled() const {
+        if (!is_journal_of(image_.fd(), image_.path_)) {
+            return {};
         }
-        return {};
+        (void)take_lock(image_.fd(), LOCK_SH); // no change of ours goes on without the other kind
+        const bool is_left = is_journal_of(image_.fd(), image_.path_);
+        (void)::flock(image_.fd(), LOCK_UN);
+        if (!is_left) {
+            return {};
+        }
+        return fail(ErrorCode::kInput,
+                    fmt::format("a change of {} was interrupted", printable(image_.path_.native())),
+                    "its journal is next to it, and the image is not read before the change is "
+                    "finished or undone",
+                    "run: " + recover_command(image_.path_));
     }
 
     /// Stands for header and table as they are now; two equal ones: nobody wrote between them.
@@ -134,24 +143,27 @@ public:
         return std::move(image_);
     }
 
-private:
-    /// Bytes of header or table, as the journal says where it says something.
-    [[nodiscard]] Result<void> read_bytes(std::uint64_t offset, std::span<char> into) const {
-        CYBELE_CHECK(read_at(image_.fd(), offset, std::as_writable_bytes(into), image_.path_));
-        if (!journal_) {
-            return {};
-        }
-        for (const JournalPiece& piece : journal_->pieces) {
-            const std::uint64_t first = std::max(offset, piece.offset);
-            const std::uint64_t last =
-                std::min(offset + into.size(), piece.offset + piece.after.size());
-            if (first < last) {
-                std::copy_n(piece.after.begin() + static_cast<std::ptrdiff_t>(first - piece.offset),
-                            last - first,
-                            into.begin() + static_cast<std::ptrdiff_t>(first - offset));
+    /// Of a file that another process may be changing. While it writes header and table its journal
+    /// exists; when that was not seen and header and table are the same before and after, what was
+    /// read between is complete.
+    Result<Image> read_shared() {
+        constexpr int kAttempts = 8;
+        for (int attempt = 1;; ++attempt) {
+            CYBELE_TRY(const std::size_t before, stamp());
+            CYBELE_CHECK(check_settled());
+            const Result<void> done = read();
+            CYBELE_TRY(const std::size_t after, stamp());
+            if (before == after || attempt == kAttempts) {
+                CYBELE_CHECK(done);
+                return take();
             }
+            wait();
         }
-        return {};
+    }
+
+private:
+    [[nodiscard]] Result<void> read_bytes(std::uint64_t offset, std::span<char> into) const {
+        return read_at(image_.fd(), offset, std::as_writable_bytes(into), image_.path_);
     }
 
     /// The used entries of the table: judged as a whole first, of little memory, then kept.
@@ -228,7 +240,6 @@ private:
     }
 
     Image image_;
-    std::optional<Journal> journal_;
 };
 
 Result<Image> Image::open(UniqueFd fd, const fs::path& path) {
@@ -240,22 +251,12 @@ Result<Image> Image::open(UniqueFd fd, const fs::path& path) {
 Result<Image> Image::open(const fs::path& path) {
     CYBELE_CHECK(check_is_file(path));
     CYBELE_TRY(UniqueFd fd, open_for_reading(path));
-    ImageReader reader(std::move(fd), path);
-    // Another process may be changing the image. While it writes header and table its journal is
-    // there; when that was not seen and header and table are the same before and after, what was
-    // read between is whole.
-    constexpr int kAttempts = 8;
-    for (int attempt = 1;; ++attempt) {
-        CYBELE_TRY(const std::size_t before, reader.stamp());
-        CYBELE_CHECK(reader.take_journal());
-        const Result<void> read = reader.read();
-        CYBELE_TRY(const std::size_t after, reader.stamp());
-        if (before == after || attempt == kAttempts) {
-            CYBELE_CHECK(read);
-            return reader.take();
-        }
-        reader.wait();
-    }
+    return ImageReader(std::move(fd), path).read_shared();
+}
+
+Result<Image> Image::open_shared(UniqueFd fd, const fs::path& path) {
+    CYBELE_CHECK(check_is_file(path));
+    return ImageReader(std::move(fd), path).read_shared();
 }
 
 } // namespace cybele::images

@@ -30,6 +30,7 @@ Result<std::optional<CertificateFinding>> check_chain(const Chain& chain,
     finding.file = chain.path().native();
     finding.subject = verdict.subject;
     finding.root = verdict.path.empty() ? "" : verdict.path.back();
+    finding.root_identity = verdict.root_identity;
     if (verdict.timestamp && verdict.timestamp->is_valid) {
         finding.stamped = verdict.timestamp->time;
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -27,26 +28,27 @@ struct Expected {
 
 std::vector<Expected> expected_signers(const Trust& trust) {
     std::vector<Expected> signers;
-    const auto by = [&](std::string shown, std::string identity) {
-        signers.push_back({std::move(shown), [identity = std::move(identity)](const auto& state) {
-                               return state.signer == identity;
-                           }});
-    };
     std::set<std::string> seen;
-    for (const PublicKey& key : trust.keys) {
-        if (seen.insert(key.fingerprint()).second) {
-            by(key.path().native(), "key:" + key.fingerprint());
+    const auto by_key = [&](std::string shown, const std::string& key) {
+        if (seen.insert(key).second) {
+            signers.push_back(
+                {std::move(shown), [key](const auto& state) { return state.key == key; }});
         }
+    };
+    for (const PublicKey& key : trust.keys) {
+        by_key(key.path().native(), key.fingerprint());
     }
     for (const std::string& fingerprint : trust.pgp) {
-        by(fingerprint, "pgp:" + fingerprint);
+        by_key(fingerprint, fingerprint);
     }
-    for (const std::string& leaf : trust.certificates) {
-        by("the certificate " + leaf, "certificate:" + leaf);
+    for (const NamedCertificate& leaf : trust.certificates) {
+        by_key("the certificate " + leaf.fingerprint, leaf.key);
     }
-    for (const std::string& root : trust.roots) {
-        signers.push_back({"somebody certified by " + root,
-                           [root](const auto& state) { return state.root == root; }});
+    for (const NamedRoot& root : trust.roots) {
+        signers.push_back({"somebody certified by " + root.subject,
+                           [identity = root.identity](const auto& state) {
+                               return state.root_identity == identity;
+                           }});
     }
     return signers;
 }
@@ -62,12 +64,13 @@ std::vector<const SignatureState*> covering(const Verification& verification, st
     return found;
 }
 
-std::set<std::string> identities(const std::vector<const SignatureState*>& states) {
-    std::set<std::string> names;
+/// Who made them, by public key: a key is one signer, by whatever name it is known.
+std::map<std::string, std::string> signers_of(const std::vector<const SignatureState*>& states) {
+    std::map<std::string, std::string> signers;
     for (const SignatureState* const state : states) {
-        names.insert(state->signer);
+        signers.emplace(state->key, state->signer);
     }
-    return names;
+    return signers;
 }
 
 /// Why too few of those that count have signed an object; empty: enough have.
@@ -93,7 +96,7 @@ std::string lacking(const std::vector<const SignatureState*>& states, const Trus
             return fmt::format("'{}' is no number of signers", text);
         }
     }
-    const std::size_t found = identities(states).size();
+    const std::size_t found = signers_of(states).size();
     return found >= wanted ? "" : fmt::format("{} of {} required signers signed it", found, wanted);
 }
 
@@ -149,7 +152,7 @@ GroupState judge_group(const Verification& verification,
     state.objects = objects;
     std::string lacks;
     bool is_first = true;
-    std::set<std::string> common;
+    std::map<std::string, std::string> common;
     for (const std::uint32_t id : objects) {
         const auto states = covering(verification, id);
         if (states.empty()) {
@@ -158,15 +161,18 @@ GroupState judge_group(const Verification& verification,
         if (std::string why = lacking(states, trust); !why.empty() && lacks.empty()) {
             lacks = std::move(why);
         }
-        const std::set<std::string> own = identities(states);
+        const auto own = signers_of(states);
         if (is_first) {
             common = own;
         } else {
-            std::erase_if(common, [&](const std::string& name) { return own.count(name) == 0; });
+            std::erase_if(common, [&](const auto& signer) { return own.count(signer.first) == 0; });
         }
         is_first = false;
     }
-    state.signers.assign(common.begin(), common.end());
+    for (const auto& [key, signer] : common) {
+        state.signers.push_back(signer);
+    }
+    std::sort(state.signers.begin(), state.signers.end());
     state.is_verified = lacks.empty() && state.unsigned_objects.empty();
     if (!state.is_verified) {
         state.because = because_of(verification, state, lacks);

@@ -25,13 +25,15 @@ struct SignatureState {
     SignatureKind kind = SignatureKind::kUnknown;
     std::vector<std::uint32_t> covers; ///< ids of the signed objects; empty where nobody known
                                        ///< signed
-    std::string signer;      ///< "key:SHA256:…", "pgp:…", "certificate:…"; empty: unknown
-    std::string key;         ///< fingerprint of the key that verified it
-    std::string key_file;    ///< where that key is, or the signer's certificate
-    std::string claimed_key; ///< what the signature says of its key, unproved
-    std::string user_id;     ///< of an OpenPGP key
-    std::string subject;     ///< of a certificate
-    std::string root;        ///< subject of the certificate's root
+    std::string signer;        ///< "key:SHA256:…", "pgp:…", "certificate:…"; empty: unknown
+    std::string key;           ///< fingerprint of the public key that verified it; signers are
+                               ///< counted by it, whatever certificates name it
+    std::string key_file;      ///< where that key is, or the signer's certificate
+    std::string claimed_key;   ///< what the signature says of its key, unproved
+    std::string user_id;       ///< of an OpenPGP key
+    std::string subject;       ///< of a certificate
+    std::string root;          ///< subject of the certificate's root
+    std::string root_identity; ///< identity_of() that root
     std::optional<std::int64_t> stamped; ///< Unix seconds, by a valid time stamp
     bool is_valid = false;
     std::string because; ///< why not

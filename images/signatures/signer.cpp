@@ -13,6 +13,7 @@ void take(const CertificateFinding& found, SignatureState& state) {
     state.key_file = found.file;
     state.subject = found.subject;
     state.root = found.root;
+    state.root_identity = found.root_identity;
     state.stamped = found.stamped;
     state.warnings = found.warnings;
     state.because = found.is_valid ? "" : found.because;
@@ -24,13 +25,10 @@ Result<void> find_signer(std::string_view bytes,
                          const EnvelopeSignature& signature,
                          const Trust& trust,
                          SignatureState& state) {
-    bool is_tried = false;
-    for (const PublicKey& key : trust.keys) {
-        if (!signature.key_id.empty() && !key.envelope_id().empty() &&
-            signature.key_id != key.envelope_id()) {
-            continue;
-        }
-        is_tried = true;
+    bool is_claimed = signature.key_id.empty();
+    for (const PublicKey& key : trust.keys) { // all of them: the key id is not signed
+        is_claimed =
+            is_claimed || key.envelope_id().empty() || signature.key_id == key.envelope_id();
         if (key.verifies(bytes, signature.bytes)) {
             state.signer = "key:" + key.fingerprint();
             state.key = key.fingerprint();
@@ -47,7 +45,7 @@ Result<void> find_signer(std::string_view bytes,
     }
     if (trust.keys.empty() && !trust.certificate_judge) {
         state.because = "it was made with a PEM key, and none to verify it with was given";
-    } else if (is_tried) {
+    } else if (is_claimed) {
         state.because = "it does not match the given key";
     } else {
         state.because =

@@ -4,7 +4,10 @@
 #include "images/openpgp/key_directory.hpp"
 #include "images/signatures/certified.hpp"
 #include "images/signatures/legacy.hpp"
+#include "support/digest.hpp"
 #include "support/document.hpp"
+#include "support/encoding.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cybele::images {
 
@@ -58,12 +62,13 @@ Result<void> load_certificates(const TrustRequest& request, Trust& trust) {
     std::vector<Chain> chains;
     for (const fs::path& path : request.certificates) {
         CYBELE_TRY(Chain chain, Chain::read(path));
-        trust.certificates.push_back(fingerprint_of(chain.leaf()));
+        CYBELE_TRY(const PublicKey key, chain.leaf_key());
+        trust.certificates.push_back({fingerprint_of(chain.leaf()), key.fingerprint()});
         chains.push_back(std::move(chain));
     }
     if (request.counts_roots) {
         for (const CertificateHandle& root : store->roots()) {
-            trust.roots.push_back(subject_of(root));
+            trust.roots.push_back({identity_of(root), subject_of(root)});
         }
     }
     trust.certificate_judge = judge_by_certificates(
@@ -82,11 +87,16 @@ LegacyJudge judge_old(const openpgp::Keyring& keyring, std::int64_t now) {
         };
 }
 
-/// Those who are named, each of whom `all` wants; a key that is named twice is one signer.
+/// Those who are named, each of whom `all` wants; a key that is named twice, in a file or by a
+/// certificate, is one signer.
 std::set<std::string> named_signers(const Trust& trust) {
     std::set<std::string> signers(trust.pgp.begin(), trust.pgp.end());
-    signers.insert(trust.certificates.begin(), trust.certificates.end());
-    signers.insert(trust.roots.begin(), trust.roots.end());
+    for (const NamedCertificate& certificate : trust.certificates) {
+        signers.insert(certificate.key);
+    }
+    for (const NamedRoot& root : trust.roots) {
+        signers.insert(root.identity);
+    }
     for (const PublicKey& key : trust.keys) {
         signers.insert(key.fingerprint());
     }
@@ -184,6 +194,44 @@ Result<void> add_policy(const Policy& policy, TrustRequest& request) {
         CYBELE_TRY(request.authorities.revocation, revocation_of(policy.certificates->revocation));
     }
     return missing.empty() ? Result<void>() : fail(Error(std::move(missing)));
+}
+
+Result<std::string> identity_of(const TrustRequest& request, const Environment& environment) {
+    std::string text =
+        fmt::format("require {} default {} certificates {} legacy {} roots {} revocation {}\n",
+                    request.require,
+                    request.use_default_keyrings,
+                    request.use_certificates,
+                    request.accepts_legacy,
+                    request.counts_roots,
+                    static_cast<int>(request.authorities.revocation));
+    text += fmt::format("pgp {}\n", fmt::join(request.pgp, " "));
+    const auto add = [&](std::string_view kind, const fs::path& file) -> Result<void> {
+        CYBELE_TRY(const std::string bytes, read_file(file));
+        text += fmt::format("{} {}\n", kind, hex(plain_sha256(bytes)));
+        return {};
+    };
+    const std::pair<std::string_view, const std::vector<fs::path>*> lists[] = {
+        {"key", &request.keys},
+        {"keyring", &request.keyrings},
+        {"certificate", &request.certificates},
+        {"root", &request.authorities.roots},
+        {"intermediate", &request.authorities.intermediates},
+        {"timestamp", &request.authorities.timestamp_roots},
+        {"crl", &request.authorities.crls}};
+    for (const auto& [kind, files] : lists) {
+        for (const fs::path& file : *files) {
+            CYBELE_CHECK(add(kind, file));
+        }
+    }
+    std::error_code error;
+    for (const fs::path& ring : {fs::path(openpgp::kGlobalKeyring),
+                                 openpgp::KeyDirectory::of(environment).public_file()}) {
+        if (request.use_default_keyrings && fs::exists(ring, error)) {
+            CYBELE_CHECK(add("keyring", ring));
+        }
+    }
+    return text;
 }
 
 Result<Trust> load_trust(const TrustRequest& request, const Environment& environment) {

@@ -39,6 +39,10 @@ struct TrustRequest {
 /// that are not there, each with its place; kUsage: an unknown word of `revocation`.
 [[nodiscard]] Result<void> add_policy(const Policy& policy, TrustRequest& request);
 
+/// Equal for requests that trust the same: its words, and the content of all its files.
+[[nodiscard]] Result<std::string> identity_of(const TrustRequest& request,
+                                              const Environment& environment);
+
 /// Reads all of it once. kInput: a file that is not what it should be; kUsage: more signers are
 /// required than there are.
 [[nodiscard]] Result<Trust> load_trust(const TrustRequest& request, const Environment& environment);

@@ -100,6 +100,7 @@ public:
 private:
     // By reference: what it says may be made of the state itself.
     Result<void> refuse(SignatureState&& state, std::string because) {
+        state.is_valid = false;
         state.because = std::move(because);
         states_.push_back(std::move(state));
         return {};
@@ -121,8 +122,31 @@ private:
                           "image's metadata unprotected");
         }
         CYBELE_CHECK(trust_.legacy_judge(image_, signature, text, state));
+        if (state.is_valid && !is_counted(state.key)) {
+            return refuse(std::move(state), not_counted(state));
+        }
+        forget_overlays(state);
         states_.push_back(std::move(state));
         return {};
+    }
+
+    /// An old signature covers bytes and no types: it does not say what is laid over the root.
+    void forget_overlays(SignatureState& state) const {
+        std::erase_if(state.covers, [&](std::uint32_t id) {
+            const auto& all = image_.descriptors();
+            return std::any_of(all.begin(), all.end(), [&](const Descriptor& one) {
+                return one.id == id && one.part_type() == PartType::kOverlay;
+            });
+        });
+    }
+
+    /// Of the OpenPGP keys in the keyring, those that are named; without names all.
+    [[nodiscard]] bool is_counted(const std::string& key) const {
+        return trust_.pgp.empty() ||
+               std::find(trust_.pgp.begin(), trust_.pgp.end(), key) != trust_.pgp.end();
+    }
+    static std::string not_counted(const SignatureState& state) {
+        return fmt::format("the key of {} is none of those that count", printable(state.user_id));
     }
 
     Result<void>
@@ -145,13 +169,8 @@ private:
             return refuse(std::move(state),
                           fmt::format("its descriptor names another key ({})", state.claimed_key));
         }
-        const bool is_named =
-            trust_.pgp.empty() ||
-            std::find(trust_.pgp.begin(), trust_.pgp.end(), state.key) != trust_.pgp.end();
-        if (!is_named) {
-            return refuse(
-                std::move(state),
-                fmt::format("the key of {} is none of those that count", printable(state.user_id)));
+        if (!is_counted(state.key)) {
+            return refuse(std::move(state), not_counted(state));
         }
         state.signer = "pgp:" + state.key;
         return claim(found->text, std::move(state));

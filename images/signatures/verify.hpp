@@ -25,6 +25,7 @@ struct CertificateFinding {
     std::string file;        ///< empty: the chain lay beside the signature
     std::string subject;
     std::string root;
+    std::string root_identity; ///< identity_of() it
     std::optional<std::int64_t> stamped;
     bool is_valid = false;
     std::string because;
@@ -35,6 +36,18 @@ struct CertificateFinding {
 using CertificateJudge = std::function<Result<std::optional<CertificateFinding>>(
     std::string_view bytes, const EnvelopeSignature& signature)>;
 
+/// A certificate that is named as a signer.
+struct NamedCertificate {
+    std::string fingerprint; ///< of the leaf
+    std::string key;         ///< of the leaf: SHA256:…
+};
+
+/// A root whose signers count.
+struct NamedRoot {
+    std::string identity; ///< identity_of() it
+    std::string subject;
+};
+
 /// Judges a signature of the old kind; what it finds goes to the state (signer, covers, is_valid,
 /// because).
 using LegacyJudge = std::function<Result<void>(
@@ -43,14 +56,14 @@ using LegacyJudge = std::function<Result<void>(
 /// Whose signatures count.
 struct Trust {
     std::vector<PublicKey> keys;
-    std::optional<openpgp::Keyring> keyring; ///< unset: OpenPGP signatures are not verified
-    std::vector<std::string> pgp;            ///< fingerprints; empty: everybody in the keyring
-    std::vector<std::string> roots;          ///< subjects of roots that count as signers each
-    std::vector<std::string> certificates;   ///< fingerprints of leaves that count as signers each
-    CertificateJudge certificate_judge;      ///< unset: certificates are not looked at
-    LegacyJudge legacy_judge;                ///< unset: old signatures are refused
-    std::string require = "any";             ///< any, all, or a decimal count of different signers
-    std::int64_t now = 0;                    ///< Unix seconds
+    std::optional<openpgp::Keyring> keyring;    ///< unset: OpenPGP signatures are not verified
+    std::vector<std::string> pgp;               ///< fingerprints; empty: everybody in the keyring
+    std::vector<NamedRoot> roots;               ///< that count as signers each
+    std::vector<NamedCertificate> certificates; ///< that count as signers each
+    CertificateJudge certificate_judge;         ///< unset: certificates are not looked at
+    LegacyJudge legacy_judge;                   ///< unset: old signatures are refused
+    std::string require = "any"; ///< any, all, or a decimal count of different signers
+    std::int64_t now = 0;        ///< Unix seconds
 };
 
 /// What is asked about: everything, one group, or some objects.

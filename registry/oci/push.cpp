@@ -77,7 +77,6 @@ Result<std::string> copy_manifest(const Copying& copying,
 } // namespace
 
 Result<PushResult> push(const Transport& transport, const PushRequest& request) {
-    CYBELE_CHECK(images::end_interrupted_change(request.file));
     CYBELE_TRY(const images::Image image, images::Image::open(request.file));
     PushResult result;
     CYBELE_TRY(result.size, file_size(image.fd(), request.file));

@@ -238,8 +238,10 @@ Store::adopt(const fs::path& file, const std::string& digest, const Arrival& arr
 }
 
 Result<StoredImage> Store::add(const fs::path& source, const Arrival& arrival) const {
-    CYBELE_CHECK(images::end_interrupted_change(source));
     CYBELE_TRY(const UniqueFd from, cybele::open_for_reading(source));
+    if (images::is_journal_of(from.get(), source)) {
+        CYBELE_CHECK(images::Image::open(source)); // waits for the change, or refuses the image
+    }
     struct stat status {};
     if (::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
         return fail(ErrorCode::kInput,
