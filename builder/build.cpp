@@ -296,7 +296,8 @@ Result<void> Build::sign(const fs::path& file) const {
 
 Result<void> Build::make(const fs::path& image) {
     const fs::path temporary = building_directory(environment_, plan_.needed_bytes);
-    CYBELE_CHECK(make_own_folder({temporary, "the tree that is built", "CYBELE_TMPDIR"}));
+    CYBELE_CHECK(make_own_folder(
+        {temporary, "the tree that is built", "CYBELE_TMPDIR", OwnFolder::kScratch}));
     CYBELE_CHECK(need_space(temporary, plan_.needed_bytes));
     CYBELE_TRY(const Workspace work, Workspace::make(temporary, map_));
     CYBELE_CHECK(make_bases());

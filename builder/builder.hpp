@@ -4,6 +4,7 @@
 #include "definitions/definition.hpp"
 #include "images/container.hpp"
 #include "registry/oci/connection.hpp"
+#include "registry/store/place.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 
@@ -23,7 +24,7 @@ namespace cybele::builder {
 struct BaseImages {
     registry::Access access;       ///< to registries
     std::filesystem::path program; ///< this one, beside which its helper lies
-    std::filesystem::path store;   ///< empty: the user's own
+    registry::StoreFolder store;   ///< empty: the user's own
     /// `From:` → what a Lock says of it: an image with another digest is refused.
     std::map<std::string, std::string> digests;
     /// `From:` → public keys or Policies, each of which must hold.

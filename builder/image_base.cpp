@@ -94,9 +94,9 @@ private:
         }
     }
 
-    [[nodiscard]] fs::path store_root() const {
-        return request_.bases.store.empty() ? registry::store_directory(environment_)
-                                            : request_.bases.store;
+    [[nodiscard]] registry::StoreFolder store_root() const {
+        return request_.bases.store.path.empty() ? registry::store_directory(environment_)
+                                                 : request_.bases.store;
     }
     [[nodiscard]] Result<registry::Store> open_store() const {
         return registry::Store::open(store_root());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/assignments.hpp"
 #include "cli/build_options.hpp"
+#include "cli/build_settings.hpp"
 #include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "support/quote.hpp"
@@ -47,19 +48,6 @@ Result<void> take_arguments(BuildOptions& options) {
     return {};
 }
 
-/// How the images that stages begin with are reached.
-Result<void> choose_bases(const Session& session, BuildOptions& options) {
-    builder::BaseImages& bases = options.build.bases;
-    AccessOptions access = options.access;
-    access.ca_file = options.ca_file;
-    const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const registry::Transport transport, make_transport(session, access, client, ""));
-    bases.access = transport.access;
-    bases.program = session.program;
-    CYBELE_TRY(bases.store, store_root(session));
-    return {};
-}
-
 /// Other builders take the image first.
 Result<void> check_source(const BuildOptions& options) {
     if (options.more.empty()) {
@@ -79,27 +67,23 @@ Result<int> build(Session& session, BuildOptions& options) {
     if (options.is_all) {
         return build_all(session, options);
     }
-    CYBELE_TRY(const project::Settings settings, session.settings());
-    const auto choose = [&](const std::string& flag, const char* setting) {
-        return flag.empty() ? settings.get(setting) : flag;
-    };
     project::ImageBuild& request = options.build;
+    AccessOptions access = options.access;
+    access.ca_file = options.ca_file;
+    CYBELE_TRY(static_cast<project::BuildSettings&>(request),
+               build_settings(session,
+                              {request.builder,
+                               request.mirror,
+                               request.pip_index,
+                               options.sign_key,
+                               std::move(access),
+                               options.jobs}));
     request.source = options.source;
     request.output = options.output;
-    request.sign_key = choose(options.sign_key, "sign-key");
     request.sign_passphrase = passphrase_source(session, options.passphrase);
-    request.builder = choose(request.builder, "builder");
-    request.mirror = choose(request.mirror, "mirror");
-    request.ca_file = choose(options.ca_file, "ca-file");
     request.run_tests = !options.no_test;
     request.use_cache = !options.no_cache;
     CYBELE_TRY(request.step_timeout, parse_timeout(options.timeout));
-    request.now = session.now();
-    request.is_deterministic = session.is_deterministic();
-    request.is_verbose = session.verbosity > 0;
-    // Outputs of stages that run at once would be mixed.
-    request.stages_at_once = request.is_verbose ? 1 : options.jobs == 0 ? cores() : options.jobs;
-    CYBELE_CHECK(choose_bases(session, options));
     request.provenance = options.provenance;
     request.clock = [] { return Session::clock(); };
     const auto begin = std::chrono::steady_clock::now();
@@ -107,15 +91,7 @@ Result<int> build(Session& session, BuildOptions& options) {
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
         session.say(fmt::format("{:6.1f} s  {}", seconds.count(), line));
     };
-    Environment environment = session.environment;
-    for (const char* name : {"cache-dir", "tmpdir"}) {
-        if (!settings.get(name).empty()) {
-            environment.set(name == std::string_view("tmpdir") ? "CYBELE_TMPDIR"
-                                                               : "CYBELE_CACHE_DIR",
-                            settings.get(name));
-        }
-    }
-    CYBELE_TRY(const project::BuiltImage built, project::build_image(request, environment));
+    CYBELE_TRY(const project::BuiltImage built, project::build_image(request, request.environment));
     if (session.is_json()) {
         const nlohmann::json document{{"format", 1},
                                       {"image", built.image.native()},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/build_options.hpp"
+#include "cli/build_settings.hpp"
 #include "project/document_kind.hpp"
 #include "project/image_plan.hpp"
 #include "project/recipe_file.hpp"
@@ -153,10 +154,6 @@ std::string tell_now(std::string line) {
 }
 
 } // namespace
-
-unsigned cores() {
-    return std::max(1U, std::thread::hardware_concurrency());
-}
 
 Result<int> build_all(Session& session, const BuildOptions& options) {
     CYBELE_TRY(const fs::path source, project::find_source(options.source));

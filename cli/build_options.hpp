@@ -40,7 +40,4 @@ struct BuildOptions {
 /// refused (kUsage).
 [[nodiscard]] Result<int> build_all(Session& session, const BuildOptions& options);
 
-/// The processors that this process may use.
-[[nodiscard]] unsigned cores();
-
 } // namespace cybele::cli

@@ -13,8 +13,10 @@ namespace cybele::cli {
 Result<Cache> open_cache(const Session& session) {
     CYBELE_TRY(const project::Settings settings, session.settings());
     const std::string chosen = settings.get("cache-dir");
-    return Cache(chosen.empty() ? session.environment.cache_directory()
-                                : std::filesystem::path(chosen));
+    Cache cache(chosen.empty() ? session.environment.cache_directory()
+                               : std::filesystem::path(chosen));
+    CYBELE_CHECK(cache.check());
+    return cache;
 }
 
 std::vector<CacheEntry> kept_entries(const Cache& cache, const std::string& kind) {

@@ -4,6 +4,9 @@
 #include "cli/session.hpp"
 #include "host/doctor.hpp"
 #include "jobs/journal/journal.hpp"
+#include "support/own_path.hpp"
+#include "support/quote.hpp"
+#include "support/trusted_folders.hpp"
 
 #include <memory>
 
@@ -29,7 +32,7 @@ const char* word(host::Finding::State state) {
 /// What the settings say counts as it does for the verbs that doctor speaks of.
 Result<host::Patient> patient_of(const Session& session) {
     CYBELE_TRY(const project::Settings settings, session.settings());
-    CYBELE_TRY(const std::filesystem::path store, store_root(session));
+    CYBELE_TRY(const registry::StoreFolder store, store_root(session));
     host::Patient patient{session.environment, session.program, {}, settings.get("mirror")};
     for (const auto& [name, variable] :
          {std::pair("cache-dir", "CYBELE_CACHE_DIR"), std::pair("tmpdir", "CYBELE_TMPDIR")}) {
@@ -37,11 +40,12 @@ Result<host::Patient> patient_of(const Session& session) {
             patient.environment.set(variable, value);
         }
     }
-    patient.folders = {{"journal",
-                        jobs::Journal::folder(session.environment),
-                        "CYBELE_STATE_DIR",
-                        "no job can be submitted"},
-                       {"store", store, "CYBELE_STORE", "images cannot be kept by name", false}};
+    patient.folders = {
+        {"journal",
+         jobs::Journal::folder(session.environment),
+         "CYBELE_STATE_DIR",
+         "no job can be submitted"},
+        {"store", store.path, "CYBELE_STORE", "images cannot be kept by name", false}};
     return patient;
 }
 
@@ -89,12 +93,75 @@ Result<int> show_settings(Session& session) {
         return 0;
     }
     for (const project::Setting& setting : settings.all()) {
-        Session::print(fmt::format("{:<12}{:<28}{}\n",
+        Session::print(fmt::format("{:<12}{:<27} {}\n",
                                    setting.name,
                                    setting.value.empty() ? "-" : setting.value,
                                    setting.origin));
     }
     return 0;
+}
+
+struct TrustOptions {
+    std::string folder;
+    bool is_removed = false;
+};
+
+/// What of a folder stays ignored although it is in the list.
+std::vector<Fault> limits_of_trust(const std::filesystem::path& folder) {
+    const auto opened = open_own(folder, {.is_folder = true});
+    if (opened) {
+        return {};
+    }
+    Fault fault = opened.error().faults().front();
+    fault.is_warning = true;
+    fault.message = "settings in " + printable(folder.native()) + " stay ignored";
+    return {std::move(fault)};
+}
+
+Result<int> trust(Session& session, const TrustOptions& options) {
+    if (options.folder.empty()) {
+        if (options.is_removed) {
+            return fail(ErrorCode::kUsage,
+                        "--remove requires a folder",
+                        {},
+                        "show the folders: cybelectl config trust");
+        }
+    } else if (options.is_removed) {
+        CYBELE_CHECK(TrustedFolders::remove(session.environment, options.folder));
+    } else {
+        CYBELE_TRY(const auto folder, TrustedFolders::add(session.environment, options.folder));
+        session.note(limits_of_trust(folder));
+    }
+    CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(session.environment));
+    if (session.is_json()) {
+        nlohmann::json list = nlohmann::json::array();
+        for (const auto& folder : trusted.all()) {
+            list.push_back(folder.native());
+        }
+        print_document({{"folders", list}});
+    } else if (options.folder.empty()) {
+        for (const auto& folder : trusted.all()) {
+            Session::print(printable(folder.native()) + "\n");
+        }
+    }
+    return 0;
+}
+
+void install_trust(CLI::App& config, Session& session) {
+    CLI::App* verb = add_verb(config,
+                              "trust",
+                              "Allow the settings and the store in a folder, or list the folders.",
+                              {"cybelectl config trust .",
+                               "cybelectl config trust",
+                               "cybelectl config trust old-project --remove"});
+    const auto options = std::make_shared<TrustOptions>();
+    verb->add_option("folder", options->folder, "the folder that holds .cybelectl.yaml")
+        ->type_name("DIR");
+    verb->add_flag("--remove", options->is_removed, "remove the folder from the list");
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return trust(session, *options); };
+    });
 }
 
 } // namespace
@@ -107,7 +174,8 @@ void install_host(CLI::App& app, Session& session) {
                  {"cybelectl doctor", "cybelectl doctor --format json"});
     add_format(*doctor_verb, session);
     doctor_verb->callback([&session] { session.action = [&session] { return doctor(session); }; });
-    CLI::App* config = add_verb(app, "config", "Look at the settings.", {});
+    CLI::App* config =
+        add_verb(app, "config", "Show the settings and choose which folders may set them.", {});
     config->require_subcommand(1);
     CLI::App* show = add_verb(*config,
                               "show",
@@ -115,6 +183,7 @@ void install_host(CLI::App& app, Session& session) {
                               {"cybelectl config show"});
     add_format(*show, session);
     show->callback([&session] { session.action = [&session] { return show_settings(session); }; });
+    install_trust(*config, session);
 }
 
 } // namespace cybele::cli

@@ -46,7 +46,7 @@ Result<int> list_images(const Session& session, const ImageOptions&) {
         CYBELE_TRY(images, store.list(Session::clock()));
     }
     if (session.is_json()) {
-        nlohmann::json document{{"store", root.native()}, {"images", nlohmann::json::array()}};
+        nlohmann::json document{{"store", root.path.native()}, {"images", nlohmann::json::array()}};
         for (const StoredImage& image : images) {
             document["images"].push_back(image_json(image));
         }
@@ -54,7 +54,7 @@ Result<int> list_images(const Session& session, const ImageOptions&) {
         return 0;
     }
     if (images.empty()) {
-        session.say(fmt::format("no image in {}", printable(root.native())));
+        session.say(fmt::format("no image in {}", printable(root.path.native())));
         return 0;
     }
     std::string text =

@@ -3,6 +3,7 @@
 
 #include "registry/store/lease.hpp"
 #include "support/quote.hpp"
+#include "support/trusted_folders.hpp"
 
 #include <array>
 
@@ -13,19 +14,22 @@ namespace cybele::cli {
 
 namespace fs = std::filesystem;
 
-Result<fs::path> store_root(const Session& session) {
+Result<registry::StoreFolder> store_root(const Session& session) {
     CYBELE_TRY(const project::Settings settings, session.settings());
+    CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(session.environment));
     const std::string own = settings.get("store");
-    return own.empty() ? registry::store_directory(session.environment) : fs::path(own);
+    const fs::path path =
+        own.empty() ? registry::store_directory(session.environment) : fs::path(own);
+    return registry::StoreFolder(path, trusted.allows(path));
 }
 
 Result<registry::Store> open_store(const Session& session) {
-    CYBELE_TRY(const fs::path root, store_root(session));
+    CYBELE_TRY(const registry::StoreFolder root, store_root(session));
     return registry::Store::open(root);
 }
 
 Result<registry::Store> open_store_for_reading(const Session& session) {
-    CYBELE_TRY(const fs::path root, store_root(session));
+    CYBELE_TRY(const registry::StoreFolder root, store_root(session));
     return registry::Store::open_for_reading(root);
 }
 

@@ -12,7 +12,7 @@
 namespace cybele::cli {
 
 /// The store's folder: by the settings, else where store_directory() says.
-[[nodiscard]] Result<std::filesystem::path> store_root(const Session& session);
+[[nodiscard]] Result<registry::StoreFolder> store_root(const Session& session);
 [[nodiscard]] Result<registry::Store> open_store(const Session& session);
 [[nodiscard]] Result<registry::Store> open_store_for_reading(const Session& session);
 

@@ -88,14 +88,7 @@ nlohmann::json pull_json(const TransferOptions& options, const registry::PullRes
 void tell_pulled(const Session& session,
                  const TransferOptions& options,
                  const registry::PullResult& done) {
-    std::string name;
-    if (done.stored && !done.stored->record.names.empty()) {
-        const auto& names = done.stored->record.names;
-        const auto asked = std::find_if(names.begin(), names.end(), [&](const std::string& one) {
-            return !options.name.empty() && (one + ":").starts_with(options.name + ":");
-        });
-        name = asked == names.end() ? names.front() : *asked;
-    }
+    const std::string name = done.name.empty() ? done.digest : done.name;
     if (!session.is_quiet) {
         Session::print(
             fmt::format("{} {}{}\n",
@@ -232,7 +225,7 @@ Result<int> push(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(request.reference, registry::read_reference(options.target));
     request.file = options.source;
     request.title = base_name(options.source);
-    CYBELE_TRY(const fs::path root, store_root(session));
+    CYBELE_TRY(const registry::StoreFolder root, store_root(session));
     if (registry::is_store_reference(options.source)) {
         CYBELE_TRY(const auto name, registry::read_store_argument(options.source));
         CYBELE_TRY(const auto store, registry::Store::open_for_reading(root));

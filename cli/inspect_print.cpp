@@ -33,20 +33,16 @@ constexpr std::array kParts = {
     Part{"helpfile", &MetadataChoice::helpfile, &images::Inspection::help},
 };
 
-// A file gets a text as it is; on a terminal a stranger's text must not move the cursor.
-std::string for_output(const std::string& text) {
-    static const bool is_terminal = ::isatty(STDOUT_FILENO) != 0;
-    if (!is_terminal) {
-        return text;
-    }
-    std::string shown;
+// What a stranger wrote must not move the cursor, also of a terminal behind a pipe.
+std::string visible(const std::string& text) {
+    std::string out;
     for (std::size_t at = 0; at < text.size();) {
         const auto end = std::min(text.find_first_of("\n\t", at), text.size());
-        shown += printable(text.substr(at, end - at));
-        shown += end < text.size() ? text.substr(end, 1) : "";
+        out += printable(text.substr(at, end - at));
+        out += end < text.size() ? text.substr(end, 1) : "";
         at = end + 1;
     }
-    return shown;
+    return out;
 }
 
 std::string dumped(const Json& json, int indent) {
@@ -101,14 +97,17 @@ void print_metadata(const images::Inspection& inspection, const MetadataChoice& 
     for (const auto& part : kParts) {
         const auto& text = inspection.*part.text;
         if (choice.*part.choice && !text.empty()) {
-            Session::print(for_output(text) + (text.back() == '\n' ? "" : "\n"));
+            // A file gets the definition as it is, to build from.
+            const bool is_exact =
+                part.text == &images::Inspection::definition && ::isatty(STDOUT_FILENO) == 0;
+            Session::print((is_exact ? text : visible(text)) + (text.back() == '\n' ? "" : "\n"));
         }
     }
     if (choice.environment) {
         for (const auto& [path, text] : inspection.environment) {
             const auto end = text.find_last_not_of('\n') + 1;
-            Session::print(fmt::format(
-                "=== {} ===\n{}\n\n", printable(path), for_output(text.substr(0, end))));
+            Session::print(
+                fmt::format("=== {} ===\n{}\n\n", printable(path), visible(text.substr(0, end))));
         }
     }
     if (choice.labels) {

@@ -30,6 +30,7 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
     }
     CYBELE_TRY(const jobs::Collected collected,
                jobs::collect({entry, options.patterns, options.to, session.environment}));
+    session.note(collected.notes);
     if (session.is_json()) {
         Session::print(collected.record);
         return 0;

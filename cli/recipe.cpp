@@ -2,6 +2,7 @@
 #include "recipes/recipe.hpp"
 
 #include "cli/assignments.hpp"
+#include "cli/build_settings.hpp"
 #include "cli/cli11.hpp"
 #include "cli/definition.hpp"
 #include "cli/image_access.hpp"
@@ -179,21 +180,16 @@ Result<int> lock_recipe(Session& session, const RecipeOptions& options) {
         }
         return 0;
     }
-    CYBELE_TRY(const project::Settings settings, session.settings());
     project::LockRequest request;
-    request.mirror = options.mirror.empty() ? settings.get("mirror") : options.mirror;
-    request.pip_index = options.pip_index;
+    BuildFlags flags;
+    flags.mirror = options.mirror;
+    flags.pip_index = options.pip_index;
+    flags.access = options.access;
+    CYBELE_TRY(static_cast<project::BuildSettings&>(request), build_settings(session, flags));
     request.directory = fs::path(options.file).parent_path();
-    request.now = session.now();
-    const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const registry::Transport transport,
-               make_transport(session, options.access, client, ""));
-    request.bases.access = transport.access;
-    request.bases.program = session.program;
-    CYBELE_TRY(request.bases.store, store_root(session));
     session.say("asking for versions and digests");
     CYBELE_TRY(const project::MadeLock made,
-               project::make_lock(variants, request, session.environment));
+               project::make_lock(variants, request, request.environment));
     session.note(made.notes);
     CYBELE_CHECK(write_file(path, made.text));
     if (session.is_json()) {

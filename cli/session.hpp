@@ -43,6 +43,7 @@ struct Session {
     std::function<Result<void>(const Session& session, StartOptions& options)> demand_signatures;
     /// What SIGPIPE did before main() ignored it; a started program gets it back.
     void (*sigpipe_before)(int) = nullptr;
+    mutable bool has_reported_settings = false;
 
     [[nodiscard]] bool is_json() const {
         return format == "json";
@@ -54,7 +55,8 @@ struct Session {
     /// For what is judged (is a key valid now?): Unix seconds by the clock, whatever is set.
     [[nodiscard]] static std::int64_t clock();
     [[nodiscard]] bool is_deterministic() const;
-    /// The effective settings (flag > variable > project > user > machine > default).
+    /// The effective settings (flag > variable > project > user > machine > default). The first
+    /// call of a command reports what is ignored, and with -v which files count.
     [[nodiscard]] Result<project::Settings> settings() const;
     /// A progress line on standard error: on a terminal, or with -v; never with -q.
     void say(std::string_view line) const;

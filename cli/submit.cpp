@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/submit.hpp"
 
+#include "cli/build_settings.hpp"
 #include "cli/cli11.hpp"
 #include "cli/image_access.hpp"
 #include "cli/image_store.hpp"
@@ -30,20 +31,16 @@ struct SubmitOptions : JobOptions {
 };
 
 Result<jobs::SubmitRequest> submit_request(Session& session, const SubmitOptions& options) {
-    CYBELE_TRY(const project::Settings settings, session.settings());
     jobs::SubmitRequest request;
     CYBELE_TRY(request.input, load_job(session, options));
     CYBELE_TRY(request.store, store_root(session));
     request.clock = Session::clock();
     request.login = options.host;
     request.token_command = options.token_command;
-    request.build.builder = settings.get("builder");
-    request.build.mirror = settings.get("mirror");
-    request.build.ca_file = settings.get("ca-file");
-    request.build.sign_key = settings.get("sign-key");
-    request.build.now = session.now();
-    request.build.is_deterministic = session.is_deterministic();
-    request.build.on_step = [&session](const std::string& line) { session.say(line); };
+    BuildFlags flags;
+    flags.access = options.access;
+    CYBELE_TRY(static_cast<project::BuildSettings&>(request.build), build_settings(session, flags));
+    request.build.clock = [] { return Session::clock(); };
     request.program_folder = std::filesystem::path(session.program).parent_path();
     request.on_notes = [&session](const std::vector<Fault>& notes) { session.note(notes); };
     request.on_word = [&session](const std::string& word) { tell(session, "cybelectl: " + word); };

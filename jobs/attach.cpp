@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/attach.hpp"
 
-#include "support/file.hpp"
+#include "jobs/record_folder.hpp"
 #include "support/quote.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
     const fs::path file = record / "job.json";
-    CYBELE_TRY(const std::string text, read_file(file, std::size_t{1} << 20U));
+    CYBELE_TRY(const RecordFolder folder, RecordFolder::open(record));
+    CYBELE_TRY(const std::string text, folder.read("job.json", std::size_t{1} << 20U));
     const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
     Entry entry;
     const std::pair<const char*, std::string Entry::*> fields[] = {
@@ -34,9 +35,23 @@ Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
         }
         entry.*member = document[name].get<std::string>();
     }
-    entry.job = document.value("document", "");
-    entry.array = document.value("array", "");
+    const auto text_in = [&document](const char* name) {
+        return document.contains(name) && document[name].is_string()
+                   ? document[name].get<std::string>()
+                   : std::string();
+    };
+    entry.job = text_in("document");
+    entry.array = text_in("array");
     entry.record = record;
+    // The record lies in the workdir; where another one is named, it was not written there.
+    std::error_code error;
+    if (fs::weakly_canonical(record.parent_path().parent_path(), error) !=
+        fs::weakly_canonical(entry.workdir, error)) {
+        return fail(ErrorCode::kInput,
+                    printable(file.native()) + " is not the record of a job in this folder",
+                    "its workdir is " + printable(entry.workdir),
+                    "name the record where the job wrote it, or the job by its id or UUID");
+    }
     for (std::string* output : {&entry.standard_output, &entry.standard_error}) {
         *output = (fs::path(entry.workdir) / *output).native();
     }

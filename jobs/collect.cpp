@@ -4,6 +4,8 @@
 #include "jobs/backends/way.hpp"
 #include "jobs/journal/journal.hpp"
 #include "launchers/job_fields_rules.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -18,23 +20,88 @@ namespace {
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
-/// What the record says of the job; job.json of an older or damaged record may lack it.
-OrderedJson exit_record_json(const ReadBack& description) {
-    OrderedJson document =
-        description.exists ? OrderedJson::parse(description.bytes, nullptr, false) : OrderedJson();
-    return document.is_object() ? document : OrderedJson::object();
+/// A field of job.json and its type. The record lies where the job can write, so it is data: what
+/// is brought back, and where it goes, is the journal's.
+struct Known {
+    const char* name;
+    OrderedJson::value_t type;
+};
+constexpr Known kFields[] = {{"job", OrderedJson::value_t::string},
+                             {"image", OrderedJson::value_t::string},
+                             {"image-digest", OrderedJson::value_t::string},
+                             {"to", OrderedJson::value_t::string},
+                             {"results", OrderedJson::value_t::array},
+                             {"resources", OrderedJson::value_t::object}};
+
+tl::unexpected<Error> damaged(const fs::path& file, std::string because) {
+    return fail(ErrorCode::kInput,
+                printable(file.native()) + " is damaged",
+                std::move(because),
+                "remove it; the journal says what is collected");
 }
 
-std::vector<std::string> patterns_of(const OrderedJson& record) {
+/// What the record says of the job; one that is gone says nothing.
+Result<OrderedJson> exit_record_json(const ReadBack& description, const fs::path& file) {
+    if (!description.exists) {
+        return OrderedJson::object();
+    }
+    OrderedJson document = OrderedJson::parse(description.bytes, nullptr, false);
+    if (!document.is_object()) {
+        return damaged(file, "it is not a JSON object");
+    }
+    for (const Known& field : kFields) {
+        const auto found = document.find(field.name);
+        if (found != document.end() && found->type() != field.type) {
+            return damaged(file,
+                           std::string("'") + field.name + "' is a " + found->type_name() +
+                               ", not a " + OrderedJson(field.type).type_name());
+        }
+    }
+    return document;
+}
+
+std::vector<std::string> patterns_of(const Entry& entry) {
     std::vector<std::string> patterns;
-    if (record.contains("results") && record["results"].is_array()) {
-        for (const OrderedJson& pattern : record["results"]) {
-            if (pattern.is_string()) {
-                patterns.push_back(pattern.get<std::string>());
-            }
+    const OrderedJson list = OrderedJson::parse(entry.results, nullptr, false);
+    for (const OrderedJson& pattern : list.is_array() ? list : OrderedJson::array()) {
+        if (pattern.is_string()) {
+            patterns.push_back(pattern.get<std::string>());
         }
     }
     return patterns;
+}
+
+/// The Job's folder for results, below the folder where it was submitted: a Job from elsewhere
+/// names no other one.
+Result<fs::path> destination_of(const Entry& entry) {
+    const fs::path to = entry.results_to.empty() ? "results" : entry.results_to;
+    const bool leads_out = to.is_absolute() || std::find(to.begin(), to.end(), "..") != to.end();
+    if (leads_out) {
+        return fail(ErrorCode::kInput,
+                    "the results of job " + entry.id + " would go to " + printable(to.native()),
+                    "a Job's `output.to` is a folder below the one where it was submitted",
+                    "name that folder yourself: cybelectl job collect " + entry.id + " --to " +
+                        shell_quote(to.native()));
+    }
+    return fs::path(entry.folder) / to;
+}
+
+/// No folder of the destination leads out of it by a link.
+Result<void> check_destinations(const std::vector<std::string>& names, const fs::path& to) {
+    std::error_code error;
+    const fs::path root = fs::weakly_canonical(to, error);
+    for (const std::string& name : names) {
+        const fs::path place = fs::weakly_canonical(to / name, error).parent_path();
+        const auto [left, right] =
+            std::mismatch(root.begin(), root.end(), place.begin(), place.end());
+        if (error || left != root.end()) {
+            return fail(ErrorCode::kInput,
+                        "the result " + printable(name) + " would leave " + printable(to.native()),
+                        "a link in that folder leads elsewhere",
+                        "remove the link, or collect into another folder: --to DIR");
+        }
+    }
+    return {};
 }
 
 /// As the Job's reader, of patterns of the command line and of a record.
@@ -126,6 +193,16 @@ std::string describe_results(const Entry& entry,
     return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
+Fault script_warning(const ReadBack& script, const fs::path& file) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.is_warning = true;
+    fault.message = "the script of the job is not collected";
+    fault.because =
+        printable(file.native()) + (script.exists ? " is not what was submitted" : " is not there");
+    return fault;
+}
+
 } // namespace
 
 Result<Collected> collect(const CollectRequest& request) {
@@ -133,26 +210,29 @@ Result<Collected> collect(const CollectRequest& request) {
     CYBELE_TRY(const auto results, results_of(request));
     const fs::path folder = entry.record;
     CYBELE_TRY(const auto kept, results->read({folder / "job.json", folder / "job.sh"}));
-    const OrderedJson record = exit_record_json(kept.front());
-    const auto patterns = request.patterns.empty() ? patterns_of(record) : request.patterns;
+    CYBELE_TRY(const OrderedJson record, exit_record_json(kept.front(), folder / "job.json"));
+    const auto patterns = request.patterns.empty() ? patterns_of(entry) : request.patterns;
     if (patterns.empty()) {
         return fail(ErrorCode::kInput,
                     "job " + entry.id + " names no results",
-                    "its Job has no `output.results`",
+                    "its Job has no `output.results`, or the journal does not hold them",
                     "name them: cybelectl job collect " + entry.id + " --results 'PATTERN'");
     }
     CYBELE_CHECK(check_patterns(patterns));
-    const fs::path to = request.to.empty()
-                            ? fs::path(entry.folder) / record.value("to", std::string("results"))
-                            : request.to;
+    CYBELE_TRY(const fs::path to,
+               request.to.empty() ? destination_of(entry) : Result<fs::path>(request.to));
     CYBELE_TRY(const auto names, names_of(*results, entry, patterns));
+    CYBELE_CHECK(check_destinations(names, to));
     CYBELE_CHECK(make_directories(to));
     Collected collected;
     CYBELE_TRY(collected.files, results->fetch(names, to));
     collected.record = describe_results(entry, record, collected.files);
     const fs::path beside = to / (entry.name + "-" + entry.id);
-    if (kept.back().exists) {
-        CYBELE_CHECK(write_file(beside.native() + ".job.sh", kept.back().bytes, 0755));
+    const ReadBack& script = kept.back();
+    if (script.exists && "sha256:" + hex(sha256(script.bytes)) == entry.script) {
+        CYBELE_CHECK(write_file(beside.native() + ".job.sh", script.bytes, 0755));
+    } else {
+        collected.notes.push_back(script_warning(script, folder / "job.sh"));
     }
     CYBELE_CHECK(write_file(beside.native() + ".job.json", collected.record));
     return collected;

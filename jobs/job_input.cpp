@@ -208,7 +208,8 @@ Result<fs::path> find_job(const fs::path& file) {
 }
 
 /// An image of the store is the file of its digest, which the job looks at again.
-Result<void> resolve_stored(JobInput& input, const std::string& reference, const fs::path& root) {
+Result<void>
+resolve_stored(JobInput& input, const std::string& reference, const registry::StoreFolder& root) {
     const auto find = [&]() -> Result<registry::StoredImage> {
         CYBELE_TRY(const registry::StoreName name, registry::read_store_reference(reference));
         CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
@@ -228,7 +229,7 @@ Result<void> resolve_stored(JobInput& input, const std::string& reference, const
 
 /// Where the image of a Job lies and how the script names it. Relative paths start at the Job's
 /// folder, which is where the job is submitted.
-Result<void> resolve_image(JobInput& input, const fs::path& store) {
+Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) {
     const launchers::Job& job = input.job;
     if (!job.image) {
         return {};

@@ -4,6 +4,7 @@
 #include "images/container.hpp"
 #include "launchers/job.hpp"
 #include "launchers/site.hpp"
+#include "registry/store/place.hpp"
 #include "schedulers/render.hpp"
 #include "support/error.hpp"
 
@@ -50,7 +51,7 @@ struct JobRequest {
     std::filesystem::path file; ///< a Job, or a folder with job.yaml
     std::string scheduler;      ///< empty: the Site's, else `local`
     std::filesystem::path site;
-    std::filesystem::path store; ///< where images `store:…` lie
+    registry::StoreFolder store; ///< where images `store:…` lie
     Overrides overrides;
 };
 

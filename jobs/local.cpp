@@ -4,6 +4,7 @@
 #include "jobs/local/job_group.hpp"
 #include "jobs/local/session.hpp"
 #include "jobs/prepare.hpp"
+#include "jobs/record_folder.hpp"
 #include "jobs/supervisor.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -166,6 +167,9 @@ Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environm
     } else {
         record.state = end.code == 0 && end.signal == 0 ? "done" : "failed";
     }
+    // While the job ran, who shares its workdir can have put another folder in the place of this
+    // one.
+    CYBELE_CHECK(RecordFolder::open(job.index < 0 ? job.record : job.record.parent_path()));
     CYBELE_CHECK(write_exit_record(job.record, record));
     return record;
 }

@@ -2,6 +2,7 @@
 #include "jobs/mirror.hpp"
 
 #include "jobs/local.hpp"
+#include "jobs/record_folder.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -223,10 +224,9 @@ Entry mirror_entry(const Mirror& mirror, const Submission& submission, std::int6
 
 /// Where the commands are on this machine nobody carries the record's files to it.
 Result<void> place_here(const Submission& submission) {
-    CYBELE_CHECK(make_directories(submission.record.parent_path(), 0700));
-    CYBELE_CHECK(make_directories(submission.record, 0700));
+    CYBELE_TRY(const RecordFolder record, RecordFolder::make(submission.record));
     for (const NewFile& file : submission.files) {
-        CYBELE_CHECK(write_file(file.path, file.bytes, 0700));
+        CYBELE_CHECK(record.write(file.path.filename().native(), file.bytes, 0700));
     }
     return {};
 }

@@ -3,9 +3,9 @@
 
 #include "jobs/local.hpp"
 #include "jobs/places.hpp"
+#include "jobs/record_folder.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
-#include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -80,16 +80,16 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     prepared.record = prepared.workdir / ".cybelectl" / prepared.uuid;
     prepared.script = prepared.record / "job.sh";
     const std::string description = describe_prepared(request, prepared);
+    prepared.script_text = request.script;
     if (!request.login.empty()) {
         prepared.folder = prepared.workdir;
         prepared.files = {{prepared.script, request.script},
                           {prepared.record / "job.json", description}};
         return prepared;
     }
-    CYBELE_CHECK(make_directories(prepared.record.parent_path(), 0700));
-    CYBELE_CHECK(make_directories(prepared.record, 0700));
-    CYBELE_CHECK(write_file(prepared.script, request.script, 0700));
-    CYBELE_CHECK(write_file(prepared.record / "job.json", description, 0600));
+    CYBELE_TRY(const RecordFolder record, RecordFolder::make(prepared.record));
+    CYBELE_CHECK(record.write("job.sh", request.script, 0700));
+    CYBELE_CHECK(record.write("job.json", description, 0600));
     return prepared;
 }
 

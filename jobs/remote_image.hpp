@@ -12,7 +12,7 @@ namespace cybele::jobs {
 
 struct FetchRequest {
     const registry::Transport* transport = nullptr;
-    std::filesystem::path store;
+    registry::StoreFolder store;
     std::int64_t now = 0;        ///< Unix seconds, for the store
     std::int64_t build_time = 0; ///< Unix seconds, for certificates and keys
 };

@@ -11,6 +11,7 @@
 #include "recipes/recipe.hpp"
 #include "registry/store/lease.hpp"
 #include "support/file.hpp"
+#include "support/own_path.hpp"
 #include "support/quote.hpp"
 
 namespace cybele::jobs {
@@ -65,7 +66,7 @@ Result<void> provide_image(JobInput& input,
             project::ImageBuild build = request.build;
             build.source = input.recipe_file;
             build.output = input.image_file;
-            CYBELE_CHECK(project::build_image(build, environment));
+            CYBELE_CHECK(project::build_image(build, build.environment));
         }
         return read_image_facts(input);
     }
@@ -100,12 +101,13 @@ Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
         return {};
     }
     return registry::lease_until(
-        registry::Place(request.store), *input.image_digest, request.clock + kLongest);
+        registry::Place(request.store.path), *input.image_digest, request.clock + kLongest);
 }
 
 Result<std::string> login_asked(const JobInput& input, const SubmitRequest& request) {
     CYBELE_TRY(const std::string login,
-               request.login.empty() ? login_of(input) : Result<std::string>(request.login));
+               request.login.empty() ? login_of(input, !request.token_command.empty())
+                                     : Result<std::string>(request.login));
     if (request.token_command.empty()) {
         return login;
     }
@@ -145,7 +147,25 @@ void tell(const Brought& brought, const SubmitRequest& request) {
 
 } // namespace
 
-Result<std::string> login_of(const JobInput& input) {
+namespace {
+
+/// A Site's command runs as the user: only from a file that nobody else can have written.
+Result<void> check_command(const launchers::Site& site) {
+    const auto opened = open_own(site.source.file(), {.group_above = true});
+    if (opened) {
+        return {};
+    }
+    const Fault& fault = opened.error().faults().front();
+    return fail(ErrorCode::kEnvironment,
+                "the `token-command` of " + printable(site.source.file()) + " is not run",
+                fault.because.empty() ? fault.message : fault.because,
+                "give the command yourself (--token-command), or copy the Site into a folder of "
+                "your own");
+}
+
+} // namespace
+
+Result<std::string> login_of(const JobInput& input, bool has_command) {
     if (!input.site || input.site->through == "commands") {
         return std::string();
     }
@@ -162,6 +182,9 @@ Result<std::string> login_of(const JobInput& input) {
     way.address = setting(input.site->through);
     way.host = setting("host");
     way.token_command = setting("token-command");
+    if (!way.token_command.empty() && !has_command) {
+        CYBELE_CHECK(check_command(*input.site));
+    }
     CYBELE_CHECK(check_address(way));
     return text_of(way);
 }

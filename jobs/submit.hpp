@@ -18,7 +18,7 @@ using OnWord = std::function<void(const std::string&)>; ///< what a person shoul
 
 struct SubmitRequest {
     JobInput input;              ///< the Job as it was read
-    std::filesystem::path store; ///< where images `store:…` lie
+    registry::StoreFolder store; ///< where images `store:…` lie
     std::string login;           ///< as backends/way.hpp writes it; empty: the Site's
     std::string token_command;   ///< of a service; empty: the Site's
     const registry::Transport* transport = nullptr; ///< to registries; unset: none is asked
@@ -29,8 +29,10 @@ struct SubmitRequest {
     OnWord on_word;
 };
 
-/// How a Site is reached, as backends/way.hpp writes it; "": by the commands of this machine.
-[[nodiscard]] Result<std::string> login_of(const JobInput& input);
+/// How a Site is reached, as backends/way.hpp writes it; "": by the commands of this machine. A
+/// Site's `token-command` counts only from a file that nobody else can have written (kEnvironment),
+/// unless the command line gives one.
+[[nodiscard]] Result<std::string> login_of(const JobInput& input, bool has_command = false);
 
 /// A Job that is ready to be submitted.
 struct ReadyJob {

@@ -10,6 +10,7 @@
 
 #include <csignal>
 
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace cybele::jobs {
@@ -79,6 +80,11 @@ Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::
     std::error_code error;
     entry.job = fs::absolute(job.source.file(), error).lexically_normal();
     entry.array = job.array;
+    if (!job.output.results.empty()) {
+        entry.results = nlohmann::json(job.output.results)
+                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        entry.results_to = job.output.to;
+    }
     entry.nodes = job.resources.nodes;
     entry.tasks = job.resources.tasks;
     entry.cpus = std::int64_t{job.resources.tasks} * job.resources.cpus_per_task;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/builder.hpp"
 #include "definitions/definition.hpp"
+#include "project/build_settings.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/passphrase.hpp"
@@ -16,16 +16,11 @@
 namespace cybele::project {
 
 /// What `build` was asked for.
-struct ImageBuild {
+struct ImageBuild : BuildSettings {
     /// A Recipe, a definition file, a folder with one Recipe, or an image (image_source()).
     std::filesystem::path source;
-    std::filesystem::path output; ///< empty: NAME.sif beside the source
-    std::filesystem::path sign_key;
+    std::filesystem::path output;     ///< empty: NAME.sif beside the source
     PassphraseSource sign_passphrase; ///< of an encrypted one
-    std::string builder = "embedded"; ///< embedded, apptainer, singularity
-    std::string mirror;
-    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
-    std::filesystem::path ca_file;
     definitions::BuildArguments arguments;
     std::string variant;                                 ///< of a Recipe with a matrix
     std::map<std::string, std::string> recipe_arguments; ///< `--arg x=v`
@@ -36,21 +31,12 @@ struct ImageBuild {
     /// A file for the signed provenance of the image; empty: none. It needs a sign_key.
     std::filesystem::path provenance;
     std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`
-    /// How images that stages begin with are reached; their keys and digests are the Recipe's and
-    /// the Lock's.
-    builder::BaseImages bases;
     bool force = false;
     bool run_tests = true;
     bool use_cache = true;
-    bool is_delta = false;     ///< as builder::BuildRequest
-    unsigned step_timeout = 0; ///< seconds; 0: any
-    unsigned stages_at_once = 1;
+    bool is_delta = false; ///< as builder::BuildRequest
     bool verifies_reproducible =
         false; ///< builds a second time, without what is kept, and compares
-    std::int64_t now = 0;
-    bool is_deterministic = false;
-    bool is_verbose = false;
-    std::function<void(const std::string&)> on_step;
 };
 
 struct BuiltImage {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/builder.hpp"
+#include "project/build_settings.hpp"
 #include "recipes/lock.hpp"
 #include "recipes/recipe.hpp"
 #include "support/environment.hpp"
@@ -17,12 +17,8 @@ namespace cybele::project {
 /// NAME.lock.yaml beside NAME.yaml.
 [[nodiscard]] std::filesystem::path lock_path(const std::filesystem::path& recipe);
 
-struct LockRequest {
-    std::string mirror; ///< empty: the machine's own
-    std::string pip_index;
-    builder::BaseImages bases;       ///< how bases that are images are reached
+struct LockRequest : BuildSettings {
     std::filesystem::path directory; ///< the Recipe's
-    std::int64_t now = 0;            ///< Unix seconds
 };
 
 /// What a Recipe's variants install now, and what could not be locked here (warnings).

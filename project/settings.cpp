@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "project/settings.hpp"
 
-#include "support/file.hpp"
+#include "support/own_path.hpp"
 #include "support/quote.hpp"
+#include "support/trusted_folders.hpp"
 #include "support/yaml.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <utility>
 
 namespace cybele::project {
 
@@ -17,7 +21,8 @@ const std::vector<SettingRow>& setting_rows() {
         {"scheduler",
          "CYBELE_SCHEDULER",
          "",
-         "dialect of `job render` and `submit` without a Site"},
+         "dialect of `job render` and `submit` without a Site",
+         false},
         {"site", "CYBELE_SITE", "", "path of the Site file"},
         {"builder", "CYBELE_BUILDER", "embedded", "embedded, apptainer or singularity"},
         {"mirror", "CYBELE_MIRROR", "", "package mirror of builds; the machine's own without it"},
@@ -28,7 +33,8 @@ const std::vector<SettingRow>& setting_rows() {
         {"stall-limit",
          "CYBELE_STALL_LIMIT",
          "30 s",
-         "a download without a byte for so long is gone on with by another request"},
+         "a download without a byte for so long is gone on with by another request",
+         false},
         {"tmpdir", "CYBELE_TMPDIR", "", "where trees are built and unpacked"},
         {"sign-key", "CYBELE_SIGN_KEY", "", "private key that `build` and `sign` use"},
         {"verify-key", "CYBELE_VERIFY_KEY", "", "public key that `verify` uses"},
@@ -38,9 +44,14 @@ const std::vector<SettingRow>& setting_rows() {
 
 namespace {
 
-struct Layer {
-    std::map<std::string, std::pair<std::string, std::string>> values; ///< name → value, origin
-};
+using Values = std::map<std::string, std::pair<std::string, std::string>>; ///< value, origin
+
+const SettingRow* row_of(std::string_view name) {
+    const auto& rows = setting_rows();
+    const auto found = std::find_if(
+        rows.begin(), rows.end(), [&](const SettingRow& row) { return row.name == name; });
+    return found == rows.end() ? nullptr : &*found;
+}
 
 Fault unknown(const yaml::Document& document, const yaml::Node& key) {
     std::vector<std::string_view> names;
@@ -57,54 +68,137 @@ Fault unknown(const yaml::Document& document, const yaml::Node& key) {
     return fault;
 }
 
-Result<void> read_layer(const fs::path& path, Layer& layer, Faults& faults) {
-    std::error_code error;
-    if (!fs::exists(path, error)) {
-        return {};
-    }
-    CYBELE_TRY(std::string text, read_file(path));
+Result<Values> read_values(std::string text, const fs::path& path) {
     CYBELE_TRY(const yaml::Document document, yaml::parse(std::move(text), path.native()));
-    if (document.root.kind != yaml::Node::Kind::kMapping) {
+    Faults faults;
+    const auto wrong = [&](std::string message, const yaml::Node& node) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = "settings are `name: value` lines";
-        fault.where = document.source.place(document.root.mark);
-        faults.add(fault);
-        return {};
+        fault.message = std::move(message);
+        fault.where = document.source.place(node.mark);
+        faults.add(std::move(fault));
+    };
+    Values values;
+    if (document.root.kind != yaml::Node::Kind::kMapping) {
+        wrong("settings are `name: value` lines", document.root);
     }
     for (const auto& [key, value] : document.root.entries) {
-        const bool is_known =
-            std::any_of(setting_rows().begin(), setting_rows().end(), [&](const SettingRow& row) {
-                return row.name == key.scalar;
-            });
-        if (!is_known) {
+        if (row_of(key.scalar) == nullptr) {
             faults.add(unknown(document, key));
         } else if (value.kind != yaml::Node::Kind::kScalar) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.message = "'" + key.scalar + "' takes one word of text";
-            fault.where = document.source.place(value.mark);
-            faults.add(fault);
+            wrong("'" + key.scalar + "' takes one word of text", value);
         } else {
-            layer.values[key.scalar] = {value.scalar,
-                                        path.native() + ":" + std::to_string(key.mark.line)};
+            values[key.scalar] = {value.scalar,
+                                  path.native() + ":" + std::to_string(key.mark.line)};
         }
     }
-    return {};
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return values;
 }
 
-/// The nearest `.cybelectl.yaml` in the folder or above it.
-std::optional<fs::path> project_file(const fs::path& folder) {
+/// A file of the user's, the machine's or an allowed folder; missing: no values.
+Result<std::optional<Values>> read_trusted(const fs::path& path) {
     std::error_code error;
-    for (fs::path place = fs::absolute(folder, error);; place = place.parent_path()) {
-        const fs::path file = place / ".cybelectl.yaml";
-        if (fs::exists(file, error)) {
-            return file;
+    if (!fs::exists(fs::symlink_status(path, error))) {
+        return std::nullopt;
+    }
+    CYBELE_TRY(std::string text, read_own_file(path));
+    CYBELE_TRY(Values values, read_values(std::move(text), path));
+    return std::optional(std::move(values));
+}
+
+/// The `.cybelectl.yaml` files in the folder and above it, the nearest first.
+std::vector<fs::path> project_files(const fs::path& folder) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    fs::path place = fs::absolute(folder, error).lexically_normal();
+    if (!place.has_filename()) { // of `.`
+        place = place.parent_path();
+    }
+    for (;; place = place.parent_path()) {
+        fs::path file = place / ".cybelectl.yaml";
+        if (fs::exists(fs::symlink_status(file, error))) {
+            files.push_back(std::move(file));
         }
         if (place == place.root_path()) {
-            return std::nullopt;
+            return files;
         }
     }
+}
+
+Fault ignored(const fs::path& file, const std::string& what, const std::string& help) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.is_warning = true;
+    fault.message = printable(file.native()) + " is ignored (" + what + "); " + help;
+    return fault;
+}
+
+/// Of a file whose folder is not allowed: what is harmless, and a warning where something is not.
+struct Untrusted {
+    Values harmless;
+    std::optional<Fault> note;
+};
+Untrusted read_untrusted(const fs::path& file) {
+    const std::string allow =
+        "to use it, run: cybelectl config trust " + shell_quote(file.parent_path().native());
+    const auto text = read_own_file(file);
+    if (!text) {
+        const Fault& fault = text.error().faults().front();
+        return {{},
+                ignored(file, fault.because.empty() ? fault.message : fault.because, fault.help)};
+    }
+    auto values = read_values(*text, file);
+    if (!values) {
+        return {{}, ignored(file, values.error().message(), allow)};
+    }
+    Untrusted result;
+    std::string names;
+    for (const auto& [name, value] : *values) {
+        if (row_of(name)->needs_trust) {
+            names += (names.empty() ? "" : ", ") + name;
+        } else {
+            result.harmless[name] = value;
+        }
+    }
+    if (!names.empty()) {
+        result.note = ignored(file, names + ": the folder is not trusted", allow);
+    }
+    return result;
+}
+
+/// The layers of project files, the strongest last.
+struct ProjectLayers {
+    std::vector<std::pair<fs::path, Values>> layers;
+    std::vector<Fault> notes;
+};
+
+/// An allowed file rules, whatever lies nearer: another one could hide it.
+Result<ProjectLayers> read_project(const fs::path& folder, const TrustedFolders& trusted) {
+    ProjectLayers found;
+    for (const fs::path& file : project_files(folder)) {
+        if (trusted.allows(file.parent_path())) {
+            auto values = read_trusted(file);
+            if (values && *values) {
+                found.layers.emplace_back(file, std::move(**values));
+                break;
+            }
+            if (!values && values.error().code() == ErrorCode::kInput) {
+                return fail(std::move(values).error());
+            }
+        }
+        Untrusted untrusted = read_untrusted(file);
+        if (untrusted.note) {
+            found.notes.push_back(std::move(*untrusted.note));
+        }
+        if (!untrusted.harmless.empty()) {
+            found.layers.emplace_back(file, std::move(untrusted.harmless));
+        }
+    }
+    std::reverse(found.layers.begin(), found.layers.end());
+    return found;
 }
 
 } // namespace
@@ -112,22 +206,36 @@ std::optional<fs::path> project_file(const fs::path& folder) {
 Result<Settings> Settings::load(const Environment& environment,
                                 const fs::path& folder,
                                 const fs::path& machine_file) {
+    Settings settings;
     Faults faults;
-    std::vector<Layer> layers(3); // machine, user, project
-    CYBELE_CHECK(read_layer(machine_file, layers[0], faults));
-    CYBELE_CHECK(read_layer(environment.config_directory() / "config.yaml", layers[1], faults));
-    if (const auto file = project_file(folder)) {
-        CYBELE_CHECK(read_layer(*file, layers[2], faults));
+    std::vector<std::pair<fs::path, Values>> layers; // the strongest last
+    for (const fs::path& file : {machine_file, environment.config_directory() / "config.yaml"}) {
+        auto values = read_trusted(file);
+        if (!values) {
+            faults.add(values.error());
+        } else if (*values) {
+            layers.emplace_back(file, std::move(**values));
+        }
+    }
+    CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(environment));
+    auto project = read_project(folder, trusted);
+    if (!project) {
+        faults.add(project.error());
+    } else {
+        settings.notes_ = std::move(project->notes);
+        std::move(project->layers.begin(), project->layers.end(), std::back_inserter(layers));
     }
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    Settings settings;
+    for (const auto& [file, values] : layers) {
+        settings.files_.push_back(file);
+    }
     for (const SettingRow& row : setting_rows()) {
         Setting setting{std::string(row.name), std::string(row.otherwise), "default"};
-        for (const Layer& layer : layers) {
-            const auto found = layer.values.find(setting.name);
-            if (found != layer.values.end()) {
+        for (const auto& [file, values] : layers) {
+            const auto found = values.find(setting.name);
+            if (found != values.end()) {
                 setting.value = found->second.first;
                 setting.origin = found->second.second;
             }

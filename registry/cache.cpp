@@ -48,6 +48,7 @@ Kind kind_of(std::string_view name) {
 constexpr const char* kInUse = "in-use.lock";
 
 constexpr std::string_view kCacheFormat = "1\n";
+constexpr std::string_view kVariable = "CYBELE_CACHE_DIR";
 
 fs::path digest_file(fs::path entry) {
     return entry += ".sha256";
@@ -155,13 +156,20 @@ bool is_as_seen(const UniqueFd& fd, const fs::path& entry) {
            fs::exists(digest_file(entry), error);
 }
 
+/// Whether the user or root wrote it, and nobody else can.
+bool is_own(const UniqueFd& fd) {
+    struct stat status {};
+    return ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_uid == ::geteuid() || status.st_uid == 0) && (status.st_mode & S_IWOTH) == 0;
+}
+
 /// Whether an entry is whole; it is removed where it is not. Marks it as used.
 bool use_file(const fs::path& entry) {
     const UniqueFd fd(::open(entry.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd.valid()) {
         return false;
     }
-    if (!is_as_seen(fd, entry) && !is_as_noted(fd, entry)) {
+    if (!is_own(fd) || (!is_as_seen(fd, entry) && !is_as_noted(fd, entry))) {
         remove_entry(entry);
         return false;
     }
@@ -179,19 +187,28 @@ fs::path Cache::path(std::string_view kind, std::string_view key) const {
             std::string(known.suffix));
 }
 
-bool Cache::is_of_this_version() const {
+Result<void> Cache::check() const {
+    std::error_code error;
+    if (!fs::exists(directory_, error)) {
+        return {};
+    }
+    return check_own_folder({directory_, "the cache", kVariable});
+}
+
+bool Cache::is_usable(std::string_view kind) const {
     const auto known = read_file(directory_ / "format", 4096);
-    return !known || *known == kCacheFormat;
+    return (!known || *known == kCacheFormat) &&
+           check_own_folder({directory_ / kind, "the cache", kVariable});
 }
 
 Result<void> Cache::prepare() const {
-    CYBELE_CHECK(make_own_folder({directory_, "the cache", "CYBELE_CACHE_DIR"}));
+    CYBELE_CHECK(make_own_folder({directory_, "the cache", kVariable}));
     const fs::path file = directory_ / "format";
     const auto known = read_file(file, 4096);
     if (!known) { // older caches have none; their entries are read as they are
         return write_file(file, kCacheFormat);
     }
-    if (is_of_this_version()) {
+    if (*known == kCacheFormat) {
         return {};
     }
     return fail(ErrorCode::kInput,
@@ -203,7 +220,7 @@ Result<void> Cache::prepare() const {
 
 Result<Cache::Lock> Cache::lock_by(const fs::path& file, int how) const {
     CYBELE_CHECK(prepare());
-    CYBELE_CHECK(make_directories(file.parent_path(), 0700));
+    CYBELE_CHECK(make_own_folder({file.parent_path(), "the cache", kVariable}));
     UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) {
         return fail(
@@ -232,8 +249,8 @@ std::optional<fs::path> Cache::get(std::string_view kind, std::string_view key) 
     // Whatever was written beside it, what is found by content has that content.
     const bool can_be = !kind_of(kind).is_by_content ||
                         read_file(digest_file(entry), 4096).value_or("").starts_with(key);
-    return can_be && is_of_this_version() && use_file(entry) ? std::optional(std::move(entry))
-                                                             : std::nullopt;
+    return can_be && is_usable(kind) && use_file(entry) ? std::optional(std::move(entry))
+                                                        : std::nullopt;
 }
 
 bool Cache::use(const CacheEntry& entry) {
@@ -311,7 +328,7 @@ Result<fs::path> Cache::put(std::string_view kind,
                             const std::function<Result<void>(const fs::path&)>& write) const {
     CYBELE_CHECK(prepare());
     const fs::path entry = path(kind, key);
-    CYBELE_CHECK(make_directories(entry.parent_path(), 0700));
+    CYBELE_CHECK(make_own_folder({entry.parent_path(), "the cache", kVariable}));
     // One name per entry: what a killed process left is overwritten by the next one.
     fs::path temporary = entry;
     temporary += ".part";
@@ -322,6 +339,11 @@ Result<fs::path> Cache::put(std::string_view kind,
         return fail(std::move(written).error());
     }
     CYBELE_TRY(const UniqueFd fd, open_for_reading(temporary));
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0 ||
+        ::fchmod(fd.get(), status.st_mode & ALLPERMS & ~mode_t{S_IWGRP | S_IWOTH}) != 0) {
+        return fail(system_error("cannot set the mode of " + printable(temporary.native()), errno));
+    }
     CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), temporary));
     CYBELE_TRY(const Digest digest, sha256_range(fd.get(), 0, size, temporary));
     if (kind_of(kind).is_by_content && hex(digest) != key) {

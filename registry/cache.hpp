@@ -113,11 +113,14 @@ public:
         return directory_;
     }
 
-    /// Makes the folder, and its file `format`: the cache of a later version is refused.
+    /// Makes the folder, and its file `format`: the cache of a later version is refused, and one
+    /// that somebody else could have written.
     [[nodiscard]] Result<void> prepare() const;
+    /// kEnvironment where somebody else could have written what is in it; a missing one is fine.
+    [[nodiscard]] Result<void> check() const;
 
 private:
-    [[nodiscard]] bool is_of_this_version() const;
+    [[nodiscard]] bool is_usable(std::string_view kind) const;
     [[nodiscard]] Result<Lock> lock_by(const std::filesystem::path& file, int how) const;
     std::filesystem::path directory_;
 };

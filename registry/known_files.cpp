@@ -5,12 +5,15 @@
 #include "support/file.hpp"
 #include "support/lock.hpp"
 #include "support/note.hpp"
+#include "support/own_folder.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
@@ -38,6 +41,20 @@ UniqueFd lock(const fs::path& file) {
         fd.reset();
     }
     return fd;
+}
+
+/// Removes what a killed process left of a list that it wrote. The lock is held.
+void sweep(const fs::path& file) {
+    const std::string begin = file.filename().native() + ".new.";
+    std::error_code error;
+    for (auto at = fs::directory_iterator(file.parent_path(), error);
+         !error && at != fs::directory_iterator();
+         at.increment(error)) {
+        if (at->path().filename().native().starts_with(begin)) {
+            std::error_code ignored;
+            fs::remove(at->path(), ignored);
+        }
+    }
 }
 
 /// The next word of a line, which loses it.
@@ -113,7 +130,7 @@ std::string KnownFiles::print(const Files& files) {
 
 KnownFiles KnownFiles::open(const fs::path& cache, bool reads) {
     KnownFiles known(file_below(cache));
-    if (reads) {
+    if (reads && check_own_folder({cache, "the cache", "CYBELE_CACHE_DIR"})) {
         known.files_ = read(known.file_);
     }
     return known;
@@ -179,6 +196,7 @@ void KnownFiles::save() {
             all.erase(name);
         }
     }
+    sweep(file_);
     if (write_note(file_, print(all))) {
         news_.clear();
     }

@@ -110,6 +110,7 @@ meet(const Environment& environment, MeetingKey key, const std::function<void()>
         if (!folder) {
             const Fault& fault = folder.error().faults().front();
             meeting.because = fault.message + ": " + fault.because;
+            meeting.is_prevented = fault.code == ErrorCode::kVerification;
             return meeting;
         }
         UniqueFd connection = folder->connect(key.name);

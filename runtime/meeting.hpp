@@ -34,6 +34,7 @@ struct Meeting {
     std::optional<namespaces::ContainerNamespaces> container; ///< runs; this process is a member
     std::optional<Founding> founding;                         ///< this process is the first
     std::string because;
+    bool is_prevented = false; ///< the folder is another user's, or open to others
 };
 /// Waits while the first start makes the container; where it ends before that, the next one is the
 /// first. `meanwhile`, unless unset, is called each time that somebody was asked, before the answer

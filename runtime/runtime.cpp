@@ -363,7 +363,8 @@ Result<int> start(const Request& request, const Environment& environment) {
     prepare_layers();
     CYBELE_TRY(all.layers, std::move(layers));
     if (!meeting.because.empty()) {
-        tell_if(request.is_verbose, "in a container of its own, since " + meeting.because);
+        tell_if(request.is_verbose || meeting.is_prevented,
+                "in a container of its own, since " + meeting.because);
     }
     Result<namespaces::ExecFailure> failure =
         namespaces::ExecFailure{Error(ErrorCode::kInternal, ""), 0};

@@ -55,13 +55,10 @@ Result<StateFolder> StateFolder::open_in(const std::string& parent, std::string 
         return fail(system_error("cannot make a folder in '" + printable(parent) + "'", errno));
     }
     UniqueFd fd(openat(above.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd.valid()) {
-        return fail(system_error("cannot open '" + printable(parent) + '/' + name + "'", errno));
-    }
     struct stat status = {};
-    if (fstat(fd.get(), &status) != 0 || status.st_uid != geteuid() ||
+    if (!fd.valid() || fstat(fd.get(), &status) != 0 || status.st_uid != geteuid() ||
         (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        return fail(ErrorCode::kEnvironment,
+        return fail(ErrorCode::kVerification,
                     "'" + printable(parent) + '/' + name + "' is not private",
                     "it belongs to another user, or others may enter it",
                     "remove it");

@@ -13,7 +13,7 @@ namespace cybele::runtime {
 /// $XDG_RUNTIME_DIR/cybelectl, else /tmp/cybelectl-UID. It holds one socket a container.
 class StateFolder {
 public:
-    /// Opens it, and makes it where it is missing. kEnvironment for one that is a link, belongs to
+    /// Opens it, and makes it where it is missing. kVerification for one that is a link, belongs to
     /// another user or is open to others: whoever may write in it could be joined.
     [[nodiscard]] static Result<StateFolder> open(const Environment& environment);
 

@@ -108,8 +108,9 @@ http_failed(const HttpRequest& request, const Json& failure, HttpResponse& respo
             return known.name == name;
         });
     const HttpFault& known = kind == std::end(kHttpFaults) ? kHttpFaults[0] : *kind;
-    const std::string what =
-        known.code == ErrorCode::kEnvironment ? "cannot reach " : "cannot use ";
+    const std::string what = name == "file"                          ? "cannot transfer "
+                             : known.code == ErrorCode::kEnvironment ? "cannot reach "
+                                                                     : "cannot use ";
     Error error(known.code,
                 what + shown(request.url),
                 printable(failure.value("message", std::string())),
@@ -219,10 +220,12 @@ HttpClient HttpClient::find(const Environment& environment, const fs::path& prog
     client.environment_ = environment;
     if (const auto folder = environment.get("CYBELE_LIBEXEC")) {
         client.looked_in_ = {fs::path(*folder)};
-    } else {
+    } else if (!program.empty()) {
         const fs::path above = program.parent_path().parent_path();
         client.looked_in_ = {above / "libexec" / "cybelectl", above / "libexec"};
     }
+    // What the current folder holds is not ours.
+    std::erase_if(client.looked_in_, [](const fs::path& folder) { return !folder.is_absolute(); });
     for (const fs::path& folder : client.looked_in_) {
         if (const auto found = find_program((folder / kProgram).native(), {})) {
             client.helper_ = *found;
@@ -242,7 +245,8 @@ Result<void> HttpClient::find_helper() const {
     }
     return fail(ErrorCode::kEnvironment,
                 "cannot use the network: the program cybelectl-http is not here",
-                "it was looked for in " + folders,
+                folders.empty() ? "the folder where it should be is not an absolute path"
+                                : "it was looked for in " + folders,
                 "install it with cybelectl, or name its folder: CYBELE_LIBEXEC=FOLDER");
 }
 

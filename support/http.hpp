@@ -87,7 +87,8 @@ struct HttpResponse {
 class HttpClient {
 public:
     /// Looks for the helper: $CYBELE_LIBEXEC, `../libexec/cybelectl/` and (in a build tree)
-    /// `../libexec/` from the folder of `program`. A missing one is told by send().
+    /// `../libexec/` from the folder of `program`; in absolute folders only, so never in the
+    /// current one. A missing one is told by send().
     [[nodiscard]] static HttpClient find(const Environment& environment,
                                          const std::filesystem::path& program);
 

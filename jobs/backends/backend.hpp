@@ -34,6 +34,7 @@ struct Submission {
     std::string search_path; ///< PATH of the job
     std::vector<std::string> unset;
     std::vector<NewFile> files; ///< of the record, where that is on another machine
+    std::string script_text;    ///< what `script` holds
 };
 
 /// What came back from a submission.

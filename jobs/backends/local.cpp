@@ -6,6 +6,9 @@
 #include "jobs/local/demand.hpp"
 #include "jobs/local/dependency.hpp"
 #include "jobs/local/serve.hpp"
+#include "jobs/local/start_files.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -217,8 +220,8 @@ private:
         const launchers::Job& job = *submission.job;
         EnvironmentMap variables = environment_.all();
         variables["PATH"] = submission.search_path;
-        CYBELE_CHECK(keep_environment(submission.record, variables));
         LocalSpec spec;
+        spec.script = "sha256:" + hex(sha256(submission.script_text));
         spec.uuid = submission.uuid;
         spec.host = scheduler_.machine().host;
         spec.name = submission.name;
@@ -241,18 +244,23 @@ private:
             const std::set<std::int64_t> once(listed.begin(), listed.end());
             indices.assign(once.begin(), once.end());
         }
-        CYBELE_TRY(const LocalDraft draft, change([&](LocalDraft& changing) {
-                       spec.number = changing.last_number + 1;
-                       changing.add(spec, indices);
-                       return Result<void>();
-                   }));
+        CYBELE_CHECK(keep_start(scheduler_.folder(), spec, submission.script_text, variables));
+        const auto draft = change([&](LocalDraft& changing) {
+            spec.number = changing.last_number + 1;
+            changing.add(spec, indices);
+            return Result<void>();
+        });
+        if (!draft) {
+            forget_start(scheduler_.folder(), spec);
+            return fail(draft.error());
+        }
         id = std::to_string(spec.number);
-        const auto& parts = draft.state.parts;
+        const auto& parts = draft->state.parts;
         const bool waits = std::any_of(parts.begin(), parts.end(), [&](const LocalPart& part) {
             return part.number == spec.number && part.phase == Phase::kWaiting;
         });
         if (waits) {
-            secure_environment(submission.record);
+            secure_start(scheduler_.folder(), spec);
         }
         return {};
     }

@@ -40,6 +40,8 @@ struct Entry {
     std::int64_t tasks = 1;
     std::int64_t cpus = 1;
     std::int64_t time_limit = 0; ///< seconds; 0: the queue's
+    std::string results;         ///< the Job's `output.results`, as a JSON list; empty: none
+    std::string results_to;      ///< the Job's `output.to`
     std::string client;          ///< the process that submits: pid, start and boot
 
     /// What `--wait` exits with (docs/reference/submit.md). 125: lost, or the code is not known.

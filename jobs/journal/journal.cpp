@@ -3,9 +3,15 @@
 
 #include "jobs/journal/rows.hpp"
 #include "support/file.hpp"
+#include "support/own_folder.hpp"
+#include "support/own_path.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
 
 namespace cybele::jobs {
 
@@ -55,29 +61,57 @@ fs::path Journal::folder(const Environment& environment) {
 
 Result<Journal> Journal::open(const Environment& environment) {
     const fs::path where = folder(environment);
-    if (auto made = make_directories(where, 0700); !made) {
-        return fail(ErrorCode::kEnvironment,
-                    "the journal of jobs cannot be kept in " + printable(where.native()),
-                    made.error().faults().front().because,
-                    "name a folder that you can write: CYBELE_STATE_DIR=DIR");
-    }
+    CYBELE_CHECK(make_own_folder({where, "the journal of jobs", "CYBELE_STATE_DIR"}));
     fs::path path = where / "jobs.sqlite";
+    const fs::path mark = where / "jobs.made";
+    std::error_code error;
+    const bool is_there = fs::exists(path, error);
+    const bool was_made = fs::exists(mark, error);
+    if (is_there) {
+        CYBELE_CHECK(open_own(path, {.group_above = true}));
+    }
     CYBELE_TRY(Database database, Database::open(path, Database::Mode::kWrite, kJournalUse));
     Journal journal(std::move(database), std::move(path));
-    CYBELE_CHECK(journal.prepare());
+    CYBELE_CHECK(journal.prepare(is_there && was_made));
+    if (!was_made) {
+        (void)write_file(mark, "", 0600);
+    }
     return journal;
 }
 
 Result<Journal> Journal::in_memory() {
     CYBELE_TRY(Database database, Database::open("memory", Database::Mode::kMemory, kJournalUse));
     Journal journal(std::move(database), "memory");
-    CYBELE_CHECK(journal.prepare());
+    CYBELE_CHECK(journal.prepare(false));
     return journal;
 }
 
-Result<void> Journal::prepare() const {
+Result<void> Journal::check_empty(bool held_jobs) const {
+    CYBELE_TRY(Statement tables, database_.prepare("SELECT count(*) FROM sqlite_master"));
+    CYBELE_TRY(const bool has_row, tables.step());
+    const bool is_foreign = has_row && tables.number(0) != 0;
+    if (!is_foreign && !held_jobs) {
+        return {};
+    }
+    struct stat status {};
+    (void)::stat(path_.c_str(), &status);
+    constexpr unsigned kPermissions = 07777;
+    return fail(
+        ErrorCode::kEnvironment,
+        printable(path_.native()) + (is_foreign ? " is not a journal of jobs" : " is empty"),
+        fmt::format("{} (owner {}, mode {:04o}); with a new one, the jobs that run would be "
+                    "forgotten, and submitted a second time",
+                    is_foreign ? "it holds other tables" : "it held the journal of jobs",
+                    status.st_uid,
+                    status.st_mode & kPermissions),
+        "restore it from a copy; or move it away, and take up the jobs that run: "
+        "cybelectl job attach .cybelectl/UUID");
+}
+
+Result<void> Journal::prepare(bool held_jobs) const {
     CYBELE_TRY(const std::int64_t version, database_.version());
     if (version == kJournalVersion) {
+        CYBELE_CHECK(Rows(database_).add_later_columns());
         // A journal of an older cybelectl lacks it; one that cannot be changed does without.
         (void)database_.run(kLiving);
         return database_.run("PRAGMA synchronous=FULL");
@@ -89,6 +123,7 @@ Result<void> Journal::prepare() const {
                     printable(path_.native()) + " was written by another cybelectl",
                     "call that one, or keep another journal: CYBELE_STATE_DIR=DIR");
     }
+    CYBELE_CHECK(check_empty(held_jobs));
     CYBELE_CHECK(database_.run("PRAGMA journal_mode=DELETE"));
     CYBELE_CHECK(database_.run("PRAGMA synchronous=FULL"));
     CYBELE_TRY(Transaction transaction, Transaction::begin(database_));

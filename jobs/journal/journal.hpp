@@ -21,8 +21,9 @@ class Journal {
 public:
     /// $CYBELE_STATE_DIR, else $XDG_STATE_HOME/cybelectl, else ~/.local/state/cybelectl.
     [[nodiscard]] static std::filesystem::path folder(const Environment& environment);
-    /// Opens or makes it. A journal of another version, a file that is none and a folder that
-    /// cannot be written are kEnvironment.
+    /// Opens or makes it. A journal of another version, a file that is none, a folder that cannot
+    /// be written, files that somebody else could have written, and an empty file where there was a
+    /// journal (which a file `jobs.made` tells) are kEnvironment.
     [[nodiscard]] static Result<Journal> open(const Environment& environment);
 
     /// One that lives as long as it is open, for who has nothing to write to.
@@ -55,7 +56,9 @@ public:
 private:
     Journal(Database database, std::filesystem::path path)
         : database_(std::move(database)), path_(std::move(path)) {}
-    [[nodiscard]] Result<void> prepare() const;
+    [[nodiscard]] Result<void> prepare(bool held_jobs) const;
+    /// Of a file without a journal's tables where there was a journal, or with other tables.
+    [[nodiscard]] Result<void> check_empty(bool held_jobs) const;
     Database database_;
     std::filesystem::path path_;
 };

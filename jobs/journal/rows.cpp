@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/journal/rows.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
 namespace cybele::jobs {
 namespace {
 
@@ -25,7 +31,11 @@ constexpr TextColumn kTexts[] = {
     {"job", &Entry::job},
     {"array", &Entry::array},
     {"client", &Entry::client},
+    {"results", &Entry::results},
+    {"results_to", &Entry::results_to},
 };
+/// Columns that journals of older versions lack.
+constexpr std::string_view kLater[] = {"results", "results_to"};
 
 struct NumberColumn {
     const char* name;
@@ -91,13 +101,28 @@ Entry entry_of_row(const Statement& statement) {
 std::string Rows::table() {
     std::string columns;
     for (const TextColumn& column : kTexts) {
-        columns += std::string(column.name) + " TEXT NOT NULL" +
+        const bool is_later =
+            std::find(std::begin(kLater), std::end(kLater), std::string_view(column.name)) !=
+            std::end(kLater); // older versions write no such column
+        columns += std::string(column.name) + " TEXT NOT NULL" + (is_later ? " DEFAULT ''" : "") +
                    (column.member == &Entry::uuid ? " UNIQUE, " : ", ");
     }
     for (const NumberColumn& column : kNumbers) {
         columns += std::string(column.name) + " INTEGER NOT NULL, ";
     }
     return "CREATE TABLE IF NOT EXISTS jobs(" + columns + kState + " TEXT NOT NULL)";
+}
+
+Result<void> Rows::add_later_columns() const {
+    if (database_.prepare("SELECT results_to FROM jobs LIMIT 0")) {
+        return {};
+    }
+    CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+    for (const std::string_view name : kLater) { // another process may have been quicker
+        (void)database_.run(
+            fmt::format("ALTER TABLE jobs ADD COLUMN {} TEXT NOT NULL DEFAULT ''", name).c_str());
+    }
+    return transaction.commit();
 }
 
 Result<void> Rows::put(const std::vector<const Entry*>& entries) const {

@@ -17,6 +17,8 @@ public:
 
     /// The statement that makes the table.
     [[nodiscard]] static std::string table();
+    /// Adds the columns that a table of an older version lacks.
+    [[nodiscard]] Result<void> add_later_columns() const;
     [[nodiscard]] Result<void> put(const std::vector<const Entry*>& entries) const;
     /// `condition` comes behind `SELECT … FROM jobs`; its ?1, ?2 … are `values`.
     [[nodiscard]] Result<std::vector<Entry>> select(const std::string& condition,

@@ -2,7 +2,7 @@
 #include "jobs/local/queue.hpp"
 
 #include "jobs/backends/command_backend.hpp"
-#include "support/file.hpp"
+#include "support/own_folder.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
@@ -33,7 +33,8 @@ constexpr const char* kTables =
     "name TEXT NOT NULL, record TEXT NOT NULL, workdir TEXT NOT NULL, stdout TEXT NOT NULL, "
     "stderr TEXT NOT NULL, after TEXT NOT NULL, most INTEGER NOT NULL, cpus INTEGER NOT NULL, "
     "memory INTEGER NOT NULL, gpus INTEGER NOT NULL, seconds INTEGER NOT NULL, "
-    "exclusive INTEGER NOT NULL, oversubscribed INTEGER NOT NULL);"
+    "exclusive INTEGER NOT NULL, oversubscribed INTEGER NOT NULL, "
+    "script TEXT NOT NULL DEFAULT '');"
     "CREATE TABLE parts(number INTEGER NOT NULL, part INTEGER NOT NULL, phase INTEGER NOT NULL, "
     "attempt INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, "
     "supervisor TEXT NOT NULL, cpus TEXT NOT NULL, gpus TEXT NOT NULL, outcome TEXT NOT NULL, "
@@ -43,7 +44,7 @@ constexpr const char* kTables =
 
 constexpr std::string_view kJobColumns =
     "number, uuid, host, name, record, workdir, stdout, stderr, after, most, cpus, memory, gpus, "
-    "seconds, exclusive, oversubscribed";
+    "seconds, exclusive, oversubscribed, script";
 constexpr std::string_view kPartColumns =
     "number, part, phase, attempt, started, ended, supervisor, cpus, gpus, outcome, reason";
 constexpr int kPartCount = 11; ///< of those columns
@@ -68,6 +69,7 @@ LocalSpec spec_of(const Statement& row, int at = 0) {
     spec.demand.seconds = row.number(at++);
     spec.demand.is_exclusive = row.number(at++) != 0;
     spec.demand.is_oversubscribed = row.number(at++) != 0;
+    spec.script = row.text(at++);
     return spec;
 }
 
@@ -90,6 +92,7 @@ Result<void> put_spec(Statement& into, const LocalSpec& spec) {
     into.bind(spec.demand.seconds);
     into.bind(std::int64_t{spec.demand.is_exclusive ? 1 : 0});
     into.bind(std::int64_t{spec.demand.is_oversubscribed ? 1 : 0});
+    into.bind(spec.script);
     return into.run();
 }
 
@@ -152,7 +155,7 @@ bool Queue::exists(const fs::path& folder) {
 }
 
 Result<Queue> Queue::open(const fs::path& folder) {
-    CYBELE_CHECK(make_directories(folder, 0700));
+    CYBELE_CHECK(make_own_folder({folder, "the local queue", "CYBELE_STATE_DIR"}));
     CYBELE_TRY(Database database,
                Database::open(folder / "local.sqlite", Database::Mode::kWrite, kQueueUse));
     Queue queue(std::move(database));
@@ -163,6 +166,11 @@ Result<Queue> Queue::open(const fs::path& folder) {
 Result<void> Queue::prepare() const {
     CYBELE_TRY(const std::int64_t version, database_.version());
     if (version == kQueueVersion) {
+        if (!database_.prepare("SELECT script FROM jobs LIMIT 0")) { // an older cybelectl's
+            CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+            (void)database_.run("ALTER TABLE jobs ADD COLUMN script TEXT NOT NULL DEFAULT ''");
+            CYBELE_CHECK(transaction.commit());
+        }
         return database_.run("PRAGMA synchronous=FULL");
     }
     if (version != 0) {

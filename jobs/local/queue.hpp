@@ -27,7 +27,8 @@ struct LocalSpec {
     std::string errors;
     std::int64_t most = 0; ///< elements at once; 0: no limit
     Demand demand;
-    std::string after; ///< `ok:12 any:13_2`; empty: nothing
+    std::string after;  ///< `ok:12 any:13_2`; empty: nothing
+    std::string script; ///< sha256:…; empty: an older cybelectl submitted it
 };
 
 /// Why a part waits that its user holds; it starts when he releases it.

@@ -4,6 +4,7 @@
 #include "jobs/local.hpp"
 #include "jobs/local/dependency.hpp"
 #include "jobs/local/job_group.hpp"
+#include "jobs/local/start_files.hpp"
 #include "jobs/local/starters.hpp"
 #include "support/file.hpp"
 
@@ -46,8 +47,8 @@ std::vector<int> allowed_by(const Environment& environment) {
     return told ? std::move(*told) : allowed_cpus();
 }
 
-/// The environments of jobs that have ended are of no use any more.
-void forget_environments(const LocalDraft& draft) {
+/// What jobs that have ended were started with is of no use any more.
+void forget_starts(const fs::path& folder, const LocalDraft& draft) {
     std::map<std::int64_t, bool> is_over;
     for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
         const LocalPart& part = draft.state.parts[at];
@@ -55,9 +56,8 @@ void forget_environments(const LocalDraft& draft) {
         known->second = known->second && part.phase == Phase::kEnded;
     }
     for (const auto& [number, is_ended] : is_over) {
-        std::error_code error;
         if (is_ended) {
-            fs::remove(fs::path(draft.state.specs.at(number).record) / "environment", error);
+            forget_start(folder, draft.state.specs.at(number));
         }
     }
 }
@@ -203,7 +203,7 @@ Result<void> LocalScheduler::write(const LocalDraft& draft) const {
         CYBELE_TRY(const Queue queue, Queue::open(folder_));
         CYBELE_CHECK(queue.put(draft.fresh, parts));
     }
-    forget_environments(draft);
+    forget_starts(folder_, draft);
     return {};
 }
 

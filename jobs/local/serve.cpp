@@ -3,6 +3,8 @@
 
 #include "jobs/local.hpp"
 #include "jobs/local/job_group.hpp"
+#include "jobs/local/start_files.hpp"
+#include "jobs/record_folder.hpp"
 #include "jobs/supervisor.hpp"
 #include "support/file.hpp"
 #include "support/machine.hpp"
@@ -64,7 +66,6 @@ LocalJob job_of(const Errand& errand) {
     LocalJob job;
     job.uuid = spec.uuid;
     job.name = spec.name;
-    job.script = fs::path(spec.record) / "job.sh";
     job.workdir = spec.workdir;
     job.record = part.record(spec);
     job.script_record = fs::path(spec.record) / "script";
@@ -82,8 +83,12 @@ LocalJob job_of(const Errand& errand) {
     return job;
 }
 
-Result<ExitRecord> run(const LocalJob& job, const Errand& errand, const std::string& cpus) {
-    CYBELE_TRY(EnvironmentMap environment, kept_environment(errand.spec.record));
+Result<ExitRecord>
+run(LocalJob job, const Errand& errand, const fs::path& folder, const std::string& cpus) {
+    CYBELE_CHECK(RecordFolder::make(errand.spec.record));
+    CYBELE_TRY(StartFiles start, kept_start(folder, errand.spec));
+    job.script = start.script;
+    EnvironmentMap& environment = start.environment;
     environment[kMachineCpus] = cpus;
     environment[kMachineGroup] = own_control_group("/").value_or(fs::path()).native();
     CYBELE_CHECK(make_directories(job.record, 0700));
@@ -94,9 +99,9 @@ Result<ExitRecord> run(const LocalJob& job, const Errand& errand, const std::str
 }
 
 /// Runs the job; one that cannot even begin has failed, with the reason in its record.
-ExitRecord run_to_record(const Errand& errand, const std::string& cpus) {
+ExitRecord run_to_record(const Errand& errand, const fs::path& folder, const std::string& cpus) {
     const LocalJob job = job_of(errand);
-    auto record = run(job, errand, cpus);
+    auto record = run(job, errand, folder, cpus);
     if (record) {
         return std::move(*record);
     }
@@ -107,7 +112,9 @@ ExitRecord run_to_record(const Errand& errand, const std::string& cpus) {
     failed.start = failed.end = std::time(nullptr);
     const Fault& fault = record.error().faults().front();
     failed.reason = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
-    (void)write_exit_record(job.record, failed);
+    if (RecordFolder::open(errand.spec.record)) { // else the queue alone knows
+        (void)write_exit_record(job.record, failed);
+    }
     return failed;
 }
 
@@ -148,39 +155,6 @@ void enter_end(LocalDraft& draft, const Errand& errand, const ExitRecord& record
 
 } // namespace
 
-Result<void> keep_environment(const fs::path& record, const EnvironmentMap& environment) {
-    const fs::path path = record / "environment";
-    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!fd.valid()) {
-        return fail(system_error("cannot write " + printable(path.native()), errno));
-    }
-    std::string bytes;
-    for (const auto& [name, value] : environment) {
-        bytes.append(name).append("=").append(value).push_back('\0');
-    }
-    return write_all(fd.get(), bytes, path);
-}
-
-void secure_environment(const fs::path& record) {
-    if (const auto fd = open_for_reading(record / "environment")) {
-        ::fsync(fd->get()); // best effort: the job stands in the queue already
-    }
-}
-
-Result<EnvironmentMap> kept_environment(const fs::path& record) {
-    CYBELE_TRY(const std::string bytes, read_file(record / "environment"));
-    EnvironmentMap environment;
-    for (std::string_view rest = bytes; !rest.empty();) {
-        const std::string_view entry = rest.substr(0, rest.find('\0'));
-        rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
-        const std::size_t equals = entry.find('=');
-        if (equals != std::string_view::npos) {
-            environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
-        }
-    }
-    return environment;
-}
-
 void serve(Errand errand, const LocalScheduler& forked_by) {
     ::prctl(PR_SET_NAME, kSupervisorName);
     const fs::path& folder = forked_by.folder();
@@ -189,10 +163,9 @@ void serve(Errand errand, const LocalScheduler& forked_by) {
     const Environment environment(EnvironmentMap{{kMachineCpus, cpus}});
     for (;;) {
         close_inherited();
-        const ExitRecord record = run_to_record(errand, cpus);
+        const ExitRecord record = run_to_record(errand, folder, cpus);
         if (errand.part.index < 0) { // the elements of an array share it to the last one's end
-            std::error_code error;
-            fs::remove(fs::path(errand.spec.record) / "environment", error);
+            forget_start(folder, errand.spec);
         }
         const bool is_gone = hand_on();
         std::optional<QueueLock> place = QueueLock::stand_next(folder);

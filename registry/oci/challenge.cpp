@@ -73,6 +73,74 @@ std::string_view origin_of(std::string_view url) {
                                             : url.substr(0, url.find_first_of("/?#", scheme + 3));
 }
 
+namespace {
+
+std::string_view authority_of(std::string_view url) {
+    const std::string_view origin = origin_of(url);
+    return origin.empty() ? url.substr(0, url.find_first_of("/?#"))
+                          : origin.substr(origin.find("://") + 3);
+}
+
+/// Behind the host's last colon that is not of an IPv6 address.
+std::size_t port_at(std::string_view authority) {
+    const std::size_t colon = authority.rfind(':');
+    const std::size_t bracket = authority.rfind(']');
+    const bool is_port =
+        colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon);
+    return is_port ? colon : authority.size();
+}
+
+/// What other hosts of the same owner end with: without the first label, where more than a top
+/// level is left.
+std::string_view domain_of(std::string_view host) {
+    constexpr std::size_t kShortLabel = 3; ///< co.uk, com.au, ac.jp
+    const std::size_t dot = host.find('.');
+    if (dot == std::string_view::npos) {
+        return host;
+    }
+    const std::string_view rest = host.substr(dot + 1);
+    const std::size_t next = rest.find('.');
+    const bool is_top =
+        next == std::string_view::npos ||
+        (next <= kShortLabel && rest.find('.', next + 1) == std::string_view::npos &&
+         rest.size() - next - 1 == 2);
+    return is_top ? host : rest;
+}
+
+} // namespace
+
+std::string host_name(std::string_view url) {
+    const std::string_view authority = authority_of(url);
+    return lower(authority.substr(0, port_at(authority)));
+}
+
+bool is_same_origin(std::string_view a, std::string_view b) {
+    const auto spelled = [](std::string_view url) {
+        const std::string_view authority = authority_of(url);
+        const std::string scheme = lower(url.substr(0, url.find("://")));
+        const std::size_t at = port_at(authority);
+        const std::string port = at == authority.size() ? scheme == "http" ? ":80" : ":443"
+                                                        : std::string(authority.substr(at));
+        return scheme + "://" + host_name(url) + port;
+    };
+    return !origin_of(a).empty() && !origin_of(b).empty() && spelled(a) == spelled(b);
+}
+
+bool is_of_registry(std::string_view realm, std::string_view registry) {
+    const std::string asked = host_name(realm);
+    const std::string host = host_name(registry);
+    if (asked.empty() || asked == host) {
+        return asked == host && !host.empty();
+    }
+    const bool is_name = asked.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") ==
+                         std::string::npos; // and nothing that clients read in different ways
+    const bool is_address = host.find(':') != std::string::npos ||
+                            host.find_first_not_of("0123456789.") == std::string::npos;
+    const std::string_view domain = domain_of(host);
+    return is_name && !is_address && host.find('.') != std::string::npos &&
+           (asked == domain || asked.ends_with("." + std::string(domain)));
+}
+
 std::string resolve_location(std::string_view location, std::string_view url) {
     if (!origin_of(location).empty()) {
         return std::string(location);

@@ -31,6 +31,14 @@ struct Challenge {
 [[nodiscard]] std::string next_page(std::string_view link, std::string_view url);
 /// `https://host:port` of a URL.
 [[nodiscard]] std::string_view origin_of(std::string_view url);
+/// Whether two URLs have one origin, in whatever spelling.
+[[nodiscard]] bool is_same_origin(std::string_view a, std::string_view b);
+/// Whether a registry's login may go to the token server that it names: to its own host, to hosts
+/// of the domain that it is in (auth.docker.io of registry-1.docker.io) and below it. An address
+/// (of digits) has no domain, and a top level such as `io` or `co.uk` is none.
+[[nodiscard]] bool is_of_registry(std::string_view realm, std::string_view registry);
+/// HOST of a URL or of HOST[:PORT], in lower case, without the port.
+[[nodiscard]] std::string host_name(std::string_view url);
 /// `url` with one parameter more.
 [[nodiscard]] std::string
 with_parameter(std::string url, std::string_view name, std::string_view value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/connection.hpp"
 
+#include "registry/oci/json_text.hpp"
 #include "support/encoding.hpp"
 #include "support/quote.hpp"
 
@@ -49,6 +50,25 @@ std::string reason_of(const HttpResponse& answer) {
     }
     constexpr std::size_t kShown = 200;
     return printable(answer.body.substr(0, std::min(answer.body.find('\n'), kShown)));
+}
+
+/// Of a token server's answer; "" where it gives none that a header can hold.
+std::string token_of(const Json& document) {
+    std::string token = text_in(document, "token");
+    token = token.empty() ? text_in(document, "access_token") : token;
+    const bool is_sound =
+        std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
+    return is_sound ? token : std::string();
+}
+
+/// Seconds, more than the margin.
+std::int64_t lifetime_of(const Json& document) {
+    constexpr std::int64_t kLongest = 86400;
+    const auto found = document.find("expires_in");
+    const std::int64_t seconds = found != document.end() && found->is_number_integer()
+                                     ? found->get<std::int64_t>()
+                                     : kShortest;
+    return std::clamp<std::int64_t>(seconds, kMargin + 1, kLongest);
 }
 
 } // namespace
@@ -111,6 +131,33 @@ Result<void> Connection::load_login() {
     return {};
 }
 
+/// A registry names its token server, and a login is kept for hosts: one of another domain is shown
+/// only what is kept for that server itself.
+Result<void> Connection::load_token_login() {
+    const std::string realm = challenge_.get("realm");
+    token_login_ = login_;
+    if (!is_of_registry(realm, reference_.host)) {
+        const std::string_view origin = origin_of(realm);
+        CYBELE_TRY(token_login_,
+                   find_kept_login(std::string(origin.substr(origin.find("://") + 3)),
+                                   access_.authfile,
+                                   environment_));
+    }
+    return {};
+}
+
+/// Only the registry itself may ask for its login, not a host that it sends to.
+Result<void> Connection::check_origin(const HttpResponse& answer) const {
+    if (answer.url.empty() || is_same_origin(answer.url, url(""))) {
+        return {};
+    }
+    const std::string other = printable(host_name(answer.url));
+    return fail(ErrorCode::kEnvironment,
+                printable(reference_.host) + " sends to " + other + ", which asks for a login",
+                "a login goes to the registry that it is kept for only",
+                "tell the registry's administrator, or name the image at " + other);
+}
+
 HttpRequest Connection::token_request() const {
     HttpRequest request;
     request.ca_file = access_.ca_file;
@@ -118,7 +165,7 @@ HttpRequest Connection::token_request() const {
     request.tells_failure = true;
     request.url = challenge_.get("realm");
     const std::string service = challenge_.get("service");
-    if (login_ && !login_->identity_token.empty()) {
+    if (token_login_ && !token_login_->identity_token.empty()) {
         request.method = "POST";
         request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
         request.redirects = 0; // the body is a secret
@@ -127,7 +174,7 @@ HttpRequest Connection::token_request() const {
                         "&refresh_token={}",
                         percent_encode(service),
                         percent_encode(scopes_),
-                        percent_encode(login_->identity_token));
+                        percent_encode(token_login_->identity_token));
         return request;
     }
     if (!service.empty()) {
@@ -138,9 +185,10 @@ HttpRequest Connection::token_request() const {
         request.url = with_parameter(std::move(request.url), "scope", rest.substr(0, blank));
         rest = rest.substr(std::min(blank + 1, rest.size()));
     }
-    if (login_) {
+    if (token_login_) {
         request.credentials = {
-            {"Authorization", "Basic " + base64(login_->user + ":" + login_->password)}};
+            {"Authorization",
+             "Basic " + base64(token_login_->user + ":" + token_login_->password)}};
     }
     return request;
 }
@@ -162,17 +210,11 @@ Result<void> Connection::fetch_token() {
             return fail(denied(answer));
         }
         const Json document = Json::parse(answer.body, nullptr, false);
-        const bool is_sound = answer.status == 200 && document.is_object();
-        const std::string other = is_sound ? document.value("access_token", "") : "";
-        token_.value = is_sound ? document.value("token", other) : "";
+        token_.value = answer.status == 200 ? token_of(document) : "";
         if (token_.value.empty()) {
             return fail(refusal(answer, what + " gives no token"));
         }
-        std::int64_t lasts = kShortest;
-        if (document.contains("expires_in") && document["expires_in"].is_number_integer()) {
-            lasts = document["expires_in"].get<std::int64_t>();
-        }
-        token_.until = access_.clock() + std::max<std::int64_t>(lasts - kMargin, 1);
+        token_.until = access_.clock() + lifetime_of(document) - kMargin;
         return {};
     }
 }
@@ -191,6 +233,7 @@ Result<void> Connection::find_out(const Challenge& challenge) {
                         "ask the registry's administrator, or allow http: by --plain-http");
         }
         scheme_ = Scheme::kBearer;
+        CYBELE_CHECK(load_token_login());
         // What the registry itself asks for, as of a mount.
         const std::string asked = challenge.get("scope");
         if (!asked.empty() && asked.find(scopes_) != std::string::npos) {
@@ -277,6 +320,7 @@ Result<HttpResponse> Connection::send(HttpRequest request, bool is_once) {
             return fail(denied(answer));
         }
         ++refused;
+        CYBELE_CHECK(check_origin(answer));
         CYBELE_CHECK(find_out(challenge));
         if (scheme_ == Scheme::kNone) {
             return fail(denied(answer));
@@ -307,6 +351,17 @@ Error Connection::denied(const HttpResponse& answer) const {
             login_ ? "it does not take the token of " + printable(login_->origin)
                    : "no token for it was found",
             "put its token into $CYBELE_LIBRARY_TOKEN, or into a file of logins: --authfile FILE"};
+    }
+    const std::string realm = challenge_.get("realm");
+    if (scheme_ == Scheme::kBearer && login_ && !token_login_) {
+        return {
+            ErrorCode::kEnvironment,
+            host + " wants to know who asks for " + what,
+            fmt::format("its token server {} is of another domain, and is not given the login "
+                        "of {}",
+                        printable(host_name(realm)),
+                        host),
+            "if it is right, keep a login for that server in a file of logins: --authfile FILE"};
     }
     if (!login_) {
         return {ErrorCode::kEnvironment,

@@ -81,6 +81,8 @@ private:
     HttpRequest token_request() const;
     Result<void> load_login();
     void authorize(HttpRequest& request) const;
+    [[nodiscard]] Result<void> check_origin(const HttpResponse& answer) const;
+    Result<void> load_token_login();
     [[nodiscard]] Error told(const Error& failure) const;
     [[nodiscard]] Error denied(const HttpResponse& answer) const;
 
@@ -92,10 +94,11 @@ private:
     std::string scopes_; ///< separated by blanks
     Scheme scheme_ = Scheme::kUnknown;
     Challenge challenge_;
-    std::optional<Login> login_;
-    std::string basic_;       ///< `Basic …` of the login
-    bool has_login_ = false;  ///< looked for
-    bool is_library_ = false; ///< hands out no tokens
+    std::optional<Login> login_;       ///< of the registry
+    std::optional<Login> token_login_; ///< what its token server is shown
+    std::string basic_;                ///< `Basic …` of the login
+    bool has_login_ = false;           ///< looked for
+    bool is_library_ = false;          ///< hands out no tokens
     Token token_;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/credentials.hpp"
 
+#include "registry/oci/json_text.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <system_error>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -57,14 +59,14 @@ std::vector<std::string> keys_of(const std::string& host, const std::string& rep
 
 std::optional<Login> login_of(const Json& entry) {
     Login login;
-    login.identity_token = entry.value("identitytoken", "");
-    const auto decoded = base64_decode(entry.value("auth", ""));
+    login.identity_token = text_in(entry, "identitytoken");
+    const auto decoded = base64_decode(text_in(entry, "auth"));
     if (decoded && decoded->find(':') != std::string::npos) {
         login.user = decoded->substr(0, decoded->find(':'));
         login.password = decoded->substr(decoded->find(':') + 1);
     } else {
-        login.user = entry.value("username", "");
-        login.password = entry.value("password", "");
+        login.user = text_in(entry, "username");
+        login.password = text_in(entry, "password");
     }
     return login.user.empty() && login.identity_token.empty() ? std::nullopt : std::optional(login);
 }
@@ -73,6 +75,12 @@ std::optional<Login> login_of(const Json& entry) {
 Result<std::optional<Login>>
 ask_program(const std::string& name, const std::string& server, const Environment& environment) {
     const std::string program = "docker-credential-" + name;
+    if (name.find('/') != std::string::npos) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(program) + "' is no credential program",
+                    "such a program is found in PATH, and its name has no slash",
+                    "write the name behind docker-credential- into the file of logins");
+    }
     Command command;
     command.argv = {program, "get"};
     command.environment = environment.all();
@@ -91,10 +99,8 @@ ask_program(const std::string& name, const std::string& server, const Environmen
     const Json answer = Json::parse(outcome.output, nullptr, false);
     Login login;
     login.origin = program;
-    if (answer.is_object()) {
-        login.user = answer.value("Username", "");
-        login.password = answer.value("Secret", "");
-    }
+    login.user = text_in(answer, "Username");
+    login.password = text_in(answer, "Secret");
     if (login.user == "<token>") {
         login.user.clear();
         std::swap(login.identity_token, login.password);
@@ -191,6 +197,15 @@ Result<std::optional<Login>> find_login(const std::string& host,
         }
     }
     return std::nullopt;
+}
+
+Result<std::optional<Login>>
+find_kept_login(const std::string& host, const fs::path& authfile, const Environment& environment) {
+    EnvironmentMap variables = environment.all();
+    std::erase_if(variables, [](const auto& variable) {
+        return variable.first.ends_with("_DOCKER_USERNAME");
+    });
+    return find_login(host, {}, authfile, Environment(std::move(variables)));
 }
 
 fs::path login_file(const fs::path& authfile, const Environment& environment) {

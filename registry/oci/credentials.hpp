@@ -30,6 +30,11 @@ struct Login {
                                                       const std::filesystem::path& authfile,
                                                       const Environment& environment);
 
+/// The same without the variables, which name no host: a login that is kept for this host.
+[[nodiscard]] Result<std::optional<Login>> find_kept_login(const std::string& host,
+                                                           const std::filesystem::path& authfile,
+                                                           const Environment& environment);
+
 /// Where `image login` writes: `authfile`, $REGISTRY_AUTH_FILE, ~/.apptainer/docker-config.json
 /// where that is, else ~/.docker/config.json, so that Apptainer, docker and oras find it, too.
 [[nodiscard]] std::filesystem::path login_file(const std::filesystem::path& authfile,

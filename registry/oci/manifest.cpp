@@ -38,8 +38,12 @@ tl::unexpected<Error> no_manifest(std::string because) {
                 "check the reference; is it an image?");
 }
 
-ContentDescriptor descriptor_of(const Json& object) {
+Result<ContentDescriptor> descriptor_of(const Json& object) {
     ContentDescriptor descriptor;
+    if (!object.at("size").is_number_unsigned()) {
+        return no_manifest("a size in it is " + printable(object.at("size").dump()) +
+                           ", not a number of bytes");
+    }
     descriptor.media_type = object.at("mediaType").get<std::string>();
     descriptor.digest = object.at("digest").get<std::string>();
     descriptor.size = object.at("size").get<std::uint64_t>();
@@ -77,21 +81,24 @@ std::string go_string(std::string_view text) {
     return written;
 }
 
-void read_fields(const Json& object, Manifest& manifest) {
+Result<void> read_fields(const Json& object, Manifest& manifest) {
     if (manifest.is_index()) {
         for (const Json& entry : object.at("manifests")) {
-            manifest.manifests.push_back(descriptor_of(entry));
+            CYBELE_TRY(ContentDescriptor descriptor, descriptor_of(entry));
+            manifest.manifests.push_back(std::move(descriptor));
         }
-        return;
+        return {};
     }
-    manifest.config = descriptor_of(object.at("config"));
+    CYBELE_TRY(manifest.config, descriptor_of(object.at("config")));
     manifest.artifact_type = object.value("artifactType", manifest.config.media_type);
     if (object.contains("subject")) {
         manifest.subject = object.at("subject").at("digest").get<std::string>();
     }
     for (const Json& entry : object.at("layers")) {
-        manifest.layers.push_back(descriptor_of(entry));
+        CYBELE_TRY(ContentDescriptor descriptor, descriptor_of(entry));
+        manifest.layers.push_back(std::move(descriptor));
     }
+    return {};
 }
 
 } // namespace
@@ -144,7 +151,7 @@ Result<Manifest> read_manifest(std::string bytes, std::string_view content_type)
         if (!manifest.is_index() && !is_one_of(kManifestTypes, manifest.media_type)) {
             return no_manifest(fmt::format("its type is '{}'", printable(manifest.media_type)));
         }
-        read_fields(object, manifest);
+        CYBELE_CHECK(read_fields(object, manifest));
     } catch (const Json::exception&) {
         return no_manifest("it is not the JSON object that the OCI image specification asks for");
     }

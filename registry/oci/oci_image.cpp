@@ -6,6 +6,7 @@
 #include "support/encoding.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
+#include "support/trusted_folders.hpp"
 
 #include <algorithm>
 #include <system_error>
@@ -284,7 +285,9 @@ Result<std::string> resolve_oci(const Transport& transport, const OciRequest& re
         CYBELE_TRY(const FoundManifest found, find_manifest(registry, reference, request));
         return found.digest;
     }
-    CYBELE_TRY(const Store store, Store::open(store_directory(transport.environment)));
+    CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(transport.environment));
+    const fs::path folder = store_directory(transport.environment);
+    CYBELE_TRY(const Store store, Store::open({folder, trusted.allows(folder)}));
     CYBELE_TRY(const OciImage image, read_local(request, &store));
     return image.digest;
 }

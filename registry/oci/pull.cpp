@@ -168,6 +168,7 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
             result.is_downloaded = true;
         }
     }
+    result.name = request.name ? request.name->text() : "";
     CYBELE_CHECK(put_pulled(request, store, transport, result));
     return result;
 }

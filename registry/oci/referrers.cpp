@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of what is attached to an image: the registry's own, or a tag that its users keep
 // (distribution specification 1.1, "Referrers tag schema").
+#include "registry/oci/json_text.hpp"
 #include "registry/oci/registry.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -46,7 +47,7 @@ Json entries_of(const std::string& bytes) {
 
 bool has_entry(const Json& entries, const std::string& digest) {
     return std::any_of(entries.begin(), entries.end(), [&](const Json& entry) {
-        return entry.is_object() && entry.value("digest", "") == digest;
+        return text_in(entry, "digest") == digest;
     });
 }
 
@@ -64,8 +65,8 @@ Result<std::optional<Manifest>> Registry::fallback_list(const std::string& subje
 Result<std::vector<ContentDescriptor>> Registry::referrers(const std::string& subject) {
     std::vector<ContentDescriptor> found;
     std::string next = connection_.repository_url("referrers/" + subject);
-    constexpr int kMostPages = 1000;
-    for (int page = 0; !next.empty() && page < kMostPages; ++page) {
+    for (std::set<std::string> pages; !next.empty();) {
+        CYBELE_CHECK(check_page(next, pages, found.size()));
         HttpRequest request;
         request.url = next;
         request.headers = {{"Accept", std::string(kReferrersIndexType)}};

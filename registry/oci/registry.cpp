@@ -206,11 +206,36 @@ Result<std::string> Registry::put_blob(const ContentDescriptor& blob, std::strin
     return upload(blob, {std::move(bytes), {}, {}}, location.value_or(""));
 }
 
+Result<void> Registry::check_page(const std::string& url,
+                                  std::set<std::string>& pages,
+                                  std::size_t entries) const {
+    constexpr std::size_t kMostPages = 1000;
+    constexpr std::size_t kMostEntries = 100'000;
+    const std::string host = printable(reference_.host);
+    const auto refused = [&](std::string because) {
+        return fail(ErrorCode::kEnvironment,
+                    host + " gives no list that ends",
+                    std::move(because),
+                    "tell the registry's administrator");
+    };
+    if (!pages.insert(url).second) {
+        return refused("a page of it leads back to an earlier one");
+    }
+    if (pages.size() > kMostPages || entries > kMostEntries) {
+        return refused(
+            fmt::format("it goes on after {} pages with {} entries", kMostPages, entries));
+    }
+    if (!is_same_origin(url, connection_.url(""))) {
+        return refused("its next page is on another host, " + printable(host_name(url)));
+    }
+    return {};
+}
+
 Result<std::vector<std::string>> Registry::tags() {
     std::vector<std::string> tags;
     std::string next = connection_.repository_url("tags/list");
-    constexpr int kMostPages = 10'000;
-    for (int page = 0; !next.empty() && page < kMostPages; ++page) {
+    for (std::set<std::string> pages; !next.empty();) {
+        CYBELE_CHECK(check_page(next, pages, tags.size()));
         HttpRequest request;
         request.url = next;
         CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
@@ -219,17 +244,17 @@ Result<std::vector<std::string>> Registry::tags() {
             return fail(
                 connection_.refusal(answer, "no tags of " + printable(reference_.text_of_place())));
         }
-        for (const Json& tag : document.value("tags", Json::array()).is_array()
-                                   ? document.value("tags", Json::array())
-                                   : Json::array()) {
+        const auto found = document.find("tags");
+        for (const Json& tag :
+             found != document.end() && found->is_array() ? *found : Json::array()) {
             if (tag.is_string()) {
                 tags.push_back(tag.get<std::string>());
             }
         }
-        const std::string link(answer.header("link"));
-        next = next_page(link, next);
+        next = next_page(answer.header("link"), next);
     }
     std::sort(tags.begin(), tags.end());
+    tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
     return tags;
 }
 

@@ -7,6 +7,7 @@
 #include "registry/store/transfer.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ private:
         Progress progress;
     };
     Result<std::optional<Manifest>> fallback_list(const std::string& subject);
+    /// Before a further page of a list: of the registry itself, and not without end.
+    [[nodiscard]] Result<void>
+    check_page(const std::string& url, std::set<std::string>& pages, std::size_t entries) const;
     Result<std::optional<std::string>> begin_upload(const std::string& query);
     Result<std::string>
     upload(const ContentDescriptor& blob, const Body& body, std::string location);

@@ -42,6 +42,15 @@ Result<void> judge_format(const Place& place) {
     return no_store(place.root(), "its file `format` holds no version");
 }
 
+/// A group may share a store; who else owns one decides what its names mean, and is allowed by the
+/// user first.
+OwnFolder own_folder(const fs::path& root, bool is_allowed) {
+    OwnFolder folder{root, "the store of images", "CYBELE_STORE", OwnFolder::kGroupFolder};
+    folder.rules.has_any_owner = is_allowed;
+    folder.allow = "cybelectl config trust " + shell_quote(root.native());
+    return folder;
+}
+
 /// A folder of other things does not become a store by a mistyped name.
 Result<void> make_format(const Place& place) {
     std::error_code error;
@@ -60,31 +69,32 @@ Result<void> make_format(const Place& place) {
 
 } // namespace
 
-bool Store::exists(const fs::path& root) {
+bool Store::exists(const StoreFolder& folder) {
     std::error_code error;
-    return fs::exists(Place(root).format_file(), error);
+    return fs::exists(Place(folder.path).format_file(), error);
 }
 
-Result<Store> Store::open(const fs::path& root) {
-    const Place place(fs::absolute(root).lexically_normal());
-    CYBELE_CHECK(make_own_folder({place.root(), "the store of images", "CYBELE_STORE"}));
+Result<Store> Store::open(const StoreFolder& folder) {
+    const Place place(fs::absolute(folder.path).lexically_normal());
+    CYBELE_CHECK(make_own_folder(own_folder(place.root(), folder.is_allowed)));
     if (!exists(place.root())) {
         CYBELE_CHECK(make_format(place));
     }
     CYBELE_CHECK(judge_format(place));
-    for (const fs::path& folder :
+    for (const fs::path& own :
          {place.blobs().parent_path(), place.blobs(), place.leases(), place.temporary()}) {
-        CYBELE_CHECK(place.make_folder(folder));
+        CYBELE_CHECK(place.make_folder(own));
     }
     CYBELE_TRY(Index index, Index::open(place));
     return Store(place, std::move(index));
 }
 
-Result<Store> Store::open_for_reading(const fs::path& root) {
-    const Place place(fs::absolute(root).lexically_normal());
+Result<Store> Store::open_for_reading(const StoreFolder& folder) {
+    const Place place(fs::absolute(folder.path).lexically_normal());
     if (!exists(place.root())) {
         return no_store(place.root(), "there is none yet");
     }
+    CYBELE_CHECK(check_own_folder(own_folder(place.root(), folder.is_allowed)));
     CYBELE_CHECK(judge_format(place));
     CYBELE_TRY(Index index, Index::open_for_reading(place));
     return Store(place, std::move(index));

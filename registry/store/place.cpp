@@ -21,6 +21,7 @@ constexpr std::size_t kPlaceDigestStart = 7; ///< "sha256:"
 constexpr std::size_t kShard = 2;
 constexpr unsigned kReadAndWrite = 0666;
 constexpr unsigned kPermissions = 07777;
+constexpr unsigned kOthersWrite = 0002;
 
 unsigned mode_of(const fs::path& folder) {
     struct stat status {};
@@ -46,7 +47,7 @@ Result<void> Place::make_folder(const fs::path& folder) const {
         }
         return fail(system_error("cannot make " + printable(folder.native()), errno));
     }
-    if (::chmod(folder.c_str(), mode_of(root_)) != 0) {
+    if (::chmod(folder.c_str(), mode_of(root_) & ~kOthersWrite) != 0) {
         return fail(system_error("cannot set the mode of " + printable(folder.native()), errno));
     }
     return {};
@@ -62,7 +63,7 @@ Result<void> Place::write_shared(const fs::path& path, std::string_view bytes) c
 }
 
 unsigned Place::file_mode() const {
-    return mode_of(root_) & kReadAndWrite;
+    return mode_of(root_) & kReadAndWrite & ~kOthersWrite;
 }
 
 fs::path store_directory(const Environment& environment) {

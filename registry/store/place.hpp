@@ -24,6 +24,17 @@
 /// written by the group, too.
 namespace cybele::registry {
 
+/// Where a store of images is.
+struct StoreFolder {
+    StoreFolder() = default;
+    StoreFolder(std::filesystem::path folder, // NOLINT(google-explicit-constructor)
+                bool allowed = false)
+        : path(std::move(folder)), is_allowed(allowed) {}
+
+    std::filesystem::path path;
+    bool is_allowed = false; ///< the user has allowed it, so that another one may own it
+};
+
 class Place {
 public:
     explicit Place(std::filesystem::path root) : root_(std::move(root)) {}
@@ -57,7 +68,8 @@ public:
     /// Puts a file in place whole, with the mode that all who share the store need.
     [[nodiscard]] Result<void> write_shared(const std::filesystem::path& path,
                                             std::string_view bytes) const;
-    /// Of files that everybody who may use the store changes: 0600, 0660 in a group's store, ….
+    /// Of files that everybody who may use the store changes: 0600, 0660 in a group's store; never
+    /// writable by all.
     [[nodiscard]] unsigned file_mode() const;
 
 private:

@@ -66,10 +66,10 @@ struct Damage {
 class Store {
 public:
     /// Made where it is missing. kInput: of a later version; kEnvironment: it cannot be written.
-    [[nodiscard]] static Result<Store> open(const std::filesystem::path& root);
+    [[nodiscard]] static Result<Store> open(const StoreFolder& folder);
     /// For reading: may be read-only. kInput where there is none.
-    [[nodiscard]] static Result<Store> open_for_reading(const std::filesystem::path& root);
-    [[nodiscard]] static bool exists(const std::filesystem::path& root);
+    [[nodiscard]] static Result<Store> open_for_reading(const StoreFolder& folder);
+    [[nodiscard]] static bool exists(const StoreFolder& folder);
 
     [[nodiscard]] const Place& place() const {
         return place_;

@@ -278,7 +278,7 @@ leaf() {
 # job FIELDS…: runs job.yaml by the local dialect's script, as `bash` does; the runtime is found in ./bin.
 job() {
     printf '%s\n' 'kind: Job' 'name: app' 'image: app.sif' 'command: [cat, /word]' "$@" >job.yaml
-    "$CYBELECTL" job render job.yaml --scheduler local -o job.sh >&2
+    "$CYBELECTL" job render job.yaml --scheduler local --site site.yaml -o job.sh >&2
     # A program of another name is another runtime: it verifies and starts, and knows no --verify-key.
     run --separate-stderr env PATH="$PWD/bin:/usr/bin:/bin" CYBELE_SUBMIT_DIR="$PWD" TMPDIR="$PWD/scratch" bash job.sh
 }
@@ -287,6 +287,7 @@ use_runtime() {
     rm -rf bin scratch
     mkdir bin scratch
     ln -s "$CYBELECTL" "bin/$1"
+    printf 'kind: Site\nname: here\nscheduler: local\nruntime: %s\n' "$1" >site.yaml
 }
 
 @test "a job's script starts what it verified: by our runtime, and from a private copy by another" {
@@ -323,16 +324,17 @@ use_runtime() {
 
 @test "an image that is exchanged while a job's script runs is not started by another runtime" {
     use_runtime apptainer
-    local i started=0
+    local start exchanger started=0 # `run --separate-stderr` changes i and $!
     cp good.sif app.sif
     job 'verify: {keys: [alice.pub]}'
     exchange rename &
-    for ((i = 0; i < 32; i++)); do
+    exchanger=$!
+    for ((start = 0; start < 32; start++)); do
         run --separate-stderr env PATH="$PWD/bin:/usr/bin:/bin" CYBELE_SUBMIT_DIR="$PWD" TMPDIR="$PWD/scratch" bash job.sh
         refute_output evil
         [[ $status != 0 ]] || started=$((started + 1))
     done
     touch stop
-    wait $!
+    wait "$exchanger"
     assert [ "$started" -ge 1 ]
 }

@@ -13,6 +13,7 @@ setup_file() {
 }
 setup() {
     cd "$place" || return
+    [[ $(id -u) != 0 ]] || chown -R 1234 "$place"
     write_job serial "command: [sh, -c, 'echo in-the-image']"
     printf 'Bootstrap: localimage\nFrom: hello-mpi.sif\n' >a.def
 }
@@ -60,6 +61,9 @@ user() {
     assert_success
 }
 
+# What this process itself keeps below $place must be its own; setup() gives it back to the user that user() becomes.
+own_place() { [[ $(id -u) != 0 ]] || chown -R 0 "$place"; }
+
 # with_full FOLDER COMMAND…: a file system of 64 KiB without a free byte lies at FOLDER.
 with_full() {
     local folder=$1 sudo=()
@@ -72,6 +76,7 @@ with_full() {
 }
 
 @test "a home that is full: a sentence each, and nothing half-made" {
+    own_place
     refuses 5 with_full full HOME="$place/full" "$CYBELECTL" image add hello-mpi.sif a:1
     assert_line --partial 'pace'
     assert_line 'more: cybelectl explain no-space'
@@ -99,12 +104,14 @@ with_full() {
 }
 
 @test "a TMPDIR that can be made is made" {
+    own_place
     run env -u CYBELE_TMPDIR TMPDIR="$place/made/tmp" "$CYBELECTL" build a.def -o y.sif
     assert_success
     assert_exist y.sif
 }
 
 @test "a locale that is missing: nothing is said of it, and nothing changes" {
+    own_place
     LC_ALL=C.UTF-8 "$CYBELECTL" job render serial.yaml --scheduler slurm >one
     LC_ALL=xx_XX.UTF-8 LANG=xx "$CYBELECTL" job render serial.yaml --scheduler slurm >two 2>errors
     cmp one two

@@ -137,7 +137,7 @@ state_of() {
     assert_line 'error: job 1 has no element 6'
     refuses 3 "$CYBELECTL" job status many
     assert_line 'help: job 1 was called so last: name its id'
-    refute [ -e .cybelectl/*/environment ]
+    assert_equal "$(find "$CYBELE_STATE_DIR/local" -mindepth 1)" ''
 }
 
 @test "elements of an array never write into one file" {
@@ -263,12 +263,12 @@ state_of() {
     first=$(submit first)
     host_job later 'script: echo "$LOCAL_WORD" >word'
     later=$(LOCAL_WORD='one two' submit later)
-    assert_equal "$(stat -c %a .cybelectl/*/environment | sort -u)" 600
+    assert_equal "$(stat -c %a "$CYBELE_STATE_DIR"/local/*/environment | sort -u)" 600
     touch go
     run env LOCAL_WORD=other "$CYBELECTL" job wait "$first" "$later"
     assert_success
     assert_equal "$(cat word)" 'one two'
-    assert_equal "$(find .cybelectl -name environment)" ''
+    assert_equal "$(find .cybelectl state -name environment)" ''
 }
 
 @test "a job that submits another: it sees the whole machine, and what it submitted outlives it" {

@@ -201,5 +201,6 @@ wrong() {
     "$CYBELECTL" job render bad.yaml --scheduler local -o bad.sh 2>notes
     PATH=$(dirname "$CYBELECTL"):$PATH run bash bad.sh
     assert_failure
-    assert_output --partial '1 of 2 keys have signed it, 2 must'
+    assert_output --partial 'hello-mpi.sif is not verified'
+    assert_output --partial "the signature of $PWD/other.pub is missing"
 }

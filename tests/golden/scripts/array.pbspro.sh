@@ -62,6 +62,7 @@ write_record() { # CODE
         signal=$(($1 - 128))
     fi
     if make_record; then
+        umask 077
         printf -v end_time '%(%s)T' -1
         read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
         times >"$new" && measure "$new"

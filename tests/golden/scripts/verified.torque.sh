@@ -13,6 +13,7 @@ time_limit=600 # seconds; 0: not known
 printf -v start '%(%s)T' -1
 payload=''
 private=''
+kept='' # the folder of a private copy of the image
 record='' # the folder of exit.json
 case ${CYBELE_JOB:-} in
     *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
@@ -57,6 +58,7 @@ write_record() { # CODE
         signal=$(($1 - 128))
     fi
     if make_record; then
+        umask 077
         printf -v end_time '%(%s)T' -1
         read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
         times >"$new" && measure "$new"
@@ -78,6 +80,9 @@ finish() {
     done
     if [ -n "$private" ]; then
         rm -rf -- "$private" || :
+    fi
+    if [ -n "$kept" ]; then
+        rm -rf -- "$kept" || :
     fi
     write_record "$code" || :
     exit "$code"
@@ -192,30 +197,6 @@ if [ ! -r "$image" ]; then
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
 fi
 
-# --- The image's signatures, before anything of it runs
-verifier=$(command -v cybelectl) || verifier=$runtime
-verify_image() { # REQUIRED KEY...
-    local required=$1 good=0 key said
-    shift
-    for key in "$@"; do
-        if [ ! -r "$key" ]; then
-            refuse "cannot read the key '$key' on $(uname -n)" \
-                'the image is verified with it' 'put it on a file system that all nodes share'
-        fi
-        if said=$("$verifier" verify --key "$key" "$image" 2>&1); then
-            good=$((good + 1))
-        else
-            printf '%s\n' "$said" >&2
-        fi
-    done
-    if [ "$good" -lt "$required" ]; then
-        refuse "the image '$image' is not verified" "$good of $# keys have signed it, $required must" \
-            'run it only if you know where it comes from; is it the right key?'
-    fi
-}
-# The job asks for it.
-verify_image 2 centre.pub "$HOME"/mine.pub
-
 # --- What was allotted
 nodes=1
 ranks=1
@@ -226,6 +207,84 @@ if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" 
     refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
         'more processes than CPUs slow every one of them down' \
         'ask for fewer threads'
+fi
+
+# --- The image's signatures, before anything of it runs
+verified=() # options of cybelectl, which mounts the very bytes that it verified
+if [ "${runtime##*/}" = cybelectl ]; then
+    files=(centre.pub "$HOME"/mine.pub)
+    verified=(--require all)
+    for file in "${files[@]}"; do
+        case $file in
+            /*) ;;
+            *) file=$PWD/$file ;;
+        esac
+        verified+=(--verify-key "$file")
+    done
+fi
+if [ "${#verified[@]}" -eq 0 ]; then
+    # Another process could exchange the image once it is verified: a private copy is verified and runs.
+    scratch=${TMPDIR:-/tmp}
+    if [ "$nodes" -gt 1 ]; then
+        scratch=$PWD # all nodes read it
+    fi
+    kept=$(umask 077 && mktemp -d "$scratch/.cybelectl-image.XXXXXX") ||
+        refuse "cannot make a folder in '$scratch' on $(uname -n)" \
+            'a private copy of the image is verified there' 'make room there, or set TMPDIR'
+    cp -- "$image" "$kept/${image##*/}" ||
+        refuse "cannot copy the image '$image' to '$scratch' on $(uname -n)" \
+            'a private copy of it is verified and runs' 'make room there, or set TMPDIR'
+    image=$kept/${image##*/}
+fi
+verifier=$(command -v cybelectl) || verifier=$runtime
+digest_of() { # KEY: of the key itself, so that a second file of it is not a second signer
+    openssl pkey -pubin -in "$1" -outform DER 2>/dev/null | sha256sum
+}
+verify_image() { # any|all|N KEY...
+    local required=$1 good=0 key said digest seen='' count=0
+    local -a keys=()
+    shift
+    for key in "$@"; do
+        if [ ! -r "$key" ]; then
+            refuse "cannot read the key '$key' on $(uname -n)" \
+                'the image is verified with it' 'put it on a file system that all nodes share'
+        fi
+        keys+=(--key "$key")
+    done
+    if [ "${verifier##*/}" = cybelectl ]; then
+        "$verifier" verify "${keys[@]}" --require "$required" "$image" >&2 ||
+            refuse "the image '$image' is not verified" 'the reason stands above' \
+                'run it only if you know where it comes from; is it the right key?'
+        return
+    fi
+    for key in "$@"; do
+        if [ "$#" -gt 1 ]; then
+            digest=$(digest_of "$key") || refuse "cannot compare the key '$key' with the others" \
+                "neither cybelectl nor openssl can read it on $(uname -n)" 'install one of them there'
+            case $seen in
+                *"$digest"*) continue ;;
+            esac
+            seen+=$digest
+        fi
+        count=$((count + 1))
+        if said=$("$verifier" verify --key "$key" "$image" 2>&1); then
+            good=$((good + 1))
+        else
+            printf '%s\n' "$said" >&2
+        fi
+    done
+    case $required in
+        any) required=1 ;;
+        all) required=$count ;;
+    esac
+    if [ "$good" -lt "$required" ]; then
+        refuse "the image '$image' is not verified" "$good of $count keys have signed it, $required must" \
+            'run it only if you know where it comes from; is it the right key?'
+    fi
+}
+# The job asks for it.
+if [ "${#verified[@]}" -eq 0 ]; then
+    verify_image all centre.pub "$HOME"/mine.pub
 fi
 
 # --- Environment of the program
@@ -240,6 +299,7 @@ export NUMEXPR_NUM_THREADS=2
 export OMP_PLACES=cores
 export OMP_PROC_BIND=close
 options=(
+    "${verified[@]}"
     --env OMP_NUM_THREADS=2
     --env MKL_NUM_THREADS=2
     --env OPENBLAS_NUM_THREADS=2

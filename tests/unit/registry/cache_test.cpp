@@ -9,6 +9,7 @@
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,38 @@ TEST_CASE("an entry is made once, then found by its key") {
     CHECK_FALSE(cache.get("steps", "k"));
     const fs::file_status status = fs::status(cache.directory() / "bases");
     CHECK(status.permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("what others could have written in a cache is never given") {
+    const auto dir = temporary();
+    const registry::Cache cache(dir.path() / "cache");
+    const auto made = cache.get_or_put("steps", "k", writer("one"));
+    REQUIRE(made);
+    CHECK(cache.get("steps", "k"));
+    const auto set_mode = [](const fs::path& path, mode_t mode) {
+        REQUIRE(::chmod(path.c_str(), mode) == 0);
+    };
+    for (const fs::path& folder : {cache.directory(), cache.directory() / "steps", dir.path()}) {
+        CAPTURE(folder);
+        set_mode(folder, 0777);
+        CHECK_FALSE(cache.get("steps", "k"));
+        set_mode(folder, 0700);
+        CHECK(cache.get("steps", "k"));
+    }
+    set_mode(cache.directory(), 0777);
+    const auto refused = cache.get_or_put("steps", "k", writer("two"));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == ErrorCode::kEnvironment);
+    CHECK(cache.check().error().faults().front().help.find("CYBELE_CACHE_DIR=DIR") !=
+          std::string::npos);
+    set_mode(cache.directory(), 0700);
+    set_mode(*made, 0666);
+    CHECK_FALSE(cache.get("steps", "k"));
+    const mode_t before = ::umask(0);
+    const auto again = cache.get_or_put("steps", "k", writer("three"));
+    ::umask(before);
+    REQUIRE(again);
+    CHECK((fs::status(*again).permissions() & fs::perms::others_write) == fs::perms::none);
 }
 
 TEST_CASE("a cut, damaged or unfinished entry is made again") {

@@ -79,6 +79,9 @@ TEST_CASE("references") {
     CHECK(read_reference("oras://a.example/app:1@" + kDigest)->has_tag);
     CHECK_FALSE(read_reference("oras://a.example/app@" + kDigest)->has_tag);
     CHECK_FALSE(read_docker_reference("alpine@sha256:00"));
+    const std::string longest(128, 't');
+    CHECK(read_reference("oras://a.example/app:" + longest)->tag == longest);
+    CHECK_FALSE(read_reference("oras://a.example/app:" + longest + "t"));
 }
 
 TEST_CASE("a password before the host is refused and not repeated") {
@@ -155,6 +158,24 @@ TEST_CASE("what is a SIF, and what is not") {
     CHECK_FALSE(read_manifest(manifest_of("x"), "text/html"));
     CHECK_FALSE(read_manifest(manifest_of("x"), "application/vnd.oci.image.index.v1+json"));
     CHECK_FALSE(read_manifest(manifest_of("x", "sha256:../../etc"), kManifestType));
+    // What the answer's head says and what the manifest says are one type.
+    const std::string docker = "application/vnd.docker.distribution.manifest.v2+json";
+    std::string typed = manifest_of("x");
+    typed.insert(1, R"("mediaType":")" + docker + R"(",)");
+    CHECK(read_manifest(typed, docker));
+    CHECK(read_manifest(typed, docker + "; charset=utf-8"));
+    const auto other = read_manifest(typed, kManifestType);
+    REQUIRE_FALSE(other);
+    CHECK(other.error().faults().front().because.find("says that it is " + docker) !=
+          std::string::npos);
+    for (const char* size : {"-5", "1.5", "\"5\"", "null", "18446744073709551616"}) {
+        CAPTURE(size);
+        std::string text = manifest_of("x");
+        text.replace(text.find("\"size\":5") + 7, 1, size);
+        const auto refused = read_manifest(text, kManifestType);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().faults().front().because.starts_with("a size in it is "));
+    }
     for (const char* bad : {"",
                             "{",
                             "[]",
@@ -178,6 +199,20 @@ TEST_CASE("the entry of a list for an architecture") {
     CHECK(choose_entry(index, "amd64", "it")->digest == "c");
 }
 
+TEST_CASE("the platform of a list: the best variant, the first of equal ones, no attestation") {
+    Manifest index;
+    index.manifests = {{"m", "attestation", 1, "unknown", "", "unknown"},
+                       {"m", "arm", 1, "arm64", "", "linux", "v8"}};
+    const auto missing = choose_platform(index, "amd64", "it");
+    REQUIRE_FALSE(missing);
+    CHECK(missing.error().faults().front().because == "it has linux/arm64");
+    index.manifests.push_back({"m", "windows", 1, "amd64", "", "windows"});
+    index.manifests.push_back({"m", "second-best", 1, "amd64", "", "linux", "v1"});
+    index.manifests.push_back({"m", "first", 1, "amd64", "", "linux"});
+    index.manifests.push_back({"m", "equal", 1, "amd64", "", "linux"});
+    CHECK(choose_platform(index, "amd64", "it")->digest == "first");
+}
+
 TEST_CASE("challenges") {
     const auto bearer = read_challenge(
         R"(Bearer realm="https://t.example/a?b=c",service="r",scope="repository:a/b:pull,push x",error="insufficient_scope")");
@@ -195,6 +230,59 @@ TEST_CASE("challenges") {
     }
 }
 
+TEST_CASE("one origin in several spellings, and origins that only look like one") {
+    const std::string url = "https://registry.example/v2/";
+    for (const char* same : {"https://registry.example", "HTTPS://Registry.Example:443/x?y"}) {
+        CHECK_MESSAGE(is_same_origin(url, same), same);
+    }
+    for (const char* other : {"http://registry.example/",
+                              "https://registry.example:444/",
+                              "https://registry.example.evil.example/",
+                              "https://evil.example/?https://registry.example",
+                              "https://evil.example#@registry.example",
+                              "registry.example",
+                              ""}) {
+        CHECK_MESSAGE(!is_same_origin(url, other), other);
+    }
+    CHECK(is_same_origin("http://[::1]:80/", "http://[::1]"));
+    CHECK_FALSE(is_same_origin("http://[::1]:81/", "http://[::1]"));
+}
+
+TEST_CASE("a token server gets a registry's login where it is of the registry's host or domain") {
+    struct Case {
+        const char* registry;
+        const char* realm;
+        bool is_allowed;
+    };
+    constexpr Case kCases[] = {
+        {"registry-1.docker.io", "https://auth.docker.io/token", true},
+        {"index.docker.io", "https://auth.docker.io/token", true},
+        {"registry.gitlab.com", "https://gitlab.com/jwt/auth", true},
+        {"ghcr.io", "https://ghcr.io/token", true},
+        {"a.example:5000", "https://A.Example:6000/token", true},
+        {"example.com", "https://auth.example.com/token", true},
+        {"127.0.0.1:5000", "http://127.0.0.1:6000/token", true},
+        {"registry.lab.example.ac.uk", "https://tokens.lab.example.ac.uk/", true},
+        {"registry.example.com", "https://evil.com/token", false},
+        {"registry.example.com", "https://notexample.com/token", false},
+        {"registry.example.com", "https://example.com.evil.net/token", false},
+        {"registry.example.com", "https://example.com@evil.net/token", false},
+        {"registry.example.com", "https://evil.net/?example.com", false},
+        {"registry.example.com", "https://evil.net\\.example.com/", false},
+        {"ghcr.io", "https://evil.io/token", false},
+        {"example.co.uk", "https://evil.co.uk/token", false},
+        {"localhost", "https://evil.localhost.example/", false},
+        {"10.0.0.1:5000", "https://9.0.0.1/", false},
+        {"[::1]:5000", "https://[::2]/", false},
+        {"registry.example.com", "", false},
+    };
+    for (const Case& one : kCases) {
+        CAPTURE(one.registry);
+        CAPTURE(one.realm);
+        CHECK(is_of_registry(one.realm, one.registry) == one.is_allowed);
+    }
+}
+
 TEST_CASE("where an answer leads") {
     const std::string url = "https://a.example:5000/v2/x/blobs/uploads/?mount=1";
     CHECK(resolve_location("https://b.example/u?s=1", url) == "https://b.example/u?s=1");
@@ -207,6 +295,9 @@ TEST_CASE("where an answer leads") {
     CHECK(resolve_location("u?s=1", url) == "https://a.example:5000/v2/x/blobs/uploads/u?s=1");
     CHECK(origin_of(url) == "https://a.example:5000");
     CHECK(origin_of("http://a.example") == "http://a.example");
+    CHECK(origin_of("https://a.example?x=/y") == "https://a.example");
+    CHECK(origin_of("https://a.example#x/y") == "https://a.example");
+    CHECK(origin_of("a.example/x").empty());
     CHECK(with_parameter("http://a/b", "digest", "sha256:0") == "http://a/b?digest=sha256%3A0");
     CHECK(with_parameter("http://a/b?c=d", "e", "f g") == "http://a/b?c=d&e=f%20g");
 }

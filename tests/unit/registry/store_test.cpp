@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/sif/sif.hpp"
+#include "registry/store/layers.hpp"
 #include "registry/store/lease.hpp"
 #include "registry/store/store.hpp"
 #include "support/digest.hpp"
@@ -124,6 +125,17 @@ TEST_CASE("a name moves to the image that took it last") {
     CHECK(shop.store.find(*read_store_argument("app:old"))->record.digest == one.record.digest);
     REQUIRE(shop.store.untag(*read_new_name("app:old")));
     CHECK_FALSE(shop.store.find(*read_store_argument("app:old")));
+}
+
+TEST_CASE("a name that moved is the later image's also in an index that is made again") {
+    Shop shop;
+    const auto one = shop.add("one", "app");
+    const auto two = shop.add("two", "app");
+    fs::remove(shop.root / "index.sqlite");
+    const auto store = Store::open(shop.root);
+    REQUIRE(store);
+    CHECK(store->find(*read_store_argument("app"))->record.digest == two.record.digest);
+    CHECK(store->find_digest(one.record.digest)->value().record.names.empty());
 }
 
 TEST_CASE("what is no image, or another one than asked for, stays outside") {
@@ -301,6 +313,67 @@ TEST_CASE("gc keeps to a size: the longest unused go first, those that run never
     CHECK_FALSE(fs::exists(all[3].path));
 }
 
+TEST_CASE("gc to a size counts the layers that stay, which are not there for images") {
+    Shop shop;
+    std::vector<StoredImage> all;
+    for (int i = 0; i < 3; ++i) {
+        all.push_back(
+            shop.add("image" + std::to_string(i), "image" + std::to_string(i), kNow - 86400));
+    }
+    const std::uint64_t size = all[0].record.size;
+    const auto layer =
+        Layers(shop.store.place())
+            .get("sha256:" + std::string(64, 'b'), size, kNow, [&](const fs::path& file) {
+                return write_file(file, std::string(size, 'l'));
+            });
+    REQUIRE(layer);
+    Collection wishes;
+    wishes.now = kNow;
+    wishes.maximum_size = 3 * size; // two images and the layer, which is in use
+    const auto collected = shop.store.collect(wishes);
+    REQUIRE(collected);
+    CHECK(collected->layers == 0);
+    CHECK(collected->removed.size() == 1);
+    CHECK(collected->left == 3 * size);
+}
+
+TEST_CASE("gc leaves an image that got a name after it was chosen") {
+    Shop shop;
+    const auto one = shop.add("one", "", kNow - 100 * 86400);
+    const auto two = shop.add("two", "", kNow - 100 * 86400);
+    const auto database =
+        Database::open(shop.root / "index.sqlite", Database::Mode::kChange, kIndex);
+    // Both are chosen; the other one is named while the first is removed.
+    REQUIRE(
+        database->run("CREATE TRIGGER naming AFTER DELETE ON image BEGIN INSERT OR IGNORE INTO "
+                      "ref SELECT 'kept:1', digest FROM image WHERE digest <> OLD.digest; END"));
+    Collection wishes;
+    wishes.now = kNow;
+    const auto collected = shop.store.collect(wishes);
+    REQUIRE(collected);
+    CHECK(collected->removed.size() == 1);
+    CHECK(fs::exists(one.path) != fs::exists(two.path));
+    CHECK(shop.store.find(*read_store_argument("kept:1")));
+}
+
+TEST_CASE("the lease of a process on another host holds for two weeks") {
+    Shop shop;
+    const auto image = shop.add("one", "one");
+    const fs::path lease =
+        shop.root / "leases" / (image.record.digest.substr(7) + ".p.other_host_example.4321.98765");
+    REQUIRE(write_file(lease, ""));
+    const auto age = [&](std::int64_t seconds) {
+        const timespec times[] = {{kNow - seconds, 0}, {kNow - seconds, 0}};
+        REQUIRE(::utimensat(AT_FDCWD, lease.c_str(), times, 0) == 0);
+        return leased(shop.store.place(), kNow).contains(image.record.digest);
+    };
+    constexpr std::int64_t kTwoWeeks = std::int64_t{14} * 86400;
+    CHECK(age(60));
+    CHECK(age(kTwoWeeks));
+    CHECK_FALSE(age(kTwoWeeks + 1));
+    CHECK_FALSE(fs::exists(lease));
+}
+
 TEST_CASE("the lease of a process ends with it") {
     Shop shop;
     const auto image = shop.add("one", "one");
@@ -369,6 +442,23 @@ TEST_CASE("a linked file that its owner changes is found") {
     const UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
     REQUIRE(::pwrite(fd.get(), "x", 1, 300) == 1);
     CHECK(shop.store.use(*image, kNow).error().code() == ErrorCode::kVerification);
+}
+
+TEST_CASE("nothing in a store is made writable by everybody, and such a store is refused") {
+    const TempDirectory folder = *TempDirectory::make("/var/tmp", "cybele-store");
+    const fs::path root = folder.path() / "store";
+    REQUIRE(make_directories(root));
+    REQUIRE(::chmod(root.c_str(), 0777) == 0);
+    const auto refused = Store::open(root);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == ErrorCode::kEnvironment);
+    CHECK(refused.error().faults().front().because.ends_with(", mode 0777)"));
+    CHECK_FALSE(Store::open({root, true}));
+    REQUIRE(::chmod(root.c_str(), 02775) == 0);
+    REQUIRE(Store::open(root));
+    REQUIRE(::chmod(root.c_str(), 02777) == 0);
+    CHECK(registry::Place(root).file_mode() == 0664);
+    CHECK_FALSE(Store::open_for_reading(root));
 }
 
 TEST_CASE("a group's store is made for the group") {

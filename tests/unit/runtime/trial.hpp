@@ -40,9 +40,21 @@ struct Image {
         tiny::write(root / ".singularity.d/test", "#!/bin/sh\necho test; exit 6\n", 0755);
         tiny::write(root / "etc/hosts", "image\n");
         tiny::write(root / "etc/not-a-program", "", 0644);
-        for (const char* name : {"home", "cache", "out"}) {
+        for (const char* name : {"home", "out"}) {
             std::filesystem::create_directory(folder.path() / name);
             std::filesystem::permissions(folder.path() / name, std::filesystem::perms(0777));
+        }
+        make_caches();
+    }
+
+    /// Root's, and in it the user's: a cache that others can write would be refused.
+    void make_caches() const {
+        const auto user = folder.path() / "cache/user";
+        std::filesystem::create_directories(user);
+        std::filesystem::permissions(user.parent_path(), std::filesystem::perms(0755));
+        std::filesystem::permissions(user, std::filesystem::perms(0700));
+        if (geteuid() == 0) {
+            REQUIRE(chown(user.c_str(), tiny::kUser, tiny::kUser) == 0);
         }
     }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/file.hpp"
 #include "support/http.hpp"
 #include "tests/unit/server_process.hpp"
+
+#include <filesystem>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -264,6 +267,26 @@ TEST_CASE("a missing helper is told with where it was looked for") {
     CHECK(fault.code == ErrorCode::kEnvironment);
     CHECK(fault.because == "it was looked for in /nowhere");
     CHECK(fault.help.find("CYBELE_LIBEXEC") != std::string::npos);
+}
+
+TEST_CASE("no helper is looked for in the current folder") {
+    const auto place = TempDirectory::make("/var/tmp", "http-test").value();
+    const auto helper = place.path() / "libexec" / "cybelectl" / "cybelectl-http";
+    REQUIRE(make_directories(helper.parent_path()));
+    REQUIRE(write_file(helper, "#!/bin/sh\ntouch ran\n", 0755));
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(place.path());
+    for (const char* program : {"", "cybelectl", "bin/cybelectl", "./bin/cybelectl"}) {
+        CAPTURE(program);
+        const Fault fault =
+            fault_of(HttpClient::find(Environment(), program).send(request_of("/echo")));
+        CHECK(fault.code == ErrorCode::kEnvironment);
+        CHECK(fault.because == "the folder where it should be is not an absolute path");
+    }
+    const Environment relative(EnvironmentMap{{"CYBELE_LIBEXEC", "libexec/cybelectl"}});
+    CHECK_FALSE(HttpClient::find(relative, "/usr/bin/cybelectl").check());
+    CHECK_FALSE(std::filesystem::exists("ran"));
+    std::filesystem::current_path(before);
 }
 
 TEST_CASE("the system's pool: the variable first") {
