@@ -123,10 +123,14 @@ Result<void> Journal::prepare(bool held_jobs) const {
                     printable(path_.native()) + " was written by another cybelectl",
                     "call that one, or keep another journal: CYBELE_STATE_DIR=DIR");
     }
-    CYBELE_CHECK(check_empty(held_jobs));
     CYBELE_CHECK(database_.run("PRAGMA journal_mode=DELETE"));
     CYBELE_CHECK(database_.run("PRAGMA synchronous=FULL"));
     CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+    CYBELE_TRY(const std::int64_t meanwhile, database_.version());
+    if (meanwhile == kJournalVersion) { // another client was quicker
+        return transaction.commit();
+    }
+    CYBELE_CHECK(check_empty(held_jobs));
     CYBELE_CHECK(database_.run(Rows::table().c_str()));
     CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_id ON jobs(id)"));
     CYBELE_CHECK(database_.run("CREATE INDEX IF NOT EXISTS by_state ON jobs(state)"));

@@ -17,7 +17,7 @@ asked() { grep -c "^$1\$" asked || true; }
     slurm scontrol update partition=batch state=DOWN
     host_job many 'command: ["true"]'
     for lane in 1 2; do
-        behind "lane$lane" sh -c 'for n in $(seq 250); do cybelectl submit many.yaml --scheduler slurm; done' && pids+=($!)
+        behind "lane$lane" sh -c 'for n in $(seq 250); do cybelectl submit many.yaml --scheduler slurm || exit; done' && pids+=($!)
     done
     for pid in "${pids[@]}"; do ends_with 0 "$pid"; done
     mapfile -t ids < <(cat lane1.out lane2.out)

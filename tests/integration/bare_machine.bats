@@ -25,7 +25,7 @@ nothing_stays() {
         echo "curl: $(command -v curl), CI: $CI, secret: $SECRET"
         ls "$0"
         ps ax 2>/dev/null || ls -d /proc/[0-9]* | wc -l
-        ls -d "$1"/bare-bookworm-*.tar
+        ls -d "$1"/bare-bookworm-*.tar | tail -n 1
         exit 7' "$place" "$(cache_dir)"
     assert_equal "$status" 7
     assert_line --index 0 --regexp '^12[.]'

@@ -51,6 +51,29 @@ const std::string kSecond = "0a1b2c3e-0000-4000-8000-000000000002";
 
 } // namespace
 
+TEST_CASE("clients that make the journal at the same instant all have it") {
+    for (int round = 0; round < 40; ++round) {
+        const StateFolder folder;
+        int gate[2];
+        REQUIRE(pipe(gate) == 0);
+        std::array<pid_t, 4> clients{};
+        for (pid_t& client : clients) {
+            client = fork();
+            if (client == 0) {
+                char end = 0;
+                close(gate[1]);
+                (void)!read(gate[0], &end, 1); // all are let go by its close
+                _exit(jobs::Journal::open(folder.environment).has_value() ? 0 : 1);
+            }
+        }
+        close(gate[0]);
+        close(gate[1]);
+        for (const pid_t client : clients) {
+            CHECK(wait_for(client) == 0);
+        }
+    }
+}
+
 TEST_CASE("an entry comes back as it was put, also by another client") {
     const StateFolder place;
     REQUIRE(place.open().put(entry(kFirst, "12.head")).has_value());
