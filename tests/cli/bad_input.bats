@@ -102,11 +102,10 @@ teardown() { leave_place; }
 is_empty() { [[ -z $(find "$1" -mindepth 1) ]]; }
 
 @test "a build that is interrupted leaves nothing" {
-    printf 'Bootstrap: localimage\nFrom: %s\n%%post\n    touch /tmp/started\n    sleep 60\n' "$FIXTURE/hello-mpi.sif" >a.def
+    printf 'Bootstrap: localimage\nFrom: %s\n%%post\n    touch /tmp/started\n    sleep 60.%s\n' "$FIXTURE/hello-mpi.sif" "$unique" >a.def
     "$CYBELECTL" build a.def -o x.sif >build.log 2>&1 &
     local pid=$!
-    wait_for 60 pgrep -f -n 'sleep 60' || true
-    sleep 1
+    wait_for 60 pgrep -fx "sleep 60.$unique"
     kill -INT "$pid" || kill -TERM "$pid"
     run wait "$pid"
     assert_failure

@@ -107,12 +107,12 @@ host_job() {
 }
 
 @test "job cancel ends it with everything that it started" {
-    host_job 'script: |' '  sleep 322 &' '  setsid sleep 323 &' '  touch there' '  wait'
+    host_job 'script: |' "  sleep 322.$unique &" "  setsid sleep 323.$unique &" '  touch there' '  wait'
     id=$("$CYBELECTL" submit demo.yaml --scheduler local)
     wait_for 10 test -e there
     run "$CYBELECTL" job cancel "$id"
     assert_success
-    run pgrep -f '^sleep 32[23]'
+    run pgrep -f "^sleep 32[23].$unique"
     assert_failure
     run "$CYBELECTL" job wait "$id"
     assert_equal "$status" 143

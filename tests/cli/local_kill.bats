@@ -138,13 +138,13 @@ settled() {
 }
 
 @test "a supervisor that was killed: its script and what that started are ended, the job is lost" {
-    printf '%s\n' 'kind: Job' 'name: doomed' 'script: |' '  trap "" TERM' '  sleep 654 & touch begun; wait; sleep 655' >doomed.yaml
+    printf '%s\n' 'kind: Job' 'name: doomed' 'script: |' '  trap "" TERM' "  sleep 654.$unique & touch begun; wait; sleep 655.$unique" >doomed.yaml
     id=$("$CYBELECTL" submit doomed.yaml --scheduler local)
     wait_for 10 test -e begun
     kill -KILL "$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts' | cut -d' ' -f1)"
     run "$CYBELECTL" job wait "$id"
     assert_equal "$status" 125
-    run pgrep -f '^sleep 65[45]'
+    run pgrep -f "^sleep 65[45].$unique"
     assert_failure
 }
 
@@ -159,7 +159,8 @@ groups() {
 
 @test "a supervisor that was killed: what the script moved into a session of its own is ended, and no group stays" {
     groups
-    printf '%s\n' 'kind: Job' 'name: away' 'script: |' '  setsid -f sleep 656' '  cat /proc/self/cgroup; touch begun; sleep 657' >away.yaml
+    printf '%s\n' 'kind: Job' 'name: away' 'script: |' "  setsid -f sleep 656.$unique" \
+        "  cat /proc/self/cgroup; touch begun; sleep 657.$unique" >away.yaml
     id=$("$CYBELECTL" submit away.yaml --scheduler local)
     wait_for 10 test -e begun
     run grep -o '/cybelectl-.*' "away-$id.out"
@@ -169,7 +170,7 @@ groups() {
     kill -KILL "$(sql "$CYBELE_STATE_DIR/local.sqlite" 'SELECT supervisor FROM parts' | cut -d' ' -f1)"
     run "$CYBELECTL" job wait "$id"
     assert_equal "$status" 125
-    run pgrep -f '^sleep 65[67]'
+    run pgrep -f "^sleep 65[67].$unique"
     assert_failure
     refute [ -e "$mine" ]
     refute [ -e "$(echo .cybelectl/*/group)" ]

@@ -141,13 +141,13 @@ elements_have_their_index() {
 
 deleted_job_leaves_nothing() {
     job long "launch: {kind: mpi, guard: false$root}" 'resources: {nodes: 2, tasks-per-node: 2, time: 5 min}' \
-        "script: touch '$place/began'; exec sleep 71.5"
+        "script: touch '$place/began'; exec sleep 71.$unique"
     id=$("$bin/qsub" long.sh)
     wait_for 30 test -e "$place/began"
     "$bin/qdel" "$id"
     assert_equal "$(ends "$id")" 271
     rm "$place/began"
-    wait_for 10 no_process 'sleep 71.5'
+    wait_for 10 no_process "sleep 71.$unique"
 }
 no_process() { ! pgrep -fx "$1" >/dev/null; }
 @test "qdel: no rank is left on any node" {

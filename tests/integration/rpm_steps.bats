@@ -122,10 +122,10 @@ build() {
 }
 
 @test "a build that is killed in such a step leaves no watcher" {
-    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'dnf --version' 'touch /var/cache/dnf/begun' 'sleep 60.25' >app.def
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'dnf --version' 'touch /var/cache/dnf/begun' "sleep 60.$unique" >app.def
     "$CYBELECTL" build --force app.def >killed 2>&1 3>&- &
     local build=$!
-    wait_for 60 pgrep -f 'sleep 60.25'
+    wait_for 60 pgrep -fx "sleep 60.$unique"
     kill -KILL "$build"
-    wait_for 20 eval '! pgrep -f "sleep 60.25|build --force app.def"'
+    wait_for 20 eval '! pgrep -f "sleep 60.$unique|^$CYBELECTL build --force app.def"'
 }

@@ -18,6 +18,9 @@ CYBELECTL=${CYBELECTL:-$repo/build/dev/cli/cybelectl}
 catalogue=$repo/recipes/catalogue
 export repo CYBELECTL catalogue
 export CI=true NO_COLOR=1
+# The fraction of a `sleep` in a script: only this case's processes have it, also where others run the same case.
+# shellcheck disable=SC2034
+unique=$RANDOM$RANDOM$RANDOM
 # Settings of who runs the tests do not reach them.
 unset CYBELE_BUILDER CYBELE_CA_FILE CYBELE_MIRROR CYBELE_SCHEDULER CYBELE_SIGN_KEY CYBELE_SITE CYBELE_VERIFY_KEY
 export CYBELE_CONFIG_DIR=/nonexistent

@@ -30,6 +30,18 @@ inline std::string output_of(std::vector<std::string> argv) {
     return outcome && outcome->ok() ? outcome->output : std::string();
 }
 
+/// Of this program, also where a child of it asks.
+inline const pid_t kOwnProcess = ::getpid();
+
+/// A `sleep` that is found by its words, and is not taken for that of another run of the test.
+inline std::string own_sleep(int seconds) {
+    return "sleep " + std::to_string(seconds) + "." + std::to_string(kOwnProcess);
+}
+
+inline bool sleeps(int seconds) {
+    return !output_of({"pgrep", "-fx", own_sleep(seconds)}).empty();
+}
+
 /// Does `work` as an ordinary user with subordinate ids, in a child: this user, or where the tests
 /// run as root, a user made for them. Gives the child's exit code.
 inline int as_user(const fs::path& directory, const std::function<int()>& work) {

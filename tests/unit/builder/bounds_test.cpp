@@ -43,14 +43,16 @@ TEST_CASE("a user without subordinate ids builds with one id, and is told so") {
 
 TEST_CASE("a step that does not end is ended, with all that it started") {
     Bench bench;
-    auto request = bench.request(kBase + kInstall + "%post\nsleep 4323 & sleep 4324\n");
+    auto request = bench.request(kBase + kInstall + "%post\n" + own_sleep(4323) + " & " +
+                                 own_sleep(4324) + "\n");
     request.step_timeout = 1;
     const auto built = build(request, bench.environment);
     REQUIRE_FALSE(built);
     CHECK(built.error().code() == ErrorCode::kExecution);
     CHECK(built.error().message() == "%post did not end within 1 s");
     REQUIRE(built.error().faults().front().where);
-    CHECK(output_of({"pgrep", "-f", "^sleep 432[34]"}).empty());
+    CHECK_FALSE(sleeps(4323));
+    CHECK_FALSE(sleeps(4324));
     bench.check_clean();
 }
 
@@ -84,22 +86,22 @@ TEST_CASE("an interrupted build leaves nothing; what a killed one left, the next
                 ::_exit(0);
             }
             const auto built =
-                build(bench.request(kBase + kInstall +
-                                    "%post\nchown 5:6 /bin/sh\nsleep 4321 & sleep 4322\n"),
+                build(bench.request(kBase + kInstall + "%post\nchown 5:6 /bin/sh\n" +
+                                    own_sleep(4321) + " & " + own_sleep(4322) + "\n"),
                       bench.environment);
             return built ? 1 : static_cast<int>(built.error().code());
         });
     };
-    const auto sleepers = [] {
+    const auto are_left = [] {
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
-        return output_of({"pgrep", "-f", "^sleep 432[12]"});
+        return sleeps(4321) || sleeps(4322);
     };
     CHECK(build_and_signal(SIGTERM) == static_cast<int>(ErrorCode::kExecution));
-    CHECK(sleepers().empty());
+    CHECK_FALSE(are_left());
     bench.check_clean();
     fs::remove(bench.here / "tmp");
     CHECK(build_and_signal(SIGKILL) == 128 + SIGKILL);
-    CHECK(sleepers().empty());
+    CHECK_FALSE(are_left());
     CHECK_FALSE(fs::is_empty(bench.here / "tmp"));
     CHECK(as_user(bench.here,
                   [&] { return build(bench.request(kBase), bench.environment) ? 0 : 1; }) == 0);

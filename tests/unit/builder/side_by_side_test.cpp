@@ -139,15 +139,15 @@ TEST_CASE("as a user, too; and a stage waits for the one it copies from") {
 
 TEST_CASE("one stage's fault ends the others, and is told with its place") {
     Bench bench;
-    auto request =
-        bench.request(meeting_stage("one", "sleep 4351") + meeting_stage("two", "sleep 1; exit 5") +
-                      kBase + "%files from two\n/bin /two\n%files from one\n/bin /one\n");
+    auto request = bench.request(meeting_stage("one", own_sleep(4351)) +
+                                 meeting_stage("two", "sleep 1; exit 5") + kBase +
+                                 "%files from two\n/bin /two\n%files from one\n/bin /one\n");
     request.stages_at_once = 3;
     const auto built = build(request, bench.environment);
     REQUIRE_FALSE(built);
     const Fault& fault = built.error().faults().front();
     CHECK(fault.message == "%post failed with exit code 5");
     CHECK(fault.where.value_or(Place{}).line > 0);
-    CHECK(output_of({"pgrep", "-f", "^sleep 4351"}).empty());
+    CHECK_FALSE(sleeps(4351));
     bench.check_clean();
 }
