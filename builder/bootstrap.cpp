@@ -69,7 +69,8 @@ Result<std::string> mode_of_mmdebstrap(const Environment& environment) {
 /// The host's own, which a container gets when it runs; and what was kept of apt.
 constexpr const char* kForget = "--customize-hook=rm -rf \"$1\"/etc/resolv.conf "
                                 "\"$1\"/etc/hostname \"$1\"/var/cache/apt/kept "
-                                "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap";
+                                "\"$1\"/etc/apt/apt.conf.d/99mmdebstrap "
+                                "\"$1\"/etc/dpkg/dpkg.cfg.d/99mmdebstrap";
 
 /// The folder that becomes apt's methods for mmdebstrap, with the cache beside them: itself, or
 /// where mmdebstrap's root is a subordinate id, which cannot pass this user's folders, a copy.
@@ -102,6 +103,7 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
                     "--aptopt=Acquire::Check-Date \"false\"",
                     "--aptopt=" + method_option("http", (places.methods / "http").native()),
                     "--aptopt=" + method_option("https", (places.methods / "https").native()),
+                    "--dpkgopt=force-unsafe-io", // a tree that is thrown away if the machine fails
                     "--setup-hook=mkdir -p \"$1\"/var/cache/apt/kept",
                     "--customize-hook=sync-out /var/cache/apt/kept " +
                         shell_quote(places.kept.native()),
@@ -117,6 +119,19 @@ Command mmdebstrap(const DebianBase& base, const Environment& environment, const
     command.environment = std::move(variables);
     command.input = "";
     return command;
+}
+
+/// Puts it into a mount namespace of its own where root may: what it mounts ends with it, also
+/// after KILL, and does not hinder other users' builds, which cannot bind a folder that holds
+/// mounts.
+void keep_mounts_apart(Command& command) {
+    const std::vector<std::string> apart = {"unshare", "--mount", "--propagation", "private", "--"};
+    Command trial;
+    trial.argv = apart;
+    trial.argv.emplace_back("true");
+    if (const auto outcome = run_process(trial); outcome && outcome->ok()) {
+        command.argv.insert(command.argv.begin(), apart.begin(), apart.end());
+    }
 }
 
 Error debian_bootstrap_failed(const DebianBase& base, const std::string& output) {
@@ -161,6 +176,9 @@ Result<void> bootstrap(const DebianBase& base,
     CYBELE_CHECK(make_directories(places.kept, 0700));
     CYBELE_CHECK(give_methods(packages, places));
     Command command = mmdebstrap(base, environment, places);
+    if (mode == "root") {
+        keep_mounts_apart(command);
+    }
     std::string output;
     const auto keep = [&](std::string_view piece) {
         output += piece;

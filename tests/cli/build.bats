@@ -143,6 +143,19 @@ END
     assert_file_not_exists ./-
 }
 
+@test "what root's mmdebstrap mounts is seen by no other process" {
+    local -a as_root=()
+    [[ $(id -u) == 0 ]] || as_root=(sudo)
+    mkdir tools
+    printf '%s\n' '#!/bin/sh' 'readlink /proc/self/ns/mnt >&2' 'exit 1' >tools/mmdebstrap # where it is started, and no more
+    chmod +x tools/mmdebstrap
+    printf '%s\n' 'Bootstrap: debootstrap' 'OSVersion: bookworm' 'MirrorURL: http://127.0.0.1:9/debian' >debian.def
+    run "${as_root[@]}" env PATH="$place/tools:$PATH" "$CYBELECTL" build debian.def -o debian.sif
+    assert_failure
+    assert_output --regexp 'mnt:\[[0-9]+\]'
+    refute_output --partial "$("${as_root[@]}" readlink /proc/self/ns/mnt)"
+}
+
 @test "a missing base is told at its own line of the header" {
     printf '%s\n' '# comment' 'Bootstrap: localimage' '' '  From: none.sif' >missing.def
     refuses 3 "$CYBELECTL" build missing.def

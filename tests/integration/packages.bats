@@ -7,6 +7,7 @@ load ../parts/serve.bash
 setup_file() {
     own_home
     export made=$place
+    CYBELE_TMPDIR=$(mktemp -d /dev/shm/cybelectl-test.XXXXXX) # of a disk, a base's thousands of files are slow to remove
     serve mirror mirror-proxy "$("$parts_dir/mirror")" "$made/requests"
     export address=http://127.0.0.1:$mirror
     printf '%s\n' "${running[@]}" >servers
@@ -17,6 +18,7 @@ setup_file() {
 teardown_file() {
     local pid
     while read -r pid; do end_process "$pid"; done <"$made/servers"
+    rm -rf --one-file-system "$CYBELE_TMPDIR"
     place=$made leave_place
 }
 setup() {
@@ -64,8 +66,7 @@ forget() {
     mkdir user
     cd user || return
     definition user 'apt-get update' 'apt-get install -y --no-install-recommends hello'
-    export CYBELE_CACHE_DIR=$PWD/cache CYBELE_TMPDIR=$PWD/scratch
-    mkdir scratch
+    export CYBELE_CACHE_DIR=$PWD/cache CYBELE_TMPDIR=/tmp # which is memory, as_user's own
     cp "$CYBELECTL" cybelectl
     run -0 as_user ./cybelectl -v build user.def
     assert [ "$(grep -c '\.deb$' ../requests)" -gt 50 ]

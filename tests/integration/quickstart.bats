@@ -71,7 +71,7 @@ is_over() { ! pgrep -s "$quick" >/dev/null; }
     export CYBELE_CACHE_DIR=$place/cache
     for signal in KILL INT; do
         begins 'build and sign the image' stopped
-        sleep 2
+        wait_for 60 grep -q 'I: downloading packages with apt' stopped/log
         kill -"$signal" -- "-$quick"
         wait_for 60 is_over
         refute [ -e stopped/hello-mpi.sif ]
