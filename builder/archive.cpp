@@ -131,7 +131,9 @@ Result<void> write_content(archive* writer, const char* path) {
     if (!fd.valid()) {
         return fail(system_error("cannot read " + printable(path), errno));
     }
-    static thread_local std::array<char, kArchiveBlock> buffer;
+    // Aligned: where thread-local data that is not ends a page, mold 1.10 lets RELRO begin on a
+    // page that does not exist, and the program cannot be loaded.
+    alignas(64) static thread_local std::array<char, kArchiveBlock> buffer;
     for (;;) {
         const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
         if (count == 0) {

@@ -165,7 +165,8 @@ Result<void> Copier::copy_file(const CopiedNode& node, const fs::path& source, c
     if (!out.valid()) {
         return fail(system_error("cannot make " + printable(to.native()) + " in the image", errno));
     }
-    static thread_local std::array<char, std::size_t{1} << 18U> buffer;
+    // Aligned: see archive.cpp.
+    alignas(64) static thread_local std::array<char, std::size_t{1} << 18U> buffer;
     for (;;) {
         const ssize_t count = ::read(in.get(), buffer.data(), buffer.size());
         if (count == 0) {

@@ -24,6 +24,14 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
     "$program" --version --format=json | jq -e '.build.linking == "static"'
 }
 
+@test "thread-local data is aligned in the dynamic program, too: at the end of a page, RELRO would begin on a page that does not exist" {
+    local program alignment
+    for program in "$CYBELECTL" "${CYBELECTL_STATIC:-$repo/build/dev/static/cybelectl}"; do
+        alignment=$(readelf -SW "$program" | awk '/ \.tbss / { print $NF }')
+        assert [ "${alignment:-16}" -ge 8 ]
+    done
+}
+
 @test "it verifies and inspects an image" {
     run bare cybelectl verify hello-mpi.sif --key demo.pub
     assert_success
