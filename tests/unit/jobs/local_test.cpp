@@ -35,8 +35,14 @@ EnvironmentMap environment() {
     return {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"CYBELE_ARRAY_INDEX", "9"}};
 }
 
-/// Whether a process with this argument is left.
-bool is_running(const std::string& mark) {
+/// Seconds for `sleep` that no other run of this test names.
+std::string own_seconds(int seconds) {
+    return std::to_string(seconds) + "." + std::to_string(::getpid());
+}
+
+/// Whether a process with these seconds is left.
+bool is_running(int seconds) {
+    const std::string mark = own_seconds(seconds);
     for (const auto& entry : fs::directory_iterator("/proc")) {
         const auto text = read_file(entry.path() / "cmdline");
         if (text && text->find(mark) != std::string::npos) {
@@ -81,35 +87,38 @@ TEST_CASE("a script that dies by a signal counts as a shell does") {
 TEST_CASE("the time limit ends a job with all that it started") {
     Trial place;
     place.job.resources.time = std::chrono::seconds(1);
-    const auto job = place.prepare("sleep 86391 & setsid sleep 86392 & wait\n");
+    const auto job = place.prepare("sleep " + own_seconds(86391) + " & setsid sleep " +
+                                   own_seconds(86392) + " & wait\n");
     const auto begin = std::chrono::steady_clock::now();
     const auto end = jobs::run_local(job, environment());
     REQUIRE(end.has_value());
     CHECK(end->state == "timeout");
     CHECK(end->shell_code() == 124);
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
-    CHECK_FALSE(is_running("86391"));
-    CHECK_FALSE(is_running("86392"));
+    CHECK_FALSE(is_running(86391));
+    CHECK_FALSE(is_running(86392));
 }
 
 TEST_CASE("what a job leaves in the background is ended") {
     const Trial place;
-    const auto end = jobs::run_local(
-        place.prepare("setsid sh -c 'trap \"\" TERM; sleep 86393' & sleep 0.2\n"), environment());
+    const auto end = jobs::run_local(place.prepare("setsid sh -c 'trap \"\" TERM; sleep " +
+                                                   own_seconds(86393) + "' & sleep 0.2\n"),
+                                     environment());
     REQUIRE(end.has_value());
     CHECK(end->state == "done");
-    CHECK_FALSE(is_running("86393"));
+    CHECK_FALSE(is_running(86393));
 }
 
 TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
     const Trial place;
-    const auto job = place.prepare("trap 'echo cleaned; exit 7' TERM; sleep 86394 & wait $!\n");
+    const auto job = place.prepare("trap 'echo cleaned; exit 7' TERM; sleep " + own_seconds(86394) +
+                                   " & wait $!\n");
     const pid_t pid = ::fork();
     if (pid == 0) {
         const auto end = jobs::run_local(job, environment());
         ::_exit(end && end->state == "cancelled" && end->code == 7 ? 0 : 1);
     }
-    for (int i = 0; i < 200 && !is_running("86394"); ++i) {
+    for (int i = 0; i < 1500 && !is_running(86394); ++i) {
         ::usleep(20'000);
     }
     ::kill(pid, SIGTERM);
@@ -117,7 +126,7 @@ TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
     REQUIRE(::waitpid(pid, &status, 0) == pid);
     CHECK(status == 0);
     CHECK(read_file(job.standard_output).value() == "cleaned\n");
-    CHECK_FALSE(is_running("86394"));
+    CHECK_FALSE(is_running(86394));
 }
 
 TEST_CASE("a job ignores no signal, whatever its submitter ignores") {
