@@ -39,7 +39,7 @@ public:
         if (below(10) != 0) {
             mend_counts();
         }
-        REQUIRE(write_file(path, bytes_).has_value());
+        write_or_say(path, bytes_);
         if (below(12) == 0) {
             sign_as_stranger(path);
         }
@@ -175,11 +175,19 @@ private:
         bytes_ = tiny::read(path);
     }
 
+    static void write_or_say(const fs::path& path, const std::string& bytes) {
+        const auto written = write_file(path, bytes);
+        REQUIRE_MESSAGE(written,
+                        written.error().faults().front().message,
+                        ": ",
+                        written.error().faults().front().because);
+    }
+
     void leave_sidecars(const fs::path& path) {
         for (const char* const ending : {".overlay", ".delta", ".sig", ".img", ".squashfs"}) {
             fs::remove(path.native() + ending);
             if (below(16) == 0) {
-                REQUIRE(write_file(path.native() + ending, payload()).has_value());
+                write_or_say(path.native() + ending, payload());
             }
         }
         fs::remove(journal_path(path));
