@@ -33,7 +33,7 @@ rows() { grep -v '^#' "$repo/tests/$1"; }
 
 @test "each .bats file has a row in suites.tsv, and each row a suite and fixtures that there are" {
     run diff <(rows suites.tsv | cut -f 1 | grep / | grep -v '^all/') \
-        <(cd "$repo/tests" && for kind in cli integration cluster installed static long; do ls $kind/*.bats; done | sed 's/\.bats$//')
+        <(cd "$repo/tests" && for kind in cli integration cluster installed servers static long; do ls $kind/*.bats; done | sed 's/\.bats$//')
     assert_output ''
     run bash -c ". '$repo/tests/run/kinds.bash'; for name in $(rows suites.tsv | cut -f 1 | grep -E '^all/|^[^/]*$' | xargs); do
         declare -F \"run_\${name#all/}\" || echo \"no run_\${name#all/}\"; done"
@@ -255,4 +255,18 @@ fixture_part() {
     run -0 tree/test --no-build
     run -0 tree/tests/parts/cache remove
     assert_equal "$(find cache/cybelectl-tests -mindepth 1 ! -name "*.log" -printf "%f")" thing-1.lock
+}
+
+@test "a batch server that is not given counts as one skipped case, with its line; no other case is skipped" {
+    small_tree tree
+    mkdir tree/tests/servers
+    suite tree servers/jobs - - '@test "one" { true; }' '@test "two" { true; }'
+    CYBELE_TORQUE_PREFIX='' CYBELE_OPENPBS_PREFIX='' run -0 tree/test --no-build
+    assert_line --regexp '^servers/jobs +0 passed +0 failed '
+    assert_line '  skipped: CYBELE_TORQUE_PREFIX is not set; see tests/servers/README.md'
+    assert_equal "${lines[-1]}" '0 passed, 0 failed, 2 skipped'
+    CYBELE_TORQUE_PREFIX=/opt CYBELE_OPENPBS_PREFIX='' run -0 tree/test --no-build
+    assert_equal "${lines[-1]}" '2 passed, 0 failed, 1 skipped'
+    CYBELE_TORQUE_PREFIX=/opt CYBELE_OPENPBS_PREFIX=/opt run -0 tree/test --no-build
+    assert_equal "${lines[-1]}" '2 passed, 0 failed'
 }

@@ -2,7 +2,7 @@
 # Sourced by ./test: what a run prints.
 # shellcheck disable=SC2154 # logs and the columns of the table are of other files of tests/run
 
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 suites_run=0
 
 # tenths_text TENTHS
@@ -13,13 +13,14 @@ minutes_since() { tenths_text $(((SECONDS - $1) / 6)); }
 
 # report_suite SUITE: its line, and its failures.
 report_suite() {
-    local name=${1//\//-} suite_passed=0 suite_failed=1 seconds=0 cpu
-    [[ ! -s $logs/$name.result ]] || read -r suite_passed suite_failed seconds <"$logs/$name.result"
-    passed=$((passed + suite_passed)) failed=$((failed + suite_failed))
+    local name=${1//\//-} suite_passed=0 suite_failed=1 suite_skipped=0 seconds=0 cpu
+    [[ ! -s $logs/$name.result ]] || read -r suite_passed suite_failed seconds suite_skipped <"$logs/$name.result"
+    passed=$((passed + suite_passed)) failed=$((failed + suite_failed)) skipped=$((skipped + suite_skipped))
     cpu=$(awk '/^CPU seconds: / { printf "%d", $3 + $4 }' "$logs/$name.said")
     printf '%d\t%s\t%d\t%d\t%s\n' "$seconds" "$1" "$suite_passed" "$suite_failed" "${cpu:--}" >>"$logs/measured"
     suites_run=$((suites_run + 1))
     printf '%-34s %5d passed %3d failed %6s min\n' "$1" "$suite_passed" "$suite_failed" "$(tenths_text $((seconds / 6)))"
+    [[ ! -e $logs/$name.skips ]] || sed 's/^/  /' "$logs/$name.skips"
     [[ $1 != tidy ]] || grep '^tidy: ' "$logs/tidy.log" || true
     ((suite_failed == 0)) || show_failures "$name"
 }
@@ -57,6 +58,6 @@ finish() {
         show_slowest
     fi
     printf 'outputs: %s, %s min in all\n' "$logs" "$(minutes_since 0)"
-    printf '%d passed, %d failed\n' "$passed" "$failed"
+    printf '%d passed, %d failed%s\n' "$passed" "$failed" "$( ((skipped == 0)) || echo ", $skipped skipped")"
     ((failed == 0))
 }

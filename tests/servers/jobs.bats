@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+# A job's whole life on real TORQUE and OpenPBS servers with two nodes.
+load ../parts/suite.bash
+load servers.bash
+
+setup_file() { start_servers; }
+teardown_file() { stop_servers; }
+
+code_comes_back() {
+    job nine 'script: echo said; exit 9' 'resources: {time: 2 min}'
+    run --separate-stderr submit nine --wait
+    assert_equal "$status" 9
+    assert_output --regexp '^[0-9]+\.head$'
+    assert_equal "$(cat "nine-${output%%.*}.out")" said
+    assert_regex "$stderr" "nine-${output%%.*}\.out"
+}
+@test "the program's code is submit's, its output is where the message says" {
+    on_each code_comes_back
+}
+
+follows() {
+    job talk 'script: |' '  echo first' '  sleep 2' '  printf second' '  echo problem >&2' 'resources: {time: 2 min}'
+    run --separate-stderr submit talk --follow
+    assert_success
+    assert_output $'first\nsecond'
+    assert_regex "$stderr" 'problem'
+}
+@test "submit --follow shows what the job writes" {
+    on_each follows
+}
+
+ranks_meet() {
+    # shellcheck disable=SC2016
+    job meet 'script: echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname) threads ${OMP_NUM_THREADS:-}' \
+        'launch: {kind: mpi, guard: false}' 'resources: {nodes: 2, tasks-per-node: 2, cpus-per-task: 2, time: 2 min}'
+    run submit meet --wait
+    cat meet-*.err
+    assert_success
+    assert_equal "$(grep -cE '^rank [0-3] of 4 on n[12] threads 2$' meet-*.out)" 4
+    assert_equal "$(sed -nE 's/^rank .* on (n[12]) .*/\1/p' meet-*.out | sort | uniq -c | tr -s ' \n' ' ')" ' 2 n1 2 n2 '
+}
+@test "two ranks with two threads on each of two nodes" {
+    on_each ranks_meet
+}
+
+array_ends() {
+    # shellcheck disable=SC2016
+    job parts 'script: echo part $CYBELE_ARRAY_INDEX; exit $((CYBELE_ARRAY_INDEX == 2 ? 6 : 0))' 'array: 0-3' 'resources: {time: 2 min}'
+    run --separate-stderr submit parts --wait
+    assert_equal "$status" 6
+    assert_output --regexp '^[0-9]+\[\]\.head$'
+    id=$output
+    for index in 0 1 2 3; do
+        run server cybelectl job logs "${id/\[\]/[$index]}"
+        assert_success
+        assert_output "part $index"
+    done
+}
+@test "an array is submitted, runs and ends with the code of the element that failed; each output is found" {
+    on_each array_ends
+}
+
+array_with_index_in_its_output() {
+    # shellcheck disable=SC2016
+    job marked 'script: echo part $CYBELE_ARRAY_INDEX' 'array: 1-2' 'output: {stdout: "%x-%j-%a.log"}' 'resources: {time: 2 min}'
+    run --separate-stderr submit marked --wait
+    assert_success
+    id=$output
+    assert_file_exist "marked-${id%%\[*}-1.log"
+    run server cybelectl job logs "${id/\[\]/[2]}"
+    assert_output 'part 2'
+}
+@test "%a and %j in the name of an array's output mean the same to the script and to the client" {
+    on_each array_with_index_in_its_output
+}
+
+nodes_write() {
+    server mkdir -p fake/torch/distributed
+    server tee fake/torch/distributed/run.py >/dev/null <<'END'
+import os, sys
+print("out of", os.uname().nodename, flush=True)
+print("trouble of", os.uname().nodename, file=sys.stderr, flush=True)
+sys.exit(5 if os.uname().nodename == "n2" else 0)
+END
+    job net 'command: [train.py]' 'launch: torch' 'resources: {nodes: 2, time: 2 min}' "environment: {PYTHONPATH: '$PWD/fake'}"
+    run --separate-stderr submit net --follow
+    assert_equal "$status" 5
+    assert_line 'out of n1'
+    assert_line 'out of n2'
+    assert_regex "$stderr" 'trouble of n2'
+    assert_equal "$(grep -c '^out of n[12]$' net-*.out)" 2
+    assert_equal "$(grep -c '^trouble of n[12]$' net-*.err)" 2
+}
+@test "what a launch per node writes on each node is in the job's output, and is followed" {
+    on_each nodes_write
+}
+
+# leaves_a_session SECONDS: a torchrun whose child has a session of its own; it ends after so many seconds.
+leaves_a_session() {
+    server mkdir -p fake/torch/distributed
+    server tee fake/torch/distributed/run.py >/dev/null <<END
+import os, subprocess, time
+subprocess.Popen(["sleep", "7123"], start_new_session=True)
+open("$PWD/began." + os.uname().nodename, "w").close()
+time.sleep($1)
+END
+    job apart 'command: [train.py]' 'launch: torch' 'resources: {nodes: 2, time: 5 min}' "environment: {PYTHONPATH: '$PWD/fake'}"
+}
+no_sleeper() { ! as_manager pgrep -fx 'sleep 7123'; }
+has_begun() { [[ -e began.n1 && -e began.n2 ]]; }
+nothing_stays_behind() {
+    leaves_a_session 1
+    run submit apart --wait
+    assert_success
+    assert no_sleeper
+    assert_equal "$(find . -name '.cybelectl-*')" ''
+}
+nothing_stays_behind_a_cancel() {
+    leaves_a_session 100
+    id=$(submit apart)
+    wait_for 60 has_begun
+    server cybelectl job cancel "$id"
+    wait_for 20 no_sleeper
+    wait_for 20 test -z "$(find . -name '.cybelectl-*')"
+}
+@test "what a launch per node started in a session of its own is ended on each node" {
+    on_each nothing_stays_behind
+}
+@test "OpenPBS: the same after a cancel" {
+    on openpbs nothing_stays_behind_a_cancel
+}
+
+narrow_folders() {
+    for name in 'com,ma' 'back\sl'; do
+        cd "$folder" && server mkdir "$name"
+        cd "$folder/$name" || return
+        job here 'script: echo here; exit 3' 'resources: {time: 2 min}'
+        if [[ $product == torque ]]; then
+            run submit here
+            assert_equal "$status" 3
+            assert_output --partial 'comma or a backslash'
+            assert_equal "$(find . -name .cybelectl)" ''
+        else
+            run submit here --wait
+            assert_equal "$status" 3
+            assert_equal "$(cat here-*.out)" here
+        fi
+    done
+}
+@test "a directory that TORQUE cannot hand on is refused, and OpenPBS runs there" {
+    on_each narrow_folders
+}
+
+# runs ID: until cybelectl says that it runs.
+runs() { wait_for 60 is_in_state "$1" running; }
+
+cancels_what_is_forgotten() {
+    local started
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    job waits 'command: [sleep, "300"]' 'resources: {nodes: 2, tasks-per-node: 1, cpus-per-task: 4, time: 10 min}' 'launch: {kind: mpi, guard: false}'
+    id=$(submit long)
+    runs "$id"
+    pending=$(submit waits)
+    started=$SECONDS
+    run server timeout 60 cybelectl job cancel "$pending"
+    assert_success
+    assert_regex "$output" 'cancelled'
+    run server timeout 60 cybelectl job cancel "$id"
+    assert_success
+    assert [ $((SECONDS - started)) -lt 50 ]
+    assert_equal "$(state_of "$id") $(state_of "$pending")" 'cancelled cancelled'
+}
+ends_by_its_words() {
+    # shellcheck disable=SC2016
+    job silent 'script: kill -STOP $PPID; sleep 300' 'resources: {time: 3 s}' # its script cannot write a record
+    run --separate-stderr timeout 200 "$parts_dir/batch-server" exec "$place" "$product" env CYBELE_STATE_DIR="$place/$product/home/state" \
+        cybelectl submit silent.yaml --scheduler "$dialect" --wait
+    assert_equal "$status" 124
+    assert_regex "$stderr" 'walltime'
+}
+@test "cancelled jobs that the server has forgotten are cancelled, without five minutes" {
+    on_each forgetting cancels_what_is_forgotten
+}
+@test "the server's own words tell the end of a job that it has forgotten" {
+    on_each forgetting ends_by_its_words
+}
+
+array_is_followed() {
+    job many 'script: echo mine' 'array: 0-1' 'resources: {time: 2 min}'
+    run --separate-stderr submit many --follow
+    assert_success
+    assert_regex "$stderr" "the output of an array is not shown; see .cybelectl job logs '[0-9]+\[0\]\.head'"
+}
+@test "--follow of an array says where its output is" {
+    on_each array_is_followed
+}
+
+comment_is_no_reason() {
+    job fails 'script: exit 4' 'resources: {time: 2 min}'
+    run --separate-stderr submit fails --wait
+    assert_equal "$status" 4
+    refute_regex "$stderr" 'Job (started|run) '
+    refute_regex "$(server cybelectl job list --all)" 'Job (started|run) '
+}
+@test "where a job was started is not shown as the reason of its end" {
+    on_each comment_is_no_reason
+}
+
+through_ssh() {
+    job there 'script: exit 3' "workdir: $PWD" 'resources: {time: 2 min}'
+    run --separate-stderr submit there --host head --wait
+    assert_equal "$status" 3
+    assert_regex "$output" '^[0-9]+\.head$'
+    server mv "$place/$product/home/.profile" "$place/$product/home/.profile.away"
+    run submit there --host head
+    server mv "$place/$product/home/.profile.away" "$place/$product/home/.profile"
+    assert_equal "$status" 5
+    assert_output --partial 'qsub is not in the PATH of any shell on head'
+    refute_output --partial refused
+}
+@test "through ssh, commands that only a login shell finds are found; none is no refusal of the job" {
+    on_each through_ssh
+}
+
+elements_by_name() {
+    # shellcheck disable=SC2016
+    job parts 'script: test $CYBELE_ARRAY_INDEX = 0 && exit 7; sleep 200' 'array: 0-2' 'resources: {time: 5 min}'
+    id=$(submit parts)
+    wait_for 60 is_in_state "${id/\[\]/[0]}" failed
+    runs "${id/\[\]/[1]}"
+    assert_regex "$(server cybelectl job status "${id/\[\]/[0]}")" 'failed 7'
+    run server cybelectl job cancel "${id/\[\]/[2]}"
+    assert_success
+    assert_equal "$(state_of "${id/\[\]/[2]}")" cancelled
+    assert_equal "$(state_of "$id")" running
+    run server cybelectl job status "${id/\[\]/[5]}"
+    assert_equal "$status" 3
+    assert_output --partial 'has no element 5'
+    run server cybelectl job cancel "$id"
+    assert_success
+}
+@test "an element of an array has a state, and is cancelled, by its own name" {
+    on_each elements_by_name
+}
+
+dependency_fails() {
+    job good 'command: ["true"]' 'resources: {time: 2 min}'
+    id=$(submit good)
+    server cybelectl job wait "$id"
+    job later 'command: ["true"]' "after: [{job: '$id', when: failed}]" 'resources: {time: 2 min}'
+    run --separate-stderr submit later --wait
+    assert_equal "$status" 143
+    assert_regex "$stderr" 'never started: a job that it was to follow'
+}
+@test "OpenPBS: a job whose dependency can no longer be met says so" {
+    on openpbs dependency_fails
+}
+
+holds() {
+    job runs 'command: [sleep, "100"]' 'resources: {time: 5 min}'
+    id=$(submit runs)
+    runs "$id"
+    run server cybelectl job hold "$id"
+    assert_equal "$status" 3
+    assert_output --partial 'it does not wait: it is running'
+    assert_equal "$(server qstat -f "$id" | sed -n 's/.*Hold_Types = //p')" n
+    server cybelectl job cancel "$id"
+}
+@test "a job that runs cannot be held, and the server is not asked to" {
+    on_each holds
+}
