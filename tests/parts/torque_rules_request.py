@@ -155,7 +155,6 @@ def openpbs_nodes(limits, job):
     count, cpus = int(words[0]), int(chunk.get("ncpus", "1"))
     processes = int(chunk.get("mpiprocs", "1"))
     job["threads"] = chunk.get("ompthreads", str(cpus))
-    job["cpus"] = cpus
     lines, used = [], {host: 0 for host in NODES}
     for index in range(count):
         scattered = limits.get("place", "").startswith("scatter")
@@ -185,6 +184,8 @@ def judge(job, product):
         job["hosts"] = None  # pbs_sched never starts it
     array = job.get("t" if product == "torque" else "J")
     job["indexes"] = None if array is None else indexes_of(array, product)
+    if product == "openpbs" and array is not None and job.get("r") == "n":
+        raise Refusal(2, "qsub: cannot submit non-rerunable Array Job")
     unknown = [name for name in job["W"] if name not in ("depend", "umask", "group_list", "x", "block")]
     if unknown:
         raise Refusal(154, "qsub: Undefined attribute")

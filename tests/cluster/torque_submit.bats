@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+# Jobs submitted and followed under the rules of real TORQUE and OpenPBS servers, replayed by tests/parts/torque-rules: the cases of
+# tests/servers/jobs.bats that need no server. About a minute.
+load ../parts/suite.bash
+
+setup() {
+    work_place
+    mkdir programs
+    ln -s "$CYBELECTL" programs/cybelectl
+}
+teardown() {
+    [[ ! -d $place/rules ]] || "$parts_dir/torque-rules" stop "$place"
+    leave_place
+}
+
+# on_both CASE…: in a folder of its own, with the product's commands in PATH.
+on_both() {
+    local path=$PATH
+    for product in torque openpbs; do
+        cd "$place" && rm -rf rules jobs && mkdir jobs
+        PATH=$("$parts_dir/torque-rules" start "$place" "$product"):$path
+        dialect=${product/openpbs/pbspro}
+        export CYBELE_STATE_DIR=$place/state/$product # the numbers of their jobs are the same
+        cd jobs || return
+        "$@"
+        PATH=$path
+        "$parts_dir/torque-rules" stop "$place"
+    done
+}
+
+job() {
+    local name=$1
+    shift
+    printf '%s\n' 'kind: Job' "name: $name" "$@" >"$name.yaml"
+}
+submit() {
+    local name=$1
+    shift
+    "$CYBELECTL" submit "$name.yaml" --scheduler "$dialect" --monitoring-period 1 "$@"
+}
+keep() { "$parts_dir/torque-rules" keep "$place" "$1"; }
+
+array_ends() {
+    # shellcheck disable=SC2016
+    job parts 'script: echo part $CYBELE_ARRAY_INDEX; exit $((CYBELE_ARRAY_INDEX == 2 ? 6 : 0))' 'array: 0-2' 'resources: {time: 1 min}'
+    run --separate-stderr submit parts --wait
+    assert_equal "$status" 6
+    id=$output
+    for index in 0 1 2; do
+        run "$CYBELECTL" job logs "${id/\[\]/[$index]}"
+        assert_output "part $index"
+    done
+}
+@test "an array is submitted, ends as the element that failed, and each element's output is found" {
+    on_both array_ends
+}
+
+array_with_index_in_its_output() {
+    # shellcheck disable=SC2016
+    job marked 'script: echo part $CYBELE_ARRAY_INDEX' 'array: 1-2' 'output: {stdout: "%x-%j-%a.log"}' 'resources: {time: 1 min}'
+    run --separate-stderr submit marked --wait
+    assert_success
+    id=$output
+    assert_file_exist "marked-${id%%\[*}-1.log"
+    run "$CYBELECTL" job logs "${id/\[\]/[2]}"
+    assert_output 'part 2'
+}
+@test "%a and %j in the name of an array's output mean the same to the script and to the client" {
+    on_both array_with_index_in_its_output
+}
+
+nodes_write() {
+    mkdir -p fake/torch/distributed
+    cat >fake/torch/distributed/run.py <<'END'
+import os, sys
+print("out of", os.uname().nodename, flush=True)
+print("trouble of", os.uname().nodename, file=sys.stderr, flush=True)
+sys.exit(5 if os.uname().nodename == "n2" else 0)
+END
+    job net 'command: [train.py]' 'launch: torch' 'resources: {nodes: 2, time: 1 min}' "environment: {PYTHONPATH: '$PWD/fake'}"
+    run --separate-stderr submit net --follow
+    assert_equal "$status" 5
+    assert_line 'out of n1'
+    assert_line 'out of n2'
+    assert_regex "$stderr" 'trouble of n2'
+    assert_equal "$(grep -c '^out of n[12]$' net-*.out)" 2
+}
+@test "what a launch per node writes on each node is in the job's output, and is followed" {
+    on_both nodes_write
+}
+
+nothing_stays_behind() {
+    mkdir -p fake/torch/distributed
+    cat >fake/torch/distributed/run.py <<'END'
+import subprocess, time
+subprocess.Popen(["sleep", "7124"], start_new_session=True)
+time.sleep(1)
+END
+    job apart 'command: [train.py]' 'launch: torch' 'resources: {nodes: 2, time: 1 min}' "environment: {PYTHONPATH: '$PWD/fake'}"
+    run submit apart --wait
+    assert_success
+    run ! pgrep -fx 'sleep 7124'
+}
+@test "what a launch per node started in a session of its own is ended on each node" {
+    on_both nothing_stays_behind
+}
+
+narrow_folders() {
+    for name in 'com,ma' 'back\sl'; do
+        mkdir "$place/jobs/$name"
+        cd "$place/jobs/$name" || return
+        job here 'script: echo here; exit 3' 'resources: {time: 1 min}'
+        run submit here --wait
+        if [[ $product == torque ]]; then
+            assert_equal "$status" 255
+            assert_output --partial 'comma or a backslash'
+            assert_equal "$(find . -name .cybelectl)" ''
+        else
+            assert_equal "$status" 3
+            assert_equal "$(cat here-*.out)" here
+        fi
+    done
+}
+@test "a directory that TORQUE cannot hand on is refused, and OpenPBS runs there" {
+    on_both narrow_folders
+}
+
+forgotten_ends() {
+    keep 0
+    # shellcheck disable=SC2016
+    job limit 'script: kill -STOP $PPID; sleep 60' 'resources: {time: 2 s}' # so its script cannot write a record
+    run --separate-stderr submit limit --wait
+    assert_equal "$status" 124
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    id=$(submit long)
+    wait_for 20 sh -c "'$CYBELECTL' job status '$id' | grep -q running"
+    run timeout 30 "$CYBELECTL" job cancel "$id"
+    assert_success
+    run "$CYBELECTL" job status "$id"
+    assert_line --regexp "^$id cancelled 143"
+}
+@test "a job that the server has forgotten has ended by its record, our word, or the server's, without a wait" {
+    on_both forgotten_ends
+}
