@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N sweep
-#PBS -l select=1:ncpus=1:mpiprocs=1:ompthreads=1
+#PBS -l select=1:ncpus=1:mpiprocs=1
 #PBS -l place=scatter
 #PBS -l walltime=00:10:00
 #PBS -J 0-9%2

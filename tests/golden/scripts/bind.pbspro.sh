@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N bound
-#PBS -l select=2:ncpus=2:mpiprocs=2:ompthreads=1
+#PBS -l select=2:ncpus=2:mpiprocs=2
 #PBS -l place=scatter
 #PBS -l walltime=01:00:00
 #PBS -j oe

@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N horovod
-#PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2
+#PBS -l select=2:ncpus=4:mpiprocs=2
 #PBS -l place=scatter
 #PBS -l walltime=01:00:00
 #PBS -j oe

@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N soybean
-#PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2:mem=4096mb
+#PBS -l select=2:ncpus=4:mpiprocs=2:mem=4096mb
 #PBS -l place=scatter
 #PBS -l walltime=49:00:00
 #PBS -j oe

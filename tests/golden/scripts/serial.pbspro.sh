@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N hello
-#PBS -l select=1:ncpus=1:mpiprocs=1:ompthreads=1
+#PBS -l select=1:ncpus=1:mpiprocs=1
 #PBS -l place=scatter
 #PBS -j oe
 # Rendered by cybelectl for pbspro, template set VERSION.

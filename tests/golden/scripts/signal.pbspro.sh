@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N signal
-#PBS -l select=1:ncpus=1:mpiprocs=1:ompthreads=1
+#PBS -l select=1:ncpus=1:mpiprocs=1
 #PBS -l place=scatter
 #PBS -l walltime=02:00:00
 #PBS -j oe

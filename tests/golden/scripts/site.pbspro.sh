@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N wheat
-#PBS -l select=2:ncpus=4:mpiprocs=4:ompthreads=1
+#PBS -l select=2:ncpus=4:mpiprocs=4
 #PBS -l place=scatter:excl
 #PBS -l walltime=00:30:00
 #PBS -q batch

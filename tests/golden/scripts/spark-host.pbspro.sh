@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N soybean-train
-#PBS -l select=1:ncpus=4:mpiprocs=1:ompthreads=1:mem=8192mb
+#PBS -l select=1:ncpus=4:mpiprocs=1:mem=8192mb
 #PBS -l place=scatter
 #PBS -l walltime=01:00:00
 #PBS -j oe

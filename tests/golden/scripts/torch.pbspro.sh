@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N wheat-ear
-#PBS -l select=2:ncpus=4:mpiprocs=1:ompthreads=2:mem=8192mb
+#PBS -l select=2:ncpus=4:mpiprocs=1:mem=8192mb
 #PBS -l place=scatter
 #PBS -l walltime=01:00:00
 #PBS -j oe

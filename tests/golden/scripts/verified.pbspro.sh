@@ -1,6 +1,6 @@
 #!/bin/bash
 #PBS -N verified
-#PBS -l select=1:ncpus=2:mpiprocs=1:ompthreads=2
+#PBS -l select=1:ncpus=2:mpiprocs=1
 #PBS -l place=scatter
 #PBS -l walltime=00:10:00
 #PBS -j oe
