@@ -32,7 +32,7 @@ bool is_id(std::string_view text) {
 
 Call Pbs::submission(const Submission& submission) const {
     Call call;
-    call.argv = qsub();
+    call.argv = qsub(*submission.job);
     // By value: OpenPBS refuses a name that is not set. A UUID and a plain path need no quoting.
     call.argv.insert(call.argv.end(),
                      {"-v", "CYBELE_JOB=" + submission.uuid, submission.script.native()});

@@ -47,8 +47,8 @@ public:
 protected:
     /// `qstat` with the options of this product.
     [[nodiscard]] virtual std::vector<std::string> qstat() const = 0;
-    /// `qsub` with the options of this product.
-    [[nodiscard]] virtual std::vector<std::string> qsub() const = 0;
+    /// `qsub` with the options of this product for the job.
+    [[nodiscard]] virtual std::vector<std::string> qsub(const launchers::Job& job) const = 0;
 };
 
 } // namespace cybele::jobs

@@ -10,8 +10,10 @@ protected:
     [[nodiscard]] std::vector<std::string> qstat() const override {
         return {"qstat", "-x", "-f"};
     }
-    [[nodiscard]] std::vector<std::string> qsub() const override {
-        return {"qsub", "-r", "n"};
+    /// OpenPBS refuses an array that must not be run again.
+    [[nodiscard]] std::vector<std::string> qsub(const launchers::Job& job) const override {
+        return job.array.empty() ? std::vector<std::string>{"qsub", "-r", "n"}
+                                 : std::vector<std::string>{"qsub"};
     }
 };
 

@@ -10,7 +10,7 @@ protected:
     [[nodiscard]] std::vector<std::string> qstat() const override {
         return {"qstat", "-f"};
     }
-    [[nodiscard]] std::vector<std::string> qsub() const override {
+    [[nodiscard]] std::vector<std::string> qsub(const launchers::Job& /*job*/) const override {
         return {"qsub", "-r", "n"};
     }
 };
@@ -37,7 +37,7 @@ protected:
     [[nodiscard]] std::vector<std::string> qstat() const override {
         return {"qstat", "-f"};
     }
-    [[nodiscard]] std::vector<std::string> qsub() const override {
+    [[nodiscard]] std::vector<std::string> qsub(const launchers::Job& /*job*/) const override {
         return {"qsub", "-V"}; // else `-v` would take all other variables away
     }
 };
