@@ -258,6 +258,10 @@ end_marked() { # what still bears the mark on this node, whoever its parent is b
 cat >"$private/node.sh" <<'END-OF-NODE'
 set -u
 private=$1
+node=$(uname -n)
+if [ -d "$private/output" ]; then # what tasks of pbsdsh write would go to the batch system's own files
+    exec >"$private/output/$node.out" 2>"$private/output/$node.err"
+fi
 if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
     kept_tmp=${TMPDIR:-}
     set -a
@@ -269,7 +273,6 @@ fi
 cd -- "$PWD" || exit 1
 . "$private/words"
 . "$private/work.sh"
-node=$(uname -n)
 process=''
 work & process=$!
 trap 'kill -s TERM "$process" 2>/dev/null' TERM INT HUP

@@ -265,6 +265,10 @@ end_marked() { # what still bears the mark on this node, whoever its parent is b
 cat >"$private/node.sh" <<'END-OF-NODE'
 set -u
 private=$1
+node=$(uname -n)
+if [ -d "$private/output" ]; then # what tasks of pbsdsh write would go to the batch system's own files
+    exec >"$private/output/$node.out" 2>"$private/output/$node.err"
+fi
 if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
     kept_tmp=${TMPDIR:-}
     set -a
@@ -276,7 +280,6 @@ fi
 cd -- "$PWD" || exit 1
 . "$private/words"
 . "$private/work.sh"
-node=$(uname -n)
 process=''
 work & process=$!
 trap 'kill -s TERM "$process" 2>/dev/null' TERM INT HUP
@@ -321,14 +324,40 @@ END-OF-NODE
 declare -p PATH name first_node job_token private >"$private/words"
 declare -p runtime image options >>"$private/words"
 
+declare -A shown=() # bytes of the nodes' files
+show_output() { # [all]: the lines that the nodes wrote since the last time; with `all` an unfinished one too
+    local size file piece=$private/piece
+    while read -r size file; do
+        if [ ! -f "$file" ] || [ "$size" -le "${shown[$file]:-0}" ] ||
+            ! tail -c "+$((${shown[$file]:-0} + 1))" -- "$file" >"$piece.new"; then
+            continue
+        fi
+        if [ "${1:-}" = all ]; then
+            mv -f -- "$piece.new" "$piece"
+        else
+            head -n "$(wc -l <"$piece.new")" -- "$piece.new" >"$piece"
+        fi
+        case $file in
+            *.err) cat -- "$piece" >&2 ;;
+            *) cat -- "$piece" ;;
+        esac
+        shown[$file]=$((${shown[$file]:-0} + $(wc -c <"$piece")))
+    done < <(wc -c -- "$private"/output/* 2>/dev/null)
+}
+
 on_each_node() { # starts node.sh on each; ends when all have ended, with the first code that is not 0
     local file host count tries watcher='' code=0
     local -a processes=()
     trap - EXIT
     trap '[ ${#processes[@]} -eq 0 ] || kill "${processes[@]}" 2>/dev/null' TERM
     if command -v pbsdsh >/dev/null; then
+        mkdir -- "$private/output"
         pbsdsh -u /bin/bash "$private/node.sh" "$private" &
         processes+=($!)
+        while is_running "${processes[0]}"; do
+            show_output
+            sleep 0.3
+        done
     else # the lifeline: when this job is gone, ssh and what it started see the end of their input
         mkfifo "$private/lifeline"
         exec 8<>"$private/lifeline"
@@ -364,6 +393,7 @@ on_each_node() { # starts node.sh on each; ends when all have ended, with the fi
         [ "$count" -eq "$nodes" ] || sleep 0.1
     done
     [ "$count" -eq "$nodes" ] || [ "$code" -ne 0 ] || code=255
+    show_output all
     [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || :
     exit "$code"
 }
