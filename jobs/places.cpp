@@ -3,6 +3,7 @@
 
 #include "jobs/prepare.hpp"
 #include "jobs/verification.hpp"
+#include "schedulers/dialect.hpp"
 #include "support/quote.hpp"
 
 #include <system_error>
@@ -42,6 +43,20 @@ void add_outputs(const launchers::Job& job,
     }
 }
 
+/// TORQUE hands the directory of submission on in a list of variables that it does not quote.
+Result<void> add_submission(const JobInput& input, const fs::path& folder, Faults& faults) {
+    CYBELE_TRY(const schedulers::Dialect dialect, schedulers::find_dialect(input.dialect));
+    if (dialect.has("plain-folders") && folder.native().find_first_of(",\\") != std::string::npos) {
+        faults.add(input.job.fault_at(
+            "name",
+            input.dialect + " cannot run a job that is submitted from this directory",
+            printable(folder.native()) + " contains a comma or a backslash, which " +
+                input.dialect + " does not pass on to the job",
+            "move the Job to a directory without either character"));
+    }
+    return {};
+}
+
 Result<void> told(Faults& faults) {
     return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
 }
@@ -68,6 +83,8 @@ Result<void> check_places(const JobInput& input,
                           std::int64_t now) {
     const launchers::Job& job = input.job;
     Faults faults;
+    const fs::path folder = login.empty() ? job.folder : fs::path(job.workdir);
+    CYBELE_CHECK(add_submission(input, place_of(folder), faults));
     if (login.empty()) {
         const fs::path workdir = place_of(place_of(job.folder) / job.workdir);
         add_workdir(job, workdir, faults);
