@@ -56,6 +56,8 @@ struct JobRef {
     std::string id;
     std::string uuid;
     std::string record;
+    std::string folder = {}; ///< of submission; empty: not known
+    std::string name = {};   ///< of the job; empty: not known
 };
 
 /// What a scheduler says of a job.
@@ -66,8 +68,9 @@ struct Sighting {
     std::string reason; ///< why it waits, or how it ended
     std::optional<int> code;
     int signal = 0;
-    std::string uuid;  ///< where the scheduler shows it
-    std::string start; ///< estimated, Unix seconds; empty: not known
+    std::string uuid;        ///< where the scheduler shows it
+    std::string start;       ///< estimated, Unix seconds; empty: not known
+    bool is_unknown = false; ///< the scheduler answered that it knows no job with this id
 };
 
 /// What the accounting says that a job used; unset: nobody measured it.
@@ -99,7 +102,8 @@ public:
     /// The queue's word on the jobs, and pieces of files of that machine, in one round trip.
     [[nodiscard]] virtual Survey look(const std::vector<JobRef>& jobs,
                                       const std::vector<Reading>& files) = 0;
-    /// The second witness, for jobs that ended or left the queue without an exit record.
+    /// The second witness, for jobs that ended or left the queue without an exit record: the
+    /// accounting, and what the scheduler wrote to a job that it ended.
     [[nodiscard]] virtual Survey inquire(const std::vector<JobRef>& jobs) = 0;
     /// The native id of the job with this UUID; unset: the scheduler knows none.
     [[nodiscard]] virtual Result<std::optional<std::string>> find(const JobRef& job) = 0;
@@ -151,6 +155,14 @@ public:
     }
     [[nodiscard]] virtual std::vector<Spent> spent(const Outcome& /*outcome*/) const {
         return {};
+    }
+    /// The file in the folder of submission to which the scheduler adds why it ended a job, and
+    /// what such words say; empty, and none: it writes no such file, or ended nothing.
+    [[nodiscard]] virtual std::string words_file(const JobRef& /*job*/) const {
+        return {};
+    }
+    [[nodiscard]] virtual std::optional<Sighting> end_in_words(std::string_view /*words*/) const {
+        return std::nullopt;
     }
     /// Lists every job of this user, each with its UUID.
     [[nodiscard]] virtual Call search() const = 0;

@@ -113,11 +113,23 @@ public:
 
     Survey inquire(const std::vector<JobRef>& jobs) override {
         Survey survey;
-        auto answers = host_->exchange(commands_->inquiry(ids_of(jobs)), {});
-        if (answers) {
-            survey.seen = commands_->findings(answers->outcomes);
-        } else {
+        std::vector<const JobRef*> with_words;
+        std::vector<Reading> words;
+        for (const JobRef& job : jobs) {
+            const std::string file = job.folder.empty() ? "" : commands_->words_file(job);
+            if (!file.empty()) {
+                with_words.push_back(&job);
+                words.push_back({job.folder + "/" + file});
+            }
+        }
+        auto answers = host_->exchange(commands_->inquiry(ids_of(jobs)), words);
+        if (!answers) {
             survey.failure = std::move(answers).error();
+            return survey;
+        }
+        survey.seen = commands_->findings(answers->outcomes);
+        for (std::size_t at = 0; at < with_words.size(); ++at) {
+            add_words(*with_words[at], answers->files[at].bytes, survey.seen);
         }
         return survey;
     }
@@ -181,6 +193,18 @@ public:
     }
 
 private:
+    /// Of a job that the scheduler no longer knows, its last words count.
+    void add_words(const JobRef& job, const std::string& words, std::vector<Sighting>& seen) const {
+        const bool is_known = std::any_of(seen.begin(), seen.end(), [&job](const Sighting& one) {
+            return one.id == job.id && !one.is_unknown;
+        });
+        std::optional<Sighting> end = is_known ? std::nullopt : commands_->end_in_words(words);
+        if (end) {
+            end->id = job.id;
+            seen.insert(seen.begin(), std::move(*end));
+        }
+    }
+
     Survey survey(const std::vector<Call>& calls, const std::vector<Reading>& files) {
         Survey survey;
         auto answers = host_->exchange(calls, files);

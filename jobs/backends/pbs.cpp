@@ -100,6 +100,12 @@ Result<std::vector<Sighting>> Pbs::sightings(const std::vector<Outcome>& outcome
     for (const PbsJob& job : listed) {
         found.push_back(sighting_of(job));
     }
+    for (std::string& id : unknown_ids(outcome.errors)) {
+        Sighting unknown;
+        unknown.id = std::move(id);
+        unknown.is_unknown = true;
+        found.push_back(std::move(unknown));
+    }
     return found;
 }
 
@@ -128,6 +134,32 @@ bool Pbs::is_over_already(const Outcome& outcome) const {
            has_any(
                outcome.errors,
                {"COMPLETE", "Job has finished", "Unknown Job", "nonexistent", "Invalid job id"});
+}
+
+/// Standard output and standard error are one file: the head of each script asks for that.
+std::string Pbs::words_file(const JobRef& job) const {
+    std::string number = job.id.substr(0, job.id.find('.'));
+    const std::size_t bracket = number.find('[');
+    if (bracket != std::string::npos) {
+        number = number.substr(0, bracket) + before_index() +
+                 number.substr(bracket + 1, number.find(']') - bracket - 1);
+    }
+    return job.name.empty() ? std::string() : job.name + ".o" + number;
+}
+
+std::optional<Sighting> Pbs::end_in_words(std::string_view words) const {
+    constexpr std::string_view kKilled = "=>> PBS: job killed: ";
+    constexpr int kKill = 9;
+    const std::size_t at = words.rfind(kKilled);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    const std::string_view why = words.substr(at + kKilled.size());
+    Sighting end;
+    end.reason = why.substr(0, why.find('\n'));
+    end.state = why.starts_with("walltime") ? State::kTimeout : State::kFailed;
+    end.signal = end.state == State::kFailed ? kKill : 0;
+    return end;
 }
 
 } // namespace cybele::jobs

@@ -26,6 +26,9 @@ struct PbsJob {
 
 [[nodiscard]] Sighting sighting_of(const PbsJob& job);
 
+/// The ids of which `qstat` said that it knows no such job.
+[[nodiscard]] std::vector<std::string> unknown_ids(std::string_view errors);
+
 /// What TORQUE and OpenPBS share; a product says how its history is asked for.
 class Pbs : public Commands {
 public:
@@ -43,8 +46,12 @@ public:
     [[nodiscard]] std::vector<Call> holding(const std::vector<std::string>& ids,
                                             bool is_held) const override;
     [[nodiscard]] bool is_over_already(const Outcome& outcome) const override;
+    [[nodiscard]] std::string words_file(const JobRef& job) const override;
+    [[nodiscard]] std::optional<Sighting> end_in_words(std::string_view words) const override;
 
 protected:
+    /// Between a job's number and an element's in the name of a file of output.
+    [[nodiscard]] virtual char before_index() const = 0;
     /// `qstat` with the options of this product.
     [[nodiscard]] virtual std::vector<std::string> qstat() const = 0;
     /// `qsub` with the options of this product for the job.

@@ -165,6 +165,22 @@ std::string job_uuid(const std::string& variables) {
 
 } // namespace
 
+std::vector<std::string> unknown_ids(std::string_view errors) {
+    std::vector<std::string> ids;
+    for (const std::string_view line : split(errors, '\n')) {
+        // The last one is OpenPBS's answer to `-x` where it keeps no history, with code 0.
+        for (const std::string_view words : {"Unknown Job Id Error ",
+                                             "Unknown Job Id ",
+                                             "not configured to maintain job history "}) {
+            if (const std::size_t at = line.find(words); at != std::string_view::npos) {
+                ids.emplace_back(trimmed(line.substr(at + words.size())));
+                break;
+            }
+        }
+    }
+    return ids;
+}
+
 Sighting sighting_of(const PbsJob& job) {
     Sighting seen;
     seen.id = job.id;

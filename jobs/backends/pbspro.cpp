@@ -15,6 +15,9 @@ protected:
         return job.array.empty() ? std::vector<std::string>{"qsub", "-r", "n"}
                                  : std::vector<std::string>{"qsub"};
     }
+    [[nodiscard]] char before_index() const override {
+        return '.';
+    }
 };
 
 } // namespace

@@ -13,6 +13,9 @@ protected:
     [[nodiscard]] std::vector<std::string> qsub(const launchers::Job& /*job*/) const override {
         return {"qsub", "-r", "n"};
     }
+    [[nodiscard]] char before_index() const override {
+        return '-';
+    }
 };
 
 /// The qsub and qstat that Slurm brings: no `-r`, and an end without an exit status.
@@ -39,6 +42,9 @@ protected:
     }
     [[nodiscard]] std::vector<std::string> qsub(const launchers::Job& /*job*/) const override {
         return {"qsub", "-V"}; // else `-v` would take all other variables away
+    }
+    [[nodiscard]] char before_index() const override {
+        return '-';
     }
 };
 

@@ -65,6 +65,13 @@ std::string element_id(const std::string& id, std::uint32_t index) {
     return id.substr(0, bracket + 1) + std::to_string(index) + id.substr(bracket + 1);
 }
 
+std::string array_id(const std::string& id) {
+    const std::size_t bracket = id.find('[');
+    return bracket == std::string::npos
+               ? id.substr(0, id.find('_'))
+               : id.substr(0, bracket + 1) + id.substr(std::min(id.find(']'), id.size()));
+}
+
 Entry element_of(const Entry& job, std::uint32_t index) {
     const std::string number = std::to_string(index);
     Entry element = job;

@@ -21,6 +21,9 @@ namespace cybele::jobs {
 /// The native id of an element: `12_3` of `12`, `12[3].server` of `12[].server`.
 [[nodiscard]] std::string element_id(const std::string& id, std::uint32_t index);
 
+/// The native id of an element's array.
+[[nodiscard]] std::string array_id(const std::string& id);
+
 /// The element's own native id and record; its outputs where their names tell them apart (`%a`),
 /// else none.
 [[nodiscard]] Entry element_of(const Entry& job, std::uint32_t index);

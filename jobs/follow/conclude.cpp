@@ -6,6 +6,8 @@
 namespace cybele::jobs {
 namespace {
 
+constexpr const char* kNoTrace = "the scheduler does not know it, and it left no record";
+
 void end(Entry& entry, State state, std::int64_t at) {
     entry.state = state;
     entry.ended = at;
@@ -82,7 +84,9 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
     take_record(record, entry);
     entry.native = record.state;
     if (why != nullptr) {
+        const std::string own = entry.reason;
         take_words(*why, entry);
+        entry.reason = entry.reason.empty() ? own : entry.reason;
     }
     const bool has_other_reason = was_told_to_end && why != nullptr && why->state != State::kDone;
     // A record that names no end is one all the same: who waits must not wait for ever.
@@ -144,13 +148,21 @@ void conclude(const Evidence& evidence, Entry& entry) {
         end(entry, State::kCancelled, evidence.now);
         return;
     }
+    // Unknown twice, a second apart or more: a server that starts again may once say so of all.
+    const bool is_gone =
+        evidence.is_unknown && entry.missing_since != 0 && evidence.now > entry.missing_since;
+    if (is_gone && entry.cancel_asked != 0) {
+        const bool was_missing = entry.missing_since < entry.cancel_asked;
+        entry.reason = was_missing ? kNoTrace : "";
+        end(entry, was_missing ? State::kLost : State::kCancelled, evidence.now);
+        return;
+    }
     // Not listed, or ended nobody knows how: the record may still come.
     if (entry.missing_since == 0) {
         entry.missing_since = evidence.now;
     }
     if (evidence.now >= entry.missing_since + evidence.patience) {
-        entry.reason = evidence.seen ? "it ended, and left no record of how"
-                                     : "the scheduler does not know it, and it left no record";
+        entry.reason = evidence.seen ? "it ended, and left no record of how" : kNoTrace;
         end(entry, State::kLost, evidence.now);
     }
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <unistd.h>
 
@@ -85,15 +86,21 @@ public:
     explicit Sightings(const std::vector<Sighting>& seen) {
         by_uuid_.reserve(seen.size());
         for (const Sighting& one : seen) {
-            if (one.uuid.empty()) {
+            if (one.is_unknown) {
+                unknown_.insert(one.id);
+            } else if (one.uuid.empty()) {
                 by_id_.emplace(one.id, &one);
-                continue;
-            }
-            by_uuid_.emplace(one.uuid, &one);
-            if (one.id.find_first_of("_[") != std::string::npos) { // an element of an array
-                by_element_.emplace(one.uuid + "/" + one.id, &one);
+            } else {
+                add_named(one);
             }
         }
+    }
+
+    /// Whether the scheduler said that it does not know the job, or the array of the element.
+    [[nodiscard]] bool is_unknown(const Entry& entry) const {
+        return !unknown_.empty() &&
+               (unknown_.contains(entry.id) ||
+                (!entry.array.empty() && unknown_.contains(array_id(entry.id))));
     }
 
     /// A scheduler's numbers come again: with another UUID it is another job.
@@ -108,6 +115,12 @@ public:
     }
 
 private:
+    void add_named(const Sighting& one) {
+        by_uuid_.emplace(one.uuid, &one);
+        if (one.id.find_first_of("_[") != std::string::npos) { // an element of an array
+            by_element_.emplace(one.uuid + "/" + one.id, &one);
+        }
+    }
     template <class Map, class Key>
     static const Sighting* found(const Map& map, const Key& key) {
         const auto at = map.find(key);
@@ -116,6 +129,7 @@ private:
     std::unordered_map<std::string_view, const Sighting*> by_id_;
     std::unordered_map<std::string_view, const Sighting*> by_uuid_;
     std::unordered_map<std::string, const Sighting*> by_element_;
+    std::unordered_set<std::string> unknown_;
 };
 
 /// The jobs of one scheduler and login.
@@ -167,6 +181,8 @@ void inquire(Backend& backend, Group& group, std::vector<Silent>& silent) {
     refs.reserve(silent.size());
     for (const Silent& one : silent) {
         refs.push_back(ref_of(*one.entry));
+        refs.back().folder = one.entry->folder;
+        refs.back().name = one.entry->name;
     }
     const Survey survey = backend.inquire(refs);
     const Sightings sightings(survey.seen);
@@ -206,6 +222,7 @@ std::optional<Error> ask_group(Desk& desk,
         evidence.was_asked = !survey.failure;
         evidence.record = exit_record_of(survey.files[at], entry);
         evidence.seen = sightings.of(entry);
+        evidence.is_unknown = sightings.is_unknown(entry);
         if (needs_inquiry(evidence, entry)) {
             silent.push_back({&entry, std::move(evidence)});
         } else {

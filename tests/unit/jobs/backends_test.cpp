@@ -134,13 +134,50 @@ TEST_CASE("the UUID of a PBS job is in its variables") {
     CHECK(all->front().uuid == "0a-1b");
 }
 
+TEST_CASE("ids that a server does not know are told, in each product's words") {
+    const auto ids = jobs::unknown_ids("qstat: Unknown Job Id Error 9.head\nqstat: Unknown Job Id "
+                                       "12[].head\nqstat: something else\nqstat: PBS is not "
+                                       "configured to maintain job history 999.head\n");
+    CHECK(ids == std::vector<std::string>{"9.head", "12[].head", "999.head"});
+    const auto seen = jobs::torque_commands()->sightings(
+        {outcome(153, "", "qstat: Unknown Job Id Error 9.head")});
+    REQUIRE(seen.has_value());
+    REQUIRE(seen->size() == 1);
+    CHECK(seen->front().id == "9.head");
+    CHECK(seen->front().is_unknown);
+}
+
+TEST_CASE("what a server wrote to a job that it ended, and where") {
+    jobs::JobRef job;
+    job.id = "79[3].head";
+    CHECK(jobs::torque_commands()->words_file(job).empty());
+    job.name = "wall";
+    CHECK(jobs::torque_commands()->words_file(job) == "wall.o79-3");
+    CHECK(jobs::pbspro_commands()->words_file(job) == "wall.o79.3");
+    job.id = "79.head";
+    CHECK(jobs::pbspro_commands()->words_file(job) == "wall.o79");
+    const auto commands = jobs::pbspro_commands();
+    const auto late =
+        commands->end_in_words("profile\n=>> PBS: job killed: walltime 8 exceeded limit 5\nbye");
+    REQUIRE(late.has_value());
+    CHECK(late->state == State::kTimeout);
+    CHECK(late->reason == "walltime 8 exceeded limit 5");
+    const auto large = commands->end_in_words("=>> PBS: job killed: mem 9kb exceeded limit 5kb");
+    REQUIRE(large.has_value());
+    CHECK(large->state == State::kFailed);
+    CHECK(large->signal == 9);
+    CHECK_FALSE(commands->end_in_words("nothing of the kind").has_value());
+}
+
 TEST_CASE("jobs that a server does not know are no failed query, other codes are") {
     const auto torque = jobs::torque_commands();
     const auto some = torque->sightings({outcome(153,
                                                  recorded("torque-6.1.qstat-f-running.txt"),
                                                  "qstat: Unknown Job Id Error 99999.head")});
     REQUIRE(some.has_value());
-    CHECK(some->size() == 1);
+    REQUIRE(some->size() == 2);
+    CHECK_FALSE(some->front().is_unknown);
+    CHECK(some->back().is_unknown);
     const auto finished = jobs::pbspro_commands()->sightings({outcome(35, "", "has finished")});
     REQUIRE(finished.has_value());
     CHECK(finished->empty());

@@ -122,6 +122,35 @@ TEST_CASE("not listed is no state, and a failed query is no answer") {
     }
 }
 
+TEST_CASE("a job that the scheduler no longer knows is cancelled where that was asked before") {
+    jobs::Evidence given = evidence();
+    given.is_unknown = true;
+    auto asked = running();
+    asked.cancel_asked = 990;
+    auto entry = concluded(given, asked);
+    CHECK(entry.ended == 0); // once may be a server that starts
+    CHECK(concluded(given, entry).ended == 0);
+    given.now += 1;
+    CHECK(concluded(given, entry).state == State::kCancelled);
+    CHECK(concluded(given, entry).reason.empty());
+    SUBCASE("gone before anybody asked, it is lost, at once") {
+        entry.missing_since = 980;
+        CHECK(concluded(given, entry).state == State::kLost);
+    }
+    SUBCASE("not asked, it is waited for") {
+        entry.cancel_asked = 0;
+        CHECK(concluded(given, entry).ended == 0);
+    }
+    SUBCASE("not listed is not unknown") {
+        given.is_unknown = false;
+        CHECK(concluded(given, entry).ended == 0);
+    }
+    SUBCASE("the server's own words come before our wish") {
+        given.accounted = sighting(State::kTimeout);
+        CHECK(concluded(given, entry).state == State::kTimeout);
+    }
+}
+
 TEST_CASE("the scheduler's own end, where the script left no word") {
     jobs::Evidence given = evidence();
     given.seen = sighting(State::kDone);
