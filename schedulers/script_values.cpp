@@ -33,6 +33,9 @@ bool is_listed_word(const Words& words, std::string_view word) {
 std::string pattern_expression(const Rendering& rendering, const std::string& pattern) {
     std::string expression;
     std::string plain;
+    // The elements of an array are told apart by %j where the Job does not do so by %a.
+    const bool is_split =
+        !rendering.input.job->array.empty() && pattern.find("%a") == std::string::npos;
     const auto flush = [&] {
         if (!plain.empty()) {
             expression += expression.empty() ? path_expression(plain) : shell_quote(plain);
@@ -51,7 +54,9 @@ std::string pattern_expression(const Rendering& rendering, const std::string& pa
             plain += '%';
         } else {
             flush();
-            expression += key == 'a' ? "\"$array_index\"" : "\"$job_number\"";
+            expression += key == 'a' ? "\"$array_index\""
+                          : is_split ? "\"$job_number-$array_index\""
+                                     : "\"$job_number\"";
         }
     }
     flush();

@@ -40,11 +40,12 @@ void acknowledge(Entry& entry, const std::string& id, std::int64_t now) {
     entry.state = State::kPending;
     entry.submitted = now;
     const std::string number = id.substr(0, id.find_first_of(".["));
+    // These tell the elements of an array apart where the Job does not; Slurm has a %j for each.
+    const bool is_pbs = entry.scheduler == "torque" || entry.scheduler == "pbspro";
+    const std::string index = entry.scheduler == "local" ? "_%a" : is_pbs ? "-%a" : "";
     for (std::string* const output : {&entry.standard_output, &entry.standard_error}) {
-        // The local scheduler tells the elements of an array apart where the Job does not.
-        const bool has_index = output->find("%a") != std::string::npos;
-        const bool is_split = entry.scheduler == "local" && !entry.array.empty() && !has_index;
-        *output = expand_pattern(*output, entry.name, is_split ? number + "_%a" : number);
+        const bool is_split = !entry.array.empty() && output->find("%a") == std::string::npos;
+        *output = expand_pattern(*output, entry.name, is_split ? number + index : number);
     }
 }
 

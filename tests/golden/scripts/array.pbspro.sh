@@ -139,9 +139,7 @@ check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the 
 submit_directory=${PBS_O_WORKDIR:-}
 array_index=${PBS_ARRAY_INDEX:-}
 job_number=${PBS_JOBID:-local}
-job_number=${job_number%%.*}
-job_number=${job_number//[\[\]]/-}
-job_number=${job_number%-}
+job_number=${job_number%%[.[]*} # of an array, also for its elements
 if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
     refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
 fi
@@ -161,7 +159,7 @@ cd -- "$submit_directory" ||
 if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
     record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
 fi
-exec >sweep-"$job_number"-"$array_index".out 2>sweep-"$job_number".err
+exec >sweep-"$job_number"-"$array_index".out 2>sweep-"$job_number-$array_index".err
 if [ -z "$array_index" ]; then
     refuse 'this job is no element of an array' 'the scheduler gave no index' 'submit it, do not run it'
 fi

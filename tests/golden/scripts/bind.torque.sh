@@ -120,9 +120,7 @@ check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the 
 # --- TORQUE
 submit_directory=${PBS_O_WORKDIR:-}
 job_number=${PBS_JOBID:-local}
-job_number=${job_number%%.*}
-job_number=${job_number//[\[\]]/-}
-job_number=${job_number%-}
+job_number=${job_number%%[.[]*} # of an array, also for its elements
 if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
     refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
 fi
