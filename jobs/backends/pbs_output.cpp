@@ -152,6 +152,9 @@ std::vector<PbsJob> read_qstat_json(std::string_view text) {
 
 namespace {
 
+/// OpenPBS: finished, and not deleted. A job that never started has it where its dependency failed.
+constexpr std::string_view kFinishedSubstate = "92";
+
 /// CYBELE_JOB in the variables that qsub was given.
 std::string job_uuid(const std::string& variables) {
     constexpr std::string_view kName = "CYBELE_JOB=";
@@ -185,15 +188,22 @@ Sighting sighting_of(const PbsJob& job) {
     Sighting seen;
     seen.id = job.id;
     seen.native = job.get("job_state");
-    seen.reason = job.get("comment");
     seen.uuid = job_uuid(job.get("Variable_List"));
     const char letter = seen.native.empty() ? '\0' : seen.native.front();
     if (letter != 'C' && letter != 'F' && letter != 'X') {
         seen.state = state_of_pbs(letter).value_or(State::kRunning);
+        if (seen.state == State::kPending || seen.state == State::kHeld) {
+            seen.reason = trimmed(job.get("comment")); // of others: where they started
+        }
         return seen;
     }
     const std::string torque = job.get("exit_status");
-    const PbsEnd end = end_of_pbs(number_of(torque.empty() ? job.get("Exit_status") : torque));
+    const std::optional<int> status = number_of(torque.empty() ? job.get("Exit_status") : torque);
+    if (!status && job.get("substate") == kFinishedSubstate) {
+        seen.reason =
+            "never started: a job that it was to follow did not end as asked, or is not known";
+    }
+    const PbsEnd end = end_of_pbs(status);
     seen.state = end.state;
     seen.code = end.code;
     seen.signal = end.signal;

@@ -62,6 +62,11 @@ TEST_CASE("what real TORQUE and OpenPBS printed of a job is read as it was") {
         {"openpbs-23.06.qstat-f-deleted-held.txt", "395.head", State::kCancelled, -1, 0},
         {"openpbs-23.06.qstat-f-array.txt", "391[].head", State::kRunning, -1, 0},
         {"openpbs-23.06.qstat-x-f-array-finished.txt", "391[2].head", State::kDone, 0, 0},
+        {"openpbs-23.06.qstat-x-f-dependency-unknown.txt", "118.head", State::kCancelled, -1, 0},
+        {"openpbs-23.06.qstat-x-f-afternotok-of-deleted.txt", "117.head", State::kDone, 0, 0},
+        {"torque-6.1.qstat-f-held-while-running.txt", "128.head", State::kRunning, -1, 0},
+        {"openpbs-23.06.qstat-x-f-held-while-running.txt", "113.head", State::kRunning, -1, 0},
+        {"openpbs-23.06.qstat-x-f-held-by-dependency.txt", "116.head", State::kHeld, -1, 0},
     };
     for (const Recorded& row : rows) {
         CAPTURE(row.file);
@@ -74,6 +79,19 @@ TEST_CASE("what real TORQUE and OpenPBS printed of a job is read as it was") {
         CHECK(seen.code.value_or(-1) == row.code);
         CHECK(seen.signal == row.signal);
     }
+}
+
+TEST_CASE("a server's comment is a reason while the job waits; a failed dependency is one") {
+    const auto reason_of = [](const char* file, const char* id) {
+        const auto all = jobs::pbspro_commands()->sightings({outcome(0, recorded(file))});
+        return one_of(all.value(), id).reason;
+    };
+    CHECK(reason_of("openpbs-23.06.qstat-f-queued.txt", "390.head").starts_with("Not Running: "));
+    CHECK(reason_of("openpbs-23.06.qstat-f-running.txt", "387.head").empty());
+    CHECK(reason_of("openpbs-23.06.qstat-f-finished.txt", "387.head").empty());
+    CHECK(reason_of("openpbs-23.06.qstat-f-deleted-held.txt", "395.head").empty());
+    CHECK(reason_of("openpbs-23.06.qstat-x-f-dependency-unknown.txt", "118.head")
+              .starts_with("never started: "));
 }
 
 TEST_CASE("both forms of qstat say the same") {
@@ -112,6 +130,10 @@ TEST_CASE("folded lines are joined, and Slurm's qstat is read with its tabs") {
     REQUIRE(folded.size() == 1);
     CHECK(folded.front().get("Variable_List").find(",PBS_O_SHELL=/bin/bash,PBS_O_LANG=C.UTF-8,") !=
           std::string::npos);
+    // The blank before a fold is a letter of the value.
+    const auto deleted = jobs::read_qstat_text(recorded("openpbs-23.06.qstat-f-deleted.txt"));
+    REQUIRE(deleted.size() == 1);
+    CHECK(deleted.front().get("comment").ends_with(" terminated by alice@head"));
     const auto tabs = jobs::read_qstat_text("Job Id:\t12\n\tJob_Name = demo\n\tjob_state = C\n"
                                             "\tPriority = 4\n\n");
     REQUIRE(tabs.size() == 1);
