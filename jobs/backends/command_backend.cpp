@@ -8,6 +8,10 @@
 
 namespace cybele::jobs {
 
+namespace {
+constexpr int kNoProgram = 127; ///< of a shell that did not find it: nothing was started
+}
+
 bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
     return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
         return text.find(word) != std::string_view::npos;
@@ -103,6 +107,12 @@ public:
         const Outcome& outcome = answers->outcomes.front();
         if (outcome.timed_out || outcome.signal != 0) {
             return {Receipt::Kind::kUnclear, {}, words_of(outcome)};
+        }
+        if (outcome.code == kNoProgram && outcome.output.empty()) {
+            return {Receipt::Kind::kUnreachable,
+                    {},
+                    words_of(outcome),
+                    "set PATH in ~/.profile of that login, or ask the site where the command is"};
         }
         return commands_->receipt(outcome);
     }

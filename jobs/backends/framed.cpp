@@ -9,8 +9,23 @@
 namespace cybele::jobs {
 namespace {
 
+constexpr std::string_view kNotFound = "' is not in the PATH of any shell on '\"$(uname -n)\"";
+
+/// ssh starts no login shell, and many sites set PATH in what a login shell reads: a program that
+/// is not found is looked for as a login shell finds it, once for all calls.
+constexpr std::string_view kFindProgram = R"(find_program() {
+command -v "$1" >/dev/null 2>&1 && return
+[ -z "${login_path:-}" ] || return
+login_path=searched
+s=${SHELL:-/bin/sh}
+case $s in */sh|*/bash|*/dash|*/ksh|*/zsh) ;; *) s=/bin/sh ;; esac
+PATH=$PATH:$("$s" -lc 'printf "\n%s\n" "$PATH"' </dev/null 2>/dev/null | tail -n 1)
+}
+)";
+
 void add_call(const Call& call, const std::string& nonce, std::string& script) {
-    script += "( ";
+    const std::string program = shell_quote(call.argv.front());
+    script += "find_program " + program + "\n( ";
     for (const std::string& name : call.unset) {
         script += "unset " + name + "; ";
     }
@@ -21,6 +36,8 @@ void add_call(const Call& call, const std::string& nonce, std::string& script) {
     if (!call.directory.empty()) {
         script += "cd " + shell_quote(call.directory.native()) + " || exit 125; ";
     }
+    script += "command -v " + program + " >/dev/null 2>&1 || { echo " + program +
+              std::string(kNotFound) + " >&2; exit 127; }; ";
     script += "exec " + shell_join(call.argv) + " ) </dev/null >\"$t/o\" 2>\"$t/e\"\n";
     script += "echo \"" + nonce + " call $? \"$(wc -c <\"$t/o\") $(wc -c <\"$t/e\")\n";
     script += "cat \"$t/o\" \"$t/e\"\n";
@@ -97,7 +114,7 @@ std::string framed_script(const std::vector<Call>& calls,
                           const std::string& nonce) {
     std::string script = "t=$(mktemp -d) || exit 125\ntrap 'rm -rf \"$t\"' EXIT\n"
                          "echo \"" +
-                         nonce + " begin\"\n";
+                         nonce + " begin\"\n" + std::string(kFindProgram);
     for (const Call& call : calls) {
         for (const NewFile& file : call.files) {
             add_framed_file(file, nonce, script);
