@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/backends/pbs.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <nlohmann/json.hpp>
@@ -42,8 +43,9 @@ std::vector<PbsJob> read_qstat_text(std::string_view text) {
             *last += line.substr(1);
             continue;
         }
-        const std::string_view bare = trimmed(line);
-        if (jobs.empty() || is_folded || !is_attribute(bare) || line == bare) {
+        const std::size_t indent = std::min(line.find_first_not_of(" \t"), line.size());
+        const std::string_view bare = line.substr(indent); // a fold may come behind a blank
+        if (jobs.empty() || is_folded || !is_attribute(bare) || indent == 0) {
             continue;
         }
         const std::size_t equals = bare.find(kEquals);
