@@ -2,6 +2,7 @@
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "jobs/attach.hpp"
+#include "jobs/follow/array.hpp"
 
 #include <memory>
 
@@ -21,7 +22,7 @@ Result<std::vector<jobs::Entry>>
 acknowledged(jobs::Desk& desk, const std::vector<std::string>& names, const SignalWatch& signals) {
     std::vector<jobs::Entry> entries;
     for (const std::string& name : names) {
-        CYBELE_TRY(jobs::Entry entry, desk.journal().find(name));
+        CYBELE_TRY(jobs::Entry entry, jobs::find_job(desk.journal(), name));
         CYBELE_TRY(const bool is_known, jobs::await_resolution(desk, entry, signals));
         if (!is_known) {
             return fail(ErrorCode::kEnvironment,

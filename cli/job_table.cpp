@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_table.hpp"
 
+#include "jobs/follow/array.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -114,7 +115,7 @@ Result<std::vector<jobs::Entry>>
 named(const Session& session, jobs::Desk& desk, const std::vector<std::string>& names) {
     std::vector<jobs::Entry> entries;
     for (const std::string& name : names) {
-        CYBELE_TRY(jobs::Entry entry, desk.journal().find(name));
+        CYBELE_TRY(jobs::Entry entry, jobs::find_job(desk.journal(), name));
         entries.push_back(std::move(entry));
     }
     CYBELE_CHECK(refresh(session, desk, entries));

@@ -85,8 +85,7 @@ Result<void> ask_to_end(Desk& desk, std::vector<Entry>& entries) {
     for (Entry& entry : entries) {
         entry.cancel_asked = desk.now();
     }
-    CYBELE_CHECK(desk.journal().put(entries));
-    CYBELE_TRY(const std::vector<Error> refusals, cancel_all(desk, entries));
+    CYBELE_TRY(const std::vector<Error> refusals, ask_to_cancel(desk, entries));
     if (!refusals.empty()) {
         return fail(refusals.front());
     }

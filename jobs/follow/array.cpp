@@ -107,11 +107,26 @@ Result<std::optional<Entry>> find_element(const Journal& journal, const std::str
                     "its array is " + job->array,
                     "name one of its indices");
     }
-    return std::optional(element_of(*job, wanted));
+    Entry element = element_of(*job, wanted);
+    element.is_element = true;
+    // Of its array only is known how that is: the element is asked for.
+    element.state = job->ended == 0 ? State::kPending : State::kLost;
+    element.native.clear();
+    element.reason.clear();
+    element.code = -1;
+    element.signal = 0;
+    element.started = element.ended = 0;
+    element.missing_since = job->ended;
+    return std::optional(std::move(element));
+}
+
+Result<Entry> find_job(const Journal& journal, const std::string& name) {
+    CYBELE_TRY(auto element, find_element(journal, name));
+    return element ? Result<Entry>(std::move(*element)) : journal.find(name);
 }
 
 void add_elements(const Entry& entry, std::size_t owner, std::vector<Element>& into) {
-    if (entry.array.empty()) {
+    if (entry.array.empty() || entry.is_element) {
         into.push_back({owner, entry});
         return;
     }

@@ -33,6 +33,9 @@ namespace cybele::jobs {
 [[nodiscard]] Result<std::optional<Entry>> find_element(const Journal& journal,
                                                         const std::string& name);
 
+/// The job, or the element of an array, of this name: native id, UUID, `12_3`, `12[3].server`.
+[[nodiscard]] Result<Entry> find_job(const Journal& journal, const std::string& name);
+
 /// One element of an array; a job that is none is its own.
 struct Element {
     std::size_t owner = 0; ///< the place of its job among those that are asked for

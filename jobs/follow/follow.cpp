@@ -53,8 +53,8 @@ public:
         for (const Entry& entry : followed_.entries) {
             ends_.push_back(end_of(entry));
             is_told = is_told && ends_.back().valid();
-            if (!ends_.back().valid() && entry.login.empty() && entry.array.empty() &&
-                entry.ended == 0) {
+            if (!ends_.back().valid() && entry.login.empty() &&
+                (entry.array.empty() || entry.is_element) && entry.ended == 0) {
                 records_.add(entry.record);
             }
         }
@@ -256,8 +256,7 @@ private:
                 wanted.push_back(entry);
             }
         }
-        CYBELE_CHECK(desk_.journal().put(wanted));
-        CYBELE_TRY(const std::vector<Error> refusals, cancel_all(desk_, wanted));
+        CYBELE_TRY(const std::vector<Error> refusals, ask_to_cancel(desk_, wanted));
         for (const Error& refusal : refusals) {
             tell_once(refusal.message() + ": " + refusal.faults().front().because);
         }

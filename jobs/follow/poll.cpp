@@ -139,11 +139,12 @@ struct Group {
     std::vector<Element> elements; ///< of those that are arrays, in the order of their owners
     std::vector<Entry*> asked;     ///< the jobs that are no arrays, and the elements
     std::vector<const Entry*> changed;
+    bool has_changed = false; ///< an element that was asked for by its own name
 };
 
 void split_batch(Group& group) {
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
-        if (group.entries[at]->array.empty()) {
+        if (group.entries[at]->array.empty() || group.entries[at]->is_element) {
             group.asked.push_back(group.entries[at]);
         } else {
             add_elements(*group.entries[at], at, group.elements);
@@ -156,13 +157,15 @@ void split_batch(Group& group) {
 
 /// Lays the evidence over a job, or over an element, of which no account is kept.
 void conclude_one(Group& group, const Evidence& evidence, Entry& entry) {
-    if (!entry.array.empty()) {
+    if (!entry.array.empty() && !entry.is_element) {
         conclude(evidence, entry);
         return;
     }
     const Changing before(entry);
     conclude(evidence, entry);
-    if (Changing(entry) != before) {
+    if (Changing(entry) != before && entry.is_element) {
+        group.has_changed = true;
+    } else if (Changing(entry) != before) {
         group.changed.push_back(&entry);
     }
 }
@@ -242,7 +245,7 @@ std::optional<Error> ask_group(Desk& desk,
 Result<bool> keep(Desk& desk, Group& group) {
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
         Entry& entry = *group.entries[at];
-        if (entry.array.empty()) {
+        if (entry.array.empty() || entry.is_element) {
             continue;
         }
         const Changing before(entry);
@@ -254,7 +257,7 @@ Result<bool> keep(Desk& desk, Group& group) {
     if (!group.changed.empty()) {
         CYBELE_CHECK(desk.journal().put(group.changed));
     }
-    return !group.changed.empty();
+    return group.has_changed || !group.changed.empty();
 }
 
 } // namespace
@@ -316,6 +319,17 @@ at_each(Desk& desk,
 
 } // namespace
 
+Result<std::vector<Error>> ask_to_cancel(Desk& desk, const std::vector<Entry>& entries) {
+    std::vector<const Entry*> kept;
+    for (const Entry& entry : entries) {
+        if (!entry.is_element) {
+            kept.push_back(&entry);
+        }
+    }
+    CYBELE_CHECK(desk.journal().put(kept));
+    return cancel_all(desk, entries);
+}
+
 Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries) {
     return at_each(desk, entries, [](Backend& backend, const std::vector<JobRef>& jobs) {
         return backend.cancel(jobs);
@@ -331,7 +345,8 @@ Result<std::vector<Error>> hold_all(Desk& desk, const std::vector<Entry>& entrie
 Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {
     Group group;
     for (Entry& entry : entries) {
-        if (entry.ended == 0 && !entry.id.empty() && entry.login.empty() && entry.array.empty()) {
+        if (entry.ended == 0 && !entry.id.empty() && entry.login.empty() &&
+            (entry.array.empty() || entry.is_element)) {
             Evidence evidence;
             evidence.now = desk.now();
             evidence.record =

@@ -68,6 +68,10 @@ struct Round {
 /// The same by the records alone, where they can be seen from here; no scheduler is asked.
 [[nodiscard]] Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries);
 
+/// Writes down that the end of jobs is asked for, then asks (cancel_all).
+[[nodiscard]] Result<std::vector<Error>> ask_to_cancel(Desk& desk,
+                                                       const std::vector<Entry>& entries);
+
 /// Asks for the end of jobs that have an id: each scheduler and login once, however many they are.
 /// Gives what those said that did not take it; what becomes of the others, `ask` says.
 [[nodiscard]] Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries);

@@ -43,6 +43,7 @@ struct Entry {
     std::string results;         ///< the Job's `output.results`, as a JSON list; empty: none
     std::string results_to;      ///< the Job's `output.to`
     std::string client;          ///< the process that submits: pid, start and boot
+    bool is_element = false;     ///< one of the array, asked for by name: no row of the journal
 
     /// What `--wait` exits with (docs/reference/submit.md). 125: lost, or the code is not known.
     [[nodiscard]] int shell_code() const;
