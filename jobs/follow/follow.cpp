@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/follow/follow.hpp"
 
+#include "jobs/follow/array.hpp"
 #include "jobs/follow/begun.hpp"
 #include "jobs/follow/log_reader.hpp"
 #include "jobs/follow/pacing.hpp"
@@ -39,7 +40,7 @@ public:
              const SignalWatch& signals)
         : desk_(desk), options_(options), signals_(signals), pacing_(longest(entries, options)) {
         followed_.entries = std::move(entries);
-        if (options.has_logs && !followed_.entries.empty()) {
+        if (options.has_logs && !followed_.entries.empty() && !is_of_many()) {
             const Entry& first = followed_.entries.front();
             logs_.emplace_back(Stream::kOutput, LogReader(first.standard_output));
             if (first.standard_error != first.standard_output) {
@@ -57,6 +58,11 @@ public:
                 (entry.array.empty() || entry.is_element) && entry.ended == 0) {
                 records_.add(entry.record);
             }
+        }
+        if (options_.has_logs && is_of_many()) {
+            const Entry& array = followed_.entries.front();
+            tell_once("the output of an array is not shown; see `cybelectl job logs '" +
+                      element_id(array.id, array_indices(array.array).front()) + "'`");
         }
         next_question_ = next_look_ = Clock::now();
         if (is_told) {
@@ -90,6 +96,12 @@ private:
         constexpr Milliseconds kOfLogs{5000};
         const bool is_remote = !entries.empty() && !entries.front().login.empty();
         return options.has_logs && is_remote ? std::min(options.longest, kOfLogs) : options.longest;
+    }
+
+    /// Whether the outputs are an array's: its elements have their own.
+    [[nodiscard]] bool is_of_many() const {
+        const auto& entries = followed_.entries;
+        return !entries.empty() && !entries.front().array.empty() && !entries.front().is_element;
     }
 
     [[nodiscard]] bool is_finished() const {
