@@ -25,7 +25,11 @@ Result<int> hold(const Session& session, const std::vector<std::string>& names, 
     CYBELE_TRY(const auto entries, named(session, desk, names));
     Faults faults;
     for (const jobs::Entry& entry : entries) {
-        if (entry.id.empty() || entry.ended != 0) {
+        // PBS accepts the request for a job that runs, which runs on; of an array others may wait.
+        const bool runs = is_held && entry.state != jobs::State::kPending &&
+                          entry.state != jobs::State::kHeld &&
+                          (entry.array.empty() || entry.is_element);
+        if (entry.id.empty() || entry.ended != 0 || runs) {
             Fault fault;
             fault.code = ErrorCode::kInput;
             fault.message = "job " + (entry.id.empty() ? entry.uuid : entry.id) + " cannot be " +
