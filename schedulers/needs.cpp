@@ -120,7 +120,10 @@ void check_needs(const Job& job, const Dialect& dialect, Faults& faults) {
     for (Fault fault : older.all()) {
         const auto same =
             std::find_if(refusals.all().begin(), refusals.all().end(), [&](const Fault& known) {
-                return known.message == fault.message;
+                // Refused at this place by every version, it is not older ones that are told.
+                return known.message == fault.message ||
+                       (known.where && fault.where && known.where->line == fault.where->line &&
+                        known.where->column == fault.where->column);
             });
         if (same == refusals.all().end()) {
             fault.is_warning = true;
