@@ -53,6 +53,9 @@ std::string date_text(std::int64_t seconds) {
 }
 
 std::string reason_of(const jobs::Entry& entry) {
+    if (entry.state == jobs::State::kNotSubmitted) {
+        return entry.reason; // there was no program to have a code
+    }
     if (entry.ended != 0) {
         return entry.state == jobs::State::kDone ? std::string()
                                                  : fmt::format("exit {}{}{}",

@@ -52,7 +52,14 @@ std::string words_of(const Outcome& outcome) {
         return "no answer within the time limit";
     }
     const std::string_view said = trimmed(outcome.errors);
-    std::string words(said.empty() ? trimmed(outcome.output) : said);
+    std::string words;
+    std::string_view last;
+    for (const std::string_view line : split(said.empty() ? trimmed(outcome.output) : said, '\n')) {
+        if (const std::string_view text = trimmed(line); !text.empty() && text != last) {
+            words.append(words.empty() ? "" : "; ").append(text);
+            last = text;
+        }
+    }
     if (words.empty()) {
         words = "it ended with " + std::to_string(outcome.shell_code()) + " and said nothing";
     }
