@@ -370,7 +370,8 @@ END-OF-SPARK
 # shellcheck disable=SC2016 # for the shell inside
 check in_spark -- sh -c 'command -v spark-submit && { command -v java || ls "$JAVA_HOME/bin/java"; }' >"$private/found" 2>&1
 if [ "$code" -ne 0 ]; then
-    refuse "there is no Spark with Java in the image" "$(tail -n 1 "$private/found")" \
+    because=$(tail -n 1 "$private/found")
+    refuse "there is no Spark with Java in the image" "${because:-spark-submit was not found}" \
         'name an image with both, with spark-submit in its PATH'
 fi
 
