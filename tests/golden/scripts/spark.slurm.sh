@@ -276,6 +276,7 @@ if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
     [ -z "$kept_tmp" ] || export TMPDIR="$kept_tmp"
 fi
 cd -- "$PWD" || exit 1
+export CYBELE_NODE="$private/$node" # marks what this node starts
 . "$private/words"
 . "$private/work.sh"
 process=''
@@ -312,8 +313,7 @@ read -r state <"$private/state" || state=''
 clean_up
 printf '%s\n' "$code" >"$private/codes/$node"
 for folder in /proc/[0-9]*; do
-    if [ "${folder##*/}" != "$$" ] && [ "$node" != "$first_node" ] &&
-        grep -qzxF "CYBELE_LAUNCH=$private" "$folder/environ" 2>/dev/null; then
+    if [ "${folder##*/}" != "$$" ] && grep -qzxF "CYBELE_NODE=$CYBELE_NODE" "$folder/environ" 2>/dev/null; then
         kill -s KILL "${folder##*/}" 2>/dev/null
     fi
 done
