@@ -42,7 +42,7 @@ keep() { "$parts_dir/torque-rules" keep "$place" "$1"; }
 
 array_ends() {
     # shellcheck disable=SC2016
-    job parts 'script: echo part $CYBELE_ARRAY_INDEX; exit $((CYBELE_ARRAY_INDEX == 2 ? 6 : 0))' 'array: 0-2' 'resources: {time: 1 min}'
+    job parts 'script: echo part $CYBELE_ARRAY_INDEX; [ $CYBELE_ARRAY_INDEX != 2 ] || exit 6' 'array: 0-2' 'resources: {time: 1 min}'
     run --separate-stderr submit parts --wait
     assert_equal "$status" 6
     id=$output

@@ -45,7 +45,7 @@ ranks_meet() {
 
 array_ends() {
     # shellcheck disable=SC2016
-    job parts 'script: echo part $CYBELE_ARRAY_INDEX; exit $((CYBELE_ARRAY_INDEX == 2 ? 6 : 0))' 'array: 0-3' 'resources: {time: 2 min}'
+    job parts 'script: echo part $CYBELE_ARRAY_INDEX; [ $CYBELE_ARRAY_INDEX != 2 ] || exit 6' 'array: 0-3' 'resources: {time: 2 min}'
     run --separate-stderr submit parts --wait
     assert_equal "$status" 6
     assert_output --regexp '^[0-9]+\[\]\.head$'
@@ -268,4 +268,67 @@ holds() {
 }
 @test "a job that runs cannot be held, and the server is not asked to" {
     on_each holds
+}
+
+stages() {
+    server mkdir -p data work
+    server sh -c 'seq 3 >data/numbers'
+    job sum 'workdir: work' 'script: paste -sd+ in/numbers >sum.txt' 'stage-in: [{from: data, to: in}]' \
+        'output: {results: [sum.txt]}' 'resources: {time: 2 min}'
+    run --separate-stderr submit sum --wait
+    assert_success
+    server cybelectl job collect "$output"
+    assert_equal "$(cat results/sum.txt)" 1+2+3
+}
+@test "inputs are brought, results are collected" {
+    on_each stages
+}
+
+clients_at_once() {
+    local number
+    local -a clients=()
+    job once 'command: ["true"]' 'resources: {time: 2 min}'
+    for number in 1 2 3 4 5 6 7 8; do
+        behind "once-$number" cybelectl submit once.yaml --scheduler "$dialect" --wait
+        clients+=($!)
+    done
+    for number in "${clients[@]}"; do
+        wait "$number"
+    done
+    assert_equal "$(cat "$BATS_TEST_TMPDIR"/once-?.out | sort -u | grep -c '\.head$')" 8
+}
+@test "eight clients at once submit eight jobs" {
+    on_each clients_at_once
+}
+
+refused() {
+    job nowhere 'command: ["true"]' 'queue: nowhere'
+    run submit nowhere
+    assert_equal "$status" 6
+    assert_output --partial 'Unknown queue'
+    assert_output --partial 'nothing was submitted'
+}
+@test "a refusal is passed on" {
+    on_each refused
+}
+
+server_is_down() {
+    local here
+    job none 'command: ["true"]'
+    as_manager qterm
+    wait_for 30 sh -c "! '$parts_dir/batch-server' root '$place' '$product' pgrep -f 'pbs_server(\.bin)?( |\$)'"
+    run submit none
+    here=$status$output
+    run --separate-stderr as_manager pbs_server
+    wait_for 60 as_manager qmgr -c 'list server'
+    assert_regex "$here" '^5error: .* cannot be reached; nothing was submitted'
+    refute_regex "$here" '\\n'
+    run server cybelectl job list --all
+    assert_line --regexp ' none +[a-z]+ +not-submitted '
+    refute_line --regexp ' not-submitted .*exit '
+    run submit none --wait
+    assert_success
+}
+@test "a server that is down: nothing is submitted, in one line, and the job list shows no exit code" {
+    on_each server_is_down
 }
