@@ -310,7 +310,7 @@ Result<MadeLock> make_lock(const std::vector<Recipe>& variants,
     }
     made.text = recipes::print_lock(variants.front(), list);
     made.packages = static_cast<std::size_t>(std::count(made.text.begin(), made.text.end(), '\n') -
-                                             static_cast<std::ptrdiff_t>(3 + 4 * list.size()));
+                                             static_cast<std::ptrdiff_t>(4 + 4 * list.size()));
     made.notes = std::move(locking.notes);
     return made;
 }

@@ -41,6 +41,9 @@ struct LockVariant {
 /// The exact packages of a Recipe's images: the document of kind Lock, read and checked.
 struct Lock {
     std::string recipe; ///< digest, with its prefix
+    /// Whether `recipe` covers what determines packages only (`rule: packages`). Locks of earlier
+    /// versions cover the whole Recipe.
+    bool covers_packages_only = false;
     std::vector<LockVariant> variants;
     yaml::Source source{"", ""};
     std::map<std::string, yaml::Mark> marks;
@@ -52,7 +55,14 @@ struct Recipe;
 [[nodiscard]] std::string print_lock(const Recipe& recipe,
                                      const std::vector<LockVariant>& variants);
 
-/// Whether the Lock was made from this Recipe, and its variant. A stale one is kInput.
+/// SHA-256 (hex) of what determines packages in the Recipe with its includes: base, mpi, gpu,
+/// compilers and packages of all stages, with `matrix`, `when` and the arguments that these use.
+[[nodiscard]] std::string packages_digest(const Recipe& recipe);
+
+/// SHA-256 (hex) of one variant of a Lock: what it pins.
+[[nodiscard]] std::string lock_digest(const LockVariant& variant);
+
+/// The variant of the Lock that is this Recipe's. kInput where the Lock is stale.
 [[nodiscard]] Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe);
 
 /// Reads a document of kind Lock. All faults at once, each with its place (kInput).

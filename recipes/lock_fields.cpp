@@ -53,8 +53,14 @@ constexpr Field kVariantFields[] = {
 constexpr Table kVariantTable{.title = "variants", .fields = kVariantFields};
 constexpr Shape kVariant{.type = Type::kMap, .table = &kVariantTable};
 constexpr Shape kVariants{.type = Type::kList, .item = &kVariant};
+constexpr std::string_view kLockRules[] = {"packages"};
+constexpr Shape kLockRule{.type = Type::kWord, .words = kLockRules};
 constexpr Field kLockFields[] = {
-    {"recipe", &kDigest, "SHA-256 of the Recipe with its includes, normalised", true},
+    {"rule", &kLockRule, "what `recipe` covers; unset, in Locks of earlier versions: all fields"},
+    {"recipe",
+     &kDigest,
+     "SHA-256 of the fields of the Recipe with its includes that determine packages",
+     true},
     {"variants", &kVariants, "one for each variant of the Recipe", true},
 };
 constexpr Table kLockTable{.title = "Lock", .fields = kLockFields};

@@ -85,6 +85,7 @@ Result<Lock> read_lock(std::string text, const std::filesystem::path& file) {
     CYBELE_TRY(Reading reading, Reading::open(lock_kind(), std::move(text), file.string()));
     const View root = reading.root();
     lock.recipe = root.text("recipe");
+    lock.covers_packages_only = root.has("rule");
     std::set<std::string> names;
     for (const View& view : root.tables("variants")) {
         LockVariant variant = read_locked_variant(view);

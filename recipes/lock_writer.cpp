@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/lock.hpp"
 #include "recipes/recipe.hpp"
+#include "support/digest.hpp"
 #include "support/document.hpp"
+#include "support/encoding.hpp"
 
 #include <algorithm>
 
@@ -33,33 +35,52 @@ std::string base_lines(const LockVariant& variant) {
     return "    base: {distribution: \"" + variant.distribution + "\", release: [" + list + "]}\n";
 }
 
-} // namespace
+std::string package_lines(const std::vector<LockedPackage>& packages) {
+    std::vector<std::string> lines;
+    lines.reserve(packages.size());
+    for (const auto& package : packages) {
+        lines.push_back("      - " + package.name + " " + package.version + " " + package.arch +
+                        " " + package.digest + "\n");
+    }
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    std::string text;
+    for (const auto& line : lines) {
+        text += line;
+    }
+    return text;
+}
 
-std::string print_lock(const Recipe& recipe, const std::vector<LockVariant>& variants) {
-    std::string text = "kind: Lock\nrecipe: sha256:" + recipe.digest + "\nvariants:\n";
-    for (const auto& variant : variants) {
-        text += "  - name: " + variant.name + "\n    arch: " + variant.arch + "\n" +
-                base_lines(variant) + image_lines(variant) +
-                "    epoch: " + std::to_string(variant.epoch) + "\n";
-        for (const auto name : kOrder) {
-            const auto list = variant.packages.find(std::string(name));
-            if (list == variant.packages.end() || list->second.empty()) {
-                continue;
-            }
-            std::vector<std::string> lines;
-            for (const auto& package : list->second) {
-                lines.push_back("      - " + package.name + " " + package.version + " " +
-                                package.arch + " " + package.digest + "\n");
-            }
-            std::sort(lines.begin(), lines.end());
-            lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-            text += "    " + std::string(name) + ":\n";
-            for (const auto& line : lines) {
-                text += line;
-            }
+std::string variant_lines(const LockVariant& variant) {
+    std::string text = "  - name: " + variant.name + "\n    arch: " + variant.arch + "\n" +
+                       base_lines(variant) + image_lines(variant) +
+                       "    epoch: " + std::to_string(variant.epoch) + "\n";
+    for (const auto name : kOrder) {
+        const auto list = variant.packages.find(std::string(name));
+        if (list != variant.packages.end() && !list->second.empty()) {
+            text += "    " + std::string(name) + ":\n" + package_lines(list->second);
         }
     }
     return text;
+}
+
+} // namespace
+
+std::string print_lock(const Recipe& recipe, const std::vector<LockVariant>& variants) {
+    std::string text =
+        "kind: Lock\nrule: packages\nrecipe: sha256:" + packages_digest(recipe) + "\nvariants:\n";
+    for (const auto& variant : variants) {
+        text += variant_lines(variant);
+    }
+    return text;
+}
+
+std::string packages_digest(const Recipe& recipe) {
+    return hex(sha256(recipe.package_fields));
+}
+
+std::string lock_digest(const LockVariant& variant) {
+    return hex(sha256(variant_lines(variant)));
 }
 
 Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
@@ -79,8 +100,14 @@ Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
         if (variant.arch != arch) {
             return stale("it is for " + variant.arch + ", the Recipe for " + arch);
         }
-        if (lock.recipe != "sha256:" + recipe.digest) {
-            return stale("the Recipe, what it includes or its arguments changed since");
+        if (!lock.covers_packages_only && lock.recipe != "sha256:" + recipe.digest) {
+            return stale(
+                "an earlier version made it, whose Locks are for the whole Recipe, and the "
+                "Recipe, a file that it includes or its arguments changed since");
+        }
+        if (lock.covers_packages_only && lock.recipe != "sha256:" + packages_digest(recipe)) {
+            return stale("the packages that the Recipe asks for, or what determines them, changed "
+                         "since");
         }
         return variant;
     }

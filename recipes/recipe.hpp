@@ -135,7 +135,10 @@ struct Recipe : StageFields {
     std::string compression = "zstd";
     std::string sbom = "spdx";
 
-    std::string digest;           ///< SHA-256 (hex) of the Recipe with its includes, normalised
+    std::string digest; ///< SHA-256 (hex) of the Recipe with its includes, normalised
+    /// The fields of the Recipe with its includes: name → value, normalised. Sorted.
+    std::vector<std::pair<std::string, std::string>> fields;
+    std::string package_fields;   ///< what of them determines packages, for packages_digest()
     std::string text;             ///< as yaml, with nothing left to resolve
     std::filesystem::path folder; ///< relative inputs start here
     yaml::Source source{"", ""};

@@ -247,17 +247,26 @@ struct Merged {
     Values arguments;
     std::vector<Variant> variants;
     std::string digest; ///< of the tree and the arguments
+    std::vector<std::pair<std::string, std::string>> fields;
+    std::string package_fields;
 };
 
 Result<Merged>
 read_shared(std::string text, const std::filesystem::path& file, const Values& arguments) {
     CYBELE_TRY(yaml::Document document, read_merged(std::move(text), file));
     CYBELE_TRY(Values values, argument_values(document, arguments));
-    std::string identity = normalised(document.root);
-    for (const auto& [name, value] : values) {
+    Merged merged{std::move(document), std::move(values), {}, {}, {}, {}};
+    merged.fields = fields_of(merged.document.root);
+    merged.package_fields = package_fields_of(merged.document.root, merged.arguments);
+    std::string identity;
+    for (const auto& [name, value] : merged.fields) {
+        identity += fmt::format("{}\"{}\":{}", identity.empty() ? "{" : ",", name, value);
+    }
+    identity += "}";
+    for (const auto& [name, value] : merged.arguments) {
         identity += fmt::format("\n{}={}", name, value);
     }
-    Merged merged{std::move(document), std::move(values), {}, hex(sha256(identity))};
+    merged.digest = hex(sha256(identity));
     Faults faults;
     merged.variants = variants_of(merged.document, faults);
     if (faults.has_errors()) {
@@ -278,6 +287,8 @@ read_one(const Merged& merged, const std::filesystem::path& file, const Variant&
     values.insert(variant.values.begin(), variant.values.end());
     CYBELE_TRY(Recipe recipe, read_tree(merged.document, file, values, variant));
     recipe.digest = merged.digest;
+    recipe.fields = merged.fields;
+    recipe.package_fields = merged.package_fields;
     for (const auto& other : merged.variants) {
         if (!other.values.empty()) {
             recipe.variants.push_back(other.name);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cybele::recipes {
@@ -32,6 +33,13 @@ struct Variant {
 /// not have (kUsage), a name in both `args` and `matrix`.
 [[nodiscard]] Result<Values> argument_values(const yaml::Document& document,
                                              const Values& arguments);
+
+/// The fields of a Recipe with its includes: name → value as normalised(), sorted by name.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> fields_of(const yaml::Node& root);
+
+/// What of them determines packages, with the values of the arguments that it uses: one text, the
+/// same for all Recipes that install the same.
+[[nodiscard]] std::string package_fields_of(const yaml::Node& root, const Values& arguments);
 
 /// Merges the items of `when` that match into the tree and removes `when`. The tree is substituted
 /// already. Faults: an `on` that names neither `distribution`, `arch` nor a value.

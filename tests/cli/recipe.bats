@@ -95,7 +95,9 @@ END
     run -0 "$CYBELECTL" recipe lock l.yaml --check
     run -0 "$CYBELECTL" recipe render l.yaml
     assert_line --regexp '^    hello=2\.10'
-    echo 'help: changed' >>l.yaml
+    printf '%s\n' 'help: changed' 'run: [hello]' 'files: [{from: l.yaml, to: /l.yaml}]' >>l.yaml
+    run -0 "$CYBELECTL" recipe lock l.yaml --check # these determine no packages
+    sed -i 's/\[hello\]}/[hello, jq]}/' l.yaml
     refuses 3 "$CYBELECTL" recipe lock l.yaml --check
     refuses 3 "$CYBELECTL" build l.yaml
     assert_line --partial 'the Lock is stale'

@@ -130,11 +130,61 @@ TEST_CASE("a Lock that another Recipe was made for is stale") {
     const auto lock = read_lock(text, "app.lock.yaml");
     REQUIRE_MESSAGE(lock.has_value(), test::told(lock));
     CHECK(locked_variant(*lock, recipe)->epoch == 7);
-    const auto stale = locked_variant(*lock, read_packages_recipe("base: debian:12\nhelp: x\n"));
+    const auto stale =
+        locked_variant(*lock, read_packages_recipe("base: debian:12\npackages: {pip: [x]}\n"));
     REQUIRE_FALSE(stale.has_value());
     CHECK(stale.error().code() == ErrorCode::kInput);
     CHECK(stale.error().message() == "the Lock is stale");
-    CHECK(stale.error().faults().front().where->line == 2);
+    CHECK(stale.error().faults().front().where->line == 3);
+}
+
+TEST_CASE("what determines no packages leaves the Lock valid") {
+    const std::string base = "args: {v: \"1\", w: a}\nbase: debian:12\n"
+                             "packages: {system: [\"gcc-@{v}\"]}\n";
+    const std::string digest = packages_digest(read_packages_recipe(base));
+    for (const char* more : {"run: [echo, hi]\n",
+                             "files: [{from: src, to: /src}]\n",
+                             "steps: [make]\n",
+                             "environment: {A: b}\n",
+                             "test: \"true\"\n",
+                             "help: x\n",
+                             "version: 7\n",
+                             "labels: {a: b}\n",
+                             "apps: {greet: {run: [echo]}}\n",
+                             "when: [{on: {w: a}, help: x}]\n"}) {
+        CHECK_MESSAGE(packages_digest(read_packages_recipe(base + more)) == digest, more);
+    }
+    for (const char* more : {"gpu: cuda\n",
+                             "mpi: openmpi\n",
+                             "compilers: gnu\n",
+                             "matrix: {x: [a, b]}\n",
+                             "stages: [{name: s, packages: {system: [make]}}]\n",
+                             "when: [{on: {w: a}, packages: {system: [jq]}}]\n"}) {
+        CHECK_MESSAGE(packages_digest(read_packages_recipe(base + more)) != digest, more);
+    }
+    const auto with = [&](const std::map<std::string, std::string>& values) {
+        const auto recipe = read_recipe("kind: Recipe\nname: app\n" + base, "recipe.yaml", values);
+        REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+        return packages_digest(*recipe);
+    };
+    CHECK(with({{"w", "b"}}) == digest); // no package uses it
+    CHECK(with({{"v", "2"}}) != digest);
+}
+
+TEST_CASE("a Lock of an earlier version is valid until the Recipe changes, and named then") {
+    const Recipe recipe = read_packages_recipe("base: debian:12\n");
+    const std::string text = "kind: Lock\nrecipe: sha256:" + recipe.digest +
+                             "\nvariants:\n  - {name: app, arch: amd64, epoch: 7, "
+                             "base: {distribution: debian:12, release: [\"sha256:" +
+                             kDigest + "\"]}}\n";
+    const auto lock = read_lock(text, "app.lock.yaml");
+    REQUIRE_MESSAGE(lock.has_value(), test::told(lock));
+    CHECK(locked_variant(*lock, recipe)->epoch == 7);
+    const auto stale = locked_variant(*lock, read_packages_recipe("base: debian:12\nhelp: x\n"));
+    REQUIRE_FALSE(stale.has_value());
+    const Fault& fault = stale.error().faults().front();
+    CHECK(has(fault.because, "an earlier version made it, whose Locks are for the whole Recipe"));
+    CHECK(has(fault.help, "cybelectl recipe lock"));
 }
 
 TEST_CASE("an archive is downloaded, compared, built and removed by a real shell") {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/language/language.hpp"
+#include "recipes/language/tree.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace cybele::recipes {
+namespace {
+
+using yaml::Node;
+
+/// Fields that determine packages, of the whole Recipe, of a stage and of an item of `when`.
+constexpr std::string_view kOfRecipe[] = {
+    "base", "compilers", "gpu", "matrix", "mpi", "packages", "stages", "when"};
+constexpr std::string_view kOfStage[] = {"base", "compilers", "gpu", "mpi", "name", "packages"};
+constexpr std::string_view kOfCondition[] = {"compilers", "gpu", "mpi", "on", "packages"};
+
+Node only(const Node& map, std::span<const std::string_view> keys) {
+    Node kept;
+    kept.kind = map.kind;
+    kept.scalar = map.scalar;
+    std::copy_if(map.entries.begin(),
+                 map.entries.end(),
+                 std::back_inserter(kept.entries),
+                 [&](const yaml::Entry& entry) {
+                     return std::find(keys.begin(), keys.end(), entry.first.scalar) != keys.end();
+                 });
+    return kept;
+}
+
+/// A condition that changes no packages is left out.
+void narrow_items(Node& list, std::span<const std::string_view> keys, bool is_condition) {
+    for (Node& item : list.items) {
+        item = only(item, keys);
+    }
+    if (is_condition) {
+        std::erase_if(list.items, [](const Node& item) { return item.entries.size() < 2; });
+    }
+}
+
+bool is_used(std::string_view text, std::string_view argument) {
+    return text.find(fmt::format("@{{{}}}", argument)) != std::string_view::npos ||
+           text.find(fmt::format("\"{}\":", argument)) != std::string_view::npos; // of a `when.on`
+}
+
+} // namespace
+
+std::vector<std::pair<std::string, std::string>> fields_of(const Node& root) {
+    std::vector<std::pair<std::string, std::string>> fields;
+    fields.reserve(root.entries.size());
+    for (const auto& [key, value] : root.entries) {
+        fields.emplace_back(key.scalar, normalised(value));
+    }
+    std::sort(fields.begin(), fields.end());
+    return fields;
+}
+
+std::string package_fields_of(const Node& root, const Values& arguments) {
+    Node kept = only(root, kOfRecipe);
+    for (auto& [key, value] : kept.entries) {
+        if (key.scalar == "stages") {
+            narrow_items(value, kOfStage, false);
+        } else if (key.scalar == "when") {
+            narrow_items(value, kOfCondition, true);
+        }
+    }
+    std::erase_if(kept.entries, [](const yaml::Entry& entry) {
+        return entry.first.scalar == "when" && entry.second.items.empty();
+    });
+    const std::string fields = normalised(kept);
+    std::string text = fields;
+    for (const auto& [name, value] : arguments) {
+        if (is_used(fields, name)) {
+            text += fmt::format("\n{}={}", name, value);
+        }
+    }
+    return text;
+}
+
+} // namespace cybele::recipes
