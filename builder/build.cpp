@@ -169,6 +169,7 @@ Result<void> Build::pack(const StageContext& context, const fs::path& target) co
     container.sbom = request_.sbom;
     container.name = request_.name.empty() ? container.name : request_.name;
     container.version = request_.version;
+    container.sources = request_.sources;
     if (request_.is_deterministic && !container.pack.clamp_times) {
         container.pack.clamp_times = request_.now;
     }

@@ -56,6 +56,7 @@ struct BuildRequest {
     std::string sbom;    ///< list of what is inside: "spdx", "cyclonedx"; "none" or empty: no list
     std::string name;    ///< of the image, for that list
     std::string version; ///< of the image, for that list
+    std::string sources; ///< what it is made from, as an object of it; empty: no such object
     bool is_verbose = false;
     BaseImages bases;
     bool tells_bases = false; ///< fills BuildResult::bases; files are hashed for it

@@ -209,17 +209,18 @@ bool is_directory_in(int root, const fs::path& path) {
     return node && S_ISDIR(node->status.st_mode);
 }
 
-class Hasher {
+/// Lists what a copy would take.
+class Lister {
 public:
-    Hasher(int root, bool follow, registry::KnownFiles& files, Sha256& digest)
-        : root_(root), follow_(follow), files_(files), digest_(digest) {}
+    Lister(int root, bool follow, registry::KnownFiles& files)
+        : root_(root), follow_(follow), files_(files) {}
 
     void add(const fs::path& path, int depth = 0) {
-        const auto node = open_node(root_, path, follow_);
+        const auto node = open_node(root_, path, follow_ || depth == 0);
         if (!node || depth > kDeepestCopy) {
             return;
         }
-        digest_.update(fmt::format("{}\n{:o}\n", path.native(), node->status.st_mode));
+        list.push_back({path, node->status.st_mode, {}});
         if (S_ISDIR(node->status.st_mode)) {
             const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
             const auto names = names_in(readable.get(), path).value_or(std::vector<std::string>());
@@ -230,20 +231,21 @@ public:
             // Opened even where it is known: by that NFS learns of changes.
             const UniqueFd in = reopen(node->fd.get(), O_RDONLY);
             if (const auto content = files_.content_of(in.get(), path)) {
-                digest_.update(hex(*content) + "\n");
+                list.back().content = hex(*content);
             }
         } else if (S_ISLNK(node->status.st_mode)) {
             std::array<char, PATH_MAX> target{};
             (void)!::readlinkat(node->fd.get(), "", target.data(), target.size() - 1);
-            digest_.update(std::string(target.data()) + "\n");
+            list.back().content = target.data();
         }
     }
+
+    std::vector<CopiedFile> list;
 
 private:
     int root_;
     bool follow_;
     registry::KnownFiles& files_;
-    Sha256& digest_;
 };
 
 } // namespace
@@ -307,15 +309,26 @@ Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& 
     return {};
 }
 
+std::vector<CopiedFile>
+copied_files(const Copy& copy, const CopyFrom& from, registry::KnownFiles& files) {
+    const UniqueFd root = open_root(from.root);
+    Lister lister(root.get(), !from.is_stage, files);
+    for (const fs::path& source : copy.sources) {
+        lister.add(source);
+    }
+    return std::move(lister.list);
+}
+
 void add_to_digest(const Copy& copy,
                    const CopyFrom& from,
                    registry::KnownFiles& files,
                    Sha256& digest) {
-    const UniqueFd root = open_root(from.root);
     digest.update(copy.destination + "\n");
-    Hasher hasher(root.get(), !from.is_stage, files, digest);
-    for (const fs::path& source : copy.sources) {
-        hasher.add(source);
+    for (const CopiedFile& file : copied_files(copy, from, files)) {
+        digest.update(fmt::format("{}\n{:o}\n", file.path.native(), file.mode));
+        if (!file.content.empty()) {
+            digest.update(file.content + "\n");
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #include "support/digest.hpp"
 #include "support/error.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -45,8 +46,19 @@ struct Copy {
 [[nodiscard]] Result<void>
 copy_files(const Copy& copy, const CopyFrom& from, const std::filesystem::path& root);
 
-/// A digest of names, modes and contents of all that would be copied; what is known of files is not
-/// read again.
+/// Something that would be copied, and what of it matters.
+struct CopiedFile {
+    std::filesystem::path path; ///< inside CopyFrom::root
+    std::uint32_t mode = 0;     ///< with its kind, as stat() gives it
+    std::string content;        ///< SHA-256 (hex) of a file, target of a link; empty: not known
+};
+
+/// All that would be copied, a folder before what is in it; what is known of files is not read
+/// again.
+[[nodiscard]] std::vector<CopiedFile>
+copied_files(const Copy& copy, const CopyFrom& from, registry::KnownFiles& files);
+
+/// A digest of names, modes and contents of all that would be copied.
 void add_to_digest(const Copy& copy,
                    const CopyFrom& from,
                    registry::KnownFiles& files,

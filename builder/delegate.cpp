@@ -4,6 +4,8 @@
 #include "builder/output.hpp"
 #include "builder/step_log.hpp"
 #include "builder/workspace.hpp"
+#include "images/container.hpp"
+#include "images/sif/change.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -78,6 +80,10 @@ Result<BuildResult> build_with(const std::string& program,
                                 outcome.shell_code()),
                     said.empty() ? "" : "it said:\n" + said,
                     "build with the embedded builder: leave --builder out");
+    }
+    if (!request.sources.empty()) {
+        CYBELE_CHECK(
+            images::add_objects(image, {images::sources_object(request.sources)}, request.now));
     }
     return put_in_place(image, request);
 }

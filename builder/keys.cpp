@@ -109,6 +109,9 @@ std::string image_key(const std::vector<StageKeys>& keys,
                                    request.name,
                                    request.version,
                                    digest_of(request.definition.text));
+    if (!request.sources.empty()) {
+        text += fmt::format("sources {}\n", digest_of(request.sources));
+    }
     for (const auto& [name, value] : request.labels) {
         text += fmt::format("{}={}\n", name, digest_of(value));
     }

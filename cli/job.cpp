@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/build_settings.hpp"
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_explain.hpp"
@@ -7,6 +8,7 @@
 #include "cli/job_verdict.hpp"
 #include "cli/session.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/image.hpp"
 #include "jobs/local/demand.hpp"
 #include "jobs/places.hpp"
 #include "jobs/staging/manifest.hpp"
@@ -50,6 +52,13 @@ void add_places(const Session& session,
     }
 }
 
+/// Whether a submission would build the image again, and why.
+Result<std::vector<Fault>> check_image_of(const Session& session, jobs::JobInput& input) {
+    project::ImageBuild build;
+    CYBELE_TRY(static_cast<project::BuildSettings&>(build), build_settings(session, {}));
+    return jobs::check_image(input, build);
+}
+
 Result<int> check_job(Session& session, const JobOptions& options, bool is_strict) {
     CYBELE_TRY(jobs::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
@@ -60,6 +69,8 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
         }
     };
     take(jobs::resolve_dependencies(input, session.environment));
+    const auto image = check_image_of(session, input);
+    take(image);
     take(jobs::find_facts_in_files(input));
     take(jobs::read_manifest(input.job, session.environment, jobs::Contents::kUnread));
     const auto login = jobs::login_of(input);
@@ -69,6 +80,9 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     }
     if (login) {
         add_places(session, input, *login, faults);
+    }
+    for (const Fault& note : image.value_or(std::vector<Fault>())) {
+        faults.add(note);
     }
     if (!session.is_quiet) {
         take(print_job_verdict(session, input));
@@ -96,6 +110,7 @@ Result<int> render_job(Session& session, const JobOptions& options) {
     CYBELE_CHECK(jobs::resolve_dependencies(input, session.environment));
     CYBELE_TRY(const schedulers::RenderedScript script,
                schedulers::render_script(input.render_input()));
+    session.note(jobs::image_notes(input));
     session.note(script.notes);
     note_inputs(session, input.job);
     CYBELE_CHECK(write_file(options.output, script.text, 0755));

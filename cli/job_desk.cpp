@@ -92,12 +92,16 @@ nlohmann::ordered_json job_row(const jobs::Entry& entry) {
                                {"cpus", entry.cpus},
                                {"job", entry.job},
                                {"script", entry.script},
+                               {"image-digest", nullptr},
                                {"workdir", entry.workdir},
                                {"record", entry.record},
                                {"stdout", entry.standard_output},
                                {"stderr", entry.standard_error}};
     if (entry.ended != 0) {
         row["code"] = entry.shell_code();
+    }
+    if (!entry.image_digest.empty()) {
+        row["image-digest"] = entry.image_digest;
     }
     return row;
 }

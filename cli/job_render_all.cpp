@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job_render_all.hpp"
 
+#include "jobs/image.hpp"
 #include "schedulers/render.hpp"
 #include "support/file.hpp"
 #include "support/message.hpp"
@@ -56,6 +57,7 @@ Result<int> render_for_all(Session& session, const JobOptions& options) {
     CYBELE_TRY(const jobs::JobInput input, load_job(session, options));
     const std::filesystem::path folder = options.output == "-" ? "." : options.output;
     CYBELE_CHECK(make_directories(folder));
+    session.note(jobs::image_notes(input));
     std::vector<Attempt> attempts;
     bool is_refused = false;
     for (const auto& scheduler : schedulers::dialect_names()) {

@@ -102,6 +102,7 @@ details_of(const jobs::Entry& entry, const jobs::Consumption& consumption, std::
               {"resources", asked_text(entry, consumption.asked)},
               {"document", entry.job},
               {"script", entry.script},
+              {"image", entry.image_digest.empty() ? "-" : entry.image_digest},
               {"workdir", entry.workdir},
               {"stdout", entry.standard_output},
               {"stderr", entry.standard_error},

@@ -2,6 +2,7 @@
 #include "cli/cli11.hpp"
 #include "cli/job_input.hpp"
 #include "cli/session.hpp"
+#include "jobs/image.hpp"
 #include "kubernetes/check/check.hpp"
 #include "kubernetes/check/rules.hpp"
 #include "kubernetes/crd.hpp"
@@ -39,6 +40,7 @@ Result<int> render_objects(Session& session, const KubeOptions& options) {
     }
     CYBELE_TRY(const schedulers::RenderedScript object,
                kubernetes::render_object(input.render_input(), object_options));
+    session.note(jobs::image_notes(input));
     session.note(object.notes);
     CYBELE_CHECK(write_file(options.output, object.text));
     return 0;

@@ -26,6 +26,7 @@ struct SubmitOptions : JobOptions {
     bool wait = false;
     bool follow = false;
     bool dry_run = false;
+    bool no_build = false;
     FollowChoice choice;
     TargetOptions target;
 };
@@ -36,6 +37,7 @@ Result<jobs::SubmitRequest> submit_request(Session& session, const SubmitOptions
     CYBELE_TRY(request.store, store_root(session));
     request.clock = Session::clock();
     request.login = options.host;
+    request.builds = !options.no_build;
     request.token_command = options.token_command;
     BuildFlags flags;
     flags.access = options.access;
@@ -144,6 +146,9 @@ void install_submit(CLI::App& app, Session& session) {
     verb->add_flag("--wait", options->wait, "wait for the end; exit with the program's code");
     verb->add_flag("--follow", options->follow, "--wait, and show what the job writes meanwhile");
     verb->add_flag("--dry-run", options->dry_run, "print the script only");
+    verb->add_flag("--no-build",
+                   options->no_build,
+                   "refuse a Job whose image is missing or older than its Recipe and files");
     add_target_options(*verb, options->target);
     add_follow_options(*verb, options->choice);
     add_access(*verb, options->access);

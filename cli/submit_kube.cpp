@@ -2,6 +2,7 @@
 #include "cli/submit_kube.hpp"
 
 #include "cli/cli11.hpp"
+#include "jobs/image.hpp"
 #include "jobs/placement_input.hpp"
 #include "kubernetes/apply.hpp"
 #include "kubernetes/render.hpp"
@@ -29,6 +30,7 @@ submit_yaml(Session& session, const jobs::JobInput& input, const TargetOptions& 
     }
     CYBELE_TRY(const schedulers::RenderedScript object,
                kubernetes::render_object(input.render_input(), object_options(input, options)));
+    session.note(jobs::image_notes(input));
     session.note(object.notes);
     if (options.is_dry || (options.is_yaml && !options.is_applied)) {
         Session::print(object.text);

@@ -145,6 +145,9 @@ Result<void> write_container(const std::filesystem::path& path, const NewContain
         CYBELE_TRY(auto list, list_object(container));
         image.objects.push_back(std::move(list));
     }
+    if (!container.sources.empty()) {
+        image.objects.push_back(sources_object(container.sources));
+    }
     image.finish = container.finish;
     return write_image(path, image);
 }

@@ -112,12 +112,18 @@ struct NewContainer {
     std::string sbom;
     std::string name = "image";
     std::string version;
+    std::string sources; ///< what it is made from, for sources_object(); empty: no such object
 };
 
 /// A SIF as `apptainer build` writes it: definition (JSON labels, inspect metadata) and squashfs as
 /// the primary partition, in the reference's order.
 [[nodiscard]] Result<void> write_container(const std::filesystem::path& path,
                                            const NewContainer& container);
+
+/// The object that says what an image was made from; the text is project/recipe_sources'.
+[[nodiscard]] NewObject sources_object(std::string text);
+/// Its text; nothing where the image has none.
+[[nodiscard]] Result<std::optional<std::string>> read_sources(const Image& image);
 
 /// Facts of an image that a launch believes, from its labels, without mounting it.
 struct ImageFacts {

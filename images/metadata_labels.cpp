@@ -17,8 +17,11 @@ constexpr std::string_view kDeffile = "org.label-schema.usage.singularity.deffil
 constexpr std::string_view kHelpFile = "/.singularity.d/runscript.help";
 constexpr std::string_view kFactPrefix = "cybelectl.";
 
-// Who built the base image, and when, is not said of the image that is built from it.
-constexpr std::array kNotInherited = {"org.label-schema.usage.apptainer.version",
+// Who built the base image, when, and from what, is not said of the image that is built from it.
+constexpr std::array kNotInherited = {"cybelectl.lock",
+                                      "cybelectl.recipe",
+                                      "cybelectl.sources",
+                                      "org.label-schema.usage.apptainer.version",
                                       "org.label-schema.usage.singularity.version"};
 
 constexpr std::array kDays = {

@@ -42,6 +42,7 @@ Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
     };
     entry.job = text_in("document");
     entry.array = text_in("array");
+    entry.image_digest = text_in("image-digest");
     entry.record = record;
     // The record lies in the workdir; where another one is named, it was not written there.
     std::error_code error;

@@ -173,23 +173,26 @@ std::string describe_results(const Entry& entry,
     for (const ResultFile& file : files) {
         results.push_back({{"name", file.name}, {"size", file.size}, {"digest", file.digest}});
     }
-    const OrderedJson document{{"format", 1},
-                               {"uuid", entry.uuid},
-                               {"id", entry.id},
-                               {"name", entry.name},
-                               {"scheduler", entry.scheduler},
-                               {"state", state_text(entry.state)},
-                               {"code", entry.shell_code()},
-                               {"submitted", entry.submitted},
-                               {"started", entry.started},
-                               {"ended", entry.ended},
-                               {"document", entry.job},
-                               {"job", record.value("job", "")},
-                               {"image", record.value("image", "")},
-                               {"image-digest", record.value("image-digest", "")},
-                               {"resources", record.value("resources", OrderedJson::object())},
-                               {"script", entry.script},
-                               {"results", results}};
+    const OrderedJson document{
+        {"format", 1},
+        {"uuid", entry.uuid},
+        {"id", entry.id},
+        {"name", entry.name},
+        {"scheduler", entry.scheduler},
+        {"state", state_text(entry.state)},
+        {"code", entry.shell_code()},
+        {"submitted", entry.submitted},
+        {"started", entry.started},
+        {"ended", entry.ended},
+        {"document", entry.job},
+        {"job", record.value("job", "")},
+        {"image", record.value("image", "")},
+        // The job could have written to its own record.
+        {"image-digest",
+         entry.image_digest.empty() ? record.value("image-digest", "") : entry.image_digest},
+        {"resources", record.value("resources", OrderedJson::object())},
+        {"script", entry.script},
+        {"results", results}};
     return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -2,7 +2,6 @@
 #include "jobs/job_input.hpp"
 
 #include "images/sif/sif.hpp"
-#include "recipes/recipe.hpp"
 #include "registry/store/store.hpp"
 #include "schedulers/needs.hpp"
 #include "schedulers/reading/asked.hpp"
@@ -235,22 +234,20 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
         return {};
     }
     if (!job.image->recipe.empty()) {
-        input.recipe_file = job.folder / job.image->recipe;
-        CYBELE_TRY(std::string text, read_file(input.recipe_file));
-        CYBELE_TRY(const recipes::Recipe recipe,
-                   recipes::read_recipe(std::move(text), input.recipe_file));
-        input.image = (fs::path(job.image->recipe).parent_path() / (recipe.name + ".sif")).native();
-    } else {
-        if (registry::is_store_reference(job.image->reference)) {
-            return resolve_stored(input, job.image->reference, store);
-        }
-        input.image = job.image->reference;
-        const auto at = input.image.rfind("@sha256:");
-        // Of an image in a registry it is the manifest's digest, not the file's.
-        if (at != std::string::npos && input.image.find("://") == std::string::npos) {
-            input.image_digest = input.image.substr(at + 1);
-            input.image.resize(at);
-        }
+        CYBELE_TRY(input.made, project::image_of_job(job));
+        input.image = input.made->name;
+        input.image_file = input.made->file;
+        return {};
+    }
+    if (registry::is_store_reference(job.image->reference)) {
+        return resolve_stored(input, job.image->reference, store);
+    }
+    input.image = job.image->reference;
+    const auto at = input.image.rfind("@sha256:");
+    // Of an image in a registry it is the manifest's digest, not the file's.
+    if (at != std::string::npos && input.image.find("://") == std::string::npos) {
+        input.image_digest = input.image.substr(at + 1);
+        input.image.resize(at);
     }
     input.image_file = job.folder / input.image;
     return {};
@@ -261,12 +258,21 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
 Result<void> read_image_facts(JobInput& input) {
     std::error_code error;
     input.facts.reset();
+    input.is_outdated = false;
     if (input.image.empty() || input.image.find("://") != std::string::npos ||
         !fs::exists(input.image_file, error) || fs::is_directory(input.image_file, error)) {
         return {};
     }
     CYBELE_TRY(const images::Image image, images::Image::open(input.image_file));
     CYBELE_TRY(input.facts, images::read_facts(image));
+    if (!input.made) {
+        return {};
+    }
+    const auto label = input.facts->labels.find("cybelectl.recipe");
+    input.is_outdated = label == input.facts->labels.end() || label->second != input.made->label();
+    if (input.is_outdated) {
+        input.facts.reset();
+    }
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include "images/container.hpp"
 #include "launchers/job.hpp"
 #include "launchers/site.hpp"
+#include "project/recipe_image.hpp"
 #include "registry/store/place.hpp"
 #include "schedulers/render.hpp"
 #include "support/error.hpp"
@@ -40,9 +41,12 @@ struct JobInput {
     std::string image;                       ///< as the script names it; empty: no image
     std::optional<std::string> image_digest; ///< `sha256:…` where the Job names it
     std::filesystem::path image_file;        ///< where it lies, seen from here
-    bool is_stored = false;                  ///< it lies in the local store
-    std::filesystem::path recipe_file;       ///< where the Job names a Recipe
-    std::optional<images::ImageFacts> facts; ///< of an image that is here
+    std::string file_digest; ///< `sha256:…` of the file for the record: find_image_digest()
+    bool is_stored = false;  ///< it lies in the local store
+    std::optional<project::RecipeImage> made; ///< where the Job names a Recipe
+    /// The image is there, and its Recipe is another one now: nothing is known of the one to come.
+    bool is_outdated = false;
+    std::optional<images::ImageFacts> facts; ///< of an image that is here and not outdated
 
     [[nodiscard]] schedulers::RenderInput render_input() const;
 };
@@ -63,7 +67,8 @@ struct JobRequest {
 /// files, without mounting or running it.
 [[nodiscard]] Result<void> find_facts_in_files(JobInput& input);
 
-/// Reads the facts again, after the image was built.
+/// Reads the facts again, after the image was built. Those of an image whose Recipe is another one
+/// now are not taken over.
 [[nodiscard]] Result<void> read_image_facts(JobInput& input);
 
 } // namespace cybele::jobs

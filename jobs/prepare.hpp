@@ -18,7 +18,7 @@ struct PrepareRequest {
     std::string script;
     std::string scheduler;
     std::string login;        ///< the host behind ssh; empty: this machine
-    std::string image_digest; ///< sha256:…; empty: not known
+    std::string image_digest; ///< sha256:… of the image; empty: not known
 };
 
 /// Gives the job a UUID and writes its record folder, WORKDIR/.cybelectl/UUID (0700): job.json and

@@ -3,12 +3,11 @@
 
 #include "jobs/backends/way.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/image.hpp"
 #include "jobs/local/demand.hpp"
 #include "jobs/places.hpp"
-#include "jobs/remote_image.hpp"
 #include "jobs/staging/stage.hpp"
 #include "jobs/verification.hpp"
-#include "recipes/recipe.hpp"
 #include "registry/store/lease.hpp"
 #include "support/file.hpp"
 #include "support/own_path.hpp"
@@ -19,80 +18,6 @@ namespace cybele::jobs {
 namespace fs = std::filesystem;
 
 namespace {
-
-Result<bool> is_current(const JobInput& input) {
-    if (!input.facts) {
-        return false;
-    }
-    CYBELE_TRY(std::string text, read_file(input.recipe_file));
-    CYBELE_TRY(const recipes::Recipe recipe,
-               recipes::read_recipe(std::move(text), input.recipe_file));
-    const auto label = input.facts->labels.find("cybelectl.recipe");
-    return label != input.facts->labels.end() &&
-           label->second.find(recipe.digest) != std::string::npos;
-}
-
-/// What a Job names by `…://`, and this version does not bring to where it runs.
-Result<void> judge_remote(const JobInput& input, const std::string& login) {
-    CYBELE_TRY(const Way way, read_way(login));
-    if (!is_remote(input)) {
-        return fail(Error(input.job.fault_at(
-            "image",
-            "an OCI image is no image that a job can start",
-            printable(input.image) + " is converted by a build, which a submission does not do",
-            "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
-    }
-    if (way.kind == Way::Kind::kSlurmrestd || way.kind == Way::Kind::kRimrock) {
-        return fail(Error(input.job.fault_at(
-            "image",
-            printable(input.image) + " would not come to " + printable(shown(login)),
-            "it is pulled into this machine's store, and the job runs there",
-            "pull it there, and name its path there")));
-    }
-    return {};
-}
-
-/// Makes sure that the image is there; builds it where the Job names a Recipe.
-Result<void> provide_image(JobInput& input,
-                           const SubmitRequest& request,
-                           const Environment& environment,
-                           const std::string& login) {
-    if (!input.job.image) {
-        return {};
-    }
-    if (!input.recipe_file.empty()) {
-        CYBELE_TRY(const bool current, is_current(input));
-        if (!current) {
-            project::ImageBuild build = request.build;
-            build.source = input.recipe_file;
-            build.output = input.image_file;
-            CYBELE_CHECK(project::build_image(build, build.environment));
-        }
-        return read_image_facts(input);
-    }
-    if (input.image.find("://") != std::string::npos) {
-        CYBELE_CHECK(judge_remote(input, login));
-        return request.transport == nullptr
-                   ? Result<void>()
-                   : fetch_image(
-                         input,
-                         {request.transport, request.store, request.clock, request.build.now},
-                         environment);
-    }
-    std::error_code error;
-    if (!login.empty() && input.image.starts_with('/')) {
-        return {}; // it lies on the other machine; the script says where it does not
-    }
-    if (!fs::exists(input.image_file, error)) {
-        return fail(
-            Error(input.job.fault_at("image",
-                                     "the image " + printable(input.image) + " is not there",
-                                     "it would be " + printable(input.image_file.native()),
-                                     "build it first: cybelectl build RECIPE -o " +
-                                         shell_quote(input.image_file.native()))));
-    }
-    return {};
-}
 
 /// Until the job has surely ended; gc may take an image without a name only then.
 Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
@@ -125,6 +50,7 @@ Result<std::string> login_asked(const JobInput& input, const SubmitRequest& requ
 Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
     CYBELE_TRY(schedulers::RenderedScript script, schedulers::render_script(input.render_input()));
     if (request.on_notes) {
+        request.on_notes(image_notes(input));
         request.on_notes(script.notes);
     }
     return ReadyJob{std::move(input), std::move(script.text), {}};
@@ -228,6 +154,7 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     CYBELE_CHECK(verify_image(input, environment, login, request.build.now));
     CYBELE_CHECK(keep_image(input, request));
     CYBELE_TRY(const Luggage luggage, pack(input, login, environment));
+    CYBELE_CHECK(find_image_digest(input, request.build.environment, login));
     CYBELE_TRY(ReadyJob ready, render(std::move(input), request));
     ready.login = login;
     CYBELE_TRY(const Brought brought, bring(luggage, ready.input.job, environment));

@@ -23,6 +23,7 @@ struct SubmitRequest {
     std::string token_command;   ///< of a service; empty: the Site's
     const registry::Transport* transport = nullptr; ///< to registries; unset: none is asked
     project::ImageBuild build;            ///< how an image is built where the Job names a Recipe
+    bool builds = true;                   ///< whether one that is missing or not current is built
     std::int64_t clock = 0;               ///< Unix seconds; keeps an image of the store from gc
     std::filesystem::path program_folder; ///< of this program: first in the job's PATH
     std::function<void(const std::vector<Fault>&)> on_notes;
@@ -45,8 +46,8 @@ struct ReadyJob {
 [[nodiscard]] Result<ReadyJob> render_job(const SubmitRequest& request,
                                           const Environment& environment);
 
-/// The same, after building the Job's image where it names a Recipe whose image is missing or made
-/// from another text of it, or pulling it where it is of a registry or a library, and verifying it
+/// The same, after building the Job's image where it names a Recipe whose image is missing or not
+/// current (jobs/image), or pulling it where it is of a registry or a library, and verifying it
 /// where that is asked; last, when all else is right, its inputs and behind ssh its image are
 /// copied to where it runs (jobs/staging).
 [[nodiscard]] Result<ReadyJob> ready_job(const SubmitRequest& request,

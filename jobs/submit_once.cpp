@@ -80,6 +80,7 @@ Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::
     std::error_code error;
     entry.job = fs::absolute(job.source.file(), error).lexically_normal();
     entry.array = job.array;
+    entry.image_digest = ready.input.file_digest;
     if (!job.output.results.empty()) {
         entry.results = nlohmann::json(job.output.results)
                             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -219,7 +220,7 @@ Result<Submitted> submit_once(Desk& desk,
                             ready.script,
                             ready.input.dialect,
                             ready.login,
-                            ready.input.image_digest.value_or("")}));
+                            ready.input.file_digest}));
     submission.unset = overruling_variables(ready.input.job);
     const std::string path = environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");
     if (ready.login.empty()) {

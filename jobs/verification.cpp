@@ -82,8 +82,8 @@ private:
 
 bool lies_elsewhere(const JobInput& input, const std::string& login) {
     std::error_code error;
-    return !login.empty() && input.recipe_file.empty() && !input.is_stored &&
-           input.image.starts_with('/') && !fs::exists(input.image_file, error);
+    return !login.empty() && !input.made && !input.is_stored && input.image.starts_with('/') &&
+           !fs::exists(input.image_file, error);
 }
 
 Result<void>

@@ -275,6 +275,9 @@ void plan_guard(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         return;
     }
     const std::string because = !job.image ? "the program is the host's, which brings no probe"
+                                : input.facts == nullptr && !job.image->recipe.empty()
+                                    ? "the image is not built yet, or what it is built from "
+                                      "changed since, so what it holds is unknown"
                                 : input.facts == nullptr
                                     ? "the image is not here, so what it holds is unknown"
                                     : "the image brings no probe (label cybelectl.mpi-probe)";
@@ -319,8 +322,10 @@ void check_image_has_mpi(const PlanInput& input, Faults& faults) {
         input.facts->labels.contains("cybelectl.recipe")) {
         faults.add(input.job->fault_at("launch.kind",
                                        "the image has no MPI",
-                                       "its Recipe names none, so each rank would be alone",
-                                       "add `mpi` to the Recipe, or write `launch: serial`"));
+                                       "the Recipe that it was built from names none, so each "
+                                       "rank would be alone",
+                                       "add `mpi` to the Recipe and build the image again, or "
+                                       "write `launch: serial`"));
     }
 }
 

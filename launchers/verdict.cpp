@@ -64,7 +64,9 @@ std::string image_text(const PlanInput& input) {
         return "none: the program is the host's";
     }
     if (input.facts == nullptr) {
-        return "not known: it is not here";
+        return input.job->image->recipe.empty()
+                   ? "not known: it is not here"
+                   : "not known: it is not built yet, or what it is built from changed since";
     }
     const images::ImageFacts& facts = *input.facts;
     return joined({facts.mpi, facts.pmi, facts.libc, facts.architecture},

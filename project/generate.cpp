@@ -7,6 +7,7 @@
 #include "project/pattern.hpp"
 #include "project/project_file.hpp"
 #include "project/recipe_file.hpp"
+#include "project/recipe_image.hpp"
 #include "project/recipe_lock.hpp"
 #include "project/unified_diff.hpp"
 #include "recipes/recipe.hpp"
@@ -171,15 +172,8 @@ std::string Generator::image_of(const launchers::Job& job) {
     if (!job.image || job.image->recipe.empty()) {
         return job.image ? job.image->reference : std::string{};
     }
-    const fs::path file = job.folder / job.image->recipe;
-    const std::string what = "reading the Recipe of the Job " + job.name;
-    auto text = keep(read_file(file), what);
-    if (!text) {
-        return {};
-    }
-    const auto recipe = keep(read_variant(std::move(*text), file, {}, job.image->variant), what);
-    return recipe ? (fs::path(job.image->recipe).parent_path() / (recipe->name + ".sif")).native()
-                  : std::string{};
+    const auto image = keep(image_of_job(job), "reading the Recipe of the Job " + job.name);
+    return image ? image->name : std::string{};
 }
 
 /// Behind the directives, which end at the first line that names us: a comment before them would

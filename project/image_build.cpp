@@ -124,6 +124,7 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.bases.keys = plan.keys;
     build.name = plan.name;
     build.version = plan.version;
+    build.sources = plan.sources;
     build.is_verbose = request.is_verbose;
     build.on_step = request.on_step;
     return build;
@@ -245,7 +246,7 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     CYBELE_CHECK(check_builder(request));
     std::error_code error;
     CYBELE_TRY(const fs::path source, find_source(request.source));
-    CYBELE_TRY(ImagePlan plan, plan_image(request, source));
+    CYBELE_TRY(ImagePlan plan, plan_image(request, source, environment));
     if (!request.output.empty()) {
         plan.output = request.output;
     }

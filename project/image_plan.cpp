@@ -5,10 +5,12 @@
 #include "project/document_kind.hpp"
 #include "project/image_source.hpp"
 #include "project/recipe_file.hpp"
-#include "project/recipe_inputs.hpp"
 #include "project/recipe_lock.hpp"
+#include "project/recipe_sources.hpp"
 #include "recipes/packages/base.hpp"
 #include "recipes/recipe.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -62,15 +64,6 @@ Result<void> check_buildable(const recipes::Recipe& recipe) {
     return {};
 }
 
-/// What the build would only miss when it gets there.
-Result<void> check_inputs(const recipes::Recipe& recipe) {
-    Faults faults;
-    for (Fault& fault : missing_inputs(recipe)) {
-        faults.add(std::move(fault));
-    }
-    return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
-}
-
 bool needs_mirror(const recipes::Recipe& recipe) {
     for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
         if (recipes::stage_context(recipe, i).base.agent == "debootstrap") {
@@ -98,12 +91,29 @@ void add_bases(const recipes::Recipe& recipe, const recipes::LockVariant* lock, 
     }
 }
 
-Result<ImagePlan> plan_recipe(const ImageBuild& request, const fs::path& source) {
+/// What the image is made from, in the image and as labels.
+Result<void> add_sources(const ImageBuild& request,
+                         const SourcesRequest& from,
+                         const Environment& environment,
+                         ImagePlan& plan) {
+    auto known = request.use_cache ? registry::KnownFiles::open_own(environment.cache_directory())
+                                   : registry::KnownFiles::none();
+    CYBELE_TRY(const RecipeSources sources, find_recipe_sources(from, known, environment));
+    known.save();
+    plan.sources = print_recipe_sources(sources);
+    plan.labels["cybelectl.sources"] = "sha256:" + hex(sha256(plan.sources));
+    if (from.lock != nullptr) {
+        plan.labels["cybelectl.lock"] = "sha256:" + recipes::lock_digest(*from.lock);
+    }
+    return {};
+}
+
+Result<ImagePlan>
+plan_recipe(const ImageBuild& request, const fs::path& source, const Environment& environment) {
     CYBELE_TRY(std::string text, read_file(source));
     CYBELE_TRY(const recipes::Recipe recipe,
                read_variant(std::move(text), source, request.recipe_arguments, request.variant));
     CYBELE_CHECK(check_variant(request, recipe));
-    CYBELE_CHECK(check_inputs(recipe));
     recipes::RenderOptions options;
     options.mirror = request.mirror;
     options.may_be_unverified = request.ignores_lock;
@@ -130,6 +140,12 @@ Result<ImagePlan> plan_recipe(const ImageBuild& request, const fs::path& source)
     plan.version = recipe.version;
     plan.output = source.parent_path() / (recipe.name + ".sif");
     plan.directory = folder_of(source);
+    const SourcesRequest from{&recipe,
+                              options.lock,
+                              request.ignores_lock,
+                              request.bases.store,
+                              request.output.empty() ? plan.output : request.output};
+    CYBELE_CHECK(add_sources(request, from, environment, plan));
     return plan;
 }
 
@@ -212,10 +228,11 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
             : "leave it out");
 }
 
-Result<ImagePlan> plan_image(const ImageBuild& request, const fs::path& source) {
+Result<ImagePlan>
+plan_image(const ImageBuild& request, const fs::path& source, const Environment& environment) {
     const SourceKind kind = source_kind(source);
     CYBELE_CHECK(check_source_options(request, kind));
-    return kind == SourceKind::kRecipe       ? plan_recipe(request, source)
+    return kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
            : kind == SourceKind::kDefinition ? plan_definition(request, source)
                                              : plan_base(source);
 }

@@ -4,6 +4,7 @@
 #include "definitions/definition.hpp"
 #include "project/document_kind.hpp"
 #include "project/image_build.hpp"
+#include "support/environment.hpp"
 
 #include <filesystem>
 #include <map>
@@ -21,7 +22,8 @@ struct ImagePlan {
     std::string sbom; ///< and the name and version that it gives the image
     std::string name;
     std::string version;
-    std::string recipe; ///< its SHA-256; empty: there is none
+    std::string recipe;  ///< its SHA-256; empty: there is none
+    std::string sources; ///< print_recipe_sources() of a Recipe
     std::filesystem::path output;
     std::filesystem::path directory;            ///< that relative sources begin at
     std::map<std::string, std::string> digests; ///< of bases, by their `From:`
@@ -38,6 +40,7 @@ struct ImagePlan {
 /// `request` that are not for its kind are refused (kUsage), as are a Recipe's faults and a
 /// definition's (kInput).
 [[nodiscard]] Result<ImagePlan> plan_image(const ImageBuild& request,
-                                           const std::filesystem::path& source);
+                                           const std::filesystem::path& source,
+                                           const Environment& environment);
 
 } // namespace cybele::project

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/known_files.hpp"
 
+#include "registry/cache.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/lock.hpp"
@@ -136,6 +137,10 @@ KnownFiles KnownFiles::open(const fs::path& cache, bool reads) {
     return known;
 }
 
+KnownFiles KnownFiles::open_own(const fs::path& cache) {
+    return Cache(cache).prepare() ? open(cache, true) : none();
+}
+
 std::optional<Digest> KnownFiles::find(What what, const FileStamp& stamp) {
     const auto found = files_.find({what, {stamp.device, stamp.inode}});
     if (found == files_.end() || found->second.stamp != stamp) {
@@ -173,7 +178,7 @@ Result<Digest> KnownFiles::content_of(int fd, const fs::path& path) {
 }
 
 void KnownFiles::save() {
-    if (news_.empty()) {
+    if (news_.empty() || file_.empty()) {
         return;
     }
     const UniqueFd held = lock(file_);

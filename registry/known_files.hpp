@@ -30,6 +30,14 @@ public:
     /// What is kept below `cache`; with `reads` false, nothing of it is believed.
     [[nodiscard]] static KnownFiles open(const std::filesystem::path& cache, bool reads);
 
+    /// The same, of the cache of a user who builds nothing now: it is made where it does not exist.
+    /// In one that is not this user's own, or of a later version, nothing is believed or written.
+    [[nodiscard]] static KnownFiles open_own(const std::filesystem::path& cache);
+    /// Knows nothing, and keeps nothing.
+    [[nodiscard]] static KnownFiles none() {
+        return KnownFiles({});
+    }
+
     /// The SHA-256 of a file that is open for reading; it is read only where it is not known. The
     /// digest is remembered, unless somebody could have written to the file meanwhile. `path` is
     /// for messages.
@@ -56,6 +64,7 @@ private:
     };
     using Files = std::map<std::pair<What, Name>, Known>;
 
+    /// An empty path: nothing is kept.
     explicit KnownFiles(std::filesystem::path file) : file_(std::move(file)) {}
     static Files read(const std::filesystem::path& file);
     static std::string print(const Files& files);

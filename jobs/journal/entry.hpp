@@ -36,6 +36,7 @@ struct Entry {
     std::string script; ///< sha256:…
     std::string job;    ///< the document's path
     std::string array;
+    std::string image_digest; ///< sha256:… of the image as it was submitted; empty: not known
     std::int64_t nodes = 1;
     std::int64_t tasks = 1;
     std::int64_t cpus = 1;

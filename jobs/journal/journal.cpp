@@ -111,9 +111,9 @@ Result<void> Journal::check_empty(bool held_jobs) const {
 Result<void> Journal::prepare(bool held_jobs) const {
     CYBELE_TRY(const std::int64_t version, database_.version());
     if (version == kJournalVersion) {
-        CYBELE_CHECK(Rows(database_).add_later_columns());
         // A journal of an older cybelectl lacks it; one that cannot be changed does without.
         (void)database_.run(kLiving);
+        CYBELE_CHECK(Rows(database_).add_columns());
         return database_.run("PRAGMA synchronous=FULL");
     }
     if (version != 0) {

@@ -33,9 +33,10 @@ constexpr TextColumn kTexts[] = {
     {"client", &Entry::client},
     {"results", &Entry::results},
     {"results_to", &Entry::results_to},
+    {"image_digest", &Entry::image_digest},
 };
-/// Columns that journals of older versions lack.
-constexpr std::string_view kLater[] = {"results", "results_to"};
+/// Columns that journals of earlier versions lack; those versions leave them at their defaults.
+constexpr const char* kAddedColumns[] = {"results", "results_to", "image_digest"};
 
 struct NumberColumn {
     const char* name;
@@ -56,6 +57,7 @@ constexpr NumberColumn kNumbers[] = {
     {"time_limit", &Entry::time_limit},
 };
 constexpr const char* kState = "state"; ///< the last column
+constexpr const char* kTextColumn = " TEXT NOT NULL DEFAULT ''";
 
 std::string column_names() {
     std::string names;
@@ -101,10 +103,7 @@ Entry entry_of_row(const Statement& statement) {
 std::string Rows::table() {
     std::string columns;
     for (const TextColumn& column : kTexts) {
-        const bool is_later =
-            std::find(std::begin(kLater), std::end(kLater), std::string_view(column.name)) !=
-            std::end(kLater); // older versions write no such column
-        columns += std::string(column.name) + " TEXT NOT NULL" + (is_later ? " DEFAULT ''" : "") +
+        columns += std::string(column.name) + kTextColumn +
                    (column.member == &Entry::uuid ? " UNIQUE, " : ", ");
     }
     for (const NumberColumn& column : kNumbers) {
@@ -113,14 +112,29 @@ std::string Rows::table() {
     return "CREATE TABLE IF NOT EXISTS jobs(" + columns + kState + " TEXT NOT NULL)";
 }
 
-Result<void> Rows::add_later_columns() const {
-    if (database_.prepare("SELECT results_to FROM jobs LIMIT 0")) {
+Result<std::vector<std::string>> Rows::missing_columns() const {
+    std::vector<std::string> missing;
+    for (const char* const name : kAddedColumns) {
+        CYBELE_TRY(Statement statement,
+                   database_.prepare("SELECT 1 FROM pragma_table_info('jobs') WHERE name = ?"));
+        statement.bind(name);
+        CYBELE_TRY(const bool is_known, statement.step());
+        if (!is_known) {
+            missing.emplace_back(name);
+        }
+    }
+    return missing;
+}
+
+Result<void> Rows::add_columns() const {
+    CYBELE_TRY(std::vector<std::string> missing, missing_columns());
+    if (missing.empty()) {
         return {};
     }
     CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
-    for (const std::string_view name : kLater) { // another process may have been quicker
-        (void)database_.run(
-            fmt::format("ALTER TABLE jobs ADD COLUMN {} TEXT NOT NULL DEFAULT ''", name).c_str());
+    CYBELE_TRY(missing, missing_columns()); // another client may have added them meanwhile
+    for (const std::string& name : missing) {
+        CYBELE_CHECK(database_.run(("ALTER TABLE jobs ADD COLUMN " + name + kTextColumn).c_str()));
     }
     return transaction.commit();
 }

@@ -17,14 +17,15 @@ public:
 
     /// The statement that makes the table.
     [[nodiscard]] static std::string table();
-    /// Adds the columns that a table of an older version lacks.
-    [[nodiscard]] Result<void> add_later_columns() const;
+    /// Adds the columns that a journal of an earlier version lacks.
+    [[nodiscard]] Result<void> add_columns() const;
     [[nodiscard]] Result<void> put(const std::vector<const Entry*>& entries) const;
     /// `condition` comes behind `SELECT … FROM jobs`; its ?1, ?2 … are `values`.
     [[nodiscard]] Result<std::vector<Entry>> select(const std::string& condition,
                                                     const std::vector<std::string>& values) const;
 
 private:
+    [[nodiscard]] Result<std::vector<std::string>> missing_columns() const;
     const Database& database_;
 };
 

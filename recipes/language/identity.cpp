@@ -19,7 +19,7 @@ constexpr std::string_view kOfRecipe[] = {
 constexpr std::string_view kOfStage[] = {"base", "compilers", "gpu", "mpi", "name", "packages"};
 constexpr std::string_view kOfCondition[] = {"compilers", "gpu", "mpi", "on", "packages"};
 
-Node only(const Node& map, std::span<const std::string_view> keys) {
+Node only_fields(const Node& map, std::span<const std::string_view> keys) {
     Node kept;
     kept.kind = map.kind;
     kept.scalar = map.scalar;
@@ -35,14 +35,14 @@ Node only(const Node& map, std::span<const std::string_view> keys) {
 /// A condition that changes no packages is left out.
 void narrow_items(Node& list, std::span<const std::string_view> keys, bool is_condition) {
     for (Node& item : list.items) {
-        item = only(item, keys);
+        item = only_fields(item, keys);
     }
     if (is_condition) {
         std::erase_if(list.items, [](const Node& item) { return item.entries.size() < 2; });
     }
 }
 
-bool is_used(std::string_view text, std::string_view argument) {
+bool is_used_argument(std::string_view text, std::string_view argument) {
     return text.find(fmt::format("@{{{}}}", argument)) != std::string_view::npos ||
            text.find(fmt::format("\"{}\":", argument)) != std::string_view::npos; // of a `when.on`
 }
@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, std::string>> fields_of(const Node& root) {
 }
 
 std::string package_fields_of(const Node& root, const Values& arguments) {
-    Node kept = only(root, kOfRecipe);
+    Node kept = only_fields(root, kOfRecipe);
     for (auto& [key, value] : kept.entries) {
         if (key.scalar == "stages") {
             narrow_items(value, kOfStage, false);
@@ -74,7 +74,7 @@ std::string package_fields_of(const Node& root, const Values& arguments) {
     const std::string fields = normalised(kept);
     std::string text = fields;
     for (const auto& [name, value] : arguments) {
-        if (is_used(fields, name)) {
+        if (is_used_argument(fields, name)) {
             text += fmt::format("\n{}={}", name, value);
         }
     }

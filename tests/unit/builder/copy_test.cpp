@@ -136,3 +136,27 @@ TEST_CASE("the digest follows contents, modes and names") {
     fs::permissions(at.host / "dir/inner", fs::perms::owner_all);
     CHECK(digest() != changed);
 }
+
+TEST_CASE(
+    "what would be copied is listed with modes and contents, folders before what is in them") {
+    Setting at;
+    auto files = registry::KnownFiles::none();
+    const auto listed = [&](const std::string& source, const CopyFrom& from) {
+        const auto found = find_sources({source, "/d", 1, ""}, from, {}, "x.def");
+        REQUIRE(found);
+        return copied_files(*found, from, files);
+    };
+    const auto host = listed("dir", {"/", at.host, false});
+    REQUIRE(host.size() == 5);
+    CHECK(host[0].path == at.host / "dir");
+    CHECK(S_ISDIR(host[0].mode));
+    CHECK(host[0].content.empty());
+    CHECK(host[2].path == at.host / "dir/deep/leaf");
+    CHECK(host[2].content == hex(sha256("leaf")));
+    CHECK(host[4].path == at.host / "dir/link"); // followed
+    CHECK(host[4].content == hex(sha256("in")));
+    const auto stage = listed("/dir", {at.host, "/", true});
+    REQUIRE(stage.size() == 5);
+    CHECK(S_ISLNK(stage[4].mode));
+    CHECK(stage[4].content == "inner");
+}

@@ -164,6 +164,21 @@ TEST_CASE("a deterministic container has the same bytes each time") {
     CHECK(first != read_file(dir.path() / "c.sif").value());
 }
 
+TEST_CASE("what an image was made from is an object of its own behind the others") {
+    const auto dir = scratch();
+    auto container = make_root(dir.path() / "root");
+    REQUIRE(write_container(dir.path() / "without.sif", container));
+    container.sources = "{\"format\":1}\n";
+    REQUIRE(write_container(dir.path() / "with.sif", container));
+    const auto without = opened_container(dir.path() / "without.sif");
+    const auto with = opened_container(dir.path() / "with.sif");
+    CHECK_FALSE(read_sources(without).value().has_value());
+    CHECK(read_sources(with).value() == container.sources);
+    CHECK(with.descriptors().size() == without.descriptors().size() + 1);
+    CHECK(with.descriptors().back().name == "cybelectl-sources.json");
+    CHECK(with.descriptors().back().group == with.descriptors().front().group); // so it is signed
+}
+
 TEST_CASE("a container that cannot be packed leaves no file") {
     const auto dir = scratch();
     auto container = make_root(dir.path() / "root");

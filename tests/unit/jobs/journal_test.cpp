@@ -6,6 +6,7 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <string>
 
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -24,10 +25,10 @@ struct StateFolder {
     [[nodiscard]] jobs::Journal open() const {
         return jobs::Journal::open(environment).value();
     }
-    void execute(const char* statement) const {
+    void execute(const std::string& statement) const {
         sqlite3* database = nullptr;
         REQUIRE(sqlite3_open((directory.path() / "jobs.sqlite").c_str(), &database) == SQLITE_OK);
-        REQUIRE(sqlite3_exec(database, statement, nullptr, nullptr, nullptr) == SQLITE_OK);
+        REQUIRE(sqlite3_exec(database, statement.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
         sqlite3_close(database);
     }
 };
@@ -127,6 +128,46 @@ TEST_CASE("a number that came again means the job that lives") {
     REQUIRE(journal.put(young).has_value());
     CHECK(journal.list(false).value().size() == 1);
     CHECK(journal.list(true).value().size() == 2);
+}
+
+TEST_CASE("a journal of an earlier version keeps its jobs, and gets the columns that it lacks") {
+    const StateFolder place;
+    REQUIRE(place.open().put(entry(kFirst, "1")).has_value());
+    place.execute("DROP TABLE jobs");
+    place.execute("CREATE TABLE jobs(uuid TEXT NOT NULL UNIQUE, scheduler TEXT NOT NULL, "
+                  "login TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, "
+                  "native TEXT NOT NULL, reason TEXT NOT NULL, folder TEXT NOT NULL, "
+                  "workdir TEXT NOT NULL, record TEXT NOT NULL, stdout TEXT NOT NULL, "
+                  "stderr TEXT NOT NULL, script TEXT NOT NULL, job TEXT NOT NULL, "
+                  "array TEXT NOT NULL, client TEXT NOT NULL, code INTEGER NOT NULL, "
+                  "signal INTEGER NOT NULL, asked INTEGER NOT NULL, submitted INTEGER NOT NULL, "
+                  "started INTEGER NOT NULL, ended INTEGER NOT NULL, "
+                  "missing_since INTEGER NOT NULL, cancel_asked INTEGER NOT NULL, "
+                  "nodes INTEGER NOT NULL, tasks INTEGER NOT NULL, cpus INTEGER NOT NULL, "
+                  "time_limit INTEGER NOT NULL, state TEXT NOT NULL)");
+    const auto insert_as_before = [&place](const std::string& id) {
+        place.execute("INSERT INTO jobs(uuid, scheduler, login, id, name, native, reason, folder, "
+                      "workdir, record, stdout, stderr, script, job, array, client, code, signal, "
+                      "asked, submitted, started, ended, missing_since, cancel_asked, nodes, "
+                      "tasks, cpus, time_limit, state) VALUES('0a1b2c3" +
+                      id + "', 'slurm', '', '" + id +
+                      "', 'old', '', '', '/f', '/w', '/w/r', '', '', 'sha256:0', '/j', '', '', 0, "
+                      "0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 'running')");
+    };
+    insert_as_before("7");
+    const auto journal = place.open();
+    REQUIRE(journal.find("7").has_value());
+    CHECK(journal.find("7")->name == "old");
+    CHECK(journal.find("7")->image_digest.empty());
+    CHECK(journal.find("7")->results.empty());
+    auto second = entry(kSecond, "2");
+    second.image_digest = "sha256:4567";
+    second.results = "[\"a\"]";
+    REQUIRE(journal.put(second).has_value());
+    CHECK(place.open().find("2")->image_digest == "sha256:4567");
+    CHECK(place.open().find("2")->results == "[\"a\"]");
+    insert_as_before("8"); // a client of that version goes on writing to it
+    CHECK(place.open().find("8")->image_digest.empty());
 }
 
 TEST_CASE("one number of two schedulers names none of their jobs, ended or not") {

@@ -171,6 +171,19 @@ TEST_CASE("what determines no packages leaves the Lock valid") {
     CHECK(with({{"v", "2"}}) != digest);
 }
 
+TEST_CASE("a Recipe keeps the digest that earlier versions wrote into Locks and images") {
+    const auto recipe = read_variant("kind: Recipe\nname: app\nversion: 2\n"
+                                     "args: {word: four, b: \"x y\"}\nbase: {image: base.sif}\n"
+                                     "matrix: {n: [1, 2]}\nfiles: [{from: src, to: /opt/}]\n"
+                                     "when: [{on: {word: four}, run: [echo, \"ä \\\"q\\\"\"]}]\n"
+                                     "steps: [\"echo @{word} $B\"]\nenvironment: {A: \"\"}\n",
+                                     "app.yaml",
+                                     {},
+                                     "app-1");
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    CHECK(recipe->digest == "9a40a897ec77e62cd58a3d2ced97e534ebd86e80d175dff78232523b26bac23c");
+}
+
 TEST_CASE("a Lock of an earlier version is valid until the Recipe changes, and named then") {
     const Recipe recipe = read_packages_recipe("base: debian:12\n");
     const std::string text = "kind: Lock\nrecipe: sha256:" + recipe.digest +
