@@ -2,7 +2,11 @@
 #include "jobs/attach.hpp"
 
 #include "jobs/record_folder.hpp"
+#include "support/json.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
+
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
@@ -11,11 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_above(const fs::path& folder, const fs::path& place) {
+    return std::mismatch(folder.begin(), folder.end(), place.begin(), place.end()).first ==
+           folder.end();
+}
+
 Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
     const fs::path file = record / "job.json";
     CYBELE_TRY(const RecordFolder folder, RecordFolder::open(record));
     CYBELE_TRY(const std::string text, folder.read("job.json", std::size_t{1} << 20U));
-    const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json document = parse_json(text);
     Entry entry;
     const std::pair<const char*, std::string Entry::*> fields[] = {
         {"uuid", &Entry::uuid},
@@ -52,6 +61,17 @@ Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
                     printable(file.native()) + " is not the record of a job in this folder",
                     "its workdir is " + printable(entry.workdir),
                     "name the record where the job wrote it, or the job by its id or UUID");
+    }
+    const std::string uuid = record.filename().native();
+    if (entry.uuid != uuid || !is_name(entry.name)) {
+        return fail(ErrorCode::kInput,
+                    printable(file.native()) + " is not the record of a job in this folder",
+                    entry.uuid != uuid ? "its UUID is " + printable(entry.uuid)
+                                       : "its name is " + printable(entry.name),
+                    "name the job by its id or UUID");
+    }
+    if (!is_above(entry.folder, entry.workdir)) {
+        entry.folder = entry.workdir; // results go below it, so it is not the record's to choose
     }
     for (std::string* output : {&entry.standard_output, &entry.standard_error}) {
         *output = (fs::path(entry.workdir) / *output).native();

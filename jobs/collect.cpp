@@ -3,10 +3,13 @@
 
 #include "jobs/backends/way.hpp"
 #include "jobs/journal/journal.hpp"
+#include "jobs/staging/write_part.hpp"
 #include "launchers/job_fields_rules.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
+#include "support/own_links.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -45,7 +48,7 @@ Result<OrderedJson> exit_record_json(const ReadBack& description, const fs::path
     if (!description.exists) {
         return OrderedJson::object();
     }
-    OrderedJson document = OrderedJson::parse(description.bytes, nullptr, false);
+    OrderedJson document = parse_json<OrderedJson>(description.bytes);
     if (!document.is_object()) {
         return damaged(file, "it is not a JSON object");
     }
@@ -86,9 +89,28 @@ Result<fs::path> destination_of(const Entry& entry) {
     return fs::path(entry.folder) / to;
 }
 
+/// No link of another user leads to the destination.
+Result<void> check_links(const fs::path& to) {
+    std::error_code error;
+    fs::path existing = fs::absolute(to, error);
+    while (!fs::exists(fs::symlink_status(existing, error)) && existing.has_relative_path()) {
+        existing = existing.parent_path();
+    }
+    const auto opened = open_past_own_links(existing, true);
+    if (opened) {
+        return {};
+    }
+    const Fault& fault = opened.error().faults().front();
+    return fail(ErrorCode::kInput,
+                "nothing is collected into " + printable(to.native()),
+                fault.because.empty() ? fault.message : fault.because,
+                "remove that link, or collect into another folder: --to DIR");
+}
+
 /// No folder of the destination leads out of it by a link.
 Result<void> check_destinations(const std::vector<std::string>& names, const fs::path& to) {
     std::error_code error;
+    CYBELE_CHECK(check_links(to));
     const fs::path root = fs::weakly_canonical(to, error);
     for (const std::string& name : names) {
         const fs::path place = fs::weakly_canonical(to / name, error).parent_path();
@@ -226,18 +248,17 @@ Result<Collected> collect(const CollectRequest& request) {
                request.to.empty() ? destination_of(entry) : Result<fs::path>(request.to));
     CYBELE_TRY(const auto names, names_of(*results, entry, patterns));
     CYBELE_CHECK(check_destinations(names, to));
-    CYBELE_CHECK(make_directories(to));
     Collected collected;
     CYBELE_TRY(collected.files, results->fetch(names, to));
     collected.record = describe_results(entry, record, collected.files);
     const fs::path beside = to / (entry.name + "-" + entry.id);
     const ReadBack& script = kept.back();
     if (script.exists && "sha256:" + hex(sha256(script.bytes)) == entry.script) {
-        CYBELE_CHECK(write_file(beside.native() + ".job.sh", script.bytes, 0755));
+        CYBELE_CHECK(write_result(beside.native() + ".job.sh", script.bytes, true));
     } else {
         collected.notes.push_back(script_warning(script, folder / "job.sh"));
     }
-    CYBELE_CHECK(write_file(beside.native() + ".job.json", collected.record));
+    CYBELE_CHECK(write_result(beside.native() + ".job.json", collected.record, false));
     return collected;
 }
 

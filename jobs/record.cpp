@@ -2,6 +2,7 @@
 #include "jobs/record.hpp"
 
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <nlohmann/json.hpp>
@@ -49,7 +50,7 @@ Result<void> write_exit_record(const std::filesystem::path& folder, const ExitRe
 }
 
 Result<ExitRecord> parse_exit_record(std::string_view text, const std::filesystem::path& path) {
-    const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json document = parse_json(text);
     const auto damaged = [&] {
         return fail(ErrorCode::kInput,
                     printable(path.native()) + " is damaged",

@@ -195,6 +195,20 @@ earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const Signa
     return std::nullopt;
 }
 
+/// A scheduler's command reads the script by its name, and who shares the workdir could exchange
+/// the record's folder before: it is given one that lies in the user's own folder meanwhile.
+Result<std::optional<TempDirectory>>
+hide_script(const ReadyJob& ready, const Environment& environment, Submission& submission) {
+    if (!ready.login.empty() || ready.input.dialect == "local") {
+        return std::nullopt; // it goes through a connection, or is kept by the local queue
+    }
+    CYBELE_TRY(TempDirectory folder,
+               TempDirectory::make(Journal::folder(environment) / "submit", "job"));
+    submission.script = folder.path() / "job.sh";
+    CYBELE_CHECK(write_file(submission.script, ready.script, 0700));
+    return std::optional(std::move(folder));
+}
+
 } // namespace
 
 Result<Submitted> submit_once(Desk& desk,
@@ -221,6 +235,7 @@ Result<Submitted> submit_once(Desk& desk,
                             ready.input.dialect,
                             ready.login,
                             ready.input.file_digest}));
+    CYBELE_TRY(const auto folder, hide_script(ready, environment, submission));
     submission.unset = overruling_variables(ready.input.job);
     const std::string path = environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");
     if (ready.login.empty()) {

@@ -2,6 +2,7 @@
 #include "jobs/usage.hpp"
 
 #include "jobs/follow/array.hpp"
+#include "support/json.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -50,7 +51,7 @@ std::optional<double> Usage::memory_efficiency() const {
 }
 
 Asked read_asked(std::string_view job_json) {
-    const nlohmann::json document = nlohmann::json::parse(job_json, nullptr, false);
+    const nlohmann::json document = parse_json(job_json);
     Asked asked;
     if (!document.is_object() || !document.contains("resources") ||
         !document["resources"].is_object()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/own_path.hpp"
 
+#include "support/own_links.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -43,7 +44,8 @@ bool is_private_group(int fd, const struct stat& status) {
 
 class OwnWalk {
 public:
-    OwnWalk(fs::path path, const OwnPathRules& rules) : path_(std::move(path)), rules_(rules) {}
+    OwnWalk(fs::path path, const OwnPathRules& rules, bool judges_links_only = false)
+        : path_(std::move(path)), rules_(rules), judges_links_only_(judges_links_only) {}
 
     Result<UniqueFd> go() {
         std::error_code error;
@@ -153,6 +155,9 @@ private:
         if (!at_.valid() || ::fstat(at_.get(), &status_) != 0) {
             return failed(errno);
         }
+        if (judges_links_only_) {
+            return {};
+        }
         if (!is_ours(status_)) {
             return stranger(status_, shown_);
         }
@@ -204,6 +209,7 @@ private:
 
     fs::path path_;
     OwnPathRules rules_;
+    bool judges_links_only_;
     std::deque<std::string> rest_;
     UniqueFd at_;
     fs::path shown_;
@@ -215,6 +221,12 @@ private:
 
 Result<UniqueFd> open_own(const fs::path& path, const OwnPathRules& rules) {
     return OwnWalk(path, rules).go();
+}
+
+Result<UniqueFd> open_past_own_links(const fs::path& path, bool is_folder) {
+    OwnPathRules rules;
+    rules.is_folder = is_folder;
+    return OwnWalk(path, rules, true).go();
 }
 
 Result<std::string> read_own_file(const fs::path& path, std::size_t limit) {

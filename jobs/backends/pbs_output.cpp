@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/backends/pbs.hpp"
+#include "support/json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -126,7 +127,7 @@ std::vector<PbsJob> read_qstat_xml(std::string_view text) {
 std::vector<PbsJob> read_qstat_json(std::string_view text) {
     using Json = nlohmann::json;
     std::vector<PbsJob> jobs;
-    const Json document = Json::parse(text, nullptr, false);
+    const Json document = parse_json<Json>(text);
     if (!document.is_object() || !document.contains("Jobs") || !document["Jobs"].is_object()) {
         return jobs;
     }

@@ -4,6 +4,7 @@
 #include "jobs/backends/service.hpp"
 #include "jobs/backends/services.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -20,7 +21,7 @@ constexpr int kRimrockOk = 200;
 constexpr int kCreated = 201;
 
 Json parsed_rimrock_answer(const ServiceAnswer& answer) {
-    return Json::parse(answer.body, nullptr, false);
+    return parse_json<Json>(answer.body);
 }
 
 std::string rimrock_text(const Json& map, const char* name) {

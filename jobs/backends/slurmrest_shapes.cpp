@@ -3,6 +3,7 @@
 
 #include "jobs/backends/command_backend.hpp"
 #include "jobs/follow/array.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ Sighting read_job(const Json& job) {
 } // namespace
 
 Result<Version> choose_version(std::string_view openapi) {
-    const Json document = Json::parse(openapi, nullptr, false);
+    const Json document = parse_json<Json>(openapi);
     constexpr std::string_view kPath = "/slurm/v0.0.";
     Version best = 0;
     for (const auto& [path, ignored] : member(document, "paths").items()) {
@@ -140,7 +141,7 @@ Receipt read_receipt(int status, std::string_view body) {
     constexpr int kFirstRefusal = 2000;
     constexpr int kBadRequest = 400;
     constexpr int kServer = 500;
-    const Json answer = Json::parse(body, nullptr, false);
+    const Json answer = parse_json<Json>(body);
     const auto trouble = trouble_of(answer);
     const auto id = number_in(member(answer, "job_id"));
     if (status == kGood && id.value_or(0) > 0) {

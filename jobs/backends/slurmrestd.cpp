@@ -2,6 +2,7 @@
 #include "jobs/backends/service.hpp"
 #include "jobs/backends/services.hpp"
 #include "jobs/backends/slurmrest_shapes.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ constexpr int kInTransition = 2020; ///< ESLURM_TRANSITION_STATE_NO_UPDATE
 constexpr int kOver = 2021;         ///< ESLURM_ALREADY_DONE
 
 Json parsed_slurmrestd_answer(const ServiceAnswer& answer) {
-    return Json::parse(answer.body, nullptr, false);
+    return parse_json<Json>(answer.body);
 }
 
 /// A token that expired gives 500 with no better word than this.

@@ -3,6 +3,7 @@
 
 #include "jobs/backends/command_backend.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -69,7 +70,7 @@ TokenClaims read_claims(std::string_view token) {
     if (parts.size() != 3) {
         return claims;
     }
-    const nlohmann::json body = nlohmann::json::parse(decoded(parts[1]), nullptr, false);
+    const nlohmann::json body = parse_json(decoded(parts[1]));
     if (!body.is_object()) {
         return claims;
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <optional>
 
 #include <unistd.h>
 
@@ -84,13 +85,21 @@ bool begins_with(const fs::path& file, std::uint64_t bytes, const std::string& d
 
 LyingHere lying_here(const fs::path& file) {
     LyingHere lying;
-    if (const auto digest = sha256_file(file)) {
+    const auto digest_of_regular = [](const fs::path& name) -> std::optional<Digest> {
+        std::error_code error;
+        if (!fs::is_regular_file(name, error)) {
+            return std::nullopt; // a pipe would be waited for
+        }
+        const auto digest = sha256_file(name);
+        return digest ? std::optional(*digest) : std::nullopt;
+    };
+    if (const auto digest = digest_of_regular(file)) {
         lying.digest = hex(*digest);
         return lying;
     }
     std::error_code error;
     const fs::path part = part_of(file);
-    if (const auto digest = sha256_file(part)) {
+    if (const auto digest = digest_of_regular(part)) {
         lying.part = fs::file_size(part, error);
         lying.part_digest = hex(*digest);
     }

@@ -4,6 +4,8 @@
 #include "jobs/staging/write_part.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/own_links.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 
@@ -30,6 +32,14 @@ bool is_match(const std::string& pattern, const std::string& name) {
 }
 
 namespace {
+
+Error not_collected(const std::string& name, const Error& error) {
+    const Fault& fault = error.faults().front();
+    return {ErrorCode::kEnvironment,
+            "the result " + printable(name) + " is not collected",
+            fault.because.empty() ? fault.message : fault.because,
+            "remove that link, or name the other results: --results 'PATTERN'"};
+}
 
 class ResultsHere : public Results {
 public:
@@ -85,7 +95,11 @@ private:
     }
 
     [[nodiscard]] Result<ResultFile> copy(const std::string& name, const fs::path& to) const {
-        const fs::path from = workdir_ / name;
+        const auto opened = open_past_own_links(workdir_ / name);
+        if (!opened) {
+            return fail(not_collected(name, opened.error()));
+        }
+        const fs::path from = "/proc/self/fd/" + std::to_string(opened->get());
         CYBELE_TRY(const Digest digest, sha256_file(from));
         std::error_code error;
         ResultFile file{name, fs::file_size(from, error), "sha256:" + hex(digest)};
@@ -96,8 +110,9 @@ private:
         const bool is_begun = begins_with(from, lying.part, lying.part_digest);
         const auto mode = fs::status(from, error).permissions();
         const bool is_executable = (mode & fs::perms::owner_exec) != fs::perms::none;
-        CYBELE_CHECK(copy_here(Errand::kCollection,
-                               {from, to, is_begun ? lying.part : 0, hex(digest), is_executable}));
+        CYBELE_CHECK(copy_here(
+            Errand::kCollection,
+            {from, to, is_begun ? lying.part : 0, hex(digest), is_executable, workdir_ / name}));
         return file;
     }
 

@@ -6,17 +6,13 @@
 #include "jobs/staging/write_part.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
-#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <cerrno>
+#include <optional>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace cybele::jobs {
 namespace {
@@ -119,18 +115,12 @@ private:
             failure_ = changed();
             return;
         }
-        const fs::path part = part_of(own.file);
-        if (const auto made = make_directories(own.file.parent_path()); !made) {
-            failure_ = made.error();
+        auto opened = PartFile::open(Errand::kCollection, own.file, offset, words[4] == "x");
+        if (!opened) {
+            failure_ = opened.error();
             return;
         }
-        file_.reset(::open(part.c_str(),
-                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                           words[4] == "x" ? 0755 : 0644));
-        if (!file_.valid() || ::ftruncate(file_.get(), static_cast<off_t>(offset)) != 0) {
-            failure_ = write_error(Errand::kCollection, part.native(), reason_of(errno));
-            return;
-        }
+        file_.emplace(std::move(*opened));
         left_ = size - offset;
         if (left_ == 0) {
             end_file();
@@ -140,10 +130,8 @@ private:
     std::size_t write(std::string_view piece) {
         const auto bytes =
             piece.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, piece.size())));
-        const fs::path part = part_of(own_[files_.size() - 1].file);
-        if (const auto done = write_all(file_.get(), bytes, part); !done) {
-            failure_ = write_error(
-                Errand::kCollection, part.native(), done.error().faults().front().because);
+        if (const auto done = file_->write(bytes); !done) {
+            failure_ = done.error();
             return bytes.size();
         }
         left_ -= bytes.size();
@@ -154,20 +142,11 @@ private:
     }
 
     void end_file() {
-        const fs::path& file = own_[files_.size() - 1].file;
-        const fs::path part = part_of(file);
+        const std::string digest = files_.back().digest.substr(std::string_view("sha256:").size());
+        if (const auto done = file_->finish(digest, files_.back().name); !done) {
+            failure_ = done.error();
+        }
         file_.reset();
-        const auto digest = sha256_file(part);
-        std::error_code error;
-        if (!digest || "sha256:" + hex(*digest) != files_.back().digest) {
-            fs::remove(part, error);
-            failure_ = differs_error(Errand::kCollection, file.native(), files_.back().name);
-            return;
-        }
-        fs::rename(part, file, error);
-        if (error) {
-            failure_ = write_error(Errand::kCollection, file.native(), error.message());
-        }
     }
 
     [[nodiscard]] Error changed() const {
@@ -185,7 +164,7 @@ private:
     std::string line_;
     std::string refusal_;
     std::uint64_t left_ = 0;
-    UniqueFd file_;
+    std::optional<PartFile> file_;
     bool has_ended_ = false;
     std::optional<Error> failure_;
 };
@@ -268,9 +247,11 @@ private:
                      "-o",
                      "-type",
                      "l",
-                     "-exec",
-                     "test",
-                     "-f",
+                     "-exec", // a link of another user could lead to what the user alone may read
+                     "sh",
+                     "-c",
+                     R"sh([ "$(stat -c %u -- "$1")" = "$(id -u)" ] && [ -f "$1" ])sh",
+                     "sh",
                      "{}",
                      ";",
                      ")",

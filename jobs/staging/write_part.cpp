@@ -4,7 +4,7 @@
 #include "jobs/staging/pieces.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
-#include "support/file.hpp"
+#include "support/own_links.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -39,24 +39,11 @@ const Remedies& remedies_of(Errand errand) {
     return kRemedies[static_cast<std::size_t>(errand)];
 }
 
-Result<void> append(Errand errand, const LocalCopy& copy, const fs::path& part) {
-    const auto refuse = [&](int number) {
-        return fail(write_error(errand, part.native(), reason_of(number)));
-    };
-    const UniqueFd into(::open(
-        part.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, copy.is_executable ? 0755 : 0644));
-    if (!into.valid() || ::ftruncate(into.get(), static_cast<off_t>(copy.offset)) != 0) {
-        return refuse(errno);
-    }
-    CYBELE_TRY(const UniqueFd from, open_at(copy.from, copy.offset));
-    constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
-    for (std::string piece = read_some(from.get(), kAll); !piece.empty();
-         piece = read_some(from.get(), kAll)) {
-        if (const auto done = write_all(into.get(), piece, part); !done) {
-            return fail(write_error(errand, part.native(), done.error().faults().front().because));
-        }
-    }
-    return ::fsync(into.get()) == 0 ? Result<void>() : refuse(errno);
+constexpr mode_t kResultMode = 0644;
+constexpr mode_t kProgramMode = 0755;
+
+std::string own_descriptor(const UniqueFd& fd) {
+    return "/proc/self/fd/" + std::to_string(fd.get());
 }
 
 } // namespace
@@ -78,21 +65,67 @@ Error differs_error(Errand errand, const std::string& where, const fs::path& sou
             remedies_of(errand).when_different};
 }
 
-Result<void> copy_here(Errand errand, const LocalCopy& copy) {
-    CYBELE_CHECK(make_directories(copy.to.parent_path()));
-    const fs::path part = part_of(copy.to);
-    CYBELE_CHECK(append(errand, copy, part));
-    CYBELE_TRY(const Digest digest, sha256_file(part));
-    std::error_code error;
-    if (hex(digest) != copy.digest) {
-        fs::remove(part, error);
-        return fail(differs_error(errand, copy.to.native(), copy.from));
+Result<PartFile>
+PartFile::open(Errand errand, const fs::path& file, std::uint64_t offset, bool is_executable) {
+    CYBELE_CHECK(make_directories(file.parent_path()));
+    CYBELE_TRY(UniqueFd folder, open_past_own_links(file.parent_path(), true));
+    const fs::path part = part_of(file);
+    // Not waiting: what lies there may be a pipe.
+    UniqueFd fd(::openat(folder.get(),
+                         part.filename().c_str(),
+                         O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                         is_executable ? kProgramMode : kResultMode));
+    if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(offset)) != 0) {
+        return fail(write_error(errand, part.native(), reason_of(errno)));
     }
-    fs::rename(part, copy.to, error);
-    if (error) {
-        return fail(write_error(errand, copy.to.native(), error.message()));
+    return PartFile(errand, file, std::move(folder), std::move(fd));
+}
+
+Result<void> PartFile::write(std::string_view bytes) const {
+    const fs::path part = part_of(file_);
+    const auto done = write_all(fd_.get(), bytes, part);
+    return done ? Result<void>()
+                : fail(write_error(errand_, part.native(), done.error().faults().front().because));
+}
+
+Result<void> PartFile::sync() const {
+    return ::fsync(fd_.get()) == 0
+               ? Result<void>()
+               : fail(write_error(errand_, part_of(file_).native(), reason_of(errno)));
+}
+
+Result<void> PartFile::finish(const std::string& digest, const fs::path& source) const {
+    const fs::path part = part_of(file_);
+    CYBELE_TRY(const Digest found, sha256_file(own_descriptor(fd_)));
+    if (hex(found) != digest) {
+        (void)::unlinkat(folder_.get(), part.filename().c_str(), 0);
+        return fail(differs_error(errand_, file_.native(), source));
+    }
+    if (::renameat(
+            folder_.get(), part.filename().c_str(), folder_.get(), file_.filename().c_str()) != 0) {
+        return fail(write_error(errand_, file_.native(), reason_of(errno)));
     }
     return {};
+}
+
+Result<void> write_result(const fs::path& file, std::string_view bytes, bool is_executable) {
+    CYBELE_TRY(const PartFile part, PartFile::open(Errand::kCollection, file, 0, is_executable));
+    CYBELE_CHECK(part.write(bytes));
+    CYBELE_CHECK(part.sync());
+    return part.finish(hex(sha256(bytes)), file);
+}
+
+Result<void> copy_here(Errand errand, const LocalCopy& copy) {
+    CYBELE_TRY(const PartFile part,
+               PartFile::open(errand, copy.to, copy.offset, copy.is_executable));
+    CYBELE_TRY(const UniqueFd from, open_at(copy.from, copy.offset));
+    constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+    for (std::string piece = read_some(from.get(), kAll); !piece.empty();
+         piece = read_some(from.get(), kAll)) {
+        CYBELE_CHECK(part.write(piece));
+    }
+    CYBELE_CHECK(part.sync());
+    return part.finish(copy.digest, copy.source.empty() ? copy.from : copy.source);
 }
 
 } // namespace cybele::jobs

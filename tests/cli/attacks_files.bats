@@ -168,6 +168,31 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
     assert_equal "$(find "$CYBELE_STATE_DIR/local" -mindepth 1)" '' # nothing is left of what they were started with
 }
 
+@test "C-F3: a scheduler gets the script that was written, whoever exchanges the record before it is read" {
+    mkdir -m 777 work
+    chown $attacker work
+    mkdir bin
+    cat >bin/sbatch <<'END'
+#!/bin/bash
+uuid=$(ls "$PWD/.cybelectl")
+setpriv --reuid 2102 --regid 2102 --clear-groups sh -c "mv .cybelectl was; mkdir -p '.cybelectl/$uuid'; echo evil >'.cybelectl/$uuid/job.sh'" >&2
+cat "${@: -1}" >"$SUBMITTED"
+echo 7
+END
+    chmod +x bin/sbatch
+    cp bin/sbatch bin/qsub
+    printf '%s\n' 'kind: Job' 'name: j' 'script: echo good' >work/j.yaml
+    for scheduler in slurm torque pbspro; do
+        rm -rf work/.cybelectl work/was
+        run env PATH="$place/bin:$PATH" SUBMITTED="$place/submitted" "$CYBELECTL" submit work/j.yaml --scheduler $scheduler
+        assert_dir_exist work/was # exchanged in time
+        grep -q 'echo good' submitted
+        run ! grep -q evil submitted
+        rm submitted
+    done
+    assert_equal "$(find "$CYBELE_STATE_DIR/submit" -mindepth 1)" ''
+}
+
 @test "C-F3: a script that was changed while the job waited does not start" {
     printf '%s\n' 'kind: Job' 'name: first' "script: 'while [ ! -e $place/go ]; do sleep 0.1; done'" 'resources: {exclusive: true}' >first.yaml
     printf '%s\n' 'kind: Job' 'name: second' "script: 'touch $place/right'" 'resources: {exclusive: true}' >second.yaml
@@ -240,6 +265,81 @@ job_with() {
     ln -s ../elsewhere results/tiles
     refuses 3 "$CYBELECTL" job collect "$id"
     assert_equal "$(ls elsewhere)" ''
+}
+
+@test "C-F4: a link of another user leads neither to a secret nor to a file elsewhere, in a folder that users share" {
+    chmod 711 "$place"
+    mkdir -m 700 "home-$victim"
+    mkdir -m 777 work
+    chown $victim "home-$victim"
+    # shellcheck disable=SC2317
+    victim_runs() { as_uid $victim env -u CYBELE_CONFIG_DIR CYBELE_STATE_DIR="$place/home-$victim/state" "$@"; }
+    victim_runs sh -c 'umask 077; echo secret >~/key; echo before >~/profile'
+    cd work
+    printf '%s\n' 'kind: Job' 'name: demo' 'script: |' '  mkdir -p tiles; echo 1 >tiles/a.csv' 'output: {results: ["tiles/*.csv"]}' >demo.yaml
+    program=$place/scratch/bin/cybelectl
+    chmod -R a+rX "$place/scratch"
+    id=$(victim_runs "$program" submit demo.yaml --scheduler local)
+    victim_runs "$program" job wait "$id" --quiet
+
+    # A result that is a link.
+    as_uid $attacker sh -c "mv tiles was; mkdir tiles; cp was/a.csv tiles; ln -s $place/home-$victim/key tiles/b.csv"
+    refuses 5 victim_runs "$program" job collect "$id"
+    assert_output --partial "tiles/b.csv belongs to user $attacker"
+    assert_equal "$(grep -rls secret results)" ''
+    as_uid $attacker rm tiles/b.csv
+
+    # The folder of the results, or one above the result, is a link.
+    for link in results work2; do
+        rm -rf results
+        as_uid $attacker ln -s "$place/home-$victim" $link
+        refuses 3 victim_runs "$program" job collect "$id" --to "$([[ $link == results ]] && echo results || echo work2/results)"
+        assert_output --partial "$link belongs to user $attacker"
+        rm $link
+    done
+    assert_equal "$(victim_runs sh -c 'ls ~')" $'key\nprofile\nstate'
+
+    # The names that are written.
+    for name in tiles/a.csv.part tiles/a.csv "demo-$id.job.json" "demo-$id.job.json.part" "demo-$id.job.sh" "demo-$id.job.sh.part"; do
+        rm -rf results
+        as_uid $attacker sh -c "mkdir -m 777 results results/tiles; chmod 777 results/tiles; ln -s $place/home-$victim/profile results/$name"
+        victim_runs "$program" job collect "$id" || true
+        assert_equal "$(cat "$place/home-$victim/profile")" before
+    done
+    rm -rf results
+    as_uid $attacker sh -c 'mkdir -m 777 results results/tiles; chmod 777 results/tiles; mkfifo -m 666 results/tiles/a.csv.part'
+    run victim_runs timeout 20 "$program" job collect "$id"
+    assert_equal "$status" 5
+
+    # The user's own links are followed.
+    rm -rf results
+    victim_runs sh -c 'mkdir ~/far; ln -s ~/far results'
+    run -0 victim_runs "$program" job collect "$id"
+    assert_file_exist "$place/home-$victim/far/tiles/a.csv"
+}
+
+@test "C-F4: job attach takes no name, UUID or folder from a record that leads elsewhere" {
+    job_with
+    cp "$record/job.json" good.json
+    export CYBELE_STATE_DIR=$place/other-state
+    for change in '.name = "../../evil"' '.uuid = "../../evil"' '.uuid = "--help"'; do
+        jq "$change" good.json >"$record/job.json"
+        refuses 3 "$CYBELECTL" job attach "$record"
+        assert_output --partial 'is not the record of a job in this folder'
+    done
+    mkdir elsewhere
+    jq --arg folder "$place/elsewhere" '.folder = $folder' good.json >"$record/job.json"
+    run "$CYBELECTL" job attach "$record"
+    run -0 "$CYBELECTL" job collect "${record##*/}" --results 'tiles/*.csv'
+    assert_equal "$(ls elsewhere)" ''
+    assert_file_exist results/tiles/a.csv
+}
+
+@test "small: JSON of a job that is nested a million times is refused, and ends no command by a signal" {
+    job_with 'output: {results: ["tiles/*.csv"]}'
+    python3 -c 'print("{\"resources\":" + "{\"a\":" * 1000000 + "1" + "}" * 1000001)' >"$record/job.json"
+    refuses 3 "$CYBELECTL" job collect "$id"
+    assert_output --partial 'job.json is damaged'
 }
 
 @test "C-F4: job attach believes a record where it lies, and one that others cannot write" {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele {
+
+/// No document that this program reads needs more, and what copies or prints a value recurses.
+inline constexpr std::size_t kDeepestJson = 512;
+
+/// Whether arrays and objects lie deeper in each other than that.
+[[nodiscard]] inline bool is_nested_too_deep(std::string_view json) {
+    std::size_t depth = 0;
+    bool is_in_text = false;
+    for (std::size_t at = 0; at < json.size(); ++at) {
+        const char c = json[at];
+        if (is_in_text) {
+            at += c == '\\' ? 1 : 0;
+            is_in_text = c != '"';
+        } else if (c == '"') {
+            is_in_text = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > kDeepestJson) {
+                return true;
+            }
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            --depth;
+        }
+    }
+    return false;
+}
+
+/// What somebody else wrote: discarded where it is not JSON, or nested too deep.
+template <class Json = nlohmann::json>
+[[nodiscard]] Json parse_json(std::string_view text) {
+    return is_nested_too_deep(text) ? Json(nlohmann::json::value_t::discarded)
+                                    : Json::parse(text, nullptr, false);
+}
+
+} // namespace cybele
