@@ -43,12 +43,12 @@ std::string add_verify_key(StartWords& options, std::string_view file) {
 
 std::string set_policy(StartWords& options, std::string_view file) {
     options.policy = file;
-    return {};
+    return file.empty() ? "the name of the file is empty" : "";
 }
 
 std::string set_require(StartWords& options, std::string_view count) {
     options.require = count;
-    return {};
+    return count.empty() ? "the number is empty" : "";
 }
 
 std::string set_app(StartWords& options, std::string_view name) {

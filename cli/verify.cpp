@@ -169,6 +169,11 @@ void add_many(CLI::App& verb, const char* name, Files& files, const char* meanin
     verb.add_option(name, files, meaning)->type_name("FILE")->allow_extra_args(false);
 }
 
+/// As of a variable that is not set: what is demanded by it would not count.
+std::string refuse_empty(const std::string& value) {
+    return value.empty() ? "its value is empty" : "";
+}
+
 void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
     verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
     add_many(verb, "--key", options.keys, "public PEM key; may be given again");
@@ -183,9 +188,11 @@ void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
         ->check(CLI::IsMember({"none", "soft", "hard"}))
         ->capture_default_str();
     verb.add_option("--policy", options.policy, "who must have signed: a Policy document")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(CLI::Validator(refuse_empty, ""));
     verb.add_option("--require", options.require, "any (default), all, or a number of signers")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(CLI::Validator(refuse_empty, ""));
     auto* const group =
         verb.add_option("-g,--group-id", options.group, "this group only")->type_name("N");
     verb.add_option("-i,--sif-id", options.objects, "this object only; may be given again")

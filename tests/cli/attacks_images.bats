@@ -159,6 +159,17 @@ exchange() {
     assert_output --partial 'it is a directory, and only a SIF carries signatures'
 }
 
+@test "a demand whose value is empty, as of a variable that is not set, is refused and not dropped" {
+    local option
+    for option in --policy --require; do
+        refuses 255 "$CYBELECTL" exec $option '' evil.sif cat /word
+        assert_output --partial 'is empty'
+        refuses 255 "$CYBELECTL" exec --verify-key alice.pub $option '' good.sif cat /word
+        refuses 2 "$CYBELECTL" verify good.sif --key alice.pub $option ''
+    done
+    refuses 255 "$CYBELECTL" exec --verify-key '' good.sif cat /word
+}
+
 @test "what is laid over a verified image is signed by the same, or refused" {
     mkdir over
     echo evil >over/word
