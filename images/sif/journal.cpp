@@ -6,6 +6,7 @@
 #include "support/digest.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -260,14 +261,17 @@ Result<void> apply_journal(const Journal& journal,
     }
     on_step("sync pieces");
     CYBELE_CHECK(sync_file(image_fd, image));
-    // Only what no entry of the table on the disk names any more is destroyed.
+    // Only what no entry of the table on the disk names any more is destroyed, and nothing is made
+    // longer: whoever wrote the journal could fill the disk.
+    CYBELE_TRY(const std::uint64_t length, file_size(image_fd, image));
     for (const JournalRange& range : journal.zeros) {
         on_step("zero");
-        CYBELE_CHECK(zero_at(image_fd, range.offset, range.size, image));
+        const std::uint64_t begin = std::min(range.offset, length);
+        CYBELE_CHECK(zero_at(image_fd, begin, std::min(range.size, length - begin), image));
     }
     if (journal.length_after) {
         on_step("cut");
-        CYBELE_CHECK(set_length(image_fd, *journal.length_after, image));
+        CYBELE_CHECK(set_length(image_fd, std::min(*journal.length_after, length), image));
     }
     if (!journal.zeros.empty() || journal.length_after) {
         on_step("sync end");

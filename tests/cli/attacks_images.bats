@@ -97,6 +97,20 @@ add_signature() {
     echo "refused $refused times: $seen"
 }
 
+@test "a forged journal neither makes the image longer nor writes zeros after its end" {
+    local what
+    for what in zeros length overflow; do
+        cp ../good.sif image.sif
+        "$parts_dir/forge" stretch image.sif $what
+        run -0 "$CYBELECTL" sif recover image.sif
+        assert_equal "$what $(stat -c %s image.sif)" "$what $(stat -c %s ../good.sif)"
+        run -0 "$CYBELECTL" verify image.sif --key alice.pub
+        "$parts_dir/forge" stretch image.sif $what
+        "$CYBELECTL" sign image.sif --key bob.pem
+        assert [ "$(stat -c %s image.sif)" -lt 10000000 ]
+    done
+}
+
 # --- Between the verification and the start
 
 # exchange KIND: exchanges app.sif, good and evil in turn, until the file `stop` is there.
