@@ -2,6 +2,7 @@
 #include "runtime/image_file.hpp"
 
 #include "images/sif/copy.hpp"
+#include "images/sif/kinds.hpp"
 #include "images/sif/sif.hpp"
 #include "images/start.hpp"
 #include "support/quote.hpp"
@@ -151,6 +152,7 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
         file.fd.reset(open(file.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
         return file;
     }
+    CYBELE_CHECK(images::check_is_file(file.path)); // a pipe would be waited for
     CYBELE_TRY(file.fd, open_for_reading(file.path));
     file.kind = ImageFile::Kind::kSquashfs;
     const images::ImageStart start = images::image_start(file.fd.get());

@@ -184,6 +184,12 @@ exchange() {
     refuses 255 "$CYBELECTL" exec --verify-key '' good.sif cat /word
 }
 
+@test "a pipe in the place of an image is refused, and not waited for" {
+    mkfifo image.sif
+    refuses 255 timeout 20 "$CYBELECTL" exec image.sif cat /word
+    refuses 255 timeout 20 "$CYBELECTL" exec --verify-key alice.pub image.sif cat /word
+}
+
 @test "what is laid over a verified image is signed by the same, or refused" {
     mkdir over
     echo evil >over/word
