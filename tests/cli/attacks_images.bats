@@ -353,6 +353,36 @@ use_runtime() {
     done
 }
 
+@test "a job's script makes its private copy in no folder where another user can exchange it" {
+    [[ $(id -u) == 0 ]] || skip 'needs root, to be two users'
+    use_runtime apptainer
+    cp good.sif app.sif
+    chmod 1777 scratch
+    job 'verify: {keys: [alice.pub]}'
+    assert_equal "$status $output" '0 good'
+    local how
+    for how in 'chmod 777' 'chown 2102'; do
+        rm -rf scratch
+        mkdir scratch
+        $how scratch
+        # Whatever appears there is exchanged for a folder with the other image.
+        (
+            while [[ ! -e stop ]]; do
+                for folder in scratch/.cybelectl-image.*; do
+                    [[ -e $folder/app.sif ]] && mv "$folder" was && mkdir "$folder" && cp evil.sif "$folder/app.sif" && rm -rf was
+                done
+            done 2>/dev/null
+        ) &
+        local exchanger=$!
+        job 'verify: {keys: [alice.pub]}'
+        touch stop
+        wait "$exchanger" || :
+        rm stop
+        assert_equal "$how $status $output" "$how 0 good" # in /tmp
+        assert_equal "$(ls -A scratch)" ''
+    done
+}
+
 @test "an image that is exchanged while a job's script runs is not started by another runtime" {
     use_runtime apptainer
     local start exchanger started=0 # `run --separate-stderr` changes i and $!

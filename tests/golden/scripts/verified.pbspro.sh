@@ -220,12 +220,43 @@ if [ "${runtime##*/}" = cybelectl ]; then
         verified+=(--verify-key "$file")
     done
 fi
+is_own() { # FOLDER: no other user can exchange what is in it
+    local place owner group mode
+    place=$(cd -P -- "$1" 2>/dev/null && pwd) || return 1
+    while read -r owner group mode < <(stat -c '%u %g %a' -- "$place"); do
+        if [ "$owner" -ne 0 ] && [ "$owner" -ne "$EUID" ]; then
+            # A user namespace without root shows root's folders as of nobody.
+            if [ "$owner" -ne 65534 ] || grep -q 4294967295 /proc/self/uid_map; then
+                return 1
+            fi
+        fi
+        if [ $((8#$mode & 8#1000)) -eq 0 ]; then # not sticky, as /tmp is
+            if [ $((8#$mode & 8#2)) -ne 0 ] || { [ $((8#$mode & 8#20)) -ne 0 ] && [ "$group" -ne "$owner" ]; }; then
+                return 1
+            fi
+        fi
+        [ "$place" != / ] || return 0
+        place=${place%/*}
+        place=${place:-/}
+    done
+    return 1
+}
 if [ "${#verified[@]}" -eq 0 ]; then
     # Another process could exchange the image once it is verified: a private copy is verified and runs.
-    scratch=${TMPDIR:-/tmp}
+    folders=("${TMPDIR:-/tmp}" /tmp)
     if [ "$nodes" -gt 1 ]; then
-        scratch=$PWD # all nodes read it
+        folders=("$PWD" "${HOME:-/}") # all nodes read them
     fi
+    scratch=''
+    for folder in "${folders[@]}"; do
+        if [ -w "$folder" ] && is_own "$folder"; then
+            scratch=$folder
+            break
+        fi
+    done
+    [ -n "$scratch" ] || refuse "no private copy of the image can be made in '${folders[0]}' on $(uname -n)" \
+        'other users can exchange what is in it, or it cannot be written' \
+        'set TMPDIR, or the workdir of a Job of several nodes, to a folder of your own'
     kept=$(umask 077 && mktemp -d "$scratch/.cybelectl-image.XXXXXX") ||
         refuse "cannot make a folder in '$scratch' on $(uname -n)" \
             'a private copy of the image is verified there' 'make room there, or set TMPDIR'
