@@ -9,6 +9,7 @@
 #include "builder/step_log.hpp"
 #include "images/environment_script.hpp"
 #include "images/layout_root.hpp"
+#include "namespaces/build_step.hpp"
 #include "support/quote.hpp"
 
 #include <array>
@@ -111,11 +112,16 @@ ns::Mount bind(const fs::path& source, const fs::path& target, bool is_read_only
     return mount;
 }
 
-std::vector<ns::Mount> system_mounts() {
-    ns::Mount proc;
-    proc.kind = ns::Mount::Kind::kProc;
-    proc.target = "/proc";
-    return {bind("/dev", "/dev", false), proc, bind("/sys", "/sys", false)};
+/// `command` in the tree, enclosed as each step is.
+ns::Sandbox
+step_sandbox(const fs::path& root, std::vector<std::string> command, EnvironmentMap environment) {
+    ns::Sandbox sandbox;
+    sandbox.root = root;
+    sandbox.new_pid_namespace = true;
+    sandbox.argv = std::move(command);
+    sandbox.environment = std::move(environment);
+    ns::enclose_build_step(sandbox);
+    return sandbox;
 }
 
 /// The host's name resolution, copied: a script may write to it, and the host's own stays.
@@ -312,19 +318,15 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
         CYBELE_TRY(const std::string certificates, read_file(surroundings.ca_file));
         CYBELE_CHECK(write_file(brought / "ca.pem", certificates));
     }
-    ns::Sandbox sandbox;
-    sandbox.root = root;
-    sandbox.mounts = system_mounts();
+    std::vector<std::string> command = {"/bin/sh", std::string(kBrought) + "/load-environment"};
+    CYBELE_TRY(const auto words, script_command(script.arguments, file));
+    command.insert(command.end(), words.begin(), words.end());
+    ns::Sandbox sandbox = step_sandbox(root, std::move(command), script_environment(surroundings));
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
     packages.add_to(sandbox.mounts);
     CYBELE_TRY(auto rpms, begin_rpms(root, script, surroundings));
     CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
-    sandbox.new_pid_namespace = true;
-    CYBELE_TRY(const auto command, script_command(script.arguments, file));
-    sandbox.argv = {"/bin/sh", std::string(kBrought) + "/load-environment"};
-    sandbox.argv.insert(sandbox.argv.end(), command.begin(), command.end());
-    sandbox.environment = script_environment(surroundings);
     if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
         add_links(sandbox.environment, kBrought / page);
     }
@@ -348,21 +350,19 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
 Result<ScriptEnd> run_program(const fs::path& root,
                               const std::vector<std::string>& words,
                               const Surroundings& surroundings) {
-    ns::Sandbox sandbox;
-    sandbox.root = root;
-    sandbox.mounts = system_mounts();
-    sandbox.new_pid_namespace = true;
-    sandbox.argv = words;
-    sandbox.environment = script_environment(surroundings);
+    ns::Sandbox sandbox = step_sandbox(root, words, script_environment(surroundings));
     sandbox.umask = mode_t{0022};
     sandbox.time_limit = surroundings.step_timeout;
     return run_logged(sandbox, surroundings);
 }
 
 Result<ScriptEnd> run_test(const fs::path& root, const Surroundings& surroundings) {
-    ns::Sandbox sandbox;
-    sandbox.root = root;
-    sandbox.mounts = system_mounts();
+    ns::Sandbox sandbox =
+        step_sandbox(root,
+                     {"/.singularity.d/actions/test"},
+                     {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+                      {"HOME", "/root"},
+                      {"LANG", "C"}});
     for (const char* path : {"/tmp", "/var/tmp"}) {
         ns::Mount scratch;
         scratch.kind = ns::Mount::Kind::kTmpfs;
@@ -372,13 +372,6 @@ Result<ScriptEnd> run_test(const fs::path& root, const Surroundings& surrounding
     }
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.is_root_read_only = true;
-    sandbox.new_pid_namespace = true;
-    sandbox.argv = {"/.singularity.d/actions/test"};
-    sandbox.environment = {
-        {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-        {"HOME", "/root"},
-        {"LANG", "C"},
-    };
     return run_logged(sandbox, surroundings);
 }
 

@@ -50,8 +50,8 @@ struct ScriptEnd {
 };
 
 /// Runs a script in the tree: working directory /, clean environment, umask 0022 (the reference's
-/// 0002 makes every file group-writable), host's /dev and /sys, a pid namespace of its own. kInput
-/// for arguments that the reference refuses.
+/// 0002 makes every file group-writable), enclosed (namespaces/build_step.hpp). kInput for
+/// arguments that the reference refuses.
 [[nodiscard]] Result<ScriptEnd> run_inside(const std::filesystem::path& root,
                                            const InsideScript& script,
                                            const Surroundings& surroundings);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/step_log.hpp"
 
+#include "namespaces/children.hpp"
 #include "support/file.hpp"
+#include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,13 +27,40 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownStepLines = 20;
 constexpr std::size_t kLogTail = std::size_t{256} << 10U;
 
+/// A process that writes to standard error what comes through a pipe. A step has no descriptor of
+/// the user's terminal, for it could read from one what is typed there.
+Result<pid_t> start_to_show(namespaces::Pipe& pipe) {
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return fail(system_error("cannot start a process", errno));
+    }
+    if (child == 0) {
+        namespaces::die_with_parent(parent);
+        pipe.write.reset();
+        std::array<char, std::size_t{16} << 10U> piece{};
+        for (ssize_t size = 1; size > 0 || errno == EINTR;) {
+            size = ::read(pipe.read.get(), piece.data(), piece.size());
+            const std::string_view text(piece.data(),
+                                        size > 0 ? static_cast<std::size_t>(size) : 0);
+            if (size == 0 || !write_all(STDERR_FILENO, text, "standard error")) {
+                break;
+            }
+        }
+        ::_exit(0);
+    }
+    return child;
+}
+
 /// What the user sees, or a file whose end is shown on failure.
 class Log {
 public:
     static Result<Log> open(const Surroundings& surroundings) {
         Log log;
         if (surroundings.is_verbose) {
-            log.fd_.reset(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+            CYBELE_TRY(namespaces::Pipe pipe, namespaces::make_pipe());
+            CYBELE_TRY(log.shower_, start_to_show(pipe));
+            log.fd_ = std::move(pipe.write);
         } else {
             log.path_ = surroundings.work / "log";
             log.fd_.reset(
@@ -42,6 +73,13 @@ public:
     }
     [[nodiscard]] int fd() const {
         return fd_.get();
+    }
+    /// All that was written is shown.
+    void finish() {
+        if (shower_ > 0) {
+            fd_.reset();
+            (void)wait_for(std::exchange(shower_, -1));
+        }
     }
     [[nodiscard]] std::string end() const {
         struct stat status {};
@@ -59,6 +97,7 @@ public:
 
 private:
     UniqueFd fd_;
+    pid_t shower_ = -1;
     fs::path path_;
 };
 
@@ -84,8 +123,10 @@ std::string last_lines(std::string_view text, std::size_t count) {
 }
 
 Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox, const Surroundings& surroundings) {
-    CYBELE_TRY(const Log log, Log::open(surroundings));
-    CYBELE_TRY(const int code, namespaces::run_sandboxed(sandbox, log.fd()));
+    CYBELE_TRY(Log log, Log::open(surroundings));
+    const auto ran = namespaces::run_sandboxed(sandbox, log.fd());
+    log.finish();
+    CYBELE_TRY(const int code, ran);
     ScriptEnd end;
     end.code = code;
     if (code != 0) {

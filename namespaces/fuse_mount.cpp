@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <string>
 
 #include <dirent.h>
@@ -31,6 +32,15 @@ constexpr char kMounted = 'm'; // the server may answer; with /dev/fuse
         _exit(1);
     }
     serve_squashfs(served);
+}
+
+/// Whether this user namespace has a single id.
+bool has_one_id() {
+    std::ifstream map("/proc/self/uid_map");
+    unsigned long inside = 0;
+    unsigned long outside = 0;
+    unsigned long count = 0;
+    return (map >> inside >> outside >> count) && count == 1 && !(map >> inside);
 }
 
 /// The server is no child of the program, which may wait for all of its own. What stands between
@@ -61,7 +71,9 @@ Result<SquashfsServer> SquashfsServer::start(const SquashfsPart& part, Mounts mo
     server.mounts_ = mounts;
     server.gate_.reset(ends[0]);
     const UniqueFd other(ends[1]);
-    if (!start_apart({part.fd, part.offset, other.get(), kMounted}, mounts)) {
+    // What is started before its namespaces are made is an ordinary user's, who will have one id.
+    const bool has_one_owner = mounts == Mounts::kOther || has_one_id();
+    if (!start_apart({part.fd, part.offset, other.get(), kMounted, has_one_owner}, mounts)) {
         return fail(system_error("cannot start a process", errno));
     }
     return server;
@@ -80,7 +92,8 @@ Result<void> SquashfsServer::mount(const SquashfsPoint& point) {
     }
     const std::string options = "fd=" + std::to_string(device.get()) +
                                 ",rootmode=40000,user_id=" + std::to_string(geteuid()) +
-                                ",group_id=" + std::to_string(getegid()) + ",allow_other";
+                                ",group_id=" + std::to_string(getegid()) +
+                                ",allow_other,default_permissions";
     const unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV;
     if (fchdir(point.folder) != 0 ||
         ::mount("cybelectl", point.name, "fuse.squashfs", flags, options.c_str()) != 0) {

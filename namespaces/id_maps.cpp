@@ -8,14 +8,17 @@
 #include "namespaces/sandbox.hpp"
 #include "support/process.hpp"
 
+#include <array>
 #include <cerrno>
-#include <fstream>
+#include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,22 +37,30 @@ Result<void> write_map(int proc, const std::string& name, const std::string& tex
     return {};
 }
 
-/// The calling root's own ids, each to itself: "inside inside count" for each line of its map.
-std::string own_ranges(const char* file) {
-    std::ifstream map(file);
+/// This process's own ids, each to itself: "inside inside count" for each line of its map.
+std::string own_ranges(int proc, const char* name) {
+    constexpr std::size_t kMostBytes = std::size_t{16} << 10U; // the kernel: 340 lines
+    const UniqueFd fd(openat(proc, name, O_RDONLY | O_CLOEXEC));
+    std::string map(kMostBytes, '\0');
+    const ssize_t size = fd.valid() ? read(fd.get(), map.data(), map.size()) : 0;
+    map.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    std::istringstream lines(map);
     std::string text;
-    for (unsigned long inside = 0, outside = 0, count = 0; map >> inside >> outside >> count;) {
+    for (unsigned long inside = 0, outside = 0, count = 0; lines >> inside >> outside >> count;) {
         text += std::to_string(inside) + ' ' + std::to_string(inside) + ' ' +
                 std::to_string(count) + '\n';
     }
     return text;
 }
 
-Result<void> map_whole_range(pid_t pid) {
-    const std::string folder = "/proc/" + std::to_string(pid);
-    const UniqueFd proc(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    CYBELE_CHECK(write_map(proc.get(), "uid_map", own_ranges("/proc/self/uid_map")));
-    return write_map(proc.get(), "gid_map", own_ranges("/proc/self/gid_map"));
+/// `pid` as the descriptor's /proc names it.
+Result<void> map_same_ids(int proc, const std::string& pid) {
+    CYBELE_CHECK(write_map(proc, pid + "/uid_map", own_ranges(proc, "self/uid_map")));
+    return write_map(proc, pid + "/gid_map", own_ranges(proc, "self/gid_map"));
+}
+
+UniqueFd open_proc() {
+    return UniqueFd(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 Result<void>
@@ -81,7 +92,7 @@ call_map_program(const char* program, pid_t pid, unsigned own, SubordinateRange 
 /// What the helper does from outside the new user namespace.
 Result<void> map_from_outside(pid_t pid, uid_t uid, gid_t gid) {
     if (is_privileged_root()) {
-        return map_whole_range(pid);
+        return map_same_ids(open_proc().get(), std::to_string(pid));
     }
     CYBELE_TRY(const SubordinateRange uids, subordinate_range("/etc/subuid", uid, kMappedIds));
     CYBELE_TRY(const SubordinateRange gids, subordinate_range("/etc/subgid", uid, kMappedIds));
@@ -92,7 +103,9 @@ Result<void> map_from_outside(pid_t pid, uid_t uid, gid_t gid) {
 /// A process that stays outside, waits for our word, and writes our maps.
 class OutsideHelper {
 public:
-    [[nodiscard]] static Result<OutsideHelper> start(uid_t uid, gid_t gid) {
+    /// `map` is given this process's id.
+    [[nodiscard]] static Result<OutsideHelper>
+    start(const std::function<Result<void>(pid_t)>& map) {
         CYBELE_TRY(Pipe go, make_pipe());
         CYBELE_TRY(Pipe answer, make_pipe());
         const pid_t parent = getpid();
@@ -106,7 +119,7 @@ public:
             answer.read.reset();
             char word = 0;
             if (read(go.read.get(), &word, 1) == 1) {
-                if (const auto mapped = map_from_outside(parent, uid, gid); !mapped) {
+                if (const auto mapped = map(parent); !mapped) {
                     send_error(answer.write.get(), mapped.error());
                 }
             }
@@ -157,17 +170,35 @@ Result<void> map_one(int proc, unsigned inside_uid, unsigned uid, const SingleMa
     return write_map(proc, "self/gid_map", line(rest.inside_gid, rest.gid));
 }
 
+Result<bool> enter_same_ids(int proc) {
+    std::array<char, 32> own = {};
+    if (readlinkat(proc, "self", own.data(), own.size() - 1) < 0) {
+        return fail(system_error("cannot read the number of this process", errno));
+    }
+    // A change of ids has taken the files below /proc/self from this process.
+    (void)prctl(PR_SET_DUMPABLE, 1);
+    CYBELE_TRY(OutsideHelper helper,
+               OutsideHelper::start([&](pid_t) { return map_same_ids(proc, own.data()); }));
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS) != 0) {
+        return false;
+    }
+    CYBELE_CHECK(helper.map());
+    return true;
+}
+
 Result<void> enter_namespaces(IdMap map) {
     const uid_t uid = geteuid();
     const gid_t gid = getegid();
     std::optional<OutsideHelper> helper;
     if (map == IdMap::kSubordinate) {
-        CYBELE_TRY(OutsideHelper started, OutsideHelper::start(uid, gid));
+        CYBELE_TRY(OutsideHelper started, OutsideHelper::start([uid, gid](pid_t pid) {
+                       return map_from_outside(pid, uid, gid);
+                   }));
         helper.emplace(std::move(started));
     }
     UniqueFd proc;
     if (map != IdMap::kNone) {
-        proc.reset(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        proc = open_proc();
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
             return fail(explain_user_namespace("cannot make a user namespace", errno));
         }

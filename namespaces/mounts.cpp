@@ -115,13 +115,13 @@ Result<UniqueFd> RootBuilder::target_of(const Mount& mount, bool directory) cons
     }
     Making making;
     making.is_directory = directory;
-    making.may_make_in = [this](int parent, bool passed_link) {
+    making.may_make_in = [this, &mount](int parent, bool passed_link) {
         const std::uint64_t id = mount_id(parent);
         const auto has = [&](const std::vector<std::uint64_t>& ids) {
             return std::find(ids.begin(), ids.end(), id) != ids.end();
         };
         // Links are the image's: none may choose where something is made on the host.
-        return has(own_mounts_) || (!passed_link && has(host_mounts_));
+        return has(own_mounts_) || (mount.is_named && !passed_link && has(host_mounts_));
     };
     auto made = make_in_root(root_.get(), mount.target, making);
     if (!made && mount.is_optional) {
@@ -131,9 +131,22 @@ Result<UniqueFd> RootBuilder::target_of(const Mount& mount, bool directory) cons
 }
 
 void RootBuilder::note_host(const Mount& mount, int bound) {
-    if (mount.may_hold_targets && !mount.is_read_only && is_directory(bound)) {
-        host_mounts_.push_back(mount_id(bound));
+    struct stat status = {};
+    if (mount.may_hold_targets && fstat(bound, &status) == 0 && S_ISDIR(status.st_mode)) {
+        host_folders_.emplace_back(status.st_dev, status.st_ino);
+        if (!mount.is_read_only) {
+            host_mounts_.push_back(mount_id(bound));
+        }
     }
+}
+
+bool RootBuilder::is_host_folder(int fd) const {
+    struct stat status = {};
+    const auto is_it = [&](const auto& one) {
+        return one.first == status.st_dev && one.second == status.st_ino;
+    };
+    return fstat(fd, &status) == 0 &&
+           std::any_of(host_folders_.begin(), host_folders_.end(), is_it);
 }
 
 Result<void> RootBuilder::add_bind(const Mount& mount) {
@@ -166,6 +179,9 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
     if (mount.skip_if_same && is_same_file(source, target.get())) {
         note_host(mount, target.get()); // it may be a mount of its own below another one
         return {};
+    }
+    if (mount.may_hold_targets && !mount.is_named && is_host_folder(target.get())) {
+        return {}; // a link of the image leads to a folder of the host, which stays
     }
     if (directory != is_directory(target.get())) {
         if (mount.is_optional) {
@@ -222,8 +238,29 @@ Result<void> RootBuilder::add_file_system(const Mount& mount) {
     return {};
 }
 
+Result<void> RootBuilder::add_same(const Mount& mount) {
+    CYBELE_TRY(const UniqueFd target, target_of(mount, true));
+    if (!target.valid()) {
+        return {};
+    }
+    CYBELE_TRY(const unsigned long flags, flags_of_options(mount.options));
+    const BindPoint point{target.get(),
+                          target.get(),
+                          mount.is_recursive,
+                          flags | (mount.is_read_only ? kReadOnly : 0UL)};
+    CYBELE_CHECK(bind_mount(point, describe(mount)));
+    return {};
+}
+
 Result<void> RootBuilder::add(const Mount& mount) {
-    return mount.kind == Mount::Kind::kBind ? add_bind(mount) : add_file_system(mount);
+    switch (mount.kind) {
+    case Mount::Kind::kBind:
+        return add_bind(mount);
+    case Mount::Kind::kSame:
+        return add_same(mount);
+    default:
+        return add_file_system(mount);
+    }
 }
 
 } // namespace cybele::namespaces

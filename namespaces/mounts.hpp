@@ -6,6 +6,7 @@
 #include "support/file.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace cybele::namespaces {
@@ -27,12 +28,16 @@ private:
     [[nodiscard]] Result<UniqueFd> target_of(const Mount& mount, bool is_directory) const;
     /// Remembers that targets may be made in what was bound.
     void note_host(const Mount& mount, int bound);
+    [[nodiscard]] bool is_host_folder(int fd) const;
     [[nodiscard]] Result<void> add_bind(const Mount& mount);
+    [[nodiscard]] Result<void> add_same(const Mount& mount);
     [[nodiscard]] Result<void> add_file_system(const Mount& mount);
 
     UniqueFd root_;
     std::vector<std::uint64_t> own_mounts_;  ///< where missing targets may be made
-    std::vector<std::uint64_t> host_mounts_; ///< the same, by ways without links
+    std::vector<std::uint64_t> host_mounts_; ///< the same for mounts that were asked for, by ways
+                                             ///< without links
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> host_folders_; ///< device, inode
 };
 
 /// "nosuid,nodev" as flags of mount(2); a word that is no flag is kInput.

@@ -3,6 +3,8 @@
 
 #include "support/error.hpp"
 
+#include <span>
+
 namespace cybele::namespaces {
 
 /// True if this process may use the capability (a CAP_… number) now.
@@ -14,5 +16,10 @@ namespace cybele::namespaces {
 /// no_new_privs, empty bounding, ambient, inheritable, permitted and effective sets. Capabilities
 /// that this process does not have are no hindrance. kEnvironment where the kernel refuses.
 [[nodiscard]] Result<void> drop_all_privileges();
+
+/// Gives up all capabilities but those of `kept` (CAP_… numbers) that this process has, for good:
+/// also in the bounding set, so that no program gives them back. kEnvironment where the kernel
+/// refuses.
+[[nodiscard]] Result<void> keep_capabilities(std::span<const int> kept);
 
 } // namespace cybele::namespaces

@@ -49,7 +49,8 @@ struct Abilities {
 [[nodiscard]] Result<int> run_in_namespaces(IdMap map, const std::function<int()>& body);
 
 struct Mount {
-    enum class Kind { kBind, kTmpfs, kProc, kSysfs, kDevpts };
+    /// kSame: what lies at the target already, once more, with the flags given here.
+    enum class Kind { kBind, kSame, kTmpfs, kProc, kSysfs, kDevpts };
     Kind kind = Kind::kBind;
     std::filesystem::path source; ///< of kBind
     int source_fd = -1;           ///< of kBind: opened already with O_PATH, instead of `source`
@@ -62,6 +63,9 @@ struct Mount {
     /// kBind of a folder that can be written to: missing targets of later mounts are made in it,
     /// where the way there passes no link.
     bool may_hold_targets = false;
+    /// A missing target may be made in such a folder. Without it, a target that a link of the image
+    /// leads onto such a folder itself is left as it is, too.
+    bool is_named = false;
     bool skip_if_same = false; ///< nothing is done where the target is the source already
     std::string options; ///< tmpfs: "mode=1777,size=64m"; bind: "nosuid,nodev,noexec" or fewer
 };

@@ -35,12 +35,13 @@ class SquashfsServer {
 public:
     /// What it sees of the mount namespace in which mount() will be called.
     enum class Mounts {
-        kOther, ///< nothing: that namespace is still to be made
+        kOther, ///< nothing: that namespace is still to be made, with one id
         kShared ///< all: it takes a copy first, for which mount() waits
     };
     /// It prepares itself while the caller goes on. Needs a /dev/fuse that this user may open.
     [[nodiscard]] static Result<SquashfsServer> start(const SquashfsPart& part, Mounts mounts);
-    /// Once. Read-only, nosuid, nodev; returns when the server has answered.
+    /// Once. Read-only, nosuid, nodev, with the modes of files held by the kernel; returns when the
+    /// server has answered.
     [[nodiscard]] Result<void> mount(const SquashfsPoint& point);
 
 private:

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -107,6 +108,9 @@ void serve_read(
     fuse_reply_buf(request, room, static_cast<std::size_t>(length));
 }
 
+// Of this process, which serves one mount.
+bool shows_one_owner = false; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
 /// As stat() shows it; false where the image names an owner that it does not have.
 bool read_attributes(sqfs& image, const sqfs_inode& inode, struct stat& status) {
     const squashfs_base_inode& base = inode.base;
@@ -123,8 +127,63 @@ bool read_attributes(sqfs& image, const sqfs_inode& inode, struct stat& status) 
                                  static_cast<unsigned>(inode.xtra.dev.minor));
     }
     status.st_blksize = static_cast<blksize_t>(image.sb.block_size);
+    if (shows_one_owner) {
+        return true; // 0, 0
+    }
     return sqfs_id_get(&image, base.uid, &status.st_uid) == SQFS_OK &&
            sqfs_id_get(&image, base.guid, &status.st_gid) == SQFS_OK;
+}
+
+constexpr double kForEver = std::numeric_limits<double>::max(); // seconds; nothing changes
+
+/// The library's own operation but for the owners; so is the next one.
+void get_attributes(fuse_req_t request, fuse_ino_t number, fuse_file_info* /*file*/) {
+    sqfs_ll_i found;
+    if (sqfs_ll_iget(request, &found, number) != SQFS_OK) {
+        return; // answered
+    }
+    struct stat status = {};
+    if (!read_attributes(found.ll->fs, found.inode, status)) {
+        fuse_reply_err(request, EIO);
+        return;
+    }
+    status.st_ino = number;
+    fuse_reply_attr(request, &status, kForEver);
+}
+
+/// A name that is not there is known by the kernel from then on, by an answer without an inode.
+void look_up(fuse_req_t request, fuse_ino_t folder, const char* name) {
+    sqfs_ll_i found;
+    if (sqfs_ll_iget(request, &found, folder) != SQFS_OK) {
+        return; // answered
+    }
+    if (!S_ISDIR(found.inode.base.mode)) {
+        fuse_reply_err(request, ENOTDIR);
+        return;
+    }
+    sqfs& image = found.ll->fs;
+    sqfs_name buffer;
+    sqfs_dir_entry entry;
+    sqfs_dentry_init(&entry, static_cast<char*>(buffer));
+    bool is_there = false;
+    fuse_entry_param answer = {};
+    answer.attr_timeout = answer.entry_timeout = kForEver;
+    if (sqfs_dir_lookup(&image, &found.inode, name, std::strlen(name), &entry, &is_there) !=
+        SQFS_OK) {
+        fuse_reply_err(request, EIO);
+        return;
+    }
+    if (is_there) {
+        sqfs_inode inode;
+        if (sqfs_inode_get(&image, &inode, sqfs_dentry_inode(&entry)) != SQFS_OK ||
+            !read_attributes(image, inode, answer.attr)) {
+            fuse_reply_err(request, EIO);
+            return;
+        }
+        answer.ino = found.ll->ino_register(found.ll, &entry);
+        answer.attr.st_ino = answer.ino;
+    }
+    fuse_reply_entry(request, &answer);
 }
 
 /// One entry of a listing: where it goes, and what is known of it.
@@ -157,7 +216,7 @@ std::size_t add_name_and_attributes(const Listed& one) {
     if (sqfs_inode_get(&image, &inode, sqfs_dentry_inode(&one.entry)) == SQFS_OK &&
         read_attributes(image, inode, entry.attr)) {
         entry.ino = one.filesystem.ino_register(&one.filesystem, &one.entry);
-        entry.attr_timeout = entry.entry_timeout = std::numeric_limits<double>::max();
+        entry.attr_timeout = entry.entry_timeout = kForEver;
     }
     entry.attr.st_ino = one.filesystem.ino_fuse_num(&one.filesystem, &one.entry);
     entry.attr.st_mode |= sqfs_dentry_mode(&one.entry);
@@ -205,9 +264,9 @@ void list_folder(
 fuse_lowlevel_ops make_operations() {
     fuse_lowlevel_ops all = {};
     all.init = begin;
-    all.lookup = sqfs_ll_op_lookup;
+    all.lookup = look_up;
     all.forget = sqfs_ll_op_forget;
-    all.getattr = sqfs_ll_op_getattr;
+    all.getattr = get_attributes;
     all.readlink = sqfs_ll_op_readlink;
     all.open = open_file;
     all.read = serve_read;
@@ -266,6 +325,7 @@ bool take_device(const Served& served, int device) {
 
 void serve_squashfs(const Served& served) {
     keep_memory();
+    shows_one_owner = served.has_one_owner;
     Filesystem filesystem;
     // All that needs a name is done before it is forbidden: a place for the device, too.
     const int device = fcntl(served.gate, F_DUPFD_CLOEXEC, 0);

@@ -12,6 +12,9 @@ struct Served {
     /// A socket, through which the letter `word` brings /dev/fuse when the squashfs is mounted.
     int gate = -1;
     char word = 0;
+    /// Where the mount's user namespace has one id, all belongs to it: modes hold for this user as
+    /// for an owner. Other owners would be nobody's.
+    bool has_one_owner = false;
 };
 
 /// Answers the kernel's questions about a squashfs that is mounted by FUSE: a process of its own

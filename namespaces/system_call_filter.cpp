@@ -21,9 +21,12 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_PPC64LE;
 
 } // namespace
 
-SystemCallFilter::SystemCallFilter(std::uint32_t foreign) {
+SystemCallFilter::SystemCallFilter(std::uint32_t foreign)
+    : SystemCallFilter(foreign, kArchitecture) {}
+
+SystemCallFilter::SystemCallFilter(std::uint32_t foreign, std::uint32_t architecture) {
     load(offsetof(seccomp_data, arch));
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0));
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture, 1, 0));
     answer(foreign);
     load(offsetof(seccomp_data, nr));
 }

@@ -12,10 +12,12 @@
 namespace cybele::namespaces {
 
 /// A filter of system calls in the making, see seccomp(2). It begins with a look at the
-/// architecture: what is no call of this program's own gets `foreign` as its verdict.
+/// architecture (an AUDIT_ARCH_…; this program's own): calls of another one get `foreign` as their
+/// verdict.
 class SystemCallFilter {
 public:
     explicit SystemCallFilter(std::uint32_t foreign);
+    SystemCallFilter(std::uint32_t foreign, std::uint32_t architecture);
 
     void add(sock_filter instruction) {
         program_.push_back(instruction);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/plan.hpp"
 
+#include "namespaces/small_devices.hpp"
 #include "runtime/bind_option.hpp"
 #include "support/quote.hpp"
 
@@ -22,8 +23,6 @@ using namespaces::Mount;
 constexpr std::array<std::string_view, 10> kSystemFolders = {
     "/", "/etc", "/bin", "/mnt", "/usr", "/var", "/opt", "/sbin", "/lib", "/lib64"};
 constexpr std::array<std::string_view, 3> kSystemTrees = {"/sys", "/proc", "/dev"};
-constexpr std::array<std::string_view, 6> kDevices = {
-    "null", "zero", "random", "urandom", "tty", "full"};
 constexpr std::array<std::string_view, 4> kBindVariables = {
     "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
 constexpr std::size_t kUsualMounts = 16; // no limit
@@ -51,20 +50,10 @@ Mount fresh(Mount::Kind kind, const std::filesystem::path& target, std::string o
     return mount;
 }
 
-void add_small_dev(std::vector<Mount>& mounts) {
-    mounts.push_back(fresh(Mount::Kind::kTmpfs, "/dev", "mode=0755,size=64m"));
-    for (const std::string_view device : kDevices) {
-        const auto path = std::filesystem::path("/dev") / device;
-        mounts.push_back(bind(path, path));
-    }
-    mounts.push_back(fresh(Mount::Kind::kDevpts, "/dev/pts", ""));
-    mounts.push_back(fresh(Mount::Kind::kTmpfs, "/dev/shm", "mode=1777"));
-}
-
 void add_system(std::vector<Mount>& mounts, const Request& request) {
     const bool is_contained = request.contain || request.containall;
     if (is_contained) {
-        add_small_dev(mounts);
+        namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
     } else {
         mounts.push_back(bind("/dev", "/dev"));
     }
@@ -104,6 +93,7 @@ void add_user_folders(std::vector<Mount>& mounts,
             mounts.push_back(bind(home.source, home.target));
             mounts.back().options = kUserFlags;
             mounts.back().is_optional = false;
+            mounts.back().is_named = true;
         }
         return;
     }
@@ -112,6 +102,7 @@ void add_user_folders(std::vector<Mount>& mounts,
     if (has_home) {
         mounts.push_back(bind(home.source, home.target));
         mounts.back().is_optional = request.home.empty();
+        mounts.back().is_named = !request.home.empty();
     }
     if (!is_system_folder(directory.native()) && directory.is_absolute()) {
         mounts.push_back(bind(directory, directory));
@@ -153,6 +144,7 @@ public:
         }
         Mount mount = bind(one.source, one.target);
         mount.is_optional = false;
+        mount.is_named = true;
         mount.is_read_only = one.is_read_only;
         mount.options = kUserFlags;
         mounts_.push_back(std::move(mount));

@@ -7,6 +7,7 @@
 #include "namespaces/program.hpp"
 #include "namespaces/resolve.hpp"
 #include "namespaces/sandbox.hpp"
+#include "namespaces/small_devices.hpp"
 #include "namespaces/system_calls.hpp"
 #include "runtime/action_script.hpp"
 #include "runtime/gpu.hpp"
@@ -161,15 +162,6 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
     return traits;
 }
 
-/// The links that programs expect in a /dev of our own.
-void link_small_dev() {
-    (void)!symlink("/proc/self/fd", "/dev/fd");
-    (void)!symlink("/proc/self/fd/0", "/dev/stdin");
-    (void)!symlink("/proc/self/fd/1", "/dev/stdout");
-    (void)!symlink("/proc/self/fd/2", "/dev/stderr");
-    (void)!symlink("pts/ptmx", "/dev/ptmx");
-}
-
 /// What every program of the container has, the first as the members that join. It refers to both.
 Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
@@ -307,7 +299,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     }
     if (request.contain || request.containall) {
         sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
-            link_small_dev();
+            namespaces::link_small_devices();
             return next(inside);
         };
     }

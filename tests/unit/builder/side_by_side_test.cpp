@@ -4,13 +4,16 @@
 #include "builder/side_by_side.hpp"
 
 #include <algorithm>
+#include <csignal>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace cybele;
 using namespace cybele::builder;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -49,28 +52,57 @@ std::string needed(const std::vector<StageNeed>& needs) {
     return text;
 }
 
-/// A stage that waits until another writes into a pipe of the host's /dev, or writes there.
+/// A stage that copies what a server of the machine sends.
 std::string meeting_stage(const std::string& name, const std::string& command) {
     return "Bootstrap: scratch\nStage: " + name + "\n" + kBase.substr(kBase.find("%files")) +
            kInstall + "%post\n" + command + "\n";
 }
 
-/// A named pipe that two stages meet at.
-struct Meeting {
-    fs::path pipe = fmt::format("/dev/shm/cybelectl-test-{}", ::getpid());
+/// A server that answers when two stages are connected to it. The network is all that they share.
+class Meeting {
+public:
     Meeting() {
-        REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
-        REQUIRE(::chmod(pipe.c_str(), 0666) == 0);
+        const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const any = reinterpret_cast<sockaddr*>(&address); // NOLINT: as sockets take it
+        REQUIRE(::bind(listener.get(), any, size) == 0);
+        REQUIRE(::listen(listener.get(), 2) == 0);
+        REQUIRE(::getsockname(listener.get(), any, &size) == 0);
+        port_ = ntohs(address.sin_port);
+        server_ = ::fork();
+        REQUIRE(server_ >= 0);
+        if (server_ == 0) {
+            answer(listener.get());
+        }
     }
     Meeting(const Meeting&) = delete;
     Meeting& operator=(const Meeting&) = delete;
     ~Meeting() {
-        fs::remove(pipe);
+        ::kill(server_, SIGKILL);
+        ::waitpid(server_, nullptr, 0);
     }
     [[nodiscard]] std::string stages() const {
-        return meeting_stage("one", "cat " + pipe.native() + " > /met") +
-               meeting_stage("two", "echo word > " + pipe.native() + "; echo two > /met");
+        return meeting_stage("one", fmt::format("nc 127.0.0.1 {} > /met", port_)) +
+               meeting_stage("two", fmt::format("nc 127.0.0.1 {} > /met; echo two >> /met", port_));
     }
+
+private:
+    [[noreturn]] static void answer(int listener) {
+        constexpr unsigned kLongest = 120; // seconds
+        ::alarm(kLongest);
+        const int one = ::accept(listener, nullptr, nullptr);
+        const int two = ::accept(listener, nullptr, nullptr);
+        for (const int connection : {one, two}) {
+            (void)!::write(connection, "word\n", 5);
+        }
+        ::_exit(0);
+    }
+
+    int port_ = 0;
+    pid_t server_ = -1;
 };
 
 } // namespace

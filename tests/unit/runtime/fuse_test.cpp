@@ -75,6 +75,43 @@ TEST_CASE("FUSE shows what the kernel shows") {
     CHECK(std::string(other, by_kernel.text.end()).substr(0, 100) == "");
 }
 
+TEST_CASE("modes of files hold for an ordinary user, however the image is mounted") {
+    trial::Image image;
+    tiny::write(image.root / "opt/one/tool", "#!/bin/sh\necho not this\n", 0644);
+    tiny::write(image.root / "opt/two/tool", "#!/bin/sh\necho this one\n", 0755);
+    tiny::write(image.root / "closed", "secret\n", 0000);
+    tiny::write(image.root / "folder/file", "secret\n");
+    std::filesystem::permissions(image.root / "folder", std::filesystem::perms(0000));
+    image.pack();
+    for (const As as : {As::kUser, As::kUserWithFuse}) {
+        CAPTURE(static_cast<int>(as));
+        const auto ended = run(image,
+                               "test -x /etc/not-a-program && echo wrong; test -r /closed && echo "
+                               "wrong; cat /closed /folder/file && echo wrong; "
+                               "PATH=/opt/one:/opt/two:/bin tool; test -x "
+                               "/opt/two/tool && test -r /etc/passwd && echo right",
+                               as);
+        CHECK(ended.code == 0);
+        CHECK(ended.text.find("wrong") == std::string::npos);
+        CHECK(ended.text.find("secret") == std::string::npos);
+        CHECK(ended.text.find("this one\nright\n") != std::string::npos);
+    }
+}
+
+TEST_CASE("what other owners have in an image is the user's, as long as its owner may read it") {
+    trial::Image image;
+    tiny::write(image.root / "opt/theirs/file", "theirs\n", 0600);
+    std::filesystem::permissions(image.root / "opt/theirs", std::filesystem::perms(0700));
+    for (const char* name : {"opt/theirs/file", "opt/theirs"}) {
+        REQUIRE(chown((image.root / name).c_str(), 1234, 4321) == 0);
+    }
+    image.pack(trial::Image::Owners::kKept);
+    const auto ended =
+        run(image, "cat /opt/theirs/file; stat -c %u:%g /opt/theirs/file", As::kUserWithFuse);
+    CHECK(ended.code == 0);
+    CHECK(ended.text == "theirs\n65534:65534\n");
+}
+
 TEST_CASE("the FUSE server has no privileges and few system calls, and outlives signals of a job") {
     trial::Image image;
     image.pack();

@@ -109,6 +109,30 @@ TEST_CASE("targets below a bound folder are made there, but not by a link, and n
     }
 }
 
+TEST_CASE("a link of the image to a folder of the host makes nothing there, and covers nothing") {
+    trial::Image image;
+    std::filesystem::remove(image.root / "var/tmp");
+    std::filesystem::create_directory_symlink("../tmp", image.root / "var/tmp");
+    image.pack();
+    auto work = TempDirectory::make("/tmp", "cybele-work-");
+    REQUIRE(work);
+    std::filesystem::permissions(work->path(), std::filesystem::perms(0777));
+    const std::string name = work->path().filename();
+    for (const As as : kAll) {
+        CAPTURE(static_cast<int>(as));
+        const auto before = std::filesystem::current_path();
+        std::filesystem::current_path(work->path());
+        const auto ended = trial::run(image,
+                                      exec(image, "pwd; ls -d /tmp/" + name + " /var/tmp/" + name),
+                                      trial::environment_of(image),
+                                      as);
+        std::filesystem::current_path(before);
+        CHECK(ended.code == 0);
+        CHECK(ended.text == work->path().string() + "\n/tmp/" + name + "\n/var/tmp/" + name + "\n");
+        CHECK_FALSE(std::filesystem::exists("/var/tmp/" + name));
+    }
+}
+
 TEST_CASE("links of the image stay inside it") {
     trial::Image image;
     std::filesystem::remove(image.root / "tmp");

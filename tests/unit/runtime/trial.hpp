@@ -58,14 +58,15 @@ struct Image {
         }
     }
 
-    void pack() const {
+    enum class Owners { kRoot, kKept };
+    void pack(Owners owners = Owners::kRoot) const {
         cybele::Command command;
         command.argv = {"mksquashfs",
                         root.string(),
                         squashfs.string(),
                         "-noappend",
                         "-no-progress",
-                        "-all-root",
+                        owners == Owners::kRoot ? "-all-root" : "-no-xattrs",
                         "-comp",
                         "zstd",
                         "-Xcompression-level",
