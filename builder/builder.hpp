@@ -37,7 +37,9 @@ struct BuildRequest {
         definition_file;             ///< for messages; %files sources are relative to `directory`
     std::filesystem::path directory; ///< the recipe's folder
     std::filesystem::path output;    ///< NAME.sif
-    bool force = false;              ///< replace an existing output
+    /// %files leaves out what no input of a Recipe is (BuildContext::Rules::kRecipe).
+    bool has_context_rules = false;
+    bool force = false; ///< replace an existing output
     bool run_tests = true;
     bool use_cache = true;
     /// The changes since the last flat image of this file become an overlay partition behind it,
@@ -49,7 +51,8 @@ struct BuildRequest {
     std::string mirror;    ///< the package mirror; empty: this machine's own
     std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
     std::filesystem::path ca_file; ///< empty: SSL_CERT_FILE … of the environment
-    std::int64_t now = 0;          ///< Unix seconds
+    std::int64_t now = 0;          ///< Unix seconds: the time of what is made
+    std::int64_t clock = 0;        ///< at which keys of bases are judged; 0: `now`
     bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given
     images::PackOptions pack;
     std::map<std::string, std::string> labels; ///< added to %labels (facts: cybelectl.*)

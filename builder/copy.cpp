@@ -25,47 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepestCopy = 128; ///< levels of directories; more is a loop of links
-
-/// Opens an O_PATH descriptor again, for reading.
-UniqueFd reopen(int fd, int flags) {
-    return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC));
-}
-
-/// A source or something below it.
-struct CopiedNode {
-    UniqueFd fd; ///< O_PATH
-    struct stat status {};
-};
-
-/// What lies at `path` inside the root; a link itself where links are not followed.
-std::optional<CopiedNode> open_node(int root, const fs::path& path, bool follow) {
-    CopiedNode node;
-    if (follow) {
-        auto fd = namespaces::open_in_root(root, path);
-        if (!fd) {
-            return std::nullopt;
-        }
-        node.fd = std::move(*fd);
-    } else {
-        const auto parent = namespaces::open_in_root(root, path.parent_path());
-        if (!parent) {
-            return std::nullopt;
-        }
-        node.fd.reset(
-            ::openat(parent->get(), path.filename().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    }
-    if (!node.fd.valid() || ::fstat(node.fd.get(), &node.status) != 0) {
-        return std::nullopt;
-    }
-    return node;
-}
-
 /// Copies from one root into another.
 class Copier {
 public:
-    Copier(const CopyFrom& from, int source_root, int root)
-        : from_(from), source_root_(source_root), root_(root) {}
+    Copier(const Copy& what, const CopyFrom& from, int source_root, int root)
+        : what_(what), from_(from), source_root_(source_root), root_(root) {}
 
     /// `to` is where the source itself shall appear; a directory there is filled.
     [[nodiscard]] Result<void> copy(const fs::path& source, const fs::path& to, int depth = 0);
@@ -74,11 +38,14 @@ private:
     [[nodiscard]] Result<void>
     copy_directory(const CopiedNode& node, const fs::path& source, const fs::path& to, int depth);
     [[nodiscard]] Result<void>
+    copy_entries(const CopiedNode& node, const fs::path& source, const fs::path& to, int depth);
+    [[nodiscard]] Result<void>
     copy_file(const CopiedNode& node, const fs::path& source, const fs::path& to);
     [[nodiscard]] Result<void> copy_link(const CopiedNode& node, const fs::path& to);
     [[nodiscard]] Result<UniqueFd> place_for(const fs::path& to);
     void set_status(int fd, const struct stat& status) const;
 
+    const Copy& what_;
     const CopyFrom& from_;
     int source_root_;
     int root_;
@@ -92,14 +59,22 @@ Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth)
     }
     const bool follow = depth == 0 || !from_.is_stage;
     const auto node = open_node(source_root_, source, follow);
+    if (!node && !look_at(what_, source, {}, depth).is_taken()) {
+        return {};
+    }
     if (!node) {
         return fail(ErrorCode::kInput,
                     "cannot copy " + printable(source.native()),
                     errno == ENOENT ? "it does not exist, or is a link that leads nowhere"
                                     : system_error("", errno).faults().front().because);
     }
+    const auto answer = look_at(what_, source, *node, depth);
+    if (!answer.is_taken() && !answer.may_hold) {
+        return {};
+    }
     if (S_ISDIR(node->status.st_mode)) {
-        return copy_directory(*node, source, to, depth);
+        return answer.is_taken() ? copy_directory(*node, source, to, depth)
+                                 : copy_entries(*node, source, to, depth);
     }
     if (S_ISREG(node->status.st_mode)) {
         return copy_file(*node, source, to);
@@ -127,6 +102,19 @@ Result<void> Copier::copy_directory(const CopiedNode& node,
                                     int depth) {
     const bool is_new = !namespaces::open_in_root(root_, to);
     CYBELE_TRY(const UniqueFd made, namespaces::make_in_root(root_, to, {}));
+    CYBELE_CHECK(copy_entries(node, source, to, depth));
+    if (is_new && depth > 0) {
+        const UniqueFd fd = reopen(made.get(), O_RDONLY | O_DIRECTORY);
+        set_status(fd.get(), node.status);
+    }
+    return {};
+}
+
+/// What lies in it; a folder that is left out is made where something in it is taken.
+Result<void> Copier::copy_entries(const CopiedNode& node,
+                                  const fs::path& source,
+                                  const fs::path& to,
+                                  int depth) {
     const UniqueFd readable = reopen(node.fd.get(), O_RDONLY | O_DIRECTORY);
     if (!readable.valid()) {
         return fail(system_error("cannot read " + printable(source.native()), errno));
@@ -134,10 +122,6 @@ Result<void> Copier::copy_directory(const CopiedNode& node,
     CYBELE_TRY(const auto names, names_in(readable.get(), source));
     for (const std::string& name : names) {
         CYBELE_CHECK(copy(source / name, to / name, depth + 1));
-    }
-    if (is_new && depth > 0) {
-        const UniqueFd fd = reopen(made.get(), O_RDONLY | O_DIRECTORY);
-        set_status(fd.get(), node.status);
     }
     return {};
 }
@@ -212,12 +196,16 @@ bool is_directory_in(int root, const fs::path& path) {
 /// Lists what a copy would take.
 class Lister {
 public:
-    Lister(int root, bool follow, registry::KnownFiles& files)
-        : root_(root), follow_(follow), files_(files) {}
+    Lister(const Copy& copy, int root, bool follow, registry::KnownFiles& files)
+        : copy_(copy), root_(root), follow_(follow), files_(files) {}
 
     void add(const fs::path& path, int depth = 0) {
         const auto node = open_node(root_, path, follow_ || depth == 0);
         if (!node || depth > kDeepestCopy) {
+            return;
+        }
+        const auto answer = look_at(copy_, path, *node, depth);
+        if (!answer.is_taken() && !answer.may_hold) {
             return;
         }
         list.push_back({path, node->status.st_mode, {}});
@@ -243,6 +231,7 @@ public:
     std::vector<CopiedFile> list;
 
 private:
+    const Copy& copy_;
     int root_;
     bool follow_;
     registry::KnownFiles& files_;
@@ -250,12 +239,39 @@ private:
 
 } // namespace
 
+UniqueFd reopen(int fd, int flags) {
+    return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC));
+}
+
+std::optional<CopiedNode> open_node(int root, const fs::path& path, bool follow) {
+    CopiedNode node;
+    if (follow) {
+        auto fd = namespaces::open_in_root(root, path);
+        if (!fd) {
+            return std::nullopt;
+        }
+        node.fd = std::move(*fd);
+    } else {
+        const auto parent = namespaces::open_in_root(root, path.parent_path());
+        if (!parent) {
+            return std::nullopt;
+        }
+        node.fd.reset(
+            ::openat(parent->get(), path.filename().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    }
+    if (!node.fd.valid() || ::fstat(node.fd.get(), &node.status) != 0) {
+        return std::nullopt;
+    }
+    return node;
+}
+
 Result<Copy> find_sources(const definitions::FileLine& line,
                           const CopyFrom& from,
                           const std::map<std::string, std::string>& variables,
                           const std::string& definition_file) {
     Copy copy;
     copy.destination = line.destination.empty() ? line.source : line.destination;
+    copy.is_pattern = line.source.find_first_of("*?[{") != std::string::npos;
     const UniqueFd root = open_root(from.root);
     for (const std::string& word : expand_braces(line.source)) {
         const std::string expanded = expand_variables(word, variables);
@@ -287,10 +303,19 @@ Result<Copy> find_sources(const definitions::FileLine& line,
     return copy;
 }
 
+BuildContext::Answer
+look_at(const Copy& copy, const fs::path& path, const CopiedNode& node, int depth) {
+    const bool is_named = depth == 0 && !copy.is_pattern;
+    if (!copy.context || (is_named && S_ISDIR(node.status.st_mode))) {
+        return {};
+    }
+    return copy.context->look(path, node, is_named);
+}
+
 Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& root) {
     const UniqueFd source_root = open_root(from.root);
     const UniqueFd target_root = open_root(root);
-    Copier copier(from, source_root.get(), target_root.get());
+    Copier copier(copy, from, source_root.get(), target_root.get());
     const fs::path destination = fs::path("/") / fs::path(copy.destination).relative_path();
     if (copy.ambiguous && !is_directory_in(target_root.get(), destination)) {
         return fail(Error(*copy.ambiguous));
@@ -312,7 +337,7 @@ Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& 
 std::vector<CopiedFile>
 copied_files(const Copy& copy, const CopyFrom& from, registry::KnownFiles& files) {
     const UniqueFd root = open_root(from.root);
-    Lister lister(root.get(), !from.is_stage, files);
+    Lister lister(copy, root.get(), !from.is_stage, files);
     for (const fs::path& source : copy.sources) {
         lister.add(source);
     }

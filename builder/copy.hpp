@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/context.hpp"
+#include "builder/copy_nodes.hpp"
 #include "definitions/definition.hpp"
 #include "definitions/lines.hpp"
 #include "registry/known_files.hpp"
@@ -9,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +33,8 @@ struct CopyFrom {
 struct Copy {
     std::vector<std::filesystem::path> sources; ///< inside CopyFrom::root
     std::string destination;                    ///< inside the image, as written
+    bool is_pattern = false; ///< the sources were found, none is named by the line itself
+    std::shared_ptr<const BuildContext> context; ///< what is left out; null: nothing
     /// Of several sources: the refusal where the destination is no folder when they are copied.
     std::optional<Fault> ambiguous;
 };
@@ -40,6 +45,10 @@ struct Copy {
                                         const CopyFrom& from,
                                         const std::map<std::string, std::string>& variables,
                                         const std::string& definition_file);
+
+/// What the copy's context says of a source (depth 0), or of something below one.
+[[nodiscard]] BuildContext::Answer
+look_at(const Copy& copy, const std::filesystem::path& path, const CopiedNode& node, int depth);
 
 /// Copies into the tree `root`. Destinations are resolved inside it: links never lead out. Several
 /// sources go into a folder only: one with `/` at its end, or one that is in the tree by then.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/image_base.hpp"
 
+#include "builder/header.hpp"
 #include "builder/layer_tree.hpp"
 #include "builder/oci_config.hpp"
 #include "builder/output.hpp"
 #include "definitions/scan.hpp"
 #include "images/container_architecture.hpp"
+#include "images/signatures/trust.hpp"
+#include "images/start.hpp"
 #include "registry/oci/attached.hpp"
 #include "registry/oci/library.hpp"
 #include "registry/store/lease.hpp"
@@ -18,6 +21,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -45,7 +49,7 @@ public:
     }
 
     Result<void> bring(StagePlan& stage) {
-        const std::string from = stage.stage->header_value("from");
+        const std::string from = base_image(*stage.stage);
         const bool is_oci = registry::is_oci_transport(stage.agent);
         if (is_oci) {
             CYBELE_CHECK(bring_oci(stage, from));
@@ -94,6 +98,9 @@ private:
         }
     }
 
+    [[nodiscard]] std::int64_t clock() const {
+        return request_.clock == 0 ? request_.now : request_.clock;
+    }
     [[nodiscard]] registry::StoreFolder store_root() const {
         return request_.bases.store.path.empty() ? registry::store_directory(environment_)
                                                  : request_.bases.store;
@@ -110,7 +117,7 @@ private:
         asked.directory = absolute_path(request_.directory);
         asked.architecture = images::host_architecture();
         asked.digest = locked(from);
-        asked.now = request_.now;
+        asked.now = clock();
         asked.say = request_.on_step;
         return asked;
     }
@@ -130,7 +137,7 @@ private:
         for (const fs::path& key : found->second) {
             CYBELE_TRY(images::Trust trust,
                        registry::trust_from(
-                           absolute_path(request_.directory) / key, environment_, request_.now));
+                           absolute_path(request_.directory) / key, environment_, clock()));
             all.push_back(std::move(trust));
         }
         return all;
@@ -170,7 +177,7 @@ private:
             asked.reference.digest = digest;
         }
         asked.architecture = images::host_architecture();
-        asked.now = request_.now;
+        asked.now = clock();
         CYBELE_TRY(const registry::Store store, open_store());
         CYBELE_TRY(const registry::PullResult done, registry::pull(transport_, asked, store));
         if (!done.stored) {
@@ -201,7 +208,7 @@ private:
                       const registry::StoredImage& image,
                       const std::string& digest) {
         CYBELE_CHECK(registry::lease_for_process(store.place(), image.record.digest));
-        CYBELE_TRY(stage.source, store.use(image, request_.now));
+        CYBELE_TRY(stage.source, store.use(image, clock()));
         stage.agent = "localimage";
         stage.base_digest = digest;
         plan_.needed_bytes += kUnpackedPerImageByte * image.record.size;
@@ -222,7 +229,8 @@ private:
                     "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
             }
         }
-        CYBELE_TRY(const auto trust, trust_for(from));
+        CYBELE_TRY(auto trust, trust_for(from));
+        CYBELE_CHECK(add_signers(stage, from, trust));
         for (const images::Trust& one : trust) {
             CYBELE_CHECK(registry::verify_sif(stage.source,
                                               one,
@@ -230,6 +238,30 @@ private:
                                                   " is not verified, and nothing is built from it",
                                               "ask who made it to sign it; is it the right key?"));
         }
+        return {};
+    }
+
+    /// Fingerprints: the base must be signed by each of these keys, which the keyrings have.
+    Result<void> add_signers(const StagePlan& stage,
+                             const std::string& from,
+                             std::vector<images::Trust>& trust) const {
+        images::TrustRequest asked;
+        CYBELE_TRY(asked.pgp, base_signers(*stage.stage, request_.definition_file.native()));
+        if (asked.pgp.empty()) {
+            return {};
+        }
+        const UniqueFd file(::open(stage.source.c_str(), O_RDONLY | O_CLOEXEC));
+        if (images::image_start(file.get()).kind != images::ImageStart::Kind::kSif) {
+            return fail(ErrorCode::kInput,
+                        "the base " + printable(from) + " cannot be verified",
+                        "'Fingerprints' names who signed it, and only a SIF carries signatures",
+                        "take a SIF as base, or remove the line");
+        }
+        asked.use_default_keyrings = true;
+        asked.require = "all";
+        asked.now = clock();
+        CYBELE_TRY(images::Trust one, images::load_trust(asked, environment_));
+        trust.push_back(std::move(one));
         return {};
     }
 
@@ -318,7 +350,7 @@ std::vector<UsedBase> used_bases(const BuildPlan& plan) {
     std::vector<UsedBase> bases;
     for (const StagePlan& stage : plan.stages) {
         const std::string agent = stage.stage->header_value("bootstrap");
-        const std::string from = stage.stage->header_value("from");
+        const std::string from = base_image(*stage.stage);
         UsedBase base{from, stage.base_digest};
         if (is_image_agent(agent)) {
             base.uri = agent;

@@ -2,6 +2,7 @@
 #include "builder/plan.hpp"
 
 #include "builder/agents.hpp"
+#include "builder/header.hpp"
 #include "builder/image_base.hpp"
 #include "builder/output.hpp"
 #include "definitions/grammar.hpp"
@@ -10,6 +11,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <system_error>
 
@@ -35,6 +37,7 @@ private:
     void plan_stage(const Stage& stage);
     void plan_agent(const Stage& stage, StagePlan& plan);
     void check_sections(const Stage& stage);
+    void plan_copies(const std::vector<definitions::FileLine>& lines, Step& step);
     void plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind);
     void plan_scripts(const Stage& stage, StagePlan& plan);
     void plan_setup(const Stage& stage, StagePlan& plan);
@@ -50,6 +53,7 @@ private:
 
     const BuildRequest& request_;
     const Environment& environment_;
+    std::shared_ptr<const BuildContext> context_;
     BuildPlan plan_;
     Faults faults_;
 };
@@ -94,6 +98,10 @@ void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
         refuse(stage.line, "Bootstrap: " + plan.agent, std::move(fault));
         return;
     }
+    for (const std::string& line :
+         check_header_keys(stage, request_.definition_file.native(), faults_)) {
+        tell(line);
+    }
     const auto more = agent->plan(plan, request_);
     if (!more) {
         faults_.add(more.error());
@@ -124,6 +132,20 @@ void Planner::check_sections(const Stage& stage) {
     }
 }
 
+/// The files of the host.
+void Planner::plan_copies(const std::vector<definitions::FileLine>& lines, Step& step) {
+    const CopyFrom host{"/", absolute_path(request_.directory), false};
+    for (const definitions::FileLine& line : lines) {
+        auto copy = find_sources(line, host, environment_.all(), request_.definition_file);
+        if (copy) {
+            copy->context = context_;
+            step.copies.push_back(std::move(*copy));
+        } else {
+            faults_.add(copy.error());
+        }
+    }
+}
+
 void Planner::plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind) {
     for (const Section& section : stage.sections) {
         if (section.name != "files") {
@@ -143,15 +165,7 @@ void Planner::plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind 
             continue;
         }
         step.kind = Step::Kind::kCopy;
-        const CopyFrom host{"/", absolute_path(request_.directory), false};
-        for (const definitions::FileLine& line : definitions::file_lines(section)) {
-            auto copy = find_sources(line, host, environment_.all(), request_.definition_file);
-            if (copy) {
-                step.copies.push_back(std::move(*copy));
-            } else {
-                faults_.add(copy.error());
-            }
-        }
+        plan_copies(definitions::file_lines(section), step);
         plan.steps.push_back(std::move(step));
     }
 }
@@ -215,15 +229,7 @@ void Planner::plan_apps(const Stage& stage, StagePlan& plan) {
     step.section = apps->front().sections.begin()->second;
     step.name = "applications";
     step.text = app_texts(*apps);
-    const CopyFrom host{"/", absolute_path(request_.directory), false};
-    for (const definitions::FileLine& line : app_files(*apps)) {
-        auto copy = find_sources(line, host, environment_.all(), request_.definition_file);
-        if (copy) {
-            step.copies.push_back(std::move(*copy));
-        } else {
-            faults_.add(copy.error());
-        }
-    }
+    plan_copies(app_files(*apps), step);
     step.apps = std::move(*apps);
     plan.steps.push_back(std::move(step));
 }
@@ -280,6 +286,12 @@ void Planner::plan_stage(const Stage& stage) {
 }
 
 Result<BuildPlan> Planner::make() {
+    using Rules = BuildContext::Rules;
+    CYBELE_TRY(auto context,
+               BuildContext::open(request_.has_context_rules ? Rules::kRecipe : Rules::kDefinition,
+                                  request_.directory,
+                                  request_.output));
+    context_ = std::make_shared<const BuildContext>(std::move(context));
     for (const Stage& stage : request_.definition.stages) {
         plan_stage(stage);
     }

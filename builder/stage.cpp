@@ -2,6 +2,7 @@
 #include "builder/stage.hpp"
 
 #include "builder/agents.hpp"
+#include "builder/header.hpp"
 #include "builder/image_base.hpp"
 #include "builder/output.hpp"
 #include "builder/step_log.hpp"
@@ -338,8 +339,7 @@ Result<void> StageBuilder::write_metadata() {
         metadata.labels[key] = value;
     }
     if (!plan_.base_digest.empty()) {
-        metadata.labels.try_emplace("org.opencontainers.image.base.name",
-                                    stage.header_value("from"));
+        metadata.labels.try_emplace("org.opencontainers.image.base.name", base_image(stage));
         metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan_.base_digest);
     }
     for (const auto& [key, value] : stage.header) {

@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = ".cybelectl-build";
 constexpr const char* kLock = "lock";
 /// A folder without a lock may be one that is just being made.
 constexpr std::time_t kUnlockedSeconds = 3600;
@@ -44,7 +43,8 @@ void sweep(const fs::path& parent, namespaces::IdMap map) {
     std::error_code error;
     for (auto it = fs::directory_iterator(parent, error); !error && it != fs::directory_iterator();
          it.increment(error)) {
-        if (it->path().filename().native().starts_with(kPrefix) && is_abandoned(it->path())) {
+        if (it->path().filename().native().starts_with(kWorkspacePrefix) &&
+            is_abandoned(it->path())) {
             (void)remove_tree_as(map, it->path());
         }
     }
@@ -72,7 +72,7 @@ Result<void> remove_tree_as(namespaces::IdMap map, const fs::path& path) {
 Result<Workspace> Workspace::make(const fs::path& parent, namespaces::IdMap map) {
     CYBELE_CHECK(make_directories(parent));
     sweep(parent, map);
-    CYBELE_TRY(TempDirectory directory, TempDirectory::make(parent, kPrefix));
+    CYBELE_TRY(TempDirectory directory, TempDirectory::make(parent, kWorkspacePrefix));
     const fs::path file = directory.path() / kLock;
     UniqueFd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {

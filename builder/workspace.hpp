@@ -13,6 +13,9 @@
 /// The private folders of one build, and what killed builds left of theirs.
 namespace cybele::builder {
 
+/// How the names of folders that builds make begin.
+inline constexpr std::string_view kWorkspacePrefix = ".cybelectl-build";
+
 /// A private folder (0700) that is locked while its build lives. Goes with all its content, trees
 /// with subordinate owners included.
 class Workspace {

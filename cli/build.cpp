@@ -89,17 +89,26 @@ Result<int> build(Session& session, BuildOptions& options) {
     const auto begin = std::chrono::steady_clock::now();
     request.on_step = [&session, begin](const std::string& line) {
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-        session.say(fmt::format("{:6.1f} s  {}", seconds.count(), line));
+        session.say(line.starts_with("warning: ")
+                        ? line
+                        : fmt::format("{:6.1f} s  {}", seconds.count(), line));
     };
     CYBELE_TRY(const project::BuiltImage built, project::build_image(request, request.environment));
     if (session.is_json()) {
-        const nlohmann::json document{{"format", 1},
-                                      {"image", built.image.native()},
-                                      {"bytes", built.bytes},
-                                      {"signed", !built.signed_by.empty()}};
+        nlohmann::json document{{"format", 1},
+                                {"image", built.image.native()},
+                                {"bytes", built.bytes},
+                                {"signed", !built.signed_by.empty()}};
+        if (built.is_reproduced) {
+            document["reproducible"] = true;
+        }
         Session::print(document.dump(2) + "\n");
     } else if (!session.is_quiet) {
         Session::print(built_line(built.image.native(), built.bytes, !built.signed_by.empty()));
+        if (built.is_reproduced) {
+            Session::print(
+                "reproducible: a second build, without the cache, made the same image\n");
+        }
     }
     return 0;
 }
@@ -176,7 +185,7 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
                   "append what changed since the last flat image as an overlay partition");
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,
-                  "build twice, and say which file differs");
+                  "build twice, and report whether the images are equal, else which files differ");
     verb.add_option("--timeout", options.timeout, "the longest that one step may take")
         ->type_name("TIME");
 }

@@ -82,7 +82,8 @@ Result<int> check_definition(Session& session, const DefinitionOptions& options)
         CYBELE_TRY(const std::string text, read_file(file));
         files.push_back({file, definitions::lint_definition(text, file, lint)});
         const definitions::LintReport& report = files.back().report;
-        is_good = is_good && report.is_accepted && (!options.is_strict || report.is_clean());
+        is_good = is_good && report.is_accepted && report.count(false) == 0 &&
+                  (!options.is_strict || report.is_clean());
     }
     if (options.form == "json") {
         Session::print(definitions::report_json(files));
@@ -190,8 +191,7 @@ void install_definition_check(CLI::App& def,
         ->required()
         ->type_name("DEF");
     add_parser_options(*verb, *options);
-    verb->add_flag(
-        "--strict", options->is_strict, "errors and warnings of the linter end with 3 too");
+    verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit code 3)");
     verb->add_flag(
         "--no-shellcheck", options->no_shellcheck, "do not ask shellcheck where installed");
     verb->add_option("--format", options->form, "form of the output")

@@ -54,7 +54,7 @@ bool Session::is_deterministic() const {
 }
 
 void Session::say(std::string_view line) const {
-    if (!is_quiet && (is_terminal || verbosity > 0)) {
+    if (!is_quiet && (is_terminal || verbosity > 0 || line.starts_with("warning: "))) {
         (void)std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     }
 }

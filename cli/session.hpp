@@ -58,7 +58,7 @@ struct Session {
     /// The effective settings (flag > variable > project > user > machine > default). The first
     /// call of a command reports what is ignored, and with -v which files count.
     [[nodiscard]] Result<project::Settings> settings() const;
-    /// A progress line on standard error: on a terminal, or with -v; never with -q.
+    /// A progress line on standard error: on a terminal, with -v, or a `warning: `; not with -q.
     void say(std::string_view line) const;
     /// Warnings and notes on standard error.
     void note(const std::vector<Fault>& faults) const;

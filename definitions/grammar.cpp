@@ -15,31 +15,44 @@ constexpr Since kSince37{{{1, 0, 0}}, {{3, 7, 0}}};
 constexpr Since kTemplated{{{1, 2, 0}}, {{4, 0, 0}}};
 constexpr Since kBuildkit{{{1, 5, 0}}, kNotInSingularity};
 
+constexpr std::string_view kAll;
+constexpr std::string_view kOci = " docker docker-archive docker-daemon oci oci-archive ";
+constexpr std::string_view kSigned = " library localimage oras shub ";
+constexpr std::string_view kImages =
+    " buildkit docker docker-archive docker-daemon dockerfile library localimage oci oci-archive "
+    "oras shub ";
+constexpr std::string_view kRpm = " dnf yum zypper ";
+constexpr std::string_view kZypper = " zypper ";
+constexpr std::string_view kVersions = " debootstrap dnf yum zypper ";
+constexpr std::string_view kIncludes = " arch debootstrap dnf yum zypper ";
+constexpr std::string_view kPackages = " busybox debootstrap dnf yum zypper ";
+constexpr std::string_view kBuildkitAgents = " buildkit dockerfile ";
+
 constexpr std::array kHeaderKeys = {
-    HeaderKey{"bootstrap", "Bootstrap", kAlways},
-    HeaderKey{"from", "From", kAlways},
-    HeaderKey{"stage", "Stage", kStageSince},
-    HeaderKey{"includecmd", "IncludeCmd", kAlways},
-    HeaderKey{"mirrorurl", "MirrorURL", kAlways},
-    HeaderKey{"updateurl", "UpdateURL", kAlways},
-    HeaderKey{"osversion", "OSVersion", kAlways},
-    HeaderKey{"include", "Include", kAlways},
-    HeaderKey{"library", "Library", kAlways},
-    HeaderKey{"registry", "Registry", kAlways},
-    HeaderKey{"namespace", "Namespace", kAlways},
-    HeaderKey{"product", "Product", kSuse},
-    HeaderKey{"user", "User", kSuse},
-    HeaderKey{"regcode", "Regcode", kSuse},
-    HeaderKey{"productpgp", "ProductPGP", kSuse},
-    HeaderKey{"registerurl", "RegisterURL", kSuse},
-    HeaderKey{"modules", "Modules", kSuse},
-    HeaderKey{"fingerprints", "Fingerprints", kSince37},
-    HeaderKey{"confurl", "ConfURL", Since{{{1, 1, 0}}, kNotInSingularity}},
-    HeaderKey{"setopt", "Setopt", Since{{{1, 2, 0}}, {{3, 11, 1}}}},
-    HeaderKey{"target", "Target", kBuildkit},
-    HeaderKey{"frontend", "Frontend", kBuildkit},
-    HeaderKey{"filename", "Filename", kBuildkit},
-    HeaderKey{"buildargs", "BuildArgs", kBuildkit},
+    HeaderKey{"bootstrap", "Bootstrap", kAlways, kAll},
+    HeaderKey{"from", "From", kAlways, kImages},
+    HeaderKey{"stage", "Stage", kStageSince, kAll},
+    HeaderKey{"includecmd", "IncludeCmd", kAlways, kOci},
+    HeaderKey{"mirrorurl", "MirrorURL", kAlways, kPackages},
+    HeaderKey{"updateurl", "UpdateURL", kAlways, kRpm},
+    HeaderKey{"osversion", "OSVersion", kAlways, kVersions},
+    HeaderKey{"include", "Include", kAlways, kIncludes},
+    HeaderKey{"library", "Library", kAlways, " library "},
+    HeaderKey{"registry", "Registry", kAlways, " docker "},
+    HeaderKey{"namespace", "Namespace", kAlways, " docker "},
+    HeaderKey{"product", "Product", kSuse, kZypper},
+    HeaderKey{"user", "User", kSuse, kZypper},
+    HeaderKey{"regcode", "Regcode", kSuse, kZypper},
+    HeaderKey{"productpgp", "ProductPGP", kSuse, kZypper},
+    HeaderKey{"registerurl", "RegisterURL", kSuse, kZypper},
+    HeaderKey{"modules", "Modules", kSuse, kZypper},
+    HeaderKey{"fingerprints", "Fingerprints", kSince37, kSigned},
+    HeaderKey{"confurl", "ConfURL", Since{{{1, 1, 0}}, kNotInSingularity}, " arch "},
+    HeaderKey{"setopt", "Setopt", Since{{{1, 2, 0}}, {{3, 11, 1}}}, " dnf yum "},
+    HeaderKey{"target", "Target", kBuildkit, kBuildkitAgents},
+    HeaderKey{"frontend", "Frontend", kBuildkit, kBuildkitAgents},
+    HeaderKey{"filename", "Filename", kBuildkit, kBuildkitAgents},
+    HeaderKey{"buildargs", "BuildArgs", kBuildkit, kBuildkitAgents},
 };
 /// OtherURL1, OtherURL2 …; the table of the reference's parser spells it `otherurl&n`.
 constexpr std::string_view kNumberedKey = "otherurl";
@@ -123,6 +136,14 @@ constexpr std::string_view kKelvin = "\xE2\x84\xAA";
 
 std::span<const HeaderKey> header_keys() {
     return kHeaderKeys;
+}
+
+bool agent_reads(std::string_view agent, std::string_view key) {
+    const HeaderKey* row = find_row(kHeaderKeys, &HeaderKey::key, key);
+    const std::string_view agents = is_numbered_key(key) ? kZypper
+                                    : row == nullptr     ? kAll
+                                                         : row->agents;
+    return agents.empty() || agents.find(" " + std::string(agent) + " ") != std::string_view::npos;
 }
 
 const Since* header_since(std::string_view key) {

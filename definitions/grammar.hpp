@@ -16,8 +16,11 @@ struct HeaderKey {
     std::string_view key;
     std::string_view spelling;
     Since since;
+    std::string_view agents; ///< that read it, each between blanks; empty: all
 };
 [[nodiscard]] std::span<const HeaderKey> header_keys();
+/// Whether a header key (lower case) says anything to a bootstrap agent.
+[[nodiscard]] bool agent_reads(std::string_view agent, std::string_view key);
 /// Whether a key (lower case) may stand in a header; `otherurl1`, `otherurl2` … too.
 [[nodiscard]] bool is_header_key(std::string_view key, const Dialect& dialect = kReference);
 /// "MirrorURL" for "mirrorurl".

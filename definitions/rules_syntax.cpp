@@ -168,6 +168,13 @@ constexpr std::array kSyntaxRules = {
          "the reference refuses values for arguments that no stage uses",
          "remove it, or use it as {{ name }}",
          "1.1"},
+    Rule{"CD028",
+         Severity::kWarning,
+         "header key without effect",
+         "each bootstrap agent ignores the keys of others; cybelectl refuses to build where such a "
+         "key names the signers of the base, or its registry",
+         "remove it, or use the agent that reads it",
+         "1.3"},
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "images/container.hpp"
 #include "images/sif/sif.hpp"
 #include "images/signatures/sign.hpp"
+#include "project/context_files.hpp"
 #include "project/document_kind.hpp"
 #include "project/image_plan.hpp"
 #include "project/provenance.hpp"
@@ -77,11 +78,35 @@ Result<void> check_kind_of_output(const fs::path& output, const fs::path& source
     return {};
 }
 
-Result<void>
-check_output(const fs::path& output, const fs::path& source, bool force, const ImagePlan& plan) {
+/// A signed image is not replaced by an unsigned one.
+Result<void> check_signature(const fs::path& output) {
+    const auto image = images::Image::open(output);
+    const bool is_signed =
+        image && std::any_of(image->descriptors().begin(),
+                             image->descriptors().end(),
+                             [](const images::Descriptor& object) {
+                                 return object.type == images::DataType::kSignature;
+                             });
+    if (!is_signed) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                printable(output.native()) + " is signed, and this build does not sign",
+                "an unsigned image does not take the place of a signed one",
+                "name a key with --sign-key or the setting `sign-key`, or replace the image with "
+                "`cybelectl build --force`");
+}
+
+Result<void> check_output(const fs::path& output,
+                          const fs::path& source,
+                          const ImageBuild& request,
+                          const ImagePlan& plan) {
     CYBELE_CHECK(check_kind_of_output(output, source));
     std::error_code error;
-    if (fs::exists(output, error) && !force && !is_own_image(output, plan)) {
+    if (!request.force && request.sign_key.empty()) {
+        CYBELE_CHECK(check_signature(output));
+    }
+    if (fs::exists(output, error) && !request.force && !is_own_image(output, plan)) {
         return fail(ErrorCode::kInput,
                     printable(output.native()) + " exists already",
                     "it was not built from this Recipe, so it is not replaced",
@@ -104,6 +129,7 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.definition_file = source;
     build.directory = plan.directory;
     build.output = plan.output;
+    build.has_context_rules = plan.is_recipe;
     build.force = true; // checked above, and the signed copy takes the place
     build.run_tests = request.run_tests;
     // A file of a kept layer is older than one that is made now, where no time is given.
@@ -114,8 +140,11 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.mirror = request.mirror;
     build.pip_index = request.pip_index;
     build.ca_file = request.ca_file;
-    build.now = request.now;
-    build.is_deterministic = request.is_deterministic || request.verifies_reproducible;
+    // The Lock says when its packages were published: two builds of it are equal.
+    const bool has_epoch = plan.epoch && !request.is_deterministic;
+    build.now = has_epoch ? *plan.epoch : request.now;
+    build.clock = request.now;
+    build.is_deterministic = has_epoch || request.is_deterministic || request.verifies_reproducible;
     build.pack.compression = request.compression.empty() ? plan.compression : request.compression;
     build.labels = plan.labels;
     build.sbom = request.sbom.empty() ? plan.sbom : request.sbom;
@@ -250,8 +279,14 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     if (!request.output.empty()) {
         plan.output = request.output;
     }
-    CYBELE_CHECK(check_output(plan.output, source, request.force, plan));
+    CYBELE_CHECK(check_output(plan.output, source, request, plan));
     CYBELE_CHECK(judge_provenance(request, source, plan.output));
+    CYBELE_TRY(const auto lines, look_at_context(plan, request.builder, environment));
+    for (const std::string& line : lines) {
+        if (request.on_step) {
+            request.on_step(line);
+        }
+    }
     CYBELE_TRY(const images::Signers signers, load_signers(request));
     images::SignOptions signing;
     signing.now = request.now;
@@ -281,7 +316,7 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     CYBELE_TRY(builder::BuildResult result,
                is_own ? builder::build(build, environment)
                       : builder::build_with(request.builder, build, environment));
-    BuiltImage built{output, result.bytes, request.sign_key.native()};
+    BuiltImage built{output, result.bytes, request.sign_key.native(), false};
     if (is_signed && !is_own) {
         CYBELE_CHECK(images::sign_image(unfinished.path, signers, signing));
         fs::rename(unfinished.path, output, error);
@@ -292,6 +327,7 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     }
     if (request.verifies_reproducible) {
         CYBELE_CHECK(build_again(build, output, environment));
+        built.is_reproduced = true;
     }
     built.bytes = fs::file_size(output, error);
     CYBELE_CHECK(write_provenance(request, signers, result, std::move(facts)));

@@ -42,12 +42,14 @@ struct ImageBuild : BuildSettings {
 struct BuiltImage {
     std::filesystem::path image;
     std::uint64_t bytes = 0;
-    std::string signed_by; ///< file of the key; empty: not signed
+    std::string signed_by;      ///< file of the key; empty: not signed
+    bool is_reproduced = false; ///< a second build gave the same
 };
 
 /// From a Recipe (or definition file) to an image, signed where a key is given. The key is read
-/// before anything is built; an image of the same Recipe is replaced, any other file only with
-/// `force`; nothing stands under the output's name before it is whole and signed.
+/// before anything is built; an image of the same Recipe is replaced, any other file, and a signed
+/// image by an unsigned one, only with `force`; nothing stands under the output's name before it is
+/// whole and signed.
 [[nodiscard]] Result<BuiltImage> build_image(const ImageBuild& request,
                                              const Environment& environment);
 

@@ -108,6 +108,45 @@ Result<void> add_sources(const ImageBuild& request,
     return {};
 }
 
+void add_copies(const recipes::Recipe& recipe,
+                const std::vector<recipes::FileCopy>& files,
+                const std::string& prefix,
+                ImagePlan& plan) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (files[i].stage.empty()) {
+            const std::string field = prefix + "files[" + std::to_string(i) + "].from";
+            plan.copies.push_back(
+                {{files[i].from, files[i].to, 0, {}}, files[i].allow, recipe.fault_at(field, {})});
+        }
+    }
+}
+
+/// The files of the host that stages and apps take.
+void add_copies(const recipes::Recipe& recipe, ImagePlan& plan) {
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const recipes::StageContext context = recipes::stage_context(recipe, i);
+        add_copies(recipe, context.fields->files, context.prefix, plan);
+    }
+    for (const auto& [name, app] : recipe.apps) {
+        add_copies(recipe, app.files, "apps." + name + ".", plan);
+    }
+}
+
+void add_copies(const definitions::Definition& definition, ImagePlan& plan) {
+    using Kind = definitions::FilesOrigin::Kind;
+    for (const definitions::Stage& stage : definition.stages) {
+        for (const definitions::Section& section : stage.sections) {
+            const bool is_host =
+                section.name == "appfiles" ||
+                (section.name == "files" && definitions::files_origin(section).kind == Kind::kHost);
+            for (definitions::FileLine& line : is_host ? definitions::file_lines(section)
+                                                       : std::vector<definitions::FileLine>()) {
+                plan.copies.push_back({std::move(line), {}, {}});
+            }
+        }
+    }
+}
+
 Result<ImagePlan>
 plan_recipe(const ImageBuild& request, const fs::path& source, const Environment& environment) {
     CYBELE_TRY(std::string text, read_file(source));
@@ -134,6 +173,11 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     plan.labels = std::move(rendered.labels);
     plan.compression = recipe.compression;
     plan.sbom = recipe.sbom;
+    plan.is_recipe = true;
+    if (lock) {
+        plan.epoch = static_cast<std::int64_t>(lock->epoch);
+    }
+    add_copies(recipe, plan);
     add_bases(recipe, options.lock, plan);
     plan.name = recipe.name;
     plan.recipe = recipe.digest;
@@ -168,6 +212,7 @@ Result<ImagePlan> plan_definition(const ImageBuild& request, const fs::path& sou
         definitions::unused_arguments(request.arguments, outcome, text, file)));
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
+    add_copies(plan.definition, plan);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
     plan.directory = folder_of(source);
     return plan;

@@ -2,21 +2,35 @@
 #pragma once
 
 #include "definitions/definition.hpp"
+#include "definitions/lines.hpp"
 #include "project/document_kind.hpp"
 #include "project/image_build.hpp"
 #include "support/environment.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cybele::project {
+
+/// Files of the host that are copied into the image.
+struct PlannedCopy {
+    definitions::FileLine line;
+    std::vector<std::string> allowed; ///< as recipes::FileCopy
+    Fault place;                      ///< a fault at the Recipe's field; else without a place
+};
 
 /// What a source file is built from, after it was read and rendered.
 struct ImagePlan {
     definitions::Definition definition;
+    bool is_recipe = false;
+    std::vector<PlannedCopy> copies;
+    std::optional<std::int64_t> epoch; ///< of the Lock: the build's time, where none is given
     std::map<std::string, std::string> labels;
     std::string compression = "zstd";
     std::string sbom; ///< and the name and version that it gives the image

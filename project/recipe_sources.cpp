@@ -11,6 +11,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -27,13 +28,13 @@ using SourcesJson = nlohmann::ordered_json;
 class SourceFinder {
 public:
     SourceFinder(const SourcesRequest& request,
+                 std::shared_ptr<const builder::BuildContext> context,
                  registry::KnownFiles& known,
                  const Environment& environment)
-        : recipe_(*request.recipe), store_(request.store), known_(known),
-          variables_(environment.all()) {
+        : recipe_(*request.recipe), store_(request.store), context_(std::move(context)),
+          known_(known), variables_(environment.all()) {
         std::error_code error;
         folder_ = fs::absolute(recipe_.folder, error).lexically_normal();
-        image_ = fs::absolute(request.image, error).lexically_normal();
     }
 
     void add_copies(const std::string& prefix, const std::vector<recipes::FileCopy>& copies);
@@ -46,26 +47,16 @@ private:
 
     const recipes::Recipe& recipe_;
     registry::StoreFolder store_;
+    std::shared_ptr<const builder::BuildContext> context_; ///< what a build leaves out is no source
     registry::KnownFiles& known_;
     std::map<std::string, std::string> variables_;
     fs::path folder_;
-    fs::path image_;
     std::vector<SourceFile> files_;
     Faults faults_;
 };
 
-/// What builds and jobs of ours write next to a Recipe: temporary trees and records.
-bool is_written_by_us(const fs::path& path) {
-    return std::any_of(path.begin(), path.end(), [](const fs::path& part) {
-        return part.native().starts_with(".cybelectl");
-    });
-}
-
 void SourceFinder::put(const builder::CopiedFile& file, bool is_relative) {
     const fs::path path = file.path.lexically_normal();
-    if (path == image_ || is_written_by_us(path.lexically_relative(folder_))) {
-        return; // else a folder with the image in it would change by each build
-    }
     files_.push_back({is_relative ? path.lexically_relative(folder_).native() : path.native(),
                       fmt::format("{:o}", file.mode),
                       file.content});
@@ -79,7 +70,7 @@ void SourceFinder::add_copies(const std::string& prefix,
             continue;
         }
         const definitions::FileLine line{copies[i].from, copies[i].to, 0, {}};
-        const auto found = builder::find_sources(line, host, variables_, recipe_.source.file());
+        auto found = builder::find_sources(line, host, variables_, recipe_.source.file());
         if (!found) {
             const Fault& fault = found.error().faults().front();
             faults_.add(recipe_.fault_at(fmt::format("{}files[{}].from", prefix, i),
@@ -88,6 +79,7 @@ void SourceFinder::add_copies(const std::string& prefix,
                                          fault.help));
             continue;
         }
+        found->context = context_;
         for (const auto& file : builder::copied_files(*found, host, known_)) {
             put(file, !copies[i].from.starts_with('/'));
         }
@@ -97,7 +89,7 @@ void SourceFinder::add_copies(const std::string& prefix,
 /// One digest for a folder with the root file system of a base.
 std::string SourceFinder::digest_of_folder(const fs::path& folder) {
     Sha256 digest;
-    builder::add_to_digest({{"/."}, {}, {}}, {folder, {}, true}, known_, digest);
+    builder::add_to_digest({{"/."}, {}, false, nullptr, {}}, {folder, {}, true}, known_, digest);
     return hex(digest.finish());
 }
 
@@ -155,7 +147,13 @@ Result<std::vector<SourceFile>> find_source_files(const SourcesRequest& request,
     if (missing.has_errors()) {
         return fail(missing.take());
     }
-    SourceFinder files(request, known, environment);
+    CYBELE_TRY(auto taken,
+               builder::BuildContext::open(
+                   builder::BuildContext::Rules::kRecipe, recipe.folder, request.image));
+    SourceFinder files(request,
+                       std::make_shared<const builder::BuildContext>(std::move(taken)),
+                       known,
+                       environment);
     for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
         const recipes::StageContext context = recipes::stage_context(recipe, i);
         files.add_copies(context.prefix, context.fields->files);

@@ -72,6 +72,7 @@ struct FileCopy {
     std::string mode;
     std::string stage;
     yaml::Mark mark;
+    std::vector<std::string> allow{}; ///< private keys and their like that are taken all the same
 };
 
 struct EnvironmentValue {

@@ -134,6 +134,10 @@ constexpr Field kFileFields[] = {
     {"to", &kPath, "absolute, in the image", true},
     {"mode", &kMode, "its mode, as `\"0755\"`; unset: kept"},
     {"stage", &kName, "copy from that stage instead of the host"},
+    {"allow",
+     &kTexts,
+     "private keys, tokens and `.env` files that are taken all the same: names, or paths below "
+     "`from`"},
 };
 constexpr Table kFileTable{.title = "files", .fields = kFileFields};
 constexpr Shape kFileItem{.type = Type::kMap, .table = &kFileTable};

@@ -65,7 +65,8 @@ std::vector<FileCopy> read_files(const View& view) {
                          item.text("to"),
                          item.text("mode"),
                          item.text("stage"),
-                         item.mark()});
+                         item.mark(),
+                         item.list("allow")});
     }
     return files;
 }

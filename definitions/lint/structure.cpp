@@ -227,6 +227,22 @@ void accidental_stages(Lint& lint, const Tree& tree) {
     }
 }
 
+/// Keys that the stage's agent does not read.
+void unread_keys(Lint& lint) {
+    for (const Stage& stage : lint.stages()) {
+        const std::string agent = stage.header_value("bootstrap");
+        for (const auto& [key, line] : stage.header_lines) {
+            if (is_agent(agent) && !agent_reads(agent, key)) {
+                lint.tell("CD028",
+                          {line.number, 0},
+                          fmt::format("'{}' has no effect with 'Bootstrap: {}'",
+                                      header_spelling(key),
+                                      agent));
+            }
+        }
+    }
+}
+
 } // namespace
 
 void lint_structure(Lint& lint) {
@@ -244,6 +260,7 @@ void lint_structure(Lint& lint) {
     }
     accidental_stages(lint, tree);
     stages_by_name(lint);
+    unread_keys(lint);
     dialect(lint);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What builds and starts can be tricked into: by the text of a step, by files next to a Recipe, by an unsigned build, by an image's
-# links. Each case repeats a finding, named in its title. Two minutes.
+# links. Each case repeats a finding, named in its title. One minute.
 load ../parts/suite.bash
 load ../parts/serve.bash
 
@@ -133,6 +133,181 @@ END
     assert_equal "$(stat -c %a "$(readlink -f "$CYBELECTL")")" 755
 }
 
+# a_folder NAME: the folder of a Recipe that takes all of it.
+a_folder() {
+    mkdir -p "$1/src" "$1/.git" "$1/.cybelectl" && cd "$1" || return
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: {image: ../base.sif}' 'files: [{from: ., to: /opt/app}]' >app.yaml
+    echo 'int main(){}' >src/main.c
+    echo object >src/main.o
+    echo history >.git/HEAD
+    echo 'site: site.yaml' >.cybelectl/x
+    cp ../base.sif other.sif
+    echo 'no image' >text.sif
+}
+
+# taken IMAGE: the names below /opt/app.
+taken() { "$CYBELECTL" exec "$1" sh -c 'cd /opt/app && find . | sort | tr "\n" " "'; }
+
+@test "A-D3: the output, other images, .git and .cybelectl never come into an image, however often it is built" {
+    a_folder context
+    run -0 "$CYBELECTL" -v build app.yaml
+    assert_output --partial 'files: 4 of the host, '
+    assert_output --partial 'left out: .cybelectl (a file of cybelectl), .git (the history), other.sif (an image)'
+    run -0 taken app.sif
+    assert_output '. ./app.yaml ./src ./src/main.c ./src/main.o ./text.sif '
+    local bytes
+    bytes=$(stat -c %s app.sif)
+    echo 'int main(){return 0;}' >src/main.c
+    run -0 "$CYBELECTL" -v build app.yaml
+    assert_output --partial 'app.sif (the output of this build)'
+    run -0 taken app.sif
+    assert_output '. ./app.yaml ./src ./src/main.c ./src/main.o ./text.sif '
+    assert [ "$(stat -c %s app.sif)" -lt $((bytes * 11 / 10)) ]
+    # nothing changed: also what is left out is no reason to build
+    touch .git/index other.sif
+    run -0 "$CYBELECTL" -v build app.yaml
+    assert_output --partial 'nothing changed'
+    # by a pattern and by a link, which the output hides behind
+    ln -s app.sif link
+    sed -i 's,from: \.,from: "*",; s,/opt/app,/opt/app/,' app.yaml
+    run -0 "$CYBELECTL" build app.yaml --force
+    run -0 taken app.sif
+    assert_output '. ./app.yaml ./src ./src/main.c ./src/main.o ./text.sif '
+    # the output by its name is refused, another image by its name is taken
+    sed -i 's/from: "\*"/from: app.sif/' app.yaml
+    refuses 3 "$CYBELECTL" build app.yaml --force
+    assert_output --partial 'the output of this build'
+    sed -i 's/from: app.sif/from: other.sif/' app.yaml
+    "$CYBELECTL" build app.yaml --force
+    run -0 taken app.sif
+    assert_output '. ./other.sif '
+}
+
+@test "A-D3: a .dockerignore decides what comes into an image, and a .containerignore before it" {
+    a_folder ignored
+    printf '%s\n' '# objects' '**/*.o' '*' '!src' 'src/secret' >.dockerignore
+    echo x >src/secret
+    run -0 "$CYBELECTL" build app.yaml
+    run -0 taken app.sif
+    assert_output '. ./src ./src/main.c ./src/main.o '
+    ln -s nowhere src/dangling.o
+    printf '%s\n' '*' '!src' '**/*.o' >.containerignore
+    run -0 "$CYBELECTL" -v build app.yaml
+    assert_output --partial 'src/main.o (.containerignore:3)'
+    run -0 taken app.sif
+    assert_output '. ./src ./src/main.c ./src/secret '
+    # what the ignore file leaves out is not taken by its name either
+    printf '%s\n' 'src' >.containerignore
+    sed -i 's/from: \./from: src/' app.yaml
+    refuses 3 "$CYBELECTL" build app.yaml
+    assert_output --partial '.containerignore:1'
+    echo '[' >.containerignore
+    refuses 3 "$CYBELECTL" build app.yaml
+    assert_output --partial '.containerignore:1:1'
+}
+
+@test "A-D3: a private key, a token or a .env is refused by name, with the line that allows it" {
+    a_folder secrets
+    rm other.sif
+    echo 'PASSWORD=x' >.env
+    cp ../centre.pem src/key
+    printf 'ghp_%036d\n' 1 >src/word
+    refuses 3 "$CYBELECTL" build app.yaml
+    assert_output --partial 'app.yaml:4:'
+    assert_output --partial '.env (settings with secrets)'
+    assert_output --partial 'src/key (a private key)'
+    assert_output --partial 'src/word (a token)'
+    assert_output --partial 'allow: [.env, src/key, src/word]'
+    assert_file_not_exists app.sif
+    sed -i 's,to: /opt/app,to: /opt/app\, allow: [.env\, src/key],' app.yaml
+    refuses 3 "$CYBELECTL" build app.yaml
+    refute_output --partial 'settings with secrets'
+    assert_output --partial 'allow: [.env, src/key, src/word]'
+    sed -i 's,src/key\],src/key\, word],' app.yaml
+    "$CYBELECTL" build app.yaml
+    run -0 taken app.sif
+    assert_output --partial './.env '
+    # examples and public keys are no secrets
+    sed -i 's/, allow.*$/}]/' app.yaml
+    rm .env src/key src/word
+    cp ../centre.pub src/
+    echo 'PASSWORD=' >.env.example
+    "$CYBELECTL" build app.yaml
+    # through a link too, and by its own name
+    ln -s ../../centre.pem src/linked
+    refuses 3 "$CYBELECTL" build app.yaml
+    assert_output --partial 'src/linked (a private key)'
+    sed -i 's,from: \.,from: ../centre.pem,' app.yaml
+    refuses 3 "$CYBELECTL" build app.yaml
+    assert_output --partial 'allow: [centre.pem]'
+}
+
+@test "A-D3: %files of a definition copies all that Apptainer copies, with a warning" {
+    a_folder definition
+    echo 'PASSWORD=x' >.env
+    printf '%s\n' 'Bootstrap: localimage' 'From: ../base.sif' '%files' '. /opt/app' >all.def
+    run -0 "$CYBELECTL" build all.def
+    assert_output --partial 'warning: %files copies what a Recipe would leave out: .cybelectl (a file of cybelectl), .git (the history), other.sif (an image)'
+    assert_output --partial 'warning: %files takes .env (settings with secrets)'
+    run -0 taken all.sif
+    assert_output '. ./.cybelectl ./.cybelectl/x ./.env ./.git ./.git/HEAD ./all.def ./app.yaml ./other.sif ./src ./src/main.c ./src/main.o ./text.sif '
+}
+
+@test "A-D11: an unsigned image takes the place of a signed one with --force only, by build and by submit" {
+    mkdir signed && cd signed
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: {image: ../base.sif}' >app.yaml
+    printf '%s\n' 'kind: Job' 'name: j' 'image: {recipe: app.yaml}' 'command: ["true"]' >j.yaml
+    printf '%s\n' 'Bootstrap: localimage' 'From: ../base.sif' >other.def
+    "$CYBELECTL" build app.yaml --sign-key ../centre.pem
+    local digest
+    digest=$(sha256sum app.sif)
+    for asked in 'app.yaml' 'app.yaml -o app.sif --no-cache' 'other.def -o app.sif'; do
+        # shellcheck disable=SC2086
+        refuses 3 "$CYBELECTL" build $asked
+        assert_line --partial 'app.sif is signed, and this build does not sign'
+        assert_line --partial -- '--sign-key'
+    done
+    # A job whose image is not current any more builds it again, with a key or not at all.
+    echo 'help: changed' >>app.yaml
+    refuses 3 "$CYBELECTL" submit j.yaml --scheduler local
+    assert_line --partial 'app.sif is signed, and this build does not sign'
+    assert_equal "$(sha256sum app.sif)" "$digest"
+    CYBELE_SIGN_KEY=$place/centre.pem "$CYBELECTL" submit j.yaml --scheduler local --wait
+    assert_not_equal "$(sha256sum app.sif)" "$digest"
+    "$CYBELECTL" verify app.sif --key ../centre.pub
+    CYBELE_SIGN_KEY=$place/centre.pem "$CYBELECTL" build app.yaml
+    "$CYBELECTL" verify app.sif --key ../centre.pub
+    "$CYBELECTL" build app.yaml --force
+    run -4 "$CYBELECTL" verify app.sif --key ../centre.pub
+    # An unsigned one is replaced by a build of the same Recipe, as ever.
+    "$CYBELECTL" build app.yaml
+}
+
+@test "A-D12: two builds of a locked Recipe are equal byte for byte, and --verify-reproducible reports what it found" {
+    mkdir twice && cd twice
+    unset SOURCE_DATE_EPOCH
+    # shellcheck disable=SC2016
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: {image: ../base.sif}' 'steps: [{run: "mkdir /made && echo x >/made/file"}]' >app.yaml
+    "$CYBELECTL" recipe lock app.yaml
+    "$CYBELECTL" build app.yaml -o one.sif
+    sleep 1.1 # of two seconds, by two commands, from the first one's cache and without
+    "$CYBELECTL" build app.yaml -o two.sif
+    "$CYBELECTL" build app.yaml -o three.sif --no-cache
+    cmp one.sif two.sif
+    cmp one.sif three.sif
+    assert_equal "$("$CYBELECTL" exec one.sif stat -c %Y /made/file)" "$(sed -n 's/^ *epoch: //p' app.lock.yaml)"
+    run -0 "$CYBELECTL" build app.yaml -o four.sif --verify-reproducible
+    assert_line 'reproducible: a second build, without the cache, made the same image'
+    cmp one.sif four.sif
+    run -0 --separate-stderr "$CYBELECTL" build app.yaml -o five.sif --verify-reproducible --format json
+    assert_equal "$(jq -r .reproducible <<<"$output")" true
+    # What differs is named, and nothing says reproducible.
+    sed -i 's,echo x,cat /proc/sys/kernel/random/uuid,' app.yaml
+    refuses 6 "$CYBELECTL" build app.yaml -o six.sif --unlocked --verify-reproducible
+    assert_output --partial /made/file
+    refute_line --partial 'reproducible:'
+}
+
 @test "E-1: permissions in an image hold for an ordinary user and for root of a user namespace, by FUSE and unpacked" {
     apart modes
     cat >modes.def <<'END'
@@ -180,4 +355,90 @@ END
     run as_user sh -c 'echo seen >/tmp/marker; ls -A /tmp /var/tmp >before
         "$1" exec links.sif cat /tmp/marker; ls -A /tmp /var/tmp | diff before -' sh "$CYBELECTL"
     assert_output seen
+}
+
+# base_of NAME LINE…: builds NAME.def, which begins with these lines.
+base_of() {
+    printf '%s\n' "${@:2}" >"$1.def"
+    "$CYBELECTL" build "$1.def" --force --plain-http
+}
+
+@test "D-F2: Fingerprints: a base that each of the keys has not signed is refused with 4" {
+    mkdir fingerprints && cd fingerprints
+    export APPTAINER_KEYSDIR=$PWD/keys
+    printf 'open sesame\n' >pass && chmod 600 pass
+    for name in One Two; do "$CYBELECTL" key new --pgp --name "$name" --passphrase-file pass; done
+    one=$("$CYBELECTL" key list | sed -n 's/ .* One\( .*\)\?$//p' | head -1)
+    two=$("$CYBELECTL" key list | sed -n 's/ .* Two\( .*\)\?$//p' | head -1)
+    sign() { "$CYBELECTL" sign "$1" --pgp --fingerprint "$2" --passphrase-file pass "${@:3}"; }
+    cp ../base.sif unsigned.sif
+    cp ../base.sif one.sif && sign one.sif "$one"
+    cp one.sif both.sif && sign both.sif "$two" --force
+    base_of good 'Bootstrap: localimage' 'From: one.sif' "Fingerprints: $one"
+    base_of good 'Bootstrap: localimage' 'From: both.sif' "Fingerprints: $two, ${one,,}"
+    refuses 4 base_of bad 'Bootstrap: localimage' 'From: unsigned.sif' "Fingerprints: $one"
+    assert_line --partial 'the base unsigned.sif is not verified'
+    refuses 4 base_of bad 'Bootstrap: localimage' 'From: one.sif' "Fingerprints: $two"
+    refuses 4 base_of bad 'Bootstrap: localimage' 'From: one.sif' "Fingerprints: $one,$two"
+    refuses 4 base_of bad 'Bootstrap: localimage' 'From: one.sif' "Fingerprints: $(printf 'A%.0s' {1..40})"
+    # One byte of what was signed.
+    cp one.sif changed.sif
+    printf '\377' | dd of=changed.sif bs=1 seek=$(($(stat -c %s ../base.sif) - 4096)) conv=notrunc status=none
+    refuses 4 base_of bad 'Bootstrap: localimage' 'From: changed.sif' "Fingerprints: $one"
+    # The keyring decides what the fingerprint's key is.
+    APPTAINER_KEYSDIR=$PWD/none refuses 4 base_of bad 'Bootstrap: localimage' 'From: one.sif' "Fingerprints: $one"
+    # Where nothing can be verified, it is refused, with its place.
+    mkdir -p folder/bin
+    for lines in 'Bootstrap: localimage|From: folder' 'Bootstrap: docker|From: 127.0.0.1:1/a:1' 'Bootstrap: scratch'; do
+        IFS='|' read -ra words <<<"$lines"
+        refuses 3 base_of bad "${words[@]}" "Fingerprints: $one"
+    done
+    refuses 3 base_of bad 'Bootstrap: localimage' 'From: one.sif' 'Fingerprints: 0123'
+    assert_output --partial 'bad.def:3:'
+    assert_file_not_exists bad.sif
+}
+
+@test "E-2: Registry and Namespace of a docker base are asked, and refused where an agent does not read them" {
+    mkdir registry && cd registry
+    umoci init --layout layout
+    umoci new --image layout:1
+    umoci unpack --image layout:1 --rootless bundle >/dev/null
+    mkdir bundle/rootfs/bin && cp ../busybox bundle/rootfs/bin/sh
+    umoci repack --image layout:1 bundle
+    serve port docker-registry open "$PWD/registry"
+    # shellcheck disable=SC2154
+    local registry=127.0.0.1:$port
+    skopeo copy -q --dest-tls-verify=false oci:layout:1 "docker://$registry/group/sub/app:1"
+    base_of app 'Bootstrap: docker' 'From: app:1' "Registry: $registry" 'Namespace: group/sub'
+    run -0 "$CYBELECTL" inspect app.sif
+    assert_output --partial "$registry/group/sub/app:1"
+    base_of app 'Bootstrap: docker' 'From: sub/app:1' "Registry: $registry" 'Namespace: group'
+    for line in "Registry: $registry" 'Namespace: group'; do
+        refuses 3 base_of bad 'Bootstrap: oras' "From: $registry/group/sub/app:1" "$line"
+        assert_line --partial "'${line%%:*}' has no effect with 'Bootstrap: oras'"
+        assert_output --partial 'bad.def:3:'
+    done
+    # Of a key that decides nothing, a warning.
+    run -0 base_of app 'Bootstrap: localimage' 'From: ../base.sif' 'OSVersion: bookworm'
+    assert_line --partial "warning: line 3: 'OSVersion' has no effect with 'Bootstrap: localimage'"
+    run -0 "$CYBELECTL" def check app.def
+    assert_output --partial 'warning[CD028]'
+}
+
+@test "D-F11: def check exits with 3 where it reports an error, also where Apptainer's parser accepts the file" {
+    mkdir checks && cd checks
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post\ntrue\n' >good.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post -c\numask 022\n' >stops.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post -c /bin/bash\numask 022\n' >goes-on.def
+    local file rule
+    while read -r file rule; do
+        run -3 "$CYBELECTL" def check "$file.def"
+        assert_line --partial "error[$rule]"
+        assert_line --partial "accepted by Apptainer 1.4.5; 1 errors"
+        run -3 "$CYBELECTL" def check --format json good.def "$file.def"
+        run -3 "$CYBELECTL" def check --format sarif "$file.def"
+    done <<<$'stops CD109\ngoes-on CD101'
+    sed -i 's/^%post -c/# cybelectl: ignore CD109\n&/' stops.def
+    run -0 "$CYBELECTL" def check stops.def
+    refute_output --partial error
 }

@@ -95,6 +95,7 @@ const std::vector<LintRow> kLintRows = {
     {"CD024", "Bootstrap: Docker\nFrom: a:1\n", 1, "Bootstrap: docker\nFrom: a:1\n"},
     {"CD025", "Bootstrap:\nFrom: /b\n", 1, kLintHead},
     {"CD026", "# nothing\n", 1, kLintHead},
+    {"CD028", kLintHead + "OSVersion: bookworm\n", 3, kLintHead + "Fingerprints: 0\n"},
     {"CD101",
      kLintHead + "%post -c /bin/bash\ntrue\n",
      3,

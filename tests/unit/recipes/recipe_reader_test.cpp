@@ -30,7 +30,7 @@ const std::string kStage = R"(    base: {distribution: debian:12, arch: amd64, k
           build: script
           options: [--with-b]
           script: make
-    files: [{from: /a, to: /b, mode: "0755", stage: earlier}]
+    files: [{from: /a, to: /b, mode: "0755", stage: earlier, allow: [.env]}]
     environment: {A: b}
     steps: [{run: make, shell: bash, workdir: /src}]
 )";
