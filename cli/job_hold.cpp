@@ -3,6 +3,7 @@
 #include "cli/job_table.hpp"
 
 #include <memory>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -20,13 +21,19 @@ constexpr HoldVerb kHoldVerbs[] = {
     {"release", "Let jobs start that were held.", "cybelectl job release 1234", false},
 };
 
+/// Both PBS products accept the request for a job that runs, and it runs on; others refuse it.
+bool accepts_hold_of_any(std::string_view scheduler) {
+    return scheduler == "torque" || scheduler == "pbspro";
+}
+
 Result<int> hold(const Session& session, const std::vector<std::string>& names, bool is_held) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
     CYBELE_TRY(const auto entries, named(session, desk, names));
     Faults faults;
     for (const jobs::Entry& entry : entries) {
-        // PBS accepts the request for a job that runs, which runs on; of an array others may wait.
-        const bool runs = is_held && entry.state != jobs::State::kPending &&
+        // Of an array, other elements may wait.
+        const bool runs = is_held && accepts_hold_of_any(entry.scheduler) &&
+                          entry.state != jobs::State::kPending &&
                           entry.state != jobs::State::kHeld &&
                           (entry.array.empty() || entry.is_element);
         if (entry.id.empty() || entry.ended != 0 || runs) {
