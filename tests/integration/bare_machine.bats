@@ -91,7 +91,8 @@ no_mounts() { ! grep -qs "$place" /proc/[0-9]*/mountinfo; }
 @test "a damaged archive of the minimal root is made again" {
     local archive newest
     mkdir -p copy/cybelectl-tests
-    newest=$(ls -td "$(cache_dir)"/bare-bookworm-*.tar | head -n 1) # the cache may hold older ones, too
+    # The cache may hold older ones, too.
+    newest=$(find "$(cache_dir)" -name 'bare-bookworm-*.tar' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)
     cp "$newest"* copy/cybelectl-tests/
     archive=copy/cybelectl-tests/${newest##*/}
     truncate -s -4096 "$archive"
