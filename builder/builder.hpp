@@ -52,7 +52,7 @@ struct BuildRequest {
     std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
     std::filesystem::path ca_file; ///< empty: SSL_CERT_FILE … of the environment
     std::int64_t now = 0;          ///< Unix seconds: the time of what is made
-    std::int64_t clock = 0;        ///< at which keys of bases are judged; 0: `now`
+    std::int64_t clock = 0;        ///< at which keys of bases must be valid; 0: `now`
     bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given
     images::PackOptions pack;
     std::map<std::string, std::string> labels; ///< added to %labels (facts: cybelectl.*)

@@ -110,7 +110,7 @@ Result<void> Copier::copy_directory(const CopiedNode& node,
     return {};
 }
 
-/// What lies in it; a folder that is left out is made where something in it is taken.
+/// The content of the folder; a folder that is left out is made where something in it is copied.
 Result<void> Copier::copy_entries(const CopiedNode& node,
                                   const fs::path& source,
                                   const fs::path& to,

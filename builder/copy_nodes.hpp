@@ -18,7 +18,7 @@ struct CopiedNode {
     struct stat status {};
 };
 
-/// What lies at `path` inside the root; a link itself where links are not followed.
+/// The node at `path` inside the root; a link itself where links are not followed.
 [[nodiscard]] std::optional<CopiedNode>
 open_node(int root, const std::filesystem::path& path, bool follow);
 

@@ -32,10 +32,10 @@ constexpr std::array kDeciding = {
              "take the base as a SIF ('localimage', 'library', 'oras'), or remove the line"},
     Deciding{"registry",
              "it is for 'Bootstrap: docker', so another image could be taken than was meant",
-             "write the whole name into From, and remove the line"},
+             "write the complete name into From, and remove the line"},
     Deciding{"namespace",
              "it is for 'Bootstrap: docker', so another image could be taken than was meant",
-             "write the whole name into From, and remove the line"},
+             "write the complete name into From, and remove the line"},
 };
 
 } // namespace

@@ -39,7 +39,7 @@ std::string clean(std::string_view pattern) {
     return is_absolute ? cleaned.substr(1) : cleaned;
 }
 
-/// The character at `at`, a whole one of UTF-8.
+/// The UTF-8 character that begins at `at`.
 std::string_view character_at(std::string_view text, std::size_t at) {
     std::size_t length = 1;
     while (at + length < text.size() &&

@@ -46,7 +46,7 @@ private:
     std::filesystem::path file_;
 };
 
-/// Whether a pattern of such a file matches the whole path.
+/// Whether a pattern of such a file matches the complete path.
 [[nodiscard]] bool matches_ignore_pattern(std::string_view pattern, std::string_view path);
 
 } // namespace cybele::builder

@@ -159,7 +159,7 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
     as_uid $attacker sh -c "cd $place/work && mv .cybelectl was && cp -r was .cybelectl 2>/dev/null; mkdir -p .cybelectl" || true
     for uuid in work/was/*; do
         uuid=${uuid##*/}
-        as_uid $attacker sh -c "mkdir -p $place/work/.cybelectl/$uuid && printf 'touch $place/wrong' >$place/work/.cybelectl/$uuid/job.sh && printf 'PATH=/evil\0' >$place/work/.cybelectl/$uuid/environment" || true
+        as_uid $attacker sh -c "cd $place/work && mkdir -p .cybelectl/$uuid && printf 'touch $place/wrong' >.cybelectl/$uuid/job.sh && printf 'PATH=/evil\0' >.cybelectl/$uuid/environment" || true
     done
     assert_file_not_exist work/was/*/environment
     touch go
