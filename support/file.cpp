@@ -206,7 +206,9 @@ fs::path PendingFile::place() const {
 }
 
 Result<UniqueFd> PendingFile::reopen() const {
-    UniqueFd fd(::open(place().c_str(), O_RDONLY | O_CLOEXEC));
+    // By descriptor: under its name there may be another file by now.
+    UniqueFd fd(
+        ::open(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid()) {
         return fail(system_error("cannot read " + printable(path_.native()), errno));
     }
