@@ -5,6 +5,7 @@
 #include "images/container.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -137,7 +138,7 @@ std::string print_kept(const KeptStep& kept) {
 }
 
 KeptStep read_kept(std::string_view about) {
-    const auto document = nlohmann::json::parse(about, nullptr, false);
+    const auto document = parse_json(about);
     KeptStep kept;
     if (!document.is_object()) {
         return kept;

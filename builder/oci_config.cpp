@@ -3,6 +3,7 @@
 
 #include "images/layout_root.hpp"
 #include "images/metadata_labels.hpp"
+#include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -76,12 +77,22 @@ std::string quoted_words(const std::vector<std::string>& words) {
     return text;
 }
 
+auto unreadable_configuration() {
+    return fail(ErrorCode::kInput,
+                "the configuration of the image cannot be read",
+                "it is not what the OCI image specification says",
+                "get the image again; is it an image of a root file system?");
+}
+
 } // namespace
 
 Result<OciConfig> read_oci_config(std::string_view json) {
     OciConfig config;
     try {
-        const Json document = Json::parse(json);
+        const Json document = parse_json<Json>(json);
+        if (document.is_discarded()) {
+            return unreadable_configuration();
+        }
         const Json own = document.contains("config") && document.at("config").is_object()
                              ? document.at("config")
                              : Json::object();
@@ -100,10 +111,7 @@ Result<OciConfig> read_oci_config(std::string_view json) {
             }
         }
     } catch (const Json::exception&) {
-        return fail(ErrorCode::kInput,
-                    "the configuration of the image cannot be read",
-                    "it is not what the OCI image specification says",
-                    "get the image again; is it an image of a root file system?");
+        return unreadable_configuration();
     }
     return config;
 }

@@ -2,6 +2,7 @@
 #include "images/inspect_json.hpp"
 
 #include "images/metadata_labels.hpp"
+#include "support/json.hpp"
 
 #include <array>
 
@@ -134,7 +135,7 @@ std::string print_inspection(const Inspection& inspection) {
 }
 
 Result<Inspection> parse_inspection(std::string_view text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = parse_json(text);
     const auto data = json.is_object()
                           ? json.value("/data/attributes"_json_pointer, nlohmann::json())
                           : nlohmann::json();

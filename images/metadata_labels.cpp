@@ -2,6 +2,7 @@
 #include "images/metadata_labels.hpp"
 
 #include "images/inspect_json.hpp"
+#include "support/json.hpp"
 
 #include <array>
 #include <ctime>
@@ -76,11 +77,12 @@ std::string print_labels(const Labels& labels) {
 }
 
 Result<Labels> parse_labels(std::string_view text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = parse_json(text);
     if (!json.is_object()) {
         return fail(ErrorCode::kInput,
                     "the labels of the image cannot be read",
-                    "/.singularity.d/labels.json is no JSON object");
+                    "/.singularity.d/labels.json holds no JSON object",
+                    "build the image again");
     }
     Labels labels;
     for (const auto& [key, value] : json.items()) {

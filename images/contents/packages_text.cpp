@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The managers whose records are texts.
 #include "images/contents/packages.hpp"
+#include "support/json.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -144,7 +145,7 @@ std::vector<Package> parse_python_metadata(std::string_view text) {
 }
 
 std::vector<Package> parse_conda_record(std::string_view text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = parse_json(text);
     Package package;
     package.manager = "conda";
     const auto field = [&](const char* key) {

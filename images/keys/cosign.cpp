@@ -2,6 +2,7 @@
 #include "images/keys/cosign.hpp"
 
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ Result<Sealed> parse(const PemBlock& block, const fs::path& path) {
         }
     }
     const auto decoded = base64_decode(body);
-    const Json json = Json::parse(decoded ? *decoded : "", nullptr, false);
+    const Json json = parse_json<Json>(decoded ? *decoded : "");
     if (!json.is_object()) {
         return refused_cosign_key(path, "its PEM block holds no JSON");
     }

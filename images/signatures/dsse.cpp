@@ -2,6 +2,7 @@
 #include "images/signatures/dsse.hpp"
 
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -70,7 +71,7 @@ std::string write_envelope(const Envelope& envelope) {
 }
 
 Result<Envelope> parse_envelope(std::string_view text) {
-    const OrderedJson object = OrderedJson::parse(text, nullptr, false);
+    const OrderedJson object = parse_json<OrderedJson>(text);
     if (!object.is_object()) {
         return malformed_envelope("it is not a JSON object");
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/message.hpp"
 
+#include "support/json.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -120,7 +122,7 @@ std::string write_message(const SignedMessage& message) {
 }
 
 Result<SignedMessage> parse_message(std::string_view text) {
-    const OrderedJson json = OrderedJson::parse(text, nullptr, false);
+    const OrderedJson json = parse_json<OrderedJson>(text);
     if (!json.is_object()) {
         return malformed_message("it is not a JSON object");
     }

@@ -6,6 +6,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -145,7 +146,7 @@ Result<std::string> attached_document(const Transport& transport,
 }
 
 bool names_subject(std::string_view statement, std::string_view digest) {
-    const Json json = Json::parse(statement, nullptr, false);
+    const Json json = parse_json<Json>(statement);
     if (!json.is_object() || !json.contains("subject") || !json["subject"].is_array()) {
         return false;
     }

@@ -3,6 +3,7 @@
 
 #include "registry/oci/json_text.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 
 /// What the registry says itself: {"errors":[{"code","message"}]}.
 std::string reason_of(const HttpResponse& answer) {
-    const Json document = Json::parse(answer.body, nullptr, false);
+    const Json document = parse_json<Json>(answer.body);
     if (document.is_object() && document.contains("errors") && document["errors"].is_array() &&
         !document["errors"].empty()) {
         const Json& first = document["errors"][0];
@@ -209,7 +210,7 @@ Result<void> Connection::fetch_token() {
         if (answer.status == kUnauthorized || answer.status == kForbidden) {
             return fail(denied(answer));
         }
-        const Json document = Json::parse(answer.body, nullptr, false);
+        const Json document = parse_json<Json>(answer.body);
         token_.value = answer.status == 200 ? token_of(document) : "";
         if (token_.value.empty()) {
             return fail(refusal(answer, what + " gives no token"));

@@ -4,6 +4,7 @@
 #include "registry/oci/json_text.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -25,7 +26,7 @@ constexpr const char* kDockerHub = "https://index.docker.io/v1/";
 
 Result<Json> read_json(const fs::path& file) {
     CYBELE_TRY(const std::string text, read_file(file, kMaximumFile));
-    Json document = Json::parse(text, nullptr, false);
+    Json document = parse_json<Json>(text);
     if (!document.is_object()) {
         return fail(ErrorCode::kInput,
                     "cannot read the logins in " + printable(file.native()),
@@ -96,7 +97,7 @@ ask_program(const std::string& name, const std::string& server, const Environmen
                     printable((outcome.output + outcome.errors).substr(0, 300)),
                     "run it by hand, or name another file of logins: --authfile FILE");
     }
-    const Json answer = Json::parse(outcome.output, nullptr, false);
+    const Json answer = parse_json<Json>(outcome.output);
     Login login;
     login.origin = program;
     login.user = text_in(answer, "Username");

@@ -3,6 +3,7 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -196,7 +197,10 @@ read_docker_archive(LocalFiles& files, const OciRequest& request, const LocalRef
     image.name = name_of(request);
     std::vector<std::string> names;
     try {
-        const Json list = Json::parse(text);
+        const Json list = parse_json<Json>(text);
+        if (!list.is_array()) {
+            return not_whole(request, "its manifest.json is not what docker writes");
+        }
         const Json* chosen = nullptr;
         std::vector<std::string> tags;
         for (const Json& entry : list) {

@@ -2,6 +2,7 @@
 #include "registry/oci/library.hpp"
 
 #include "registry/oci/download.hpp"
+#include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -74,7 +75,7 @@ Result<ContentDescriptor> Library::image(const std::string& architecture) {
                     printable(reference_.host) + " does not have it",
                     "check the name, its tag and the architecture (--arch)");
     }
-    const Json document = Json::parse(answer.body, nullptr, false);
+    const Json document = parse_json<Json>(answer.body);
     const Json data = document.is_object() ? document.value("data", Json()) : Json();
     if (answer.status != kLibraryOk || !data.is_object()) {
         return fail(connection_.refusal(answer, "cannot get " + what));

@@ -3,6 +3,7 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -141,7 +142,7 @@ Result<Manifest> read_manifest(std::string bytes, std::string_view content_type)
     Manifest manifest;
     content_type = content_type.substr(0, content_type.find(';'));
     try {
-        const Json object = Json::parse(bytes);
+        const Json object = parse_json<Json>(bytes);
         manifest.media_type = object.value("mediaType", std::string(content_type));
         if (!content_type.empty() && content_type != manifest.media_type) {
             return no_manifest(fmt::format("it is sent as {} and says that it is {}",

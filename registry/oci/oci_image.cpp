@@ -4,6 +4,7 @@
 #include "registry/oci/layout.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/trusted_folders.hpp"
@@ -293,7 +294,7 @@ Result<std::string> resolve_oci(const Transport& transport, const OciRequest& re
 }
 
 Result<void> judge_config(OciImage& image, const OciRequest& request) {
-    const Json config = Json::parse(image.config, nullptr, false);
+    const Json config = parse_json<Json>(image.config);
     const auto no_image = [&](const std::string& because) {
         return fail(ErrorCode::kInput,
                     image.name + " is no image of a root file system",

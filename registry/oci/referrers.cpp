@@ -5,6 +5,7 @@
 #include "registry/oci/registry.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ Manifest index_with(const Json& entries) {
 
 /// The entries of a list as they stand.
 Json entries_of(const std::string& bytes) {
-    Json json = Json::parse(bytes, nullptr, false);
+    Json json = parse_json<Json>(bytes);
     return json.is_object() && json.contains("manifests") && json["manifests"].is_array()
                ? json["manifests"]
                : Json::array();

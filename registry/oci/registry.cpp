@@ -2,6 +2,7 @@
 #include "registry/oci/registry.hpp"
 
 #include "registry/oci/download.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -239,7 +240,7 @@ Result<std::vector<std::string>> Registry::tags() {
         HttpRequest request;
         request.url = next;
         CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
-        const Json document = Json::parse(answer.body, nullptr, false);
+        const Json document = parse_json<Json>(answer.body);
         if (answer.status != kRegistryOk || !document.is_object()) {
             return fail(
                 connection_.refusal(answer, "no tags of " + printable(reference_.text_of_place())));

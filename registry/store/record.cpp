@@ -3,6 +3,7 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -75,7 +76,7 @@ Result<Record> read_sidecar(const Place& place, std::string_view digest) {
     CYBELE_TRY(const std::string text, read_file(path, kMaximumSidecar));
     Record record;
     try {
-        const Json document = Json::parse(text);
+        const Json document = parse_json<Json>(text);
         record.digest = document.at("digest").get<std::string>();
         record.size = document.at("size").get<std::uint64_t>();
         record.created = document.at("created").get<std::int64_t>();

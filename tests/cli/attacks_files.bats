@@ -335,8 +335,11 @@ job_with() {
     assert_file_exist results/tiles/a.csv
 }
 
-@test "small: JSON of a job that is nested a million times is refused, and ends no command by a signal" {
+@test "small: JSON of an image or of a job that is nested a million times is refused, and ends no command by a signal" {
     job_with 'output: {results: ["tiles/*.csv"]}'
+    mkdir -p root/.singularity.d
+    python3 -c 'print("{\"x\":" + "[" * 1000000 + "]" * 1000000 + "}")' >root/.singularity.d/labels.json
+    refuses 3 "$CYBELECTL" inspect -l root
     python3 -c 'print("{\"resources\":" + "{\"a\":" * 1000000 + "1" + "}" * 1000001)' >"$record/job.json"
     refuses 3 "$CYBELECTL" job collect "$id"
     assert_output --partial 'job.json is damaged'

@@ -88,6 +88,12 @@ login_file() {
     done
 }
 
+@test "small: an answer that is nested half a million times is refused, and ends no command by a signal" {
+    serve registry hostile-registry "$place/log"
+    refuses 3 plain pull "oras://127.0.0.1:$registry/deep:1" -o x.sif
+    refuses 5 plain tags "oras://127.0.0.1:$registry/deep"
+}
+
 @test "small: pull prints the name that it gave, not another one of the same image" {
     serve registry docker-registry open "$place/r"
     plain push app.sif "oras://127.0.0.1:$registry/zebra:1"
