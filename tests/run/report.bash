@@ -4,6 +4,7 @@
 
 passed=0 failed=0 skipped=0
 suites_run=0
+failed_suites=()
 
 # tenths_text TENTHS
 tenths_text() { printf '%d.%d' $(($1 / 10)) $(($1 % 10)); }
@@ -22,7 +23,7 @@ report_suite() {
     printf '%-34s %5d passed %3d failed %6s min\n' "$1" "$suite_passed" "$suite_failed" "$(tenths_text $((seconds / 6)))"
     [[ ! -e $logs/$name.skips ]] || sed 's/^/  /' "$logs/$name.skips"
     [[ $1 != tidy ]] || grep '^tidy: ' "$logs/tidy.log" || true
-    ((suite_failed == 0)) || show_failures "$name"
+    ((suite_failed == 0)) || { failed_suites+=("$1") && show_failures "$name"; }
 }
 
 # show_failures NAME
@@ -33,14 +34,14 @@ show_failures() {
     grep -v '^CPU seconds: ' "$logs/$1.said" | tail -n 20 | sed 's/^/  | /' || true
 }
 
-# show_minutes: by suite, longest first, beside what tests/suites.tsv states; and the CPU time.
+# show_minutes: the longest suites, beside what tests/suites.tsv states; and the CPU time. All of them: $logs/measured.
 show_minutes() {
     local seconds suite cpu
-    echo 'minutes by suite (measured, stated, CPU):'
+    echo 'minutes of the longest suites (measured, stated, CPU):'
     while IFS=$'\t' read -r seconds suite _ _ cpu; do
         [[ $cpu == - ]] || cpu=$(tenths_text $((cpu / 6)))
         printf '  %-34s %6s %6s %6s\n' "$suite" "$(tenths_text $((seconds / 6)))" "$(tenths_text "${tenths_of[$suite]}")" "$cpu"
-    done < <(sort -k 1,1nr -k 2 "$logs/measured")
+    done < <(sort -k 1,1nr -k 2 "$logs/measured" | sed -n '1,30p')
 }
 
 show_slowest() {
@@ -51,11 +52,16 @@ show_slowest() {
     done | sort -k 1,1nr | awk -F '\t' 'NR <= 20 { printf "  %6.1f  %s: %s\n", $1 / 1000, $3, $2 }' # reads to the end: no SIGPIPE
 }
 
-# finish: the end of every run; the last line counts.
+# finish: the end of every run. What failed is repeated, for it was printed long before; the last line counts.
 finish() {
+    local suite
     if ((suites_run > 1)); then
         show_minutes
         show_slowest
+        for suite in "${failed_suites[@]}"; do
+            printf 'failed: %s\n' "$suite"
+            show_failures "${suite//\//-}"
+        done
     fi
     printf 'outputs: %s, %s min in all\n' "$logs" "$(minutes_since 0)"
     printf '%d passed, %d failed%s\n' "$passed" "$failed" "$( ((skipped == 0)) || echo ", $skipped skipped")"
