@@ -27,6 +27,8 @@ void add_overrides(CLI::App& verb, JobOptions& options) {
     verb.add_option("-p,--partition,--queue", overrides.queue, "queue or partition");
     verb.add_option("-A,--account", overrides.account, "account");
     verb.add_option("-J,--job-name", overrides.name, "name");
+    verb.add_option("-a,--array", overrides.array, "elements of an array, e.g. 0-9 or 1,4,7")
+        ->type_name("RANGE");
     verb.add_option("-d,--dependency",
                     overrides.dependency,
                     "jobs that come before, as sbatch names them: afterok:ID");

@@ -2,6 +2,7 @@
 #include "jobs/job_input.hpp"
 
 #include "images/sif/sif.hpp"
+#include "launchers/job_fields_rules.hpp"
 #include "registry/store/store.hpp"
 #include "schedulers/needs.hpp"
 #include "schedulers/reading/asked.hpp"
@@ -126,6 +127,20 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
     }
 }
 
+void set_array(const std::optional<std::string>& text, launchers::Job& job, Faults& faults) {
+    if (!text) {
+        return;
+    }
+    const auto complaint = launchers::check_array(*text);
+    if (!complaint.because.empty()) {
+        Fault fault =
+            usage_fault("--array does not read '" + printable(*text) + "'", complaint.help);
+        fault.because = complaint.because;
+        faults.add(std::move(fault));
+    }
+    job.array = *text;
+}
+
 /// Which fields are the command line's; tasks follow from what counts them.
 void note_replaced(const Overrides& overrides, launchers::Job& job) {
     const std::pair<const std::string&, std::pair<const char*, const char*>> given[] = {
@@ -142,6 +157,7 @@ void note_replaced(const Overrides& overrides, launchers::Job& job) {
         {overrides.name, {"name", "-J"}},
         {overrides.standard_output, {"output.stdout", "--stdout"}},
         {overrides.standard_error, {"output.stderr", "--stderr"}},
+        {overrides.array.value_or(""), {"array", "--array"}},
         {overrides.dependency, {"after", "-d"}}};
     for (const auto& [value, field] : given) {
         if (!value.empty()) {
@@ -185,6 +201,7 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     put(overrides.name, job.name);
     put(overrides.standard_output, job.output.standard_output);
     put(overrides.standard_error, job.output.standard_error);
+    set_array(overrides.array, job, faults);
     set_dependency(overrides.dependency, job, faults);
     if (overrides.allow_root) {
         job.launch.allow_root = true;

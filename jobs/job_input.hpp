@@ -28,6 +28,7 @@ struct Overrides {
     std::string name;
     std::string standard_output;
     std::string standard_error;
+    std::optional<std::string> array; ///< as the Job's field
     std::string
         dependency; ///< as sbatch's: afterok:ID[:ID…][,TYPE:ID…]; a name may stand for an ID
     bool allow_root = false;

@@ -105,6 +105,9 @@ struct KubernetesTarget {
     std::string results_path;
 };
 
+/// Stands in `command` and `environment` for the index of an array's element.
+inline constexpr std::string_view kIndexMark = "@{index}";
+
 /// How a program runs: the document of kind Job, read and checked. Every field of it is here.
 struct Job {
     std::string name;

@@ -188,7 +188,7 @@ constexpr Field kJobFields[] = {
     {"queue", &kText, "queue or partition; unset: the Site's first"},
     {"account", &kText, "who pays"},
     {"qos", &kText, "quality of service"},
-    {"array", &kArray, "`0-9`, `0-9:3`, `1,4,7`; `%2` at once; CYBELE_ARRAY_INDEX is the index"},
+    {"array", &kArray, "`0-9`, `0-9:3`, `1,4,7`; `%2` at once; see [Arrays](#arrays)"},
     {"after", &kAfter, "jobs that come before this one"},
     {"mail", &kMail, "whom to tell"},
     {"signal", &kSignal, "to the program, before its time is up"},

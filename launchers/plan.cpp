@@ -175,6 +175,7 @@ LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
         list.emplace_back(name, is_secret ? value.substr(kFileValue.size()) : value);
     }
     check_environment(input, faults);
+    check_index(job, faults);
     check_limits(input, plan, faults);
     plan_kind(input, plan, faults);
     plan_threads(input, plan, faults);

@@ -29,6 +29,10 @@ void plan_spark(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 /// known.
 void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 
+/// Refuses what an array's element would not be given: `@{index}` where nothing replaces it, and
+/// variables of an index among words that no shell reads.
+void check_index(const Job& job, Faults& faults);
+
 /// Chooses the queue and checks the Job's needs against what the Site says of it.
 void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 

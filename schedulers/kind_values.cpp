@@ -3,7 +3,6 @@
 #include "schedulers/values.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,16 +64,6 @@ void add_nodes(const Rendering& rendering, Values& values) {
     values["nodes-launcher"] = words;
 }
 
-/// The container's variables that `--env` cannot carry, before a program that is started there.
-std::string inside_words(const ProgramWords& program, const launchers::Job& job) {
-    const std::size_t own = job.script.empty() ? job.command.size() : 5;
-    if (program.words.size() <= own || !job.image) {
-        return {};
-    }
-    const auto end = program.words.end() - static_cast<std::ptrdiff_t>(own);
-    return shell_join(std::vector<std::string>(program.words.begin(), end)) + " ";
-}
-
 void add_torch(const Rendering& rendering, const ProgramWords& program, Values& values) {
     const auto& plan = rendering.plan;
     const auto& job = *rendering.input.job;
@@ -86,19 +75,16 @@ void add_torch(const Rendering& rendering, const ProgramWords& program, Values& 
     // torchrun's grammar knows one digit (torch/distributed/elastic/multiprocessing/api.py 1.13).
     values["torch-beyond"] = plan.torch->processes > 9 ? Value() : Value(plan.torch->processes);
     values["torch-restarts"] = plan.torch->max_restarts;
-    const std::size_t own = job.script.empty() ? job.command.size() : 5;
-    const std::size_t first = program.words.size() - std::min(own, program.words.size());
-    std::vector<std::string> words(program.words.begin() + static_cast<std::ptrdiff_t>(first),
-                                   program.words.end());
     // torchrun puts `python -u` before a script; other programs it starts as they are.
-    const bool is_script = !words.empty() && words.front().ends_with(".py");
-    values["torch-words"] = verbatim((is_script ? "" : "--no_python ") + shell_join(words));
+    const bool is_script =
+        job.script.empty() && !job.command.empty() && job.command.front().ends_with(".py");
+    values["torch-words"] = verbatim((is_script ? "" : "--no_python ") + program.own);
     // What the head-of-script checks count: processes, each with its threads.
     values["ranks-per-node"] = plan.torch->processes;
     values["ranks"] = plan.nodes * plan.torch->processes;
 }
 
-void add_spark(const Rendering& rendering, Values& values) {
+void add_spark(const Rendering& rendering, const ProgramWords& program, Values& values) {
     const auto& plan = rendering.plan;
     const auto* site = rendering.input.site;
     values["is-spark"] = plan.spark.has_value();
@@ -120,7 +106,7 @@ void add_spark(const Rendering& rendering, Values& values) {
         }
         properties.push_back(std::move(line));
     }
-    values["spark-words"] = verbatim(shell_join(rendering.input.job->command));
+    values["spark-words"] = verbatim(program.own);
     values["spark-properties"] = verbatim(shell_join(properties));
     values["spark-results"] = path_expression(rendering.input.job->output.to);
     values["spark-daemon-mib"] = spark.daemon_mib;
@@ -180,9 +166,10 @@ void add_kind_values(const Rendering& rendering, templates::Values& values) {
     const ProgramWords program = program_words(rendering);
     add_start(rendering, program, values);
     add_nodes(rendering, values);
-    values["inside-words"] = verbatim(inside_words(program, *rendering.input.job));
+    // The container's variables that `--env` cannot carry, before a program that is started there.
+    values["inside-words"] = verbatim(program.before);
     add_torch(rendering, program, values);
-    add_spark(rendering, values);
+    add_spark(rendering, program, values);
     add_bind(rendering, values);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/values.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace cybele::schedulers {
 namespace {
@@ -16,7 +19,43 @@ bool is_plain(std::string_view value) {
     });
 }
 
+using launchers::kIndexMark;
+
+/// The value as it is in an element: any index stands for all, which are digits.
+std::string in_element(const launchers::Job& job, std::string value) {
+    for (std::size_t at = 0; !job.array.empty() && (at = value.find(kIndexMark)) != value.npos;) {
+        value.replace(at, kIndexMark.size(), "0");
+    }
+    return value;
+}
+
 } // namespace
+
+std::string word_expression(const launchers::Job& job, std::string_view word) {
+    if (job.array.empty() || word.find(kIndexMark) == std::string_view::npos) {
+        return shell_quote(word);
+    }
+    std::string expression;
+    while (true) {
+        const std::size_t at = word.find(kIndexMark);
+        if (at != 0 && !word.empty()) {
+            expression += shell_quote(word.substr(0, at));
+        }
+        if (at == std::string_view::npos) {
+            return expression;
+        }
+        expression += "\"$CYBELE_ARRAY_INDEX\"";
+        word.remove_prefix(at + kIndexMark.size());
+    }
+}
+
+std::string word_expressions(const launchers::Job& job, const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : " ") + word_expression(job, word);
+    }
+    return text;
+}
 
 ProgramWords program_words(const Rendering& rendering) {
     const launchers::Job& job = *rendering.input.job;
@@ -27,22 +66,21 @@ ProgramWords program_words(const Rendering& rendering) {
             std::string word = name;
             word += '=';
             word += value;
-            auto& into = is_plain(value) ? program.container_variables : odd;
-            into.push_back(std::move(word));
+            auto& into = is_plain(in_element(job, value)) ? program.container_variables : odd;
+            into.push_back(word_expression(job, word));
         }
     }
     if (job.image && !odd.empty()) {
         // `env` of the image takes them as they are.
-        program.words.emplace_back("env");
-        program.words.insert(program.words.end(), odd.begin(), odd.end());
+        program.before = fmt::format("env {} ", fmt::join(odd, " "));
     }
     if (!job.script.empty()) {
-        const std::vector<std::string> shell{"/bin/sh", "-eu", "-c", job.script, job.name};
-        program.words.insert(program.words.end(), shell.begin(), shell.end());
+        program.own =
+            shell_join(std::vector<std::string>{"/bin/sh", "-eu", "-c", job.script, job.name});
     } else if (!job.command.empty()) {
-        program.words.insert(program.words.end(), job.command.begin(), job.command.end());
-    } else if (!program.words.empty()) {
-        program.words.emplace_back("/.singularity.d/runscript");
+        program.own = word_expressions(job, job.command);
+    } else if (!program.before.empty()) {
+        program.own = "/.singularity.d/runscript";
     } else {
         program.action = "run";
     }

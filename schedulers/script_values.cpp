@@ -238,13 +238,25 @@ void add_resources(const Rendering& rendering, Values& values) {
     values["memory-what"] = format_size(memory) + " of memory are asked";
 }
 
+/// A path that may have `@{index}` in it.
+std::string element_path(const Job& job, std::string_view path) {
+    if (path.find(launchers::kIndexMark) == std::string_view::npos) {
+        return path_expression(path);
+    }
+    return path.starts_with("~/")
+               ? "\"$HOME\"/" + word_expression(job, path.substr(2))
+               : word_expression(job, (path.starts_with('-') ? "./" : "") + std::string(path));
+}
+
 void add_environment(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
     std::vector<Values> variables;
     std::string exported;
     for (const auto* list : {&plan.variables, &plan.environment}) {
         for (const auto& [name, value] : *list) {
-            variables.push_back({{"variable", Value(name)}, {"value", Value(value)}});
+            variables.push_back(
+                {{"variable", Value(name)},
+                 {"value", Value(Value::Verbatim{word_expression(*rendering.input.job, value)})}});
             exported += (exported.empty() ? "" : " ") + name;
         }
     }
@@ -252,7 +264,7 @@ void add_environment(const Rendering& rendering, Values& values) {
     secrets.reserve(plan.secrets.size());
     for (const auto& [name, path] : plan.secrets) {
         secrets.push_back({{"variable", Value(name)},
-                           {"path", Value(path_expression(path))},
+                           {"path", Value(element_path(*rendering.input.job, path))},
                            {"because", Value("the job's environment takes " + name + " from it")}});
     }
     values["variables"] = std::move(variables);
@@ -289,8 +301,9 @@ void add_launch(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
     const ProgramWords program = program_words(rendering);
     values["action"] = program.action;
-    values["has-words"] = !program.words.empty();
-    values["words"] = words_of(program.words);
+    const std::string words = program.before + program.own;
+    values["has-words"] = !words.empty();
+    values["words"] = Value(Value::Verbatim{words});
     values["container-variables"] = templates::list_of(program.container_variables);
     values["host-mpi"] = plan.host_mpi.text();
     values["image-mpi"] = rendering.input.job->image ? plan.image_mpi.text() : "none";

@@ -43,10 +43,18 @@ void add_kind_values(const Rendering& rendering, templates::Values& values);
 /// anything starts, and the variable that says which are the job's.
 void add_gpus(const Rendering& rendering, templates::Values& values);
 
-/// The program in the container (or the host's), word by word, and the runtime's action.
+/// A word of the Job's `command` or `environment` as one shell word: quoted, and in an array with
+/// each `@{index}` replaced by the element's index when the script runs.
+[[nodiscard]] std::string word_expression(const launchers::Job& job, std::string_view word);
+/// Several, with single blanks between.
+[[nodiscard]] std::string word_expressions(const launchers::Job& job,
+                                           const std::vector<std::string>& words);
+
+/// The program in the container (or the host's) as shell words, and the runtime's action.
 struct ProgramWords {
     std::string action = "exec"; ///< exec, run
-    std::vector<std::string> words;
+    std::string before;          ///< `env NAME=VALUE … `, for what `--env` cannot carry
+    std::string own;             ///< the job's words; empty: the image's runscript
     std::vector<std::string> container_variables; ///< `NAME=VALUE` for --env
 };
 [[nodiscard]] ProgramWords program_words(const Rendering& rendering);

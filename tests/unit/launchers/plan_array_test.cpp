@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan.hpp"
+
+#include <array>
+
+#include <doctest/doctest.h>
+
+namespace cybele::launchers {
+namespace {
+
+/// The faults of a Job with these fields, a line each: where, message, help.
+std::string faults_of(const std::string& fields) {
+    const auto job = read_job("kind: Job\nname: a\n" + fields, "job.yaml");
+    REQUIRE_MESSAGE(job.has_value(), job.error().message());
+    Faults faults;
+    (void)make_plan({&*job, nullptr, nullptr, {}}, faults);
+    std::string text;
+    for (const Fault& fault : faults.all()) {
+        REQUIRE(fault.where.has_value());
+        text += std::to_string(fault.where->line) + ":" + std::to_string(fault.where->column) +
+                " " + fault.message + " -> " + fault.help + "\n";
+    }
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("a variable of the index is refused where no shell would read it") {
+    for (const char* name :
+         {"CYBELE_ARRAY_INDEX", "SLURM_ARRAY_TASK_ID", "PBS_ARRAYID", "PBS_ARRAY_INDEX"}) {
+        CAPTURE(name);
+        CHECK(faults_of("command: [run, 'x$" + std::string(name) + "']\narray: 0-9\n") ==
+              "3:16 `$" + std::string(name) +
+                  "` is not replaced here -> write `@{index}` in its place\n");
+        CHECK(faults_of("command: [run]\nenvironment: {A: '$B ${" + std::string(name) +
+                        "}'}\narray: 0-9\n")
+                  .starts_with("4:18 "));
+    }
+    CHECK(faults_of("command: [run, '$CYBELE_ARRAY_INDEX']\n")
+              .ends_with("write `@{index}` in its place, and `array: 0-9`\n"));
+    for (const char* good : {"'$CYBELE_ARRAY_INDEXES'", "CYBELE_ARRAY_INDEX", "'$OTHER'", "'$'"}) {
+        CHECK(faults_of("command: [run, " + std::string(good) + "]\narray: 0-9\n").empty());
+    }
+}
+
+TEST_CASE("a shell that the command names may read the variable") {
+    for (const char* shell : {"sh, -c", "/bin/bash, -ec", "timeout, 5, dash, -c"}) {
+        CAPTURE(shell);
+        CHECK(faults_of("command: [" + std::string(shell) +
+                        ", 'echo $CYBELE_ARRAY_INDEX']\narray: 0-9\n")
+                  .empty());
+    }
+    for (const char* other : {"python3, -c", "sh, --c", "-c"}) {
+        CAPTURE(other);
+        CHECK_FALSE(faults_of("command: [" + std::string(other) +
+                              ", 'echo $CYBELE_ARRAY_INDEX']\narray: 0-9\n")
+                        .empty());
+    }
+}
+
+TEST_CASE("@{index} is refused where there is no index, and where nothing replaces it") {
+    CHECK(faults_of("command: [run, '@{index}']\n")
+              .ends_with("add `array: 0-9`, or use `--array 0-9`\n"));
+    CHECK(faults_of("command: [sh, -c, 'echo @{index}']\n").starts_with("3:19 "));
+    CHECK(faults_of("command: [run]\nenvironment: {A: '@{index}'}\n").starts_with("4:18 "));
+    CHECK(faults_of("command: [run, '@{index}']\nenvironment: {A: '@{index}'}\narray: '3'\n")
+              .empty());
+    struct Row {
+        const char* field;
+        const char* help;
+    };
+    constexpr std::array<Row, 6> kRows{
+        {{"output: {stdout: '@{index}.out'}", "write `%a` in its place"},
+         {"output: {stderr: '@{index}.err'}", "write `%a` in its place"},
+         {"output: {to: 'r-@{index}', results: [x]}", "write the text without it"},
+         {"workdir: 'w-@{index}'", "write the text without it"},
+         {"binds: ['/a:/@{index}']\nimage: a.sif", "write the text without it"},
+         {"script: echo @{index}", "write `$CYBELE_ARRAY_INDEX` in its place"}}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.field);
+        const bool is_script = std::string_view(row.field).starts_with("script");
+        const std::string program = is_script ? "" : "command: [run]\n";
+        const std::string text = faults_of(program + row.field + "\narray: 0-9\n");
+        CHECK(text.ends_with(" -> " + std::string(row.help) + "\n"));
+    }
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// `@{index}` in command and environment: each element sees its own, whatever starts the program.
+#include "bench.hpp"
+
+#include <array>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+/// What the program of element 7 printed.
+std::string said(const Bench& bench, const std::string& fields) {
+    const auto outcome = bench.run(fields + "array: 3-9\n");
+    CHECK_MESSAGE(outcome.ok(), outcome.errors);
+    return outcome.output;
+}
+
+} // namespace
+
+TEST_CASE("each element's words and variables hold its index, and nothing else is expanded") {
+    Bench bench;
+    bench.variables["CYBELE_ARRAY_INDEX"] = "7";
+    bench.program("words", "printf '<%s>' \"$@\" \"$ODD\" \"$PLAIN\"\n");
+    CHECK(said(bench,
+               "command: [words, '@{index}', 'a@{index}.b@{index}', \"it's $HOME @{index}\", "
+               "'{index}', "
+               "'@{ index}']\n"
+               "environment: {ODD: '`id` @{index}, $b', PLAIN: 'seed-@{index}'}\n") ==
+          "<7><a7.b7><it's $HOME 7><{index}><@{ index}><`id` 7, $b><seed-7>");
+    bench.file("key 7", "secret of 7\n");
+    CHECK(
+        said(bench, "command: [printenv, TOKEN]\nenvironment: {TOKEN: '@file:~/key @{index}'}\n") ==
+        "secret of 7\n");
+}
+
+TEST_CASE("ranks, torchrun and a container are given the index") {
+    Bench bench;
+    bench.variables["CYBELE_ARRAY_INDEX"] = "7";
+    bench.program("mpirun", "printf '%s ' \"$@\"\n");
+    bench.program("python3", "printf '%s ' \"$@\"\n");
+    bench.program("cybelectl", "printf '%s ' \"$@\"\n");
+    CHECK(said(bench,
+               "command: [app, 'in @{index}']\n"
+               "launch: {kind: mpi, guard: false, allow-root: true}\n")
+              .ends_with("app in 7 "));
+    CHECK(said(bench, "command: [train.py, --seed, '@{index}']\nlaunch: torch\n")
+              .ends_with("train.py --seed 7 "));
+    bench.file("a.sif", "image");
+    const std::string contained = said(bench,
+                                       "image: a.sif\ncommand: [app, '@{index}']\n"
+                                       "environment: {ODD: 'a,@{index}', PLAIN: 'p@{index}'}\n");
+    CHECK(contained.find("--env PLAIN=p7 ") != std::string::npos);
+    CHECK(contained.ends_with(" env ODD=a,7 app 7 "));
+}
+
+TEST_CASE("the index comes from the scheduler's variable in every dialect") {
+    struct Row {
+        const char* dialect;
+        const char* variable;
+    };
+    constexpr std::array<Row, 3> kRows{{{"slurm", "SLURM_ARRAY_TASK_ID"},
+                                        {"torque", "PBS_ARRAYID"},
+                                        {"pbspro", "PBS_ARRAY_INDEX"}}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.dialect);
+        for (const std::string launch :
+             {"launch: serial\n",
+              "launch: torch\nresources: {nodes: 2}\n",
+              "launch: spark\nresources: {memory-per-node: 8 GiB, cpus-per-task: 2}\n"}) {
+            CAPTURE(launch);
+            const Bench bench;
+            const std::string text =
+                bench.script("command: [a.py, 'x @{index}']\narray: 0-9\n" + launch, row.dialect);
+            CHECK(text.find(fmt::format("array_index=${{{}:-}}\n", row.variable)) !=
+                  std::string::npos);
+            CHECK(text.find("a.py 'x '\"$CYBELE_ARRAY_INDEX\"") != std::string::npos);
+        }
+    }
+}
+
+} // namespace cybele::schedulers
