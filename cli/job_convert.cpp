@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_explain.hpp"
+#include "jobs/own_script.hpp"
 #include "kubernetes/convert/convert.hpp"
 #include "schedulers/reading/convert.hpp"
-#include "support/document_view.hpp"
+#include "schedulers/reading/script_shell.hpp"
+#include "support/document.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 namespace cybele::cli {
@@ -25,16 +29,59 @@ struct Converted {
     std::vector<Fault> left; ///< warnings: what could not be carried
 };
 
-bool is_batch_script(std::string_view text) {
-    return text.starts_with("#!") || text.find("#SBATCH") != std::string_view::npos ||
-           text.find("#PBS") != std::string_view::npos;
+/// A Job's `script` is a text for sh.
+Result<void> check_shell(const schedulers::BatchScript& script) {
+    constexpr std::string_view kShells[] = {"", "sh", "bash", "dash"};
+    const std::string shell = schedulers::shell_name_of(script);
+    if (std::find(std::begin(kShells), std::end(kShells), shell) != std::end(kShells)) {
+        return {};
+    }
+    const std::string file = printable(script.source.file());
+    return fail(Error(document::fault_at(
+        script.source,
+        {1, 1},
+        "a script for " + printable(shell) + " cannot become a Job",
+        "the `script` of a Job is run by sh, which reads it differently",
+        "submit it unchanged: `cybelectl submit --script " + file + "`; or rewrite it for sh")));
+}
+
+/// Without carriage returns at the ends of lines, with a warning where there were any.
+std::string without_returns(const std::string& text, const std::string& file, Converted& into) {
+    std::string clean;
+    std::size_t line = 1;
+    std::size_t first = 0;
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool is_end = text[at] == '\r' && (at + 1 == text.size() || text[at + 1] == '\n');
+        if (is_end) {
+            first = first == 0 ? line : first;
+            ++count;
+            continue;
+        }
+        line += static_cast<std::size_t>(text[at] == '\n');
+        clean += text[at];
+    }
+    if (count != 0) {
+        Fault fault = document::fault_at(
+            yaml::Source(file, clean),
+            {first, 1},
+            "removed the carriage return at the end of " + std::to_string(count) +
+                (count == 1 ? " line" : " lines"),
+            "the script was written with the line ends of Windows, which no shell reads");
+        fault.is_warning = true;
+        into.left.push_back(std::move(fault));
+    }
+    return clean;
 }
 
 Result<Converted> convert_batch_script(const std::string& text, const std::string& file) {
     const std::string name = std::filesystem::path(file).stem().string();
-    CYBELE_TRY(const auto explanation, schedulers::explain_script(text, file));
+    Converted converted;
+    const std::string clean = without_returns(text, file, converted);
+    CYBELE_TRY(const auto explanation, schedulers::explain_script(clean, file));
+    CYBELE_CHECK(check_shell(explanation.script));
     CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, name));
-    Converted converted{conversion.yaml, {}};
+    converted.yaml = conversion.yaml;
     for (const auto& left : conversion.left) {
         Fault fault = document::fault_at(explanation.script.source,
                                          {left.line, left.line == 0 ? 0U : 1U},
@@ -58,7 +105,7 @@ struct Input {
 };
 constexpr Input kInputs[] = {
     {kubernetes::is_object, convert_kubernetes}, // first: scripts may stand in it
-    {is_batch_script, convert_batch_script},
+    {jobs::is_own_script, convert_batch_script},
 };
 
 Result<int> convert(const Session& session, const ConvertOptions& options) {

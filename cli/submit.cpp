@@ -9,6 +9,7 @@
 #include "cli/job_input.hpp"
 #include "cli/session.hpp"
 #include "cli/submit_kube.hpp"
+#include "cli/submit_script.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -20,6 +21,7 @@ namespace cybele::cli {
 namespace {
 
 struct SubmitOptions : JobOptions {
+    ScriptOptions script;
     AccessOptions access;
     std::string host;
     std::string token_command;
@@ -33,7 +35,9 @@ struct SubmitOptions : JobOptions {
 
 Result<jobs::SubmitRequest> submit_request(Session& session, const SubmitOptions& options) {
     jobs::SubmitRequest request;
-    CYBELE_TRY(request.input, load_job(session, options));
+    if (!options.script.is_given()) {
+        CYBELE_TRY(request.input, load_job(session, options));
+    }
     CYBELE_TRY(request.store, store_root(session));
     request.clock = Session::clock();
     request.login = options.host;
@@ -84,7 +88,46 @@ Result<int> follow_submission(Session& session,
     return code_of(followed);
 }
 
+/// What becomes of a job that is ready: submitted once, followed where that is asked.
+Result<int> submit_ready(Session& session,
+                         const SubmitOptions& options,
+                         const jobs::SubmitRequest& request,
+                         const jobs::ReadyJob& ready) {
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    const SignalWatch signals;
+    CYBELE_TRY(const jobs::Submitted submitted,
+               jobs::submit_once(desk, ready, request, session.environment, signals));
+    if (submitted.was_there) {
+        tell(session, "cybelectl: the earlier submission had arrived: it is this job");
+    }
+    tell_id(session, options, submitted.entry);
+    if (options.wait || options.follow || submitted.cancel_by != 0) {
+        return follow_submission(session, options, desk, submitted, signals);
+    }
+    if (session.is_json()) {
+        Session::print(entries_json({submitted.entry}));
+    }
+    return 0;
+}
+
+Result<int> submit_script(Session& session, const SubmitOptions& options) {
+    CYBELE_TRY(const jobs::SubmitRequest request, submit_request(session, options));
+    CYBELE_TRY(const jobs::OwnScriptRequest script,
+               script_request(session, options, options.script));
+    CYBELE_TRY(const jobs::ReadyJob ready,
+               jobs::ready_script(script, request, session.environment));
+    if (options.dry_run) {
+        Session::print(ready.script);
+        return 0;
+    }
+    return submit_ready(session, options, request, ready);
+}
+
 Result<int> submit(Session& session, const SubmitOptions& options) {
+    if (options.script.is_given()) {
+        return submit_script(session, options);
+    }
+    CYBELE_CHECK(check_job_words(options, options.script));
     TargetOptions target = options.target;
     target.is_dry = options.dry_run;
     target.is_followed = options.wait || options.follow;
@@ -103,21 +146,7 @@ Result<int> submit(Session& session, const SubmitOptions& options) {
         return 0;
     }
     CYBELE_TRY(const jobs::ReadyJob ready, jobs::ready_job(request, session.environment));
-    CYBELE_TRY(jobs::Desk desk, open_desk(session));
-    const SignalWatch signals;
-    CYBELE_TRY(const jobs::Submitted submitted,
-               jobs::submit_once(desk, ready, request, session.environment, signals));
-    if (submitted.was_there) {
-        tell(session, "cybelectl: the earlier submission had arrived: it is this job");
-    }
-    tell_id(session, options, submitted.entry);
-    if (options.wait || options.follow || submitted.cancel_by != 0) {
-        return follow_submission(session, options, desk, submitted, signals);
-    }
-    if (session.is_json()) {
-        Session::print(entries_json({submitted.entry}));
-    }
-    return 0;
+    return submit_ready(session, options, request, ready);
 }
 
 } // namespace
@@ -133,9 +162,11 @@ void install_submit(CLI::App& app, Session& session) {
                   "cybelectl submit job.yaml --site hall-a.yaml --follow",
                   "cybelectl submit job.yaml --ca-file centre.pem",
                   "cybelectl submit job.yaml --dry-run > job.sh",
+                  "cybelectl submit --script old.sh --scheduler slurm -- data.txt",
                   "cybelectl submit job.yaml --site hall-a.yaml --target auto --explain",
                   "cybelectl submit job.yaml --site hall-a.yaml --kube --apply"});
     add_job_options(*verb, session, *options);
+    add_script_options(*verb, options->script);
     add_overrides(*verb, *options);
     verb->add_option("--host", options->host, "the login node, reached by ssh; the Site's")
         ->type_name("LOGIN");

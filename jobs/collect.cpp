@@ -253,7 +253,7 @@ Result<Collected> collect(const CollectRequest& request) {
     collected.record = describe_results(entry, record, collected.files);
     const fs::path beside = to / (entry.name + "-" + entry.id);
     const ReadBack& script = kept.back();
-    if (script.exists && "sha256:" + hex(sha256(script.bytes)) == entry.script) {
+    if (script.exists && entry.script.starts_with("sha256:" + hex(sha256(script.bytes)))) {
         CYBELE_CHECK(write_result(beside.native() + ".job.sh", script.bytes, true));
     } else {
         collected.notes.push_back(script_warning(script, folder / "job.sh"));

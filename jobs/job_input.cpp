@@ -2,6 +2,7 @@
 #include "jobs/job_input.hpp"
 
 #include "images/sif/sif.hpp"
+#include "jobs/own_script.hpp"
 #include "launchers/job_fields_rules.hpp"
 #include "registry/store/store.hpp"
 #include "schedulers/needs.hpp"
@@ -297,6 +298,13 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     CYBELE_TRY(const fs::path file, find_job(request.file));
     JobInput input;
     CYBELE_TRY(std::string text, read_file(file));
+    if (is_own_script(text)) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(file.native()) + "' is a batch script, not a Job",
+                    "its first line or its directives are those of a script",
+                    "submit it unchanged: `cybelectl submit --script " + printable(file.native()) +
+                        "`; `cybelectl job convert` makes a Job of it");
+    }
     CYBELE_TRY(input.job, launchers::read_job(std::move(text), file));
     if (!request.site.empty()) {
         CYBELE_TRY(std::string site, read_file(request.site));

@@ -65,6 +65,35 @@ std::string joined(const std::vector<int>& numbers) {
     return text;
 }
 
+/// What batch systems set for a script of the user's own: by which of the variables that were set
+/// when it was submitted (own_variables.hpp) its batch system is known, the names of the id, and
+/// of an element's index.
+struct OwnNames {
+    const char* known_by;
+    const char* id;
+    const char* id_of_array;
+    const char* index;
+};
+constexpr OwnNames kOwnNames[] = {
+    {"SLURM_SUBMIT_DIR", "SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"},
+    {"PBS_O_WORKDIR", "PBS_JOBID", "PBS_ARRAY_ID", "PBS_ARRAYID"},
+    {"PBS_O_WORKDIR", "PBS_JOBID", "PBS_ARRAY_ID", "PBS_ARRAY_INDEX"}};
+
+void set_own(const LocalJob& job, EnvironmentMap& variables) {
+    for (const OwnNames& names : kOwnNames) {
+        if (!variables.contains(names.known_by)) {
+            continue;
+        }
+        variables[names.id] = job.id;
+        variables.erase(names.id_of_array);
+        variables.erase(names.index);
+        if (job.index >= 0) {
+            variables[names.id_of_array] = job.id;
+            variables[names.index] = std::to_string(job.index);
+        }
+    }
+}
+
 /// The variables that the script reads (launchers' contract for `local`), over those of who
 /// submitted it.
 std::vector<std::string> job_variables(const LocalJob& job, EnvironmentMap variables) {
@@ -74,6 +103,9 @@ std::vector<std::string> job_variables(const LocalJob& job, EnvironmentMap varia
     variables.erase("CYBELE_ARRAY_INDEX");
     if (job.index >= 0) {
         variables["CYBELE_ARRAY_INDEX"] = std::to_string(job.index);
+    }
+    if (!job.command.empty()) {
+        set_own(job, variables);
     }
     if (!job.gpus.empty()) {
         for (const char* const name :
@@ -134,7 +166,9 @@ Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environm
     }
     CYBELE_CHECK(mark_begin(job));
     Supervised supervised;
-    supervised.argv = {"/bin/bash", job.script.native()};
+    supervised.argv = job.command.empty()
+                          ? std::vector<std::string>{"/bin/bash", job.script.native()}
+                          : job.command;
     supervised.variables = job_variables(job, environment);
     supervised.directory = job.workdir.native();
     supervised.output = output.get();

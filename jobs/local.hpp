@@ -28,6 +28,7 @@ struct LocalJob : Submission {
     std::vector<int> gpus;
     std::uint64_t memory = 0;            ///< bytes that it asks for; 0: it says nothing
     std::filesystem::path script_record; ///< where the script itself writes how it ended
+    std::vector<std::string> command;    ///< that runs a script of the user's own; none: bash
 };
 
 /// Writes the record folder (job.json, script) and opens nothing else.

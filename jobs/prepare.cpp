@@ -21,6 +21,14 @@ fs::path place_of(const fs::path& folder) {
     return whole.has_filename() ? whole : whole.parent_path();
 }
 
+std::string without_percents(const fs::path& folder) {
+    std::string text;
+    for (const char letter : folder.native()) {
+        text += letter == '%' ? std::string("%%") : std::string(1, letter);
+    }
+    return text;
+}
+
 namespace {
 
 nlohmann::ordered_json describe_resources(const launchers::Resources& resources) {
@@ -81,10 +89,16 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     prepared.script = prepared.record / "job.sh";
     const std::string description = describe_prepared(request, prepared);
     prepared.script_text = request.script;
+    prepared.own = request.own;
     if (!request.login.empty()) {
         prepared.folder = prepared.workdir;
         prepared.files = {{prepared.script, request.script},
                           {prepared.record / "job.json", description}};
+        if (prepared.own &&
+            prepared.own->name != "job.sh") { // the batch system names the job by it
+            prepared.script = prepared.record / prepared.own->name;
+            prepared.files.push_back({prepared.script, request.script});
+        }
         return prepared;
     }
     CYBELE_TRY(const RecordFolder record, RecordFolder::make(prepared.record));

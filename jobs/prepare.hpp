@@ -6,6 +6,7 @@
 #include "support/error.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace cybele::jobs {
@@ -13,12 +14,16 @@ namespace cybele::jobs {
 /// A folder in one spelling: absolute, without dots and without a slash at its end.
 [[nodiscard]] std::filesystem::path place_of(const std::filesystem::path& folder);
 
+/// A folder as a pattern that stands for it alone: each `%` twice.
+[[nodiscard]] std::string without_percents(const std::filesystem::path& folder);
+
 struct PrepareRequest {
     const launchers::Job* job = nullptr;
     std::string script;
     std::string scheduler;
-    std::string login;        ///< the host behind ssh; empty: this machine
-    std::string image_digest; ///< sha256:… of the image; empty: not known
+    std::string login;                 ///< the host behind ssh; empty: this machine
+    std::string image_digest;          ///< sha256:… of the image; empty: not known
+    std::optional<OwnScript> own = {}; ///< set: the script is the user's
 };
 
 /// Gives the job a UUID and writes its record folder, WORKDIR/.cybelectl/UUID (0700): job.json and

@@ -53,7 +53,7 @@ Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
         request.on_notes(image_notes(input));
         request.on_notes(script.notes);
     }
-    return ReadyJob{std::move(input), std::move(script.text), {}};
+    return ReadyJob{std::move(input), std::move(script.text), {}, {}};
 }
 
 void tell(const Brought& brought, const SubmitRequest& request) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "jobs/backends/backend.hpp"
 #include "jobs/follow/poll.hpp"
 #include "jobs/job_input.hpp"
 #include "project/image_build.hpp"
@@ -10,6 +11,7 @@
 #include "support/signals.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace cybele::jobs {
@@ -39,7 +41,8 @@ struct SubmitRequest {
 struct ReadyJob {
     JobInput input;
     std::string script;
-    std::string login; ///< as asked, else the Site's; empty: this machine
+    std::string login;            ///< as asked, else the Site's; empty: this machine
+    std::optional<OwnScript> own; ///< set: the script is the user's, as it is
 };
 
 /// Checks the Job and renders its script; nothing is built or written.

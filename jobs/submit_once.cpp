@@ -51,12 +51,17 @@ std::vector<std::string> overruling_variables(const launchers::Job& job) {
     return names;
 }
 
-std::string without_percents(const fs::path& folder) {
-    std::string text;
-    for (const char letter : folder.native()) {
-        text += letter == '%' ? std::string("%%") : std::string(1, letter);
+/// What a repeated submission is known by: the script's digest, with that of its arguments.
+std::string identity_of(const ReadyJob& ready) {
+    const std::string script = "sha256:" + hex(sha256(ready.script));
+    if (!ready.own || ready.own->arguments.empty()) {
+        return script;
     }
-    return text;
+    std::string words;
+    for (const std::string& argument : ready.own->arguments) {
+        words.append(argument).push_back('\0');
+    }
+    return script + "+" + hex(sha256(words));
 }
 
 /// The entry before anything was asked; its outputs are patterns until the id is known.
@@ -72,11 +77,11 @@ Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::
     entry.record = submission.record;
     const std::string workdir = without_percents(submission.workdir) + "/";
     const auto place = [&workdir](const std::string& pattern) {
-        return pattern.starts_with('/') ? pattern : workdir + pattern;
+        return pattern.starts_with('/') || pattern.empty() ? pattern : workdir + pattern;
     };
     entry.standard_output = place(job.output.standard_output);
     entry.standard_error = place(job.output.standard_error);
-    entry.script = "sha256:" + hex(sha256(ready.script));
+    entry.script = identity_of(ready);
     std::error_code error;
     entry.job = fs::absolute(job.source.file(), error).lexically_normal();
     entry.array = job.array;
@@ -90,7 +95,6 @@ Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::
     entry.tasks = job.resources.tasks;
     entry.cpus = std::int64_t{job.resources.tasks} * job.resources.cpus_per_task;
     entry.time_limit = job.resources.time.value_or(std::chrono::seconds(0)).count();
-    entry.patience = ready.input.site ? ready.input.site->patience.count() : 0;
     entry.client = text_of(id_of_process(::getpid()));
     return entry;
 }
@@ -172,21 +176,16 @@ Result<void> search(Desk& desk,
     return {};
 }
 
-/// How long after its submission a job that ended is taken up by the same submission again, where
-/// its own client never had the id.
-constexpr std::int64_t kTwinSeconds = 3600;
-
-/// A submission of the very same whose client never had the id, if it did reach the scheduler.
+/// A submission of the very same that was never acknowledged, if it did reach the scheduler.
 Result<std::optional<Entry>>
 earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const SignalWatch& signals) {
-    CYBELE_TRY(std::vector<Entry> open,
-               desk.journal().unacknowledged(like, desk.now() - kTwinSeconds));
+    CYBELE_TRY(std::vector<Entry> open, desk.journal().unacknowledged(like));
     for (Entry& entry : open) {
         const auto client = read_process_id(entry.client);
         if (client && client->is_alive()) {
             continue; // another client is submitting it right now: that is another job
         }
-        if (request.on_word && entry.id.empty()) {
+        if (request.on_word) {
             request.on_word("an earlier submission of this Job was never acknowledged; looking "
                             "for it before submitting");
         }
@@ -195,8 +194,6 @@ earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const Signa
             return unknown_outcome(entry, "the search was interrupted");
         }
         if (!entry.id.empty()) {
-            entry.client = text_of(id_of_process(::getpid())); // who has its id from now on
-            CYBELE_CHECK(desk.journal().put(entry));
             return entry;
         }
     }
@@ -212,7 +209,7 @@ hide_script(const ReadyJob& ready, const Environment& environment, Submission& s
     }
     CYBELE_TRY(TempDirectory folder,
                TempDirectory::make(Journal::folder(environment) / "submit", "job"));
-    submission.script = folder.path() / "job.sh";
+    submission.script = folder.path() / (ready.own ? ready.own->name : "job.sh");
     CYBELE_CHECK(write_file(submission.script, ready.script, 0700));
     return std::optional(std::move(folder));
 }
@@ -228,7 +225,7 @@ Result<Submitted> submit_once(Desk& desk,
     Entry like;
     like.scheduler = ready.input.dialect;
     like.login = ready.login;
-    like.script = "sha256:" + hex(sha256(ready.script));
+    like.script = identity_of(ready);
     like.folder = place_of(ready.input.job.folder);
     CYBELE_TRY(const auto found, earlier(desk, like, request, signals));
     if (found) {
@@ -242,7 +239,8 @@ Result<Submitted> submit_once(Desk& desk,
                             ready.script,
                             ready.input.dialect,
                             ready.login,
-                            ready.input.file_digest}));
+                            ready.input.file_digest,
+                            ready.own}));
     CYBELE_TRY(const auto folder, hide_script(ready, environment, submission));
     submission.unset = overruling_variables(ready.input.job);
     const std::string path = environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");

@@ -19,6 +19,15 @@
 
 namespace cybele::jobs {
 
+/// What a batch script of the user's own needs beside its text (own_script.hpp).
+struct OwnScript {
+    std::string name;               ///< of its file: what a batch system calls the job by default
+    std::string reader;             ///< whose directives it contains: slurm, torque, pbspro, none
+    std::vector<std::string> shell; ///< the interpreter of its first line, and its option
+    std::vector<std::string> arguments;
+    std::string variables; ///< the list of PBS's `-v` in it
+};
+
 /// A job that is handed to a scheduler; its record folder and script are there.
 struct Submission {
     const launchers::Job* job = nullptr; ///< as long as the submission lasts
@@ -33,8 +42,9 @@ struct Submission {
     std::optional<std::chrono::seconds> time;
     std::string search_path; ///< PATH of the job
     std::vector<std::string> unset;
-    std::vector<NewFile> files; ///< of the record, where that is on another machine
-    std::string script_text;    ///< what `script` holds
+    std::vector<NewFile> files;   ///< of the record, where that is on another machine
+    std::string script_text;      ///< what `script` holds
+    std::optional<OwnScript> own; ///< set: `script` is the user's, as it is
 };
 
 /// What came back from a submission.
@@ -127,7 +137,6 @@ struct BackendRequest {
     Environment environment;
     std::filesystem::path program;       ///< this program, beside which the HTTP helper lies
     std::function<std::int64_t()> clock; ///< Unix seconds
-    Meanwhile meanwhile = nullptr;       ///< while a command of this machine has not answered
 };
 
 /// The back end for a dialect.

@@ -5,6 +5,7 @@
 #include "jobs/journal/journal.hpp"
 #include "jobs/local/demand.hpp"
 #include "jobs/local/dependency.hpp"
+#include "jobs/local/own_variables.hpp"
 #include "jobs/local/serve.hpp"
 #include "jobs/local/start_files.hpp"
 #include "support/digest.hpp"
@@ -220,6 +221,9 @@ private:
         const launchers::Job& job = *submission.job;
         EnvironmentMap variables = environment_.all();
         variables["PATH"] = submission.search_path;
+        if (submission.own) {
+            CYBELE_CHECK(set_own_variables(submission, variables));
+        }
         LocalSpec spec;
         spec.script = "sha256:" + hex(sha256(submission.script_text));
         spec.uuid = submission.uuid;
@@ -244,7 +248,11 @@ private:
             const std::set<std::int64_t> once(listed.begin(), listed.end());
             indices.assign(once.begin(), once.end());
         }
-        CYBELE_CHECK(keep_start(scheduler_.folder(), spec, submission.script_text, variables));
+        CYBELE_CHECK(keep_start(scheduler_.folder(),
+                                spec,
+                                submission.script_text,
+                                variables,
+                                submission.own ? &*submission.own : nullptr));
         const auto draft = change([&](LocalDraft& changing) {
             spec.number = changing.last_number + 1;
             changing.add(spec, indices);

@@ -18,14 +18,6 @@ Call pbs_question(std::vector<std::string> argv) {
     return call;
 }
 
-/// Whether the last job's text came to its end; Slurm's wrapper, which indents by a tab, has no
-/// such line.
-bool is_whole_listing(std::string_view text) {
-    const std::size_t last = text.rfind("Job Id:");
-    return last == std::string_view::npos || text.substr(last).starts_with("Job Id:\t") ||
-           text.ends_with("\n\n");
-}
-
 /// `12`, `12.server`, `12[].server`, `12[4].server`.
 bool is_id(std::string_view text) {
     const std::size_t digits = text.find_first_not_of("0123456789");
@@ -36,14 +28,32 @@ bool is_id(std::string_view text) {
     return rest.empty() || rest.front() == '.' || rest.front() == '[';
 }
 
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : " ") + word;
+    }
+    return text;
+}
+
 } // namespace
 
 Call Pbs::submission(const Submission& submission) const {
     Call call;
-    call.argv = qsub(*submission.job);
     // By value: OpenPBS refuses a name that is not set. A UUID and a plain path need no quoting.
-    call.argv.insert(call.argv.end(),
-                     {"-v", "CYBELE_JOB=" + submission.uuid, submission.script.native()});
+    std::string variables = "CYBELE_JOB=" + submission.uuid;
+    if (!submission.own) {
+        call.argv = qsub(*submission.job);
+    } else {
+        call.argv = {"qsub"};
+        // Given on the command line, `-v` replaces that of the script.
+        variables += submission.own->variables.empty() ? "" : "," + submission.own->variables;
+        const std::string arguments = joined(submission.own->arguments);
+        if (!arguments.empty()) {
+            call.argv.insert(call.argv.end(), {"-F", arguments});
+        }
+    }
+    call.argv.insert(call.argv.end(), {"-v", variables, submission.script.native()});
     return call;
 }
 
@@ -100,12 +110,6 @@ Result<std::vector<Sighting>> Pbs::sightings(const std::vector<Outcome>& outcome
         return fail(ErrorCode::kEnvironment,
                     "the batch server does not answer",
                     printable(words_of(outcome)),
-                    "the job goes on; ask again with `cybelectl job status`");
-    }
-    if (!is_whole_listing(outcome.output)) {
-        return fail(ErrorCode::kEnvironment,
-                    "the batch server's answer is cut",
-                    "a blank line ends each job that qstat shows, and the last has none",
                     "the job goes on; ask again with `cybelectl job status`");
     }
     const std::vector<PbsJob> listed = read_qstat_text(outcome.output);

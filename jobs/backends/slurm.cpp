@@ -132,13 +132,18 @@ class Slurm : public Commands {
 public:
     [[nodiscard]] Call submission(const Submission& submission) const override {
         Call call;
-        // Requeued by Slurm, a job would run twice under one id.
         call.argv = {"sbatch",
                      "--parsable",
                      "--ignore-pbs",
-                     "--no-requeue",
-                     "--comment=" + std::string(kMark) + submission.uuid,
-                     submission.script.native()};
+                     "--comment=" + std::string(kMark) + submission.uuid};
+        if (!submission.own) { // requeued by Slurm, a job would run twice under one id
+            call.argv.emplace_back("--no-requeue");
+        }
+        call.argv.push_back(submission.script.native());
+        if (submission.own) {
+            const std::vector<std::string>& arguments = submission.own->arguments;
+            call.argv.insert(call.argv.end(), arguments.begin(), arguments.end());
+        }
         return call;
     }
 

@@ -88,6 +88,7 @@ run(LocalJob job, const Errand& errand, const fs::path& folder, const std::strin
     CYBELE_CHECK(RecordFolder::make(errand.spec.record));
     CYBELE_TRY(StartFiles start, kept_start(folder, errand.spec));
     job.script = start.script;
+    job.command = start.command;
     EnvironmentMap& environment = start.environment;
     environment[kMachineCpus] = cpus;
     environment[kMachineGroup] = own_control_group("/").value_or(fs::path()).native();

@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t kMostOfStart = std::size_t{64} << 20U;
 constexpr const char* kScript = "job.sh";
 constexpr const char* kEnvironment = "environment";
+constexpr const char* kCommand = "command";
 
 fs::path start_folder(const fs::path& folder, const LocalSpec& spec) {
     return folder / "local" / spec.uuid;
@@ -42,6 +43,32 @@ EnvironmentMap read_environment(std::string_view bytes) {
     return environment;
 }
 
+/// Words that end with NUL each; the empty word stands for the script.
+std::string command_bytes(const OwnScript& own) {
+    std::string bytes;
+    for (const std::string& word : own.shell) {
+        bytes.append(word).push_back('\0');
+    }
+    bytes.push_back('\0');
+    for (const std::string& word : own.arguments) {
+        bytes.append(word).push_back('\0');
+    }
+    return bytes;
+}
+
+std::vector<std::string> read_command(std::string_view bytes, const fs::path& script) {
+    std::vector<std::string> words;
+    bool has_script = false;
+    while (!bytes.empty()) {
+        const std::string_view word = bytes.substr(0, bytes.find('\0'));
+        bytes.remove_prefix(std::min(word.size() + 1, bytes.size()));
+        const bool is_script = word.empty() && !has_script;
+        has_script = has_script || is_script;
+        words.push_back(is_script ? script.native() : std::string(word));
+    }
+    return words;
+}
+
 /// Written in place: what a crash cuts is written again by who submits again.
 Result<void> write_private(const fs::path& path, std::string_view bytes, unsigned mode) {
     (void)::unlink(path.c_str()); // of a submission that was killed
@@ -58,7 +85,8 @@ Result<void> write_private(const fs::path& path, std::string_view bytes, unsigne
 Result<void> keep_start(const fs::path& folder,
                         const LocalSpec& spec,
                         std::string_view script,
-                        const EnvironmentMap& environment) {
+                        const EnvironmentMap& environment,
+                        const OwnScript* own) {
     const fs::path place = start_folder(folder, spec);
     CYBELE_CHECK(make_own_folder({place, "the local queue", "CYBELE_STATE_DIR"}));
     std::string bytes;
@@ -66,11 +94,14 @@ Result<void> keep_start(const fs::path& folder,
         bytes.append(name).append("=").append(value).push_back('\0');
     }
     CYBELE_CHECK(write_private(place / kScript, script, 0700));
+    if (own != nullptr) {
+        CYBELE_CHECK(write_private(place / kCommand, command_bytes(*own), 0600));
+    }
     return write_private(place / kEnvironment, bytes, 0600);
 }
 
 void secure_start(const fs::path& folder, const LocalSpec& spec) {
-    for (const char* name : {kScript, kEnvironment}) {
+    for (const char* name : {kScript, kEnvironment, kCommand}) {
         if (const auto fd = open_for_reading(start_folder(folder, spec) / name)) {
             ::fsync(fd->get()); // best effort: the job stands in the queue already
         }
@@ -81,7 +112,7 @@ Result<StartFiles> kept_start(const fs::path& folder, const LocalSpec& spec) {
     if (spec.script.empty()) {
         CYBELE_TRY(const RecordFolder record, RecordFolder::open(spec.record));
         CYBELE_TRY(const std::string bytes, record.read(kEnvironment, kMostOfStart));
-        return StartFiles{fs::path(spec.record) / kScript, read_environment(bytes)};
+        return StartFiles{fs::path(spec.record) / kScript, read_environment(bytes), {}};
     }
     const fs::path place = start_folder(folder, spec);
     CYBELE_CHECK(check_own_folder({place, "the local queue", "CYBELE_STATE_DIR"}));
@@ -94,7 +125,13 @@ Result<StartFiles> kept_start(const fs::path& folder, const LocalSpec& spec) {
                     "submit the job again");
     }
     CYBELE_TRY(const std::string bytes, read_file(place / kEnvironment, kMostOfStart));
-    return StartFiles{place / kScript, read_environment(bytes)};
+    StartFiles start{place / kScript, read_environment(bytes), {}};
+    std::error_code error;
+    if (fs::exists(place / kCommand, error)) {
+        CYBELE_TRY(const std::string words, read_file(place / kCommand, kMostOfStart));
+        start.command = read_command(words, start.script);
+    }
+    return start;
 }
 
 void forget_start(const fs::path& folder, const LocalSpec& spec) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "jobs/backends/backend.hpp"
 #include "jobs/local/queue.hpp"
 #include "support/error.hpp"
 #include "support/process.hpp"
 
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cybele::jobs {
 
@@ -16,6 +19,7 @@ namespace cybele::jobs {
 struct StartFiles {
     std::filesystem::path script;
     EnvironmentMap environment;
+    std::vector<std::string> command; ///< of a script of the user's own; none: bash runs it
 };
 
 /// Keeps them; `spec.script` is the script's digest. kEnvironment where the folder is not the
@@ -23,7 +27,8 @@ struct StartFiles {
 [[nodiscard]] Result<void> keep_start(const std::filesystem::path& folder,
                                       const LocalSpec& spec,
                                       std::string_view script,
-                                      const EnvironmentMap& environment);
+                                      const EnvironmentMap& environment,
+                                      const OwnScript* own = nullptr);
 /// Brings the environment onto the disk: for a job that waits, and may wait when the machine stops.
 void secure_start(const std::filesystem::path& folder, const LocalSpec& spec);
 /// kVerification where the script is not the one that was submitted. Those of a job that an older

@@ -22,7 +22,7 @@ public:
 
     Result<Inventory> look(const std::vector<Parcel>& parcels) override {
         if (::access(workdir_.c_str(), W_OK) != 0) {
-            return fail(write_error(Errand::kSubmission, workdir_.native(), reason_of(errno)));
+            return fail(write_error(CopyFor::kSubmission, workdir_.native(), reason_of(errno)));
         }
         Inventory inventory;
         inventory.free = free_space(workdir_);
@@ -71,7 +71,7 @@ private:
             return make_directories(file);
         }
         return copy_here(
-            Errand::kSubmission,
+            CopyFor::kSubmission,
             {parcel.source, file, shipment.offset, parcel.digest, parcel.is_executable});
     }
 

@@ -155,7 +155,7 @@ private:
             left_ -= piece.size();
             if (piece.empty()) {
                 const fs::path& source = shipments_[at_ - 1].parcel->source;
-                failure_ = differs_error(Errand::kSubmission, source.filename().native(), source);
+                failure_ = differs_error(CopyFor::kSubmission, source.filename().native(), source);
             }
             return piece;
         }
@@ -175,7 +175,7 @@ private:
                                                    std::size_t count,
                                                    const Outcome& outcome) const {
         if (!lines.empty() && lines.back().starts_with("refused")) {
-            return fail(write_error(Errand::kSubmission,
+            return fail(write_error(CopyFor::kSubmission,
                                     login_.name() + ":" + workdir_.native(),
                                     std::string(words_behind(lines.back()))));
         }
@@ -211,10 +211,10 @@ private:
         }
         const Parcel& parcel = *shipments[done].parcel;
         if (lines.back() == "differs") {
-            return differs_error(Errand::kSubmission, there(parcel.target), parcel.source);
+            return differs_error(CopyFor::kSubmission, there(parcel.target), parcel.source);
         }
         return write_error(
-            Errand::kSubmission, there(parcel.target), std::string(words_behind(lines.back())));
+            CopyFor::kSubmission, there(parcel.target), std::string(words_behind(lines.back())));
     }
 
     SshLogin login_;

@@ -111,7 +111,7 @@ private:
         const auto mode = fs::status(from, error).permissions();
         const bool is_executable = (mode & fs::perms::owner_exec) != fs::perms::none;
         CYBELE_CHECK(copy_here(
-            Errand::kCollection,
+            CopyFor::kCollection,
             {from, to, is_begun ? lying.part : 0, hex(digest), is_executable, workdir_ / name}));
         return file;
     }

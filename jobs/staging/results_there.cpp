@@ -115,7 +115,7 @@ private:
             failure_ = changed();
             return;
         }
-        auto opened = PartFile::open(Errand::kCollection, own.file, offset, words[4] == "x");
+        auto opened = PartFile::open(CopyFor::kCollection, own.file, offset, words[4] == "x");
         if (!opened) {
             failure_ = opened.error();
             return;

@@ -25,7 +25,7 @@ struct Remedies {
     const char* when_refused;
     const char* when_different;
 };
-/// By Errand.
+/// By CopyFor.
 constexpr std::array<Remedies, 2> kRemedies = {{
     {"make room there; what has arrived is gone on with by the next submission",
      "name a `workdir` in which you may write",
@@ -35,7 +35,7 @@ constexpr std::array<Remedies, 2> kRemedies = {{
      "collect again when nothing writes to it"},
 }};
 
-const Remedies& remedies_of(Errand errand) {
+const Remedies& remedies_of(CopyFor errand) {
     return kRemedies[static_cast<std::size_t>(errand)];
 }
 
@@ -48,7 +48,7 @@ std::string own_descriptor(const UniqueFd& fd) {
 
 } // namespace
 
-Error write_error(Errand errand, const std::string& where, const std::string& because) {
+Error write_error(CopyFor errand, const std::string& where, const std::string& because) {
     const bool is_full = because.find("No space left") != std::string::npos ||
                          because.find("quota exceeded") != std::string::npos;
     const Remedies& remedies = remedies_of(errand);
@@ -58,7 +58,7 @@ Error write_error(Errand errand, const std::string& where, const std::string& be
             is_full ? remedies.when_full : remedies.when_refused};
 }
 
-Error differs_error(Errand errand, const std::string& where, const fs::path& source) {
+Error differs_error(CopyFor errand, const std::string& where, const fs::path& source) {
     return {ErrorCode::kEnvironment,
             "what arrived as " + printable(where) + " is not " + printable(source.native()),
             "the file changed meanwhile, or a disk is at fault; the copy is removed",
@@ -66,7 +66,7 @@ Error differs_error(Errand errand, const std::string& where, const fs::path& sou
 }
 
 Result<PartFile>
-PartFile::open(Errand errand, const fs::path& file, std::uint64_t offset, bool is_executable) {
+PartFile::open(CopyFor errand, const fs::path& file, std::uint64_t offset, bool is_executable) {
     CYBELE_CHECK(make_directories(file.parent_path()));
     CYBELE_TRY(UniqueFd folder, open_past_own_links(file.parent_path(), true));
     const fs::path part = part_of(file);
@@ -109,13 +109,13 @@ Result<void> PartFile::finish(const std::string& digest, const fs::path& source)
 }
 
 Result<void> write_result(const fs::path& file, std::string_view bytes, bool is_executable) {
-    CYBELE_TRY(const PartFile part, PartFile::open(Errand::kCollection, file, 0, is_executable));
+    CYBELE_TRY(const PartFile part, PartFile::open(CopyFor::kCollection, file, 0, is_executable));
     CYBELE_CHECK(part.write(bytes));
     CYBELE_CHECK(part.sync());
     return part.finish(hex(sha256(bytes)), file);
 }
 
-Result<void> copy_here(Errand errand, const LocalCopy& copy) {
+Result<void> copy_here(CopyFor errand, const LocalCopy& copy) {
     CYBELE_TRY(const PartFile part,
                PartFile::open(errand, copy.to, copy.offset, copy.is_executable));
     CYBELE_TRY(const UniqueFd from, open_at(copy.from, copy.offset));
