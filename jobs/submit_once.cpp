@@ -95,6 +95,7 @@ Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::
     entry.tasks = job.resources.tasks;
     entry.cpus = std::int64_t{job.resources.tasks} * job.resources.cpus_per_task;
     entry.time_limit = job.resources.time.value_or(std::chrono::seconds(0)).count();
+    entry.patience = ready.input.site ? ready.input.site->patience.count() : 0;
     entry.client = text_of(id_of_process(::getpid()));
     return entry;
 }
@@ -176,16 +177,21 @@ Result<void> search(Desk& desk,
     return {};
 }
 
-/// A submission of the very same that was never acknowledged, if it did reach the scheduler.
+/// How long after its submission a job that ended is taken up by the same submission again, where
+/// its own client never had the id.
+constexpr std::int64_t kTwinSeconds = 3600;
+
+/// A submission of the very same whose client never had the id, if it did reach the scheduler.
 Result<std::optional<Entry>>
 earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const SignalWatch& signals) {
-    CYBELE_TRY(std::vector<Entry> open, desk.journal().unacknowledged(like));
+    CYBELE_TRY(std::vector<Entry> open,
+               desk.journal().unacknowledged(like, desk.now() - kTwinSeconds));
     for (Entry& entry : open) {
         const auto client = read_process_id(entry.client);
         if (client && client->is_alive()) {
             continue; // another client is submitting it right now: that is another job
         }
-        if (request.on_word) {
+        if (request.on_word && entry.id.empty()) {
             request.on_word("an earlier submission of this Job was never acknowledged; looking "
                             "for it before submitting");
         }
@@ -194,6 +200,8 @@ earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const Signa
             return unknown_outcome(entry, "the search was interrupted");
         }
         if (!entry.id.empty()) {
+            entry.client = text_of(id_of_process(::getpid())); // who has its id from now on
+            CYBELE_CHECK(desk.journal().put(entry));
             return entry;
         }
     }

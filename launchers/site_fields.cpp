@@ -35,6 +35,7 @@ constexpr Field kSchedulerFields[] = {
     {"dialect", &kDialect, "slurm-torque is Slurm's qsub", true},
     {"version", &kText, "its version"},
     {"through", &kThrough, "how it is reached", false, "commands"},
+    {"patience", &kDuration, "until a job without any trace is lost", false, "5 min"},
 };
 constexpr Table kSchedulerTable{
     .title = "scheduler", .fields = kSchedulerFields, .has_short_form = true};

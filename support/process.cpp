@@ -211,10 +211,15 @@ Outcome follow(pid_t pid, const Command& command, Streams& streams, const Signal
                                      {streams.errors.read_end.get(), POLLIN, 0},
                                      {ended ? -1 : streams.input.write_end.get(), POLLOUT, 0},
                                      {ended ? -1 : end.get(), POLLIN, 0}}};
-        const int ready =
-            ::poll(waits.data(), waits.size(), ended ? 0 : limit.timeout(is_notified));
+        constexpr int kSecond = 1000;
+        const int wait = ended ? 0 : limit.timeout(is_notified);
+        const bool is_asked = command.meanwhile && (wait < 0 || wait > kSecond);
+        const int ready = ::poll(waits.data(), waits.size(), is_asked ? kSecond : wait);
         if (ended && ready <= 0) {
             break;
+        }
+        if (is_asked && ready == 0) {
+            command.meanwhile();
         }
         if (waits[0].revents != 0) {
             relay.pass_on(pid);

@@ -137,6 +137,7 @@ struct BackendRequest {
     Environment environment;
     std::filesystem::path program;       ///< this program, beside which the HTTP helper lies
     std::function<std::int64_t()> clock; ///< Unix seconds
+    Meanwhile meanwhile = nullptr;       ///< while a command of this machine has not answered
 };
 
 /// The back end for a dialect.

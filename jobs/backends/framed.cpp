@@ -16,10 +16,11 @@ constexpr std::string_view kNotFound = "' is not in the PATH of any shell on '\"
 constexpr std::string_view kFindProgram = R"(find_program() {
 command -v "$1" >/dev/null 2>&1 && return
 [ -z "${login_path:-}" ] || return
-login_path=searched
 s=${SHELL:-/bin/sh}
 case $s in */sh|*/bash|*/dash|*/ksh|*/zsh) ;; *) s=/bin/sh ;; esac
-PATH=$PATH:$("$s" -lc 'printf "\n%s\n" "$PATH"' </dev/null 2>/dev/null | tail -n 1)
+login_path=$("$s" -lc 'printf "\n%s\n" "$PATH"' </dev/null 2>/dev/null | tail -n 1)
+login_path=${login_path:-/bin}
+PATH=$PATH:$login_path
 }
 )";
 
@@ -111,10 +112,14 @@ bool take_piece(std::string_view& rest, const std::string& nonce, ReadBack& into
 
 std::string framed_script(const std::vector<Call>& calls,
                           const std::vector<Reading>& readings,
-                          const std::string& nonce) {
+                          const std::string& nonce,
+                          const std::string& login_path) {
     std::string script = "t=$(mktemp -d) || exit 125\ntrap 'rm -rf \"$t\"' EXIT\n"
                          "echo \"" +
                          nonce + " begin\"\n" + std::string(kFindProgram);
+    if (!login_path.empty()) {
+        script += "PATH=$PATH:" + shell_quote(login_path) + "\n";
+    }
     for (const Call& call : calls) {
         for (const NewFile& file : call.files) {
             add_framed_file(file, nonce, script);
@@ -124,7 +129,8 @@ std::string framed_script(const std::vector<Call>& calls,
     for (const Reading& reading : readings) {
         add_reading(reading, nonce, script);
     }
-    return script + "echo \"" + nonce + " end\"\n";
+    return script + "[ -z \"${login_path:-}\" ] || printf '%s path %s\\n' " + nonce +
+           " \"$login_path\"\necho \"" + nonce + " end\"\n";
 }
 
 std::optional<Answers> read_frames(std::string_view output,
@@ -149,6 +155,12 @@ std::optional<Answers> read_frames(std::string_view output,
         if (!take_piece(rest, nonce, piece)) {
             return std::nullopt;
         }
+    }
+    const std::string path = nonce + " path ";
+    if (const std::size_t end = rest.find('\n');
+        rest.starts_with(path) && end != std::string_view::npos) {
+        answers.login_path = rest.substr(path.size(), end - path.size());
+        rest.remove_prefix(end + 1);
     }
     if (rest != nonce + " end\n") {
         return std::nullopt;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,7 @@ struct ReadBack {
 struct Answers {
     std::vector<Outcome> outcomes; ///< of each call; those after one that failed are there too
     std::vector<ReadBack> files;
+    std::string login_path; ///< PATH of a login shell there, where it had to be asked
 };
 
 /// Where a scheduler's commands are: this machine, or a login node behind ssh.
@@ -65,7 +67,11 @@ public:
                                                    const std::vector<Reading>& readings) = 0;
 };
 
-[[nodiscard]] std::unique_ptr<Host> this_machine(const Environment& environment);
+/// What is done while a command has not answered; shared, so that it can be set later.
+using Meanwhile = std::shared_ptr<std::function<void()>>;
+
+[[nodiscard]] std::unique_ptr<Host> this_machine(const Environment& environment,
+                                                 Meanwhile meanwhile = nullptr);
 
 /// A login node behind the OpenSSH program; `sockets` is the folder of its kept connections.
 [[nodiscard]] std::unique_ptr<Host> behind_ssh(const std::string& login,

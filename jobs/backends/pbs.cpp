@@ -18,6 +18,14 @@ Call pbs_question(std::vector<std::string> argv) {
     return call;
 }
 
+/// Whether the last job's text came to its end; Slurm's wrapper, which indents by a tab, has no
+/// such line.
+bool is_whole_listing(std::string_view text) {
+    const std::size_t last = text.rfind("Job Id:");
+    return last == std::string_view::npos || text.substr(last).starts_with("Job Id:\t") ||
+           text.ends_with("\n\n");
+}
+
 /// `12`, `12.server`, `12[].server`, `12[4].server`.
 bool is_id(std::string_view text) {
     const std::size_t digits = text.find_first_not_of("0123456789");
@@ -110,6 +118,12 @@ Result<std::vector<Sighting>> Pbs::sightings(const std::vector<Outcome>& outcome
         return fail(ErrorCode::kEnvironment,
                     "the batch server does not answer",
                     printable(words_of(outcome)),
+                    "the job goes on; ask again with `cybelectl job status`");
+    }
+    if (!is_whole_listing(outcome.output)) {
+        return fail(ErrorCode::kEnvironment,
+                    "the batch server's answer is cut",
+                    "a blank line ends each job that qstat shows, and the last has none",
                     "the job goes on; ask again with `cybelectl job status`");
     }
     const std::vector<PbsJob> listed = read_qstat_text(outcome.output);

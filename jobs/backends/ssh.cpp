@@ -4,7 +4,9 @@
 #include "jobs/backends/command_backend.hpp"
 #include "jobs/backends/framed.hpp"
 #include "jobs/backends/host.hpp"
+#include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -51,7 +53,7 @@ public:
                              const std::vector<Reading>& readings) override {
         const std::string nonce = new_nonce();
         Command command = login_.command("exec sh -s"); // for every login shell, csh too
-        command.input = framed_script(calls, readings, nonce);
+        command.input = framed_script(calls, readings, nonce, login_.kept_path());
         std::chrono::seconds limit = kConnect;
         for (const Call& call : calls) {
             limit += call.limit;
@@ -62,6 +64,7 @@ public:
         if (!answers) {
             return fail(login_.broken(outcome));
         }
+        login_.keep_path(answers->login_path);
         return std::move(*answers);
     }
 
@@ -101,6 +104,22 @@ Command SshLogin::command(const std::string& remote) const {
     }
     command.argv.insert(command.argv.end(), {"--", login_, remote});
     return command;
+}
+
+fs::path SshLogin::path_file() const {
+    constexpr std::size_t kDigits = 32; // a login may hold any letter, a file's name may not
+    return sockets_ / ("path-" + hex(sha256(login_)).substr(0, kDigits));
+}
+
+std::string SshLogin::kept_path() const {
+    const auto text = sockets_.empty() ? Result<std::string>() : read_file(path_file());
+    return text ? *text : std::string();
+}
+
+void SshLogin::keep_path(const std::string& path) const {
+    if (!path.empty() && !sockets_.empty() && make_directories(sockets_, 0700)) {
+        (void)write_file(path_file(), path, 0600); // else the next call asks again
+    }
 }
 
 Error SshLogin::broken(const Outcome& outcome) const {

@@ -28,8 +28,13 @@ public:
     [[nodiscard]] const std::string& name() const {
         return login_;
     }
+    /// PATH of a login shell there, as a call found it; empty: no call needed it yet. It lies
+    /// beside the sockets.
+    [[nodiscard]] std::string kept_path() const;
+    void keep_path(const std::string& path) const;
 
 private:
+    [[nodiscard]] std::filesystem::path path_file() const;
     std::string login_;
     std::filesystem::path sockets_;
     Environment environment_;

@@ -62,7 +62,8 @@ reach(Way way, std::unique_ptr<Commands> commands, const BackendRequest& request
         return command_backend(std::move(commands),
                                behind_ssh(way.address, request.sockets, request.environment));
     default:
-        return command_backend(std::move(commands), this_machine(request.environment));
+        return command_backend(std::move(commands),
+                               this_machine(request.environment, request.meanwhile));
     }
 }
 

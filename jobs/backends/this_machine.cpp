@@ -42,7 +42,8 @@ namespace {
 
 class ThisMachine : public Host {
 public:
-    explicit ThisMachine(const Environment& environment) : environment_(environment) {}
+    ThisMachine(const Environment& environment, Meanwhile meanwhile)
+        : environment_(environment), meanwhile_(std::move(meanwhile)) {}
 
     Result<Answers> exchange(const std::vector<Call>& calls,
                              const std::vector<Reading>& readings) override {
@@ -60,6 +61,7 @@ public:
             command.directory = call.directory;
             command.input = "";
             command.limit = call.limit;
+            command.meanwhile = meanwhile_ ? *meanwhile_ : nullptr;
             CYBELE_TRY(Outcome outcome, run_process(command));
             answers.outcomes.push_back(std::move(outcome));
         }
@@ -71,12 +73,13 @@ public:
 
 private:
     Environment environment_;
+    Meanwhile meanwhile_;
 };
 
 } // namespace
 
-std::unique_ptr<Host> this_machine(const Environment& environment) {
-    return std::make_unique<ThisMachine>(environment);
+std::unique_ptr<Host> this_machine(const Environment& environment, Meanwhile meanwhile) {
+    return std::make_unique<ThisMachine>(environment, std::move(meanwhile));
 }
 
 } // namespace cybele::jobs

@@ -145,16 +145,21 @@ private:
     Result<void> question() {
         std::vector<Reading> readings;
         readings.reserve(logs_.size() + 1);
-        if (!logs_.empty()) {
+        const bool has_logs_there = !logs_.empty() && !followed_.entries.front().login.empty();
+        if (has_logs_there) {
             readings.push_back(mark_of_begin(followed_.entries.front())); // before the logs are
-        }
-        for (auto& [stream, log] : logs_) {
-            readings.push_back(log.next());
+            for (auto& [stream, log] : logs_) {
+                readings.push_back(log.next());
+            }
         }
         std::vector<ReadBack> pieces;
-        CYBELE_TRY(const Round round, ask(desk_, followed_.entries, readings, &pieces));
+        *desk_.meanwhile = [this] { look_at_logs(); };
+        const auto answered = ask(desk_, followed_.entries, readings, &pieces);
+        *desk_.meanwhile = nullptr;
+        CYBELE_TRY(const Round round, answered);
         pieces.resize(readings.size());
-        if (!logs_.empty() && may_show(pieces.front())) {
+        look_at_logs();
+        if (has_logs_there && may_show(pieces.front())) {
             for (std::size_t at = 0; at < logs_.size(); ++at) {
                 give(logs_[at].first, logs_[at].second, pieces[at + 1], false);
             }

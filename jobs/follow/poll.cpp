@@ -26,7 +26,8 @@ Result<Backend*> Desk::backend(const Entry& entry) {
                                  Journal::folder(environment_) / "ssh",
                                  environment_,
                                  program,
-                                 clock_}));
+                                 clock_,
+                                 meanwhile}));
     }
     return kept.get();
 }
@@ -222,7 +223,9 @@ std::optional<Error> ask_group(Desk& desk,
         Entry& entry = *group.asked[at];
         Evidence evidence;
         evidence.now = desk.now();
-        evidence.patience = entry.scheduler == "local" ? 0 : desk.patience;
+        evidence.patience = entry.scheduler == "local" ? 0
+                            : entry.patience != 0      ? entry.patience
+                                                       : desk.patience;
         evidence.was_asked = !survey.failure;
         evidence.record = exit_record_of(survey.files[at], entry);
         evidence.seen = sightings.of(entry);
@@ -373,6 +376,7 @@ Result<bool> resolve(Desk& desk, Entry& entry) {
     CYBELE_TRY(const auto id, backend->find(ref_of(entry)));
     if (id) {
         acknowledge(entry, *id, desk.now());
+        entry.client = entry.client.empty() ? std::string() : kFound; // empty: it is this process
     } else if (desk.now() >= entry.asked + kSearchSeconds) {
         entry.state = State::kNotSubmitted;
         entry.reason = "the scheduler never took it";

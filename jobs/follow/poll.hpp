@@ -42,6 +42,8 @@ public:
     std::filesystem::path program;
     /// How long a job without any trace is waited for; kPatienceSeconds unless set.
     std::int64_t patience = kPatienceSeconds;
+    /// What is done while a scheduler's command on this machine has not answered.
+    Meanwhile meanwhile = std::make_shared<std::function<void()>>();
 
 private:
     Journal journal_;

@@ -8,6 +8,10 @@
 
 namespace cybele::jobs {
 
+/// Entry::client of a job whose own client ended before it had the id, and that another command
+/// found: the next submission of the same takes it up.
+constexpr const char* kFound = "found";
+
 /// A job as the journal keeps it, from the intent to submit it to its end. Times are Unix seconds,
 /// 0: not known.
 struct Entry {
@@ -41,9 +45,10 @@ struct Entry {
     std::int64_t tasks = 1;
     std::int64_t cpus = 1;
     std::int64_t time_limit = 0; ///< seconds; 0: the queue's
+    std::int64_t patience = 0;   ///< seconds, as the Site says (Evidence::patience); 0: as usual
     std::string results;         ///< the Job's `output.results`, as a JSON list; empty: none
     std::string results_to;      ///< the Job's `output.to`
-    std::string client;          ///< the process that submits: pid, start and boot
+    std::string client;          ///< the process that submits: pid, start and boot; or kFound
     bool is_element = false;     ///< one of the array, asked for by name: no row of the journal
 
     /// What `--wait` exits with (docs/reference/submit.md). 125: lost, or the code is not known.

@@ -247,11 +247,12 @@ Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {
     return rows.select("WHERE ended = 0 ORDER BY asked, rowid", {});
 }
 
-Result<std::vector<Entry>> Journal::unacknowledged(const Entry& like) const {
+Result<std::vector<Entry>> Journal::unacknowledged(const Entry& like, std::int64_t since) const {
     return Rows(database_).select(
-        "WHERE state = 'submitting' AND script = ?1 AND folder = ?2 AND scheduler = ?3 AND "
-        "login = ?4 ORDER BY asked",
-        {like.script, like.folder, like.scheduler, like.login});
+        "WHERE (state = 'submitting' OR client = ?5 AND id <> '' AND (ended = 0 OR asked >= "
+        "CAST(?6 AS INTEGER))) AND script = ?1 AND folder = ?2 AND scheduler = ?3 AND login = ?4 "
+        "ORDER BY asked",
+        {like.script, like.folder, like.scheduler, like.login, kFound, std::to_string(since)});
 }
 
 } // namespace cybele::jobs

@@ -46,8 +46,11 @@ public:
     [[nodiscard]] Result<Entry> find(const std::string& name) const;
     /// In the order of submission; those that have ended too where asked.
     [[nodiscard]] Result<std::vector<Entry>> list(bool is_with_ended) const;
-    /// Jobs with the same script in the same folder whose submission was never acknowledged.
-    [[nodiscard]] Result<std::vector<Entry>> unacknowledged(const Entry& like) const;
+    /// Jobs with the same script in the same folder whose id no client of theirs had: those that
+    /// were never acknowledged, and those that were found later (kFound) and live, or were asked
+    /// for since `since`.
+    [[nodiscard]] Result<std::vector<Entry>> unacknowledged(const Entry& like,
+                                                            std::int64_t since) const;
 
     [[nodiscard]] const std::filesystem::path& path() const {
         return path_;

@@ -35,8 +35,16 @@ constexpr TextColumn kTexts[] = {
     {"results_to", &Entry::results_to},
     {"image_digest", &Entry::image_digest},
 };
+constexpr const char* kTextColumn = " TEXT NOT NULL DEFAULT ''";
+constexpr const char* kNumberColumn = " INTEGER NOT NULL DEFAULT 0";
 /// Columns that journals of earlier versions lack; those versions leave them at their defaults.
-constexpr const char* kAddedColumns[] = {"results", "results_to", "image_digest"};
+constexpr struct {
+    const char* name;
+    const char* type;
+} kAddedColumns[] = {{"results", kTextColumn},
+                     {"results_to", kTextColumn},
+                     {"image_digest", kTextColumn},
+                     {"patience", kNumberColumn}};
 
 struct NumberColumn {
     const char* name;
@@ -55,9 +63,9 @@ constexpr NumberColumn kNumbers[] = {
     {"tasks", &Entry::tasks},
     {"cpus", &Entry::cpus},
     {"time_limit", &Entry::time_limit},
+    {"patience", &Entry::patience},
 };
 constexpr const char* kState = "state"; ///< the last column
-constexpr const char* kTextColumn = " TEXT NOT NULL DEFAULT ''";
 
 std::string column_names() {
     std::string names;
@@ -107,20 +115,20 @@ std::string Rows::table() {
                    (column.member == &Entry::uuid ? " UNIQUE, " : ", ");
     }
     for (const NumberColumn& column : kNumbers) {
-        columns += std::string(column.name) + " INTEGER NOT NULL, ";
+        columns += std::string(column.name) + kNumberColumn + ", ";
     }
     return "CREATE TABLE IF NOT EXISTS jobs(" + columns + kState + " TEXT NOT NULL)";
 }
 
 Result<std::vector<std::string>> Rows::missing_columns() const {
     std::vector<std::string> missing;
-    for (const char* const name : kAddedColumns) {
+    for (const auto& column : kAddedColumns) {
         CYBELE_TRY(Statement statement,
                    database_.prepare("SELECT 1 FROM pragma_table_info('jobs') WHERE name = ?"));
-        statement.bind(name);
+        statement.bind(column.name);
         CYBELE_TRY(const bool is_known, statement.step());
         if (!is_known) {
-            missing.emplace_back(name);
+            missing.push_back(std::string(column.name) + column.type);
         }
     }
     return missing;
@@ -133,8 +141,8 @@ Result<void> Rows::add_columns() const {
     }
     CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
     CYBELE_TRY(missing, missing_columns()); // another client may have added them meanwhile
-    for (const std::string& name : missing) {
-        CYBELE_CHECK(database_.run(("ALTER TABLE jobs ADD COLUMN " + name + kTextColumn).c_str()));
+    for (const std::string& column : missing) {
+        CYBELE_CHECK(database_.run(("ALTER TABLE jobs ADD COLUMN " + column).c_str()));
     }
     return transaction.commit();
 }

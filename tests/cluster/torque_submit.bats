@@ -2,43 +2,7 @@
 # Jobs submitted and followed under the rules of real TORQUE and OpenPBS servers, replayed by tests/parts/torque-rules: the cases of
 # tests/servers/jobs.bats that need no server. About a minute.
 load ../parts/suite.bash
-
-setup() {
-    work_place
-    mkdir programs
-    ln -s "$CYBELECTL" programs/cybelectl
-}
-teardown() {
-    [[ ! -d $place/rules ]] || "$parts_dir/torque-rules" stop "$place"
-    leave_place
-}
-
-# on_both CASE…: in a folder of its own, with the product's commands in PATH.
-on_both() {
-    local path=$PATH
-    for product in torque openpbs; do
-        cd "$place" && rm -rf rules jobs && mkdir jobs
-        PATH=$("$parts_dir/torque-rules" start "$place" "$product"):$path
-        dialect=${product/openpbs/pbspro}
-        export CYBELE_STATE_DIR=$place/state/$product # the numbers of their jobs are the same
-        cd jobs || return
-        "$@"
-        PATH=$path
-        "$parts_dir/torque-rules" stop "$place"
-    done
-}
-
-job() {
-    local name=$1
-    shift
-    printf '%s\n' 'kind: Job' "name: $name" "$@" >"$name.yaml"
-}
-submit() {
-    local name=$1
-    shift
-    "$CYBELECTL" submit "$name.yaml" --scheduler "$dialect" --monitoring-period 1 "$@"
-}
-keep() { "$parts_dir/torque-rules" keep "$place" "$1"; }
+load torque.bash
 
 array_ends() {
     # shellcheck disable=SC2016

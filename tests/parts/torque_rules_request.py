@@ -5,6 +5,9 @@ import shlex
 
 NODES = ["n1", "n2"]
 SLOTS = 4
+GPUS = 2  # of each node; TORQUE's are static, OpenPBS has a number only
+QUEUES = {"batch": None, "workq": None, "shortq": 3600, "offq": None}  # the longest walltime, in seconds
+DISABLED = "offq"
 
 
 class Refusal(Exception):
@@ -99,7 +102,7 @@ def check_size(name, text, product):
         raise Refusal(168 if product == "torque" else 166, "qsub: Illegal attribute or resource value for Resource_List." + name)
 
 
-def torque_nodes(limits):
+def torque_nodes(limits, job):
     for name in limits:
         if name not in ("nodes", "walltime", "mem", "vmem", "pmem", "ncpus", "procs", "select", "cput"):
             raise Refusal(189, "qsub: submit error (Unknown resource type  Resource_List.%s)" % name)
@@ -112,11 +115,14 @@ def torque_nodes(limits):
         slots = 1
         for word in words[1:]:
             match = re.fullmatch(r"ppn=([0-9]+)", word)
+            gpus = re.fullmatch(r"gpus=([0-9]+)", word)
             if match:
                 slots = int(match.group(1))
-            elif "=" in word and not re.fullmatch(r"gpus=[0-9]+", word):
+            elif gpus and int(gpus.group(1)) <= GPUS:
+                job["gpus"] = int(gpus.group(1))
+            elif "=" in word and not gpus:
                 raise Refusal(27, "qsub: Command syntax invalid")
-            elif "=" not in word:
+            else:
                 raise Refusal(190, "qsub: Job exceeds queue resource limits MSG=cannot locate feasible nodes")
         count = int(words[0]) if words[0].isdigit() else None
         if slots == 0 or count == 0:
@@ -155,6 +161,7 @@ def openpbs_nodes(limits, job):
     count, cpus = int(words[0]), int(chunk.get("ncpus", "1"))
     processes = int(chunk.get("mpiprocs", "1"))
     job["threads"] = chunk.get("ompthreads", str(cpus))
+    job["per_line"] = cpus / max(processes, 1)
     lines, used = [], {host: 0 for host in NODES}
     for index in range(count):
         scattered = limits.get("place", "").startswith("scatter")
@@ -164,6 +171,34 @@ def openpbs_nodes(limits, job):
         used[fitting[0]] += cpus
         lines += [fitting[0]] * processes
     return lines
+
+
+def check_queue(job, product):
+    """Walltime is read by now."""
+    name, is_torque = job.get("q", "batch"), product == "torque"
+    if name not in QUEUES:
+        raise Refusal(172, "qsub: submit error (Unknown queue MSG=requested queue not found)") if is_torque \
+            else Refusal(170, "qsub: Unknown queue")
+    if name == DISABLED:
+        raise Refusal(175, "qsub: submit error (Queue is not enabled MSG=queue is disabled: user alice@head, queue %s)" % name) \
+            if is_torque else Refusal(173, "qsub: Queue is not enabled")
+    if QUEUES[name] is not None and (job["walltime"] or 0) > QUEUES[name]:
+        raise Refusal(190, "qsub: submit error (Job exceeds queue resource limits MSG=cannot satisfy queue max walltime requirement)") \
+            if is_torque else Refusal(188, "qsub: Job violates queue and/or server resource limits")
+
+
+CONDITIONS = ("afterok", "afternotok", "afterany", "after")
+
+
+def dependencies(text):
+    """[(condition, number), ...] of `afterok:1.head:2,afterany:3`."""
+    found = []
+    for item in filter(None, text.split(",")):
+        condition, *names = item.split(":")
+        if condition not in CONDITIONS or not names:
+            raise Refusal(2, "qsub: illegal -W value")
+        found += [(condition, name.split(".")[0]) for name in names]
+    return found
 
 
 def judge(job, product):
@@ -177,9 +212,14 @@ def judge(job, product):
         if size in limits:
             check_size(size, limits[size], product)
     job["walltime"] = seconds_of(limits.get("walltime", ""), product)
+    check_queue(job, product)
+    job["depend"] = dependencies(job["W"].get("depend", ""))
+    if not re.fullmatch(r"n|[%s]+" % ("abefp" if product == "torque" else "abej"), job.get("m", "a")):
+        raise Refusal(2, "qsub: illegal -m value")
     if product == "torque" and "place" in limits:
         raise Refusal(189, "qsub: submit error (Unknown resource type  Resource_List.place)")
-    job["hosts"] = torque_nodes(limits) if product == "torque" else openpbs_nodes(limits, job)
+    job["gpus"] = 0
+    job["hosts"] = torque_nodes(limits, job) if product == "torque" else openpbs_nodes(limits, job)
     if product == "torque" and "procs" in limits:
         job["hosts"] = None  # pbs_sched never starts it
     array = job.get("t" if product == "torque" else "J")

@@ -147,11 +147,26 @@ TEST_CASE("folded lines are joined, and Slurm's qstat is read with its tabs") {
     CHECK_FALSE(seen->front().code.has_value());
 }
 
+TEST_CASE("a listing of qstat that is cut is no answer, wherever inside a job it is cut") {
+    for (const char* name : {"torque-6.1.qstat-f-finished.txt",
+                             "torque-6.1.qstat-tf-array.txt",
+                             "openpbs-23.06.qstat-x-f-array-finished.txt"}) {
+        CAPTURE(name);
+        const std::string whole = recorded(name);
+        CHECK(jobs::torque_commands()->sightings({outcome(0, whole)}).has_value());
+        const std::size_t begun = whole.rfind("Job Id:") + std::string("Job Id:").size();
+        for (std::size_t length = whole.size() - 1; length >= begun; --length) {
+            REQUIRE_FALSE(
+                jobs::torque_commands()->sightings({outcome(0, whole.substr(0, length))}));
+        }
+    }
+}
+
 TEST_CASE("the UUID of a PBS job is in its variables") {
     const auto all = jobs::torque_commands()->sightings(
         {outcome(0,
                  "Job Id: 7.head\n    job_state = Q\n    Variable_List = PBS_O_QUEUE=batch,\n"
-                 "\tCYBELE_JOB=0a-1b,PBS_O_HOST=head\n")});
+                 "\tCYBELE_JOB=0a-1b,PBS_O_HOST=head\n\n")});
     REQUIRE(all.has_value());
     CHECK(all->front().uuid == "0a-1b");
 }

@@ -65,3 +65,36 @@ TEST_CASE("calls and files come back as they are, whatever they hold and the log
     CHECK_FALSE(jobs::read_frames(output, 4, 3, "cybelectl-other").has_value());
     CHECK_FALSE(jobs::read_frames("", 0, 0, kNonce).has_value());
 }
+
+TEST_CASE("a login shell is asked for its PATH only while what is kept of it does not do") {
+    const TempDirectory place = TempDirectory::make("/tmp", "cybele-test").value();
+    const auto folder = place.path() / "odd 'folder";
+    REQUIRE(make_directories(folder).has_value());
+    REQUIRE(write_file(folder / "only-here", "#!/bin/sh\necho found\n", 0755).has_value());
+    REQUIRE(write_file(place.path() / ".profile",
+                       "echo asked >>" + (place.path() / "asked").native() + "\nPATH=$PATH:\"" +
+                           folder.native() + "\"\n")
+                .has_value());
+    const std::string there = "HOME=" + place.path().native() + "; SHELL=/bin/sh; export HOME\n";
+    const auto ask = [&](const std::string& program, const std::string& kept) {
+        const std::string script = jobs::framed_script({call({program})}, {}, kNonce, kept);
+        return jobs::read_frames(run_script(there + script), 1, 0, kNonce).value();
+    };
+    const auto asked = [&] { return read_file(place.path() / "asked").value_or(""); };
+    CHECK(ask("true", "").login_path.empty());
+    CHECK(asked().empty());
+    const auto first = ask("only-here", "");
+    CHECK(first.outcomes[0].output == "found\n");
+    CHECK(first.login_path.ends_with(folder.native()));
+    CHECK(asked() == "asked\n");
+    const auto second = ask("only-here", first.login_path);
+    CHECK(second.outcomes[0].output == "found\n");
+    CHECK(second.login_path.empty());
+    CHECK(asked() == "asked\n");
+    const auto moved = ask("only-here", "/nowhere"); // what is kept has become wrong
+    CHECK(moved.outcomes[0].output == "found\n");
+    CHECK(moved.login_path == first.login_path);
+    const auto none = ask("no-such-program", first.login_path);
+    CHECK(none.outcomes[0].code == 127);
+    CHECK(none.outcomes[0].errors.find("is not in the PATH of any shell on") != std::string::npos);
+}

@@ -163,8 +163,11 @@ TEST_CASE("a journal of an earlier version keeps its jobs, and gets the columns 
     auto second = entry(kSecond, "2");
     second.image_digest = "sha256:4567";
     second.results = "[\"a\"]";
+    second.patience = 7;
     REQUIRE(journal.put(second).has_value());
     CHECK(place.open().find("2")->image_digest == "sha256:4567");
+    CHECK(place.open().find("2")->patience == 7);
+    CHECK(journal.find("7")->patience == 0);
     CHECK(place.open().find("2")->results == "[\"a\"]");
     insert_as_before("8"); // a client of that version goes on writing to it
     CHECK(place.open().find("8")->image_digest.empty());
@@ -193,13 +196,22 @@ TEST_CASE("a submission that was not acknowledged is found by what was submitted
     const StateFolder place;
     const auto journal = place.open();
     REQUIRE(journal.put({entry(kFirst, ""), entry(kSecond, "13")}).has_value());
-    CHECK(journal.unacknowledged(entry("", "")).value().size() == 1);
+    CHECK(journal.unacknowledged(entry("", ""), 0).value().size() == 1);
+    auto found = entry(kSecond, "13");
+    found.client = jobs::kFound;
+    found.asked = 100;
+    REQUIRE(journal.put(found).has_value()); // its client never had the id
+    CHECK(journal.unacknowledged(entry("", ""), 200).value().size() == 2);
+    found.ended = 150;
+    REQUIRE(journal.put(found).has_value());
+    CHECK(journal.unacknowledged(entry("", ""), 100).value().size() == 2);
+    CHECK(journal.unacknowledged(entry("", ""), 101).value().size() == 1);
     auto other = entry("", "");
     other.folder = "/elsewhere";
-    CHECK(journal.unacknowledged(other).value().empty());
+    CHECK(journal.unacknowledged(other, 0).value().empty());
     other = entry("", "");
     other.script = "sha256:11";
-    CHECK(journal.unacknowledged(other).value().empty());
+    CHECK(journal.unacknowledged(other, 0).value().empty());
 }
 
 TEST_CASE("a journal of another version, and a file that is none, are refused in a sentence") {

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kEverySiteField = R"(kind: Site
 name: everything
-scheduler: {dialect: slurm, version: 22.05, through: {ssh: login.example, token-command: t}}
+scheduler: {dialect: slurm, version: 22.05, patience: 1 min, through: {ssh: login.example, token-command: t}}
 runtime: {program: apptainer, version: 1.4.5, path: /usr/bin/apptainer, mode: userns}
 node: {arch: amd64, glibc: 2.28, kernel: 4.18}
 mpi: [{family: openmpi, version: 4.1.4, prefix: /usr, launcher: mpirun, modules: [mpi]}]
@@ -68,6 +68,7 @@ TEST_CASE("site: short forms") {
     REQUIRE_MESSAGE(site.has_value(), test::told(site));
     CHECK(site->dialect == "local");
     CHECK(site->through == "commands");
+    CHECK(site->patience == std::chrono::minutes(5));
     CHECK(site->runtime.program == "cybelectl");
     CHECK(site->verify_policy == "p.yaml");
     CHECK_FALSE(site->pmi.has_value());

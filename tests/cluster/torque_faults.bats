@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong between a client and a TORQUE or OpenPBS server, under the rules of the real ones (tests/parts/torque-rules):
+# answers that are missing, cut or late, clients that are killed, jobs that nothing is known of. Half a minute.
+load ../parts/suite.bash
+load torque.bash
+
+once() { job once "script: echo x >>'$PWD/ran'" 'resources: {time: 1 min}'; }
+ran() { if [[ -e ran ]]; then wc -l <ran; else echo 0; fi; }
+has_run() { [[ $(ran) != 0 ]]; }
+
+patient() {
+    printf '%s\n' 'kind: Site' 'name: here' "scheduler: {dialect: $dialect, patience: 2 s}" >site.yaml
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    id=$("$CYBELECTL" submit long.yaml --site site.yaml)
+    wait_for 20 is_in_state "$id" running
+    started=$SECONDS
+    fault unknown
+    run timeout 30 "$CYBELECTL" job wait "$id" --monitoring-period 1
+    assert_equal "$status" 125
+    assert [ $((SECONDS - started)) -lt 12 ]
+    assert_equal "$(state_of "$id")" lost
+    job other 'command: [sleep, "2"]' 'resources: {time: 1 min}'
+    fault none
+    id=$(submit other)
+    fault unknown # for a moment, as a server that starts again may
+    run "$CYBELECTL" job status "$id"
+    assert_success
+    fault none
+    run timeout 30 "$CYBELECTL" job wait "$id" --monitoring-period 1
+    assert_success
+}
+@test "a job without any trace is lost after the Site's patience, and one that was missing for a moment is not" {
+    on_both patient
+}
+
+cut_answer() {
+    job code 'script: sleep 1; exit 27' 'resources: {time: 1 min}'
+    id=$(submit code)
+    ends "$id"
+    rm -rf .cybelectl/*/exit.json .cybelectl/exit.json # only the server knows its code
+    fault cut
+    run "$CYBELECTL" job status "$id"
+    assert_output --partial "the batch server's answer is cut"
+    refute_output --partial 'failed'
+    fault none
+    run "$CYBELECTL" job status "$id"
+    assert_line --regexp "^$id failed 27"
+}
+@test "an answer of qstat that is cut is none" {
+    on_both cut_answer
+}
+
+away() {
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    id=$(submit long)
+    wait_for 20 is_in_state "$id" running
+    fault down
+    run "$CYBELECTL" job status "$id"
+    assert_output --partial 'the batch server does not answer'
+    run "$CYBELECTL" job cancel "$id" --no-wait
+    assert_equal "$status" 6
+    once
+    run submit once
+    assert_equal "$status" 5
+    assert_output --partial 'nothing was submitted'
+    fault none
+    assert_equal "$(state_of "$id")" running
+    assert_equal "$(ran)" 0
+}
+@test "a server that is away: nothing is submitted, cancelled or ended" {
+    on_both away
+}
+
+strangers() {
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    id=$(submit long)
+    number=${id%%.*}
+    for name in "slurm:$number" "$number.other" "${number}_1" "${number}[1].head" "${number}[].head"; do
+        run "$CYBELECTL" job cancel "$name"
+        assert_equal "$status" 3
+    done
+    wait_for 20 is_in_state "$id" running
+    job none 'command: ["true"]' 'array: 3-1'
+    run submit none
+    assert_equal "$status" 3
+    assert_output --partial 'none.yaml:4:8'
+    assert_equal "$(qstat | grep -c 'Job Id')" 1
+}
+@test "ids of other schedulers, elements that are not there, empty ranges: refused, nothing is cancelled or submitted" {
+    on_both strangers
+}
+
+killed_clients() {
+    local number name tries=${KILLS:-12}
+    mkdir first whole
+    cd first || return
+    once
+    submit once >/dev/null # makes the journal
+    cd ../whole || return
+    once
+    strace -qq -e signal=none -o ../trace "$CYBELECTL" submit once.yaml --scheduler "$dialect" 3>&-
+    cd ..
+    # From the first call for the intent to the last before the id is in the journal.
+    first=$(grep -n 'jobs\.sqlite-journal' trace | head -n 1 | cut -d: -f1)
+    last=$(grep -n 'unlink.*jobs\.sqlite-journal' trace | tail -n 1 | cut -d: -f1)
+    for ((number = 0; number < tries; number++)); do
+        mkdir "try-$number" && cd "try-$number" || return
+        once
+        head -n $((first + (last - first) * number / tries)) ../trace >../until
+        name=$(tail -n 1 ../until | sed 's/(.*//')
+        run strace -qq -o /dev/null -e "trace=$name" -e "inject=$name:signal=KILL:when=$(grep -c "^$name(" ../until)" \
+            "$CYBELECTL" submit once.yaml --scheduler "$dialect" 3>&-
+        assert_equal "$status" 137
+        cd ..
+    done
+    wait_for 20 nothing_waits
+    # Two minutes later: it is known now of those that never came to the server that they did not.
+    sql "$CYBELE_STATE_DIR/jobs.sqlite" "UPDATE jobs SET asked = asked - 120 WHERE state = 'submitting'"
+    "$CYBELECTL" job list >/dev/null # finds the others; the repetition must take them up all the same
+    for ((number = 0; number < tries; number++)); do
+        cd "try-$number" || return
+        submit once >/dev/null
+        cd ..
+    done
+    wait_for 30 nothing_waits
+    assert_equal "$(cat try-*/ran | wc -l) $(wc -l try-*/ran | grep -cE '^ *1 try')" "$tries $tries"
+}
+nothing_waits() { ! qstat | grep -q 'job_state = [QRH]'; }
+@test "a client killed at its calls between intent and acknowledgement: with the repetition each job runs once" {
+    on_both killed_clients
+}
+
+recorded_refusals() {
+    job queued 'command: ["true"]' 'queue: nowhere'
+    run submit queued
+    assert_equal "$status" 6
+    assert_output --partial 'Unknown queue'
+    job queued 'command: ["true"]' 'queue: offq'
+    run submit queued
+    assert_equal "$status" 6
+    assert_output --partial 'Queue is not enabled'
+    job queued 'command: ["true"]' 'queue: shortq' 'resources: {time: 5 h}'
+    run submit queued
+    assert_equal "$status" 6
+    assert_output --partial 'queue'
+    job queued 'command: ["true"]' 'queue: shortq' 'resources: {time: 1 min}' 'mail: {to: a@b.example, on: [begin, end]}'
+    run submit queued --wait
+    assert_success
+    assert_equal "$(cut -d' ' -f1,3 "$place/rules/mail")" $'b a@b.example\ne a@b.example'
+}
+@test "queues refuse as the real ones do, and mail goes to whom the Job names" {
+    on_both recorded_refusals
+}
+
+chained() {
+    job first 'script: exit 4' 'resources: {time: 1 min}' 'hold: false'
+    sed -i '/hold:/d' first.yaml
+    first=$(submit first)
+    job later 'command: ["true"]' "after: [{job: '$first', when: any}]" 'resources: {time: 1 min}'
+    job never 'command: ["true"]' "after: [{job: '$first', when: ok}]" 'resources: {time: 1 min}'
+    run submit later --wait
+    assert_success
+    run submit never --wait
+    refute [ "$status" = 0 ]
+}
+@test "OpenPBS: dependencies are met, or say that they cannot be" {
+    products=openpbs on_both chained
+}
+
+graphics() {
+    # shellcheck disable=SC2016
+    job card 'script: echo "cards ${CUDA_VISIBLE_DEVICES:-none}"; sleep 2' 'resources: {gpus-per-node: 1, time: 1 min}'
+    job render 'command: ["true"]' 'resources: {gpus-per-node: 1, time: 1 min}'
+    run "$CYBELECTL" job render card.yaml --scheduler "$dialect"
+    assert_success
+    sed -n 's/^#PBS/#PBS/p' <<<"$output" >head
+    { echo '#!/bin/bash'; cat head; echo 'echo "cards ${CUDA_VISIBLE_DEVICES:-none}" >"$PBS_O_WORKDIR/cards.$PBS_JOBID"; sleep 1'; } >cards.sh
+    first=$(qsub cards.sh)
+    second=$(qsub cards.sh)
+    ends "$first"
+    ends "$second"
+    if [[ $product == torque ]]; then
+        assert_equal "$(cat "cards.$first" "cards.$second")" $'cards 0\ncards 1'
+        run qsub -l nodes=1:ppn=1:gpus=9 cards.sh
+        assert_equal "$status" 190
+    else
+        assert_equal "$(cat "cards.$first" "cards.$second")" $'cards none\ncards none'
+    fi
+}
+@test "GPUs: TORQUE gives each job its own, OpenPBS without cgroups says nothing of them" {
+    on_both graphics
+}
