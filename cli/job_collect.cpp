@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
+#include "cli/job_table.hpp"
 #include "jobs/collect.hpp"
+#include "jobs/follow/array.hpp"
 
 #include <memory>
 
@@ -16,7 +18,7 @@ struct CollectOptions {
 
 Result<int> collect_results(Session& session, const CollectOptions& options) {
     CYBELE_TRY(jobs::Desk desk, open_desk(session));
-    CYBELE_TRY(jobs::Entry entry, desk.journal().find(options.name));
+    CYBELE_TRY(jobs::Entry entry, jobs::find_job(desk.journal(), options.name));
     std::vector<jobs::Entry> entries{entry};
     CYBELE_TRY(const jobs::Round round, jobs::ask(desk, entries));
     entry = entries.front();
@@ -28,8 +30,11 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
                                   : "its results may still change",
                     "wait for it: cybelectl job wait " + entry.id);
     }
-    CYBELE_TRY(const jobs::Collected collected,
-               jobs::collect({entry, options.patterns, options.to, session.environment}));
+    jobs::CollectRequest request{entry, {}, options.patterns, options.to, session.environment};
+    if (!entry.array.empty() && !entry.is_element) {
+        CYBELE_TRY(request.elements, in_elements(session, desk, {entry}));
+    }
+    CYBELE_TRY(const jobs::Collected collected, jobs::collect(request));
     session.note(collected.notes);
     if (session.is_json()) {
         Session::print(collected.record);
@@ -37,6 +42,9 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
     }
     for (const jobs::ResultFile& file : collected.files) {
         Session::print(file.name + "\n");
+    }
+    if (!collected.failures.empty()) {
+        tell(session, "cybelectl: " + collected.failures);
     }
     return 0;
 }
@@ -50,8 +58,9 @@ void install_job_collect(CLI::App& job, Session& session) {
                  "collect",
                  "Copy a job's results, and a record that is enough to run it again.",
                  {"cybelectl job collect 1234",
+                  "cybelectl job collect 1234_7",
                   "cybelectl job collect 1234 --to results-2 --results 'tiles/*.csv'"});
-    verb->add_option("id", options->name, "native id, or UUID")->required()->type_name("ID");
+    verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
     verb->add_option("--to", options->to, "folder; the Job's, beside its document")
         ->type_name("DIR");
     verb->add_option("--results", options->patterns, "patterns; the Job's")->type_name("PATTERN");

@@ -3,6 +3,8 @@
 
 #include "cli/cli11.hpp"
 #include "jobs/backends/way.hpp"
+#include "jobs/follow/array.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -90,6 +92,9 @@ nlohmann::ordered_json job_row(const jobs::Entry& entry) {
                                {"nodes", entry.nodes},
                                {"tasks", entry.tasks},
                                {"cpus", entry.cpus},
+                               {"array", nullptr},
+                               {"index", nullptr},
+                               {"node", nullptr},
                                {"job", entry.job},
                                {"script", entry.script},
                                {"image-digest", nullptr},
@@ -99,6 +104,15 @@ nlohmann::ordered_json job_row(const jobs::Entry& entry) {
                                {"stderr", entry.standard_error}};
     if (entry.ended != 0) {
         row["code"] = entry.shell_code();
+    }
+    if (!entry.array.empty()) {
+        row["array"] = entry.array;
+    }
+    if (entry.is_element) {
+        row["index"] = entry.index;
+    }
+    if (!entry.node.empty()) {
+        row["node"] = entry.node;
     }
     if (!entry.image_digest.empty()) {
         row["image-digest"] = entry.image_digest;
@@ -147,13 +161,25 @@ std::string entries_json(const std::vector<jobs::Entry>& entries) {
     return print_rows(rows);
 }
 
+namespace {
+
+/// `4 of 10 elements failed: 6-9` and where their outputs are named.
+std::string elements_told(const jobs::Entry& entry) {
+    const jobs::Failures failures = jobs::failures_of(jobs::elements_of(entry));
+    return fmt::format(
+        "{}; outputs: cybelectl job list --elements {}\n", failures.text(), shell_quote(entry.id));
+}
+
+} // namespace
+
 void tell_end(const Session& session, const jobs::Entry& entry) {
     if (session.is_json() || session.is_quiet) {
         return;
     }
     const std::string reason =
         entry.reason.empty() || entry.state == jobs::State::kDone ? "" : " (" + entry.reason + ")";
-    const bool has_begun = entry.started != 0; // else nothing was written
+    const bool is_array = !entry.array.empty() && !entry.is_element;
+    const bool has_begun = entry.started != 0 && !is_array; // else nothing was written there
     fmt::print(stderr,
                "job {} {}{}: exit code {}{}{}\n",
                entry.id.empty() ? entry.uuid : entry.id,
@@ -164,6 +190,9 @@ void tell_end(const Session& session, const jobs::Entry& entry) {
                has_begun ? entry.standard_output : "");
     if (entry.state != jobs::State::kDone && has_begun) {
         fmt::print(stderr, "its errors are in {}\n", entry.standard_error);
+    }
+    if (is_array && !entry.id.empty()) {
+        fmt::print(stderr, "{}", elements_told(entry));
     }
 }
 

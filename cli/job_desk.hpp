@@ -11,6 +11,9 @@
 
 namespace cybele::cli {
 
+/// Of the option that names a job.
+inline constexpr const char* kIdHelp = "native id (ID_INDEX of an array's element), or UUID";
+
 /// How jobs are followed; the options that `submit`, `job wait` and `job attach` share.
 struct FollowChoice {
     double longest_seconds = 30;

@@ -130,21 +130,22 @@ void install_job_follow(CLI::App& job, Session& session) {
                  "wait",
                  "Wait for the end of jobs; exit with the program's code, that of the first that "
                  "failed.",
-                 {"cybelectl job wait 1234", "cybelectl job wait 1234 1235 --format json"});
-    wait_verb->add_option("id", options->names, "native id, or UUID")->required()->type_name("ID");
+                 {"cybelectl job wait 1234",
+                  "cybelectl job wait 1234_7",
+                  "cybelectl job wait 1234 1235 --format json"});
+    wait_verb->add_option("id", options->names, kIdHelp)->required()->type_name("ID");
     add_follow_options(*wait_verb, options->choice);
     add_format(*wait_verb, session);
     wait_verb->callback([&session, options] {
         session.refuses_with_255 = true;
         session.action = [&session, options] { return wait(session, *options); };
     });
-    CLI::App* cancel_verb = add_verb(job,
-                                     "cancel",
-                                     "End jobs, and wait for the scheduler's word that they are.",
-                                     {"cybelectl job cancel 1234 1235"});
-    cancel_verb->add_option("id", options->names, "native id, or UUID")
-        ->required()
-        ->type_name("ID");
+    CLI::App* cancel_verb =
+        add_verb(job,
+                 "cancel",
+                 "End jobs, and wait for the scheduler's word that they are.",
+                 {"cybelectl job cancel 1234 1235", "cybelectl job cancel 1234_7"});
+    cancel_verb->add_option("id", options->names, kIdHelp)->required()->type_name("ID");
     cancel_verb->add_flag("--no-wait", options->does_not_wait, "ask only");
     add_follow_options(*cancel_verb, options->choice);
     cancel_verb->callback([&session, options] {

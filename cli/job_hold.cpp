@@ -62,7 +62,7 @@ void install_job_hold(CLI::App& job, Session& session) {
     for (const HoldVerb& row : kHoldVerbs) {
         auto names = std::make_shared<std::vector<std::string>>();
         CLI::App* verb = add_verb(job, row.name, row.what, {row.example});
-        verb->add_option("id", *names, "native id, or UUID")->required()->type_name("ID");
+        verb->add_option("id", *names, kIdHelp)->required()->type_name("ID");
         verb->callback([&session, names, is_held = row.is_held] {
             session.action = [&session, names, is_held] { return hold(session, *names, is_held); };
         });

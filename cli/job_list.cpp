@@ -2,6 +2,7 @@
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_table.hpp"
+#include "jobs/follow/array.hpp"
 #include "jobs/selection.hpp"
 
 #include <memory>
@@ -13,6 +14,8 @@ namespace cybele::cli {
 namespace {
 
 struct ListOptions {
+    std::vector<std::string> ids;
+    bool has_elements = false;
     bool is_with_ended = false;
     bool is_cached = false;
     std::string state;
@@ -21,14 +24,36 @@ struct ListOptions {
     double watch_seconds = 0;
 };
 
+/// The jobs of these ids, else those of the journal.
+Result<std::vector<jobs::Entry>>
+named_or_all(const jobs::Desk& desk, const ListOptions& options, bool is_with_ended) {
+    if (options.ids.empty()) {
+        return desk.journal().list(is_with_ended);
+    }
+    std::vector<jobs::Entry> entries;
+    for (const std::string& id : options.ids) {
+        CYBELE_TRY(jobs::Entry entry, jobs::find_job(desk.journal(), id));
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+std::string text_of(const std::vector<jobs::Entry>& entries, const ListOptions& options) {
+    return options.has_elements ? table_of_elements(entries, Session::clock())
+                                : table_of(entries, Session::clock());
+}
+
 Result<std::vector<jobs::Entry>>
 chosen_jobs(const Session& session, jobs::Desk& desk, const ListOptions& options) {
     CYBELE_TRY(const jobs::Selection selection,
                jobs::read_selection(options.state, options.name, options.since, Session::clock()));
     CYBELE_TRY(std::vector<jobs::Entry> entries,
-               desk.journal().list(options.is_with_ended || selection.reaches_ended()));
+               named_or_all(desk, options, options.is_with_ended || selection.reaches_ended()));
     if (!options.is_cached) {
         CYBELE_CHECK(refresh(session, desk, entries));
+    }
+    if (options.has_elements) {
+        CYBELE_TRY(entries, in_elements(session, desk, entries, options.is_cached));
     }
     std::erase_if(entries,
                   [&selection](const jobs::Entry& entry) { return !selection.holds(entry); });
@@ -47,7 +72,7 @@ Result<int> watch(const Session& session, jobs::Desk& desk, const ListOptions& o
     constexpr double kThousand = 1000.0;
     while (true) {
         CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
-        Session::print("\033[H\033[2J" + table_of(entries, Session::clock()));
+        Session::print("\033[H\033[2J" + text_of(entries, options));
         pollfd waits{signals.fd(), POLLIN, 0};
         if (::poll(&waits, 1, static_cast<int>(options.watch_seconds * kThousand)) > 0) {
             return 0;
@@ -61,7 +86,7 @@ Result<int> list_jobs(const Session& session, const ListOptions& options) {
         return watch(session, desk, options);
     }
     CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
-    Session::print(session.is_json() ? entries_json(entries) : table_of(entries, Session::clock()));
+    Session::print(session.is_json() ? entries_json(entries) : text_of(entries, options));
     return 0;
 }
 
@@ -73,8 +98,14 @@ void install_job_list(CLI::App& job, Session& session) {
                               "list",
                               "List the jobs that were submitted, as squeue does.",
                               {"cybelectl job list",
+                               "cybelectl job list --elements 1234",
+                               "cybelectl job list --elements --state failed --since '1 d'",
                                "cybelectl job list --state failed,timeout --since '2 d'",
                                "cybelectl job list --watch 5"});
+    verb->add_option("id", options->ids, "these jobs only, ended ones too")->type_name("ID");
+    verb->add_flag("--elements",
+                   options->has_elements,
+                   "one line per element of an array: state, exit code, node, output");
     verb->add_flag("-a,--all", options->is_with_ended, "those that have ended too");
     verb->add_flag("--cached", options->is_cached, "what is known; ask no scheduler");
     verb->add_option("--state", options->state, "those in these states")

@@ -133,10 +133,9 @@ void install_job_logs(CLI::App& job, Session& session) {
                               {"cybelectl job logs 1234",
                                "cybelectl job logs 1234 --stderr",
                                "cybelectl job logs 1234_7",
+                               "cybelectl job logs '68[2].head'",
                                "cybelectl job logs 1234 --follow"});
-    verb->add_option("id", options->name, "native id (ID_INDEX of an array's element), or UUID")
-        ->required()
-        ->type_name("ID");
+    verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
     verb->add_flag("-f,--follow", options->follow, "go on until the job ends");
     verb->add_flag("--stderr", options->is_errors, "its standard error");
     add_follow_options(*verb, options->choice);

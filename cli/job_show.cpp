@@ -3,6 +3,7 @@
 #include "cli/job_desk.hpp"
 #include "cli/job_table.hpp"
 #include "jobs/backends/way.hpp"
+#include "jobs/follow/array.hpp"
 #include "jobs/usage.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
@@ -85,11 +86,13 @@ void add_usage(const jobs::Usage& used, Rows& rows) {
 std::string
 details_of(const jobs::Entry& entry, const jobs::Consumption& consumption, std::int64_t now) {
     Rows rows{{"job", entry.id.empty() ? "-" : entry.id},
+              {"array", entry.array.empty() ? "-" : entry.array},
               {"uuid", entry.uuid},
               {"name", entry.name},
               {"scheduler", entry.scheduler},
               {"login", entry.login.empty() ? "-" : printable(jobs::shown(entry.login))},
               {"state", std::string(jobs::state_text(entry.state))},
+              {"node", entry.node.empty() ? "-" : printable(entry.node)},
               {"its own word", entry.native.empty() ? "-" : entry.native},
               {"reason", entry.reason.empty() ? "-" : printable(entry.reason)},
               {"exit code", entry.ended == 0 ? "-" : std::to_string(entry.shell_code())},
@@ -109,6 +112,9 @@ details_of(const jobs::Entry& entry, const jobs::Consumption& consumption, std::
               {"record", entry.record}};
     if (consumption.used) {
         add_usage(*consumption.used, rows);
+    }
+    if (!entry.array.empty() && !entry.is_element && entry.ended != 0) {
+        rows.emplace_back("elements", jobs::failures_of(jobs::elements_of(entry)).text());
     }
     std::string text;
     for (const auto& [name, value] : rows) {
@@ -131,20 +137,23 @@ Result<int> show_job(const Session& session, const std::string& name) {
 
 void install_job_show(CLI::App& job, Session& session) {
     auto names = std::make_shared<std::vector<std::string>>();
-    CLI::App* status_verb =
-        add_verb(job,
-                 "status",
-                 "Say in a line how a job is.",
-                 {"cybelectl job status 1234", "cybelectl job status 1234 1235 --format json"});
-    status_verb->add_option("id", *names, "native id, or UUID")->required()->type_name("ID");
+    CLI::App* status_verb = add_verb(job,
+                                     "status",
+                                     "Say in a line how a job is.",
+                                     {"cybelectl job status 1234",
+                                      "cybelectl job status 1234_7 '68[2].head'",
+                                      "cybelectl job status 1234 1235 --format json"});
+    status_verb->add_option("id", *names, kIdHelp)->required()->type_name("ID");
     add_format(*status_verb, session);
     status_verb->callback([&session, names] {
         session.action = [&session, names] { return status(session, *names); };
     });
     auto name = std::make_shared<std::string>();
-    CLI::App* show_verb = add_verb(
-        job, "show", "Say everything that is known of a job.", {"cybelectl job show 1234"});
-    show_verb->add_option("id", *name, "native id, or UUID")->required()->type_name("ID");
+    CLI::App* show_verb = add_verb(job,
+                                   "show",
+                                   "Say everything that is known of a job.",
+                                   {"cybelectl job show 1234", "cybelectl job show 1234_7"});
+    show_verb->add_option("id", *name, kIdHelp)->required()->type_name("ID");
     add_format(*show_verb, session);
     show_verb->callback([&session, name] {
         session.action = [&session, name] { return show_job(session, *name); };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -96,6 +97,48 @@ std::string table_of(const std::vector<jobs::Entry>& entries, std::int64_t now) 
                        printable(reason_of(entry)));
     }
     return fmt::to_string(text);
+}
+
+std::string table_of_elements(const std::vector<jobs::Entry>& elements, std::int64_t now) {
+    constexpr std::string_view kRow = "{:<16} {:<20} {:<13} {:>4} {:>11} {:<12} {}\n";
+    fmt::memory_buffer text;
+    const auto end = fmt::appender(text);
+    fmt::format_to(end, kRow, "ID", "NAME", "STATE", "EXIT", "TIME", "NODE", "OUTPUT");
+    for (const jobs::Entry& element : elements) {
+        fmt::format_to(end,
+                       kRow,
+                       element.id.empty() ? element.uuid.substr(0, kShortId) : element.id,
+                       element.name,
+                       jobs::state_text(element.state),
+                       element.ended == 0 ? "-" : std::to_string(element.shell_code()),
+                       time_of(element, now),
+                       element.node.empty() ? "-" : printable(element.node),
+                       element.standard_output.empty() ? "-" : printable(element.standard_output));
+    }
+    return fmt::to_string(text);
+}
+
+Result<std::vector<jobs::Entry>> in_elements(const Session& session,
+                                             jobs::Desk& desk,
+                                             const std::vector<jobs::Entry>& entries,
+                                             bool is_cached) {
+    std::vector<jobs::Entry> elements;
+    std::vector<jobs::Entry> unknown;
+    for (const jobs::Entry& entry : entries) {
+        for (jobs::Entry& element : jobs::elements_of(entry)) {
+            const bool is_unknown = entry.ended != 0 && element.ended == 0;
+            (is_unknown ? unknown : elements).push_back(std::move(element));
+        }
+    }
+    if (!is_cached) {
+        CYBELE_CHECK(refresh(session, desk, unknown));
+    }
+    elements.insert(elements.end(), unknown.begin(), unknown.end());
+    std::stable_sort(elements.begin(), elements.end(), [](const auto& one, const auto& other) {
+        return std::tie(one.asked, one.uuid, one.index) <
+               std::tie(other.asked, other.uuid, other.index);
+    });
+    return elements;
 }
 
 Result<void> refresh(const Session& session, jobs::Desk& desk, std::vector<jobs::Entry>& entries) {

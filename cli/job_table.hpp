@@ -24,6 +24,17 @@ namespace cybele::cli {
 /// One line a job, as squeue.
 [[nodiscard]] std::string table_of(const std::vector<jobs::Entry>& entries, std::int64_t now);
 
+/// One line per element: state, exit code, node and output.
+[[nodiscard]] std::string table_of_elements(const std::vector<jobs::Entry>& elements,
+                                            std::int64_t now);
+
+/// The jobs as their elements, a job that is not an array as it is. Elements of which the journal
+/// keeps nothing, as of one that an earlier version wrote, are asked for unless `is_cached`.
+[[nodiscard]] Result<std::vector<jobs::Entry>> in_elements(const Session& session,
+                                                           jobs::Desk& desk,
+                                                           const std::vector<jobs::Entry>& entries,
+                                                           bool is_cached = false);
+
 /// Takes up submissions that were not acknowledged, and asks how the jobs are. A scheduler that
 /// does not answer leaves what was known.
 [[nodiscard]] Result<void>

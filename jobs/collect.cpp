@@ -2,8 +2,10 @@
 #include "jobs/collect.hpp"
 
 #include "jobs/backends/way.hpp"
+#include "jobs/follow/array.hpp"
 #include "jobs/journal/journal.hpp"
 #include "jobs/staging/write_part.hpp"
+#include "launchers/job.hpp"
 #include "launchers/job_fields_rules.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -163,14 +165,41 @@ Result<std::unique_ptr<Results>> results_of(const CollectRequest& request) {
                          entry.workdir);
 }
 
+/// A pattern of one element, or of the job.
+struct Wanted {
+    std::vector<std::string> patterns;
+    std::vector<bool> may_miss; ///< whether what matches it may not be there
+};
+
+Wanted wanted_of(const std::vector<std::string>& patterns, const CollectRequest& request) {
+    using launchers::kIndexMark;
+    Wanted wanted;
+    const std::vector<Entry> one{request.entry};
+    for (const std::string& pattern : patterns) {
+        const bool has_index = pattern.find(kIndexMark) != std::string::npos;
+        const bool is_split = has_index && !request.elements.empty();
+        for (const Entry& element : is_split ? request.elements : one) {
+            std::string text = pattern;
+            for (std::size_t at = 0;
+                 element.is_element && (at = text.find(kIndexMark)) != std::string::npos;) {
+                text.replace(at, kIndexMark.size(), std::to_string(element.index));
+            }
+            wanted.patterns.push_back(std::move(text));
+            wanted.may_miss.push_back(is_split && element.state != State::kDone);
+        }
+    }
+    return wanted;
+}
+
 /// The names that the patterns match, each once.
 Result<std::vector<std::string>>
-names_of(Results& results, const Entry& entry, const std::vector<std::string>& patterns) {
+names_of(Results& results, const Entry& entry, const Wanted& wanted) {
+    const std::vector<std::string>& patterns = wanted.patterns;
     CYBELE_TRY(const auto found, results.list(patterns));
     std::vector<std::string> names;
     Faults faults;
     for (std::size_t index = 0; index < patterns.size(); ++index) {
-        if (found[index].empty()) {
+        if (found[index].empty() && !wanted.may_miss[index]) {
             Fault fault;
             fault.code = ErrorCode::kInput;
             fault.message = "no result matches '" + printable(patterns[index]) + "'";
@@ -188,14 +217,30 @@ names_of(Results& results, const Entry& entry, const std::vector<std::string>& p
     return names;
 }
 
+/// How many elements there are, how many failed, and how each ended.
+OrderedJson describe_elements(const std::vector<Entry>& elements) {
+    OrderedJson list = OrderedJson::array();
+    for (const Entry& element : elements) {
+        list.push_back({{"index", element.index},
+                        {"id", element.id},
+                        {"state", state_text(element.state)},
+                        {"code", element.shell_code()},
+                        {"node", element.node},
+                        {"stdout", element.standard_output}});
+    }
+    const Failures failures = failures_of(elements);
+    return {{"count", failures.count}, {"failed", failures.failed.size()}, {"list", list}};
+}
+
 std::string describe_results(const Entry& entry,
+                             const std::vector<Entry>& elements,
                              const OrderedJson& record,
                              const std::vector<ResultFile>& files) {
     OrderedJson results = OrderedJson::array();
     for (const ResultFile& file : files) {
         results.push_back({{"name", file.name}, {"size", file.size}, {"digest", file.digest}});
     }
-    const OrderedJson document{
+    OrderedJson document{
         {"format", 1},
         {"uuid", entry.uuid},
         {"id", entry.id},
@@ -214,7 +259,12 @@ std::string describe_results(const Entry& entry,
          entry.image_digest.empty() ? record.value("image-digest", "") : entry.image_digest},
         {"resources", record.value("resources", OrderedJson::object())},
         {"script", entry.script},
+        {"array", entry.array},
+        {"request", entry.request.empty() ? OrderedJson() : parse_json<OrderedJson>(entry.request)},
         {"results", results}};
+    if (!elements.empty()) {
+        document["elements"] = describe_elements(elements);
+    }
     return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
@@ -233,7 +283,9 @@ Fault script_warning(const ReadBack& script, const fs::path& file) {
 Result<Collected> collect(const CollectRequest& request) {
     const Entry& entry = request.entry;
     CYBELE_TRY(const auto results, results_of(request));
-    const fs::path folder = entry.record;
+    // Job and script are the array's.
+    const fs::path record_of = entry.record;
+    const fs::path folder = entry.is_element ? record_of.parent_path() : record_of;
     CYBELE_TRY(const auto kept, results->read({folder / "job.json", folder / "job.sh"}));
     CYBELE_TRY(const OrderedJson record, exit_record_json(kept.front(), folder / "job.json"));
     const auto patterns = request.patterns.empty() ? patterns_of(entry) : request.patterns;
@@ -246,11 +298,14 @@ Result<Collected> collect(const CollectRequest& request) {
     CYBELE_CHECK(check_patterns(patterns));
     CYBELE_TRY(const fs::path to,
                request.to.empty() ? destination_of(entry) : Result<fs::path>(request.to));
-    CYBELE_TRY(const auto names, names_of(*results, entry, patterns));
+    CYBELE_TRY(const auto names, names_of(*results, entry, wanted_of(patterns, request)));
     CYBELE_CHECK(check_destinations(names, to));
     Collected collected;
     CYBELE_TRY(collected.files, results->fetch(names, to));
-    collected.record = describe_results(entry, record, collected.files);
+    collected.record = describe_results(entry, request.elements, record, collected.files);
+    if (!request.elements.empty()) {
+        collected.failures = failures_of(request.elements).text();
+    }
     const fs::path beside = to / (entry.name + "-" + entry.id);
     const ReadBack& script = kept.back();
     if (script.exists && entry.script.starts_with("sha256:" + hex(sha256(script.bytes)))) {

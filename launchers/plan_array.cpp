@@ -85,6 +85,9 @@ void check_other_fields(const Job& job, Faults& faults) {
     refuse("output.stderr", job.output.standard_error, "write `%a` in its place");
     refuse("output.to", job.output.to, kPlain);
     refuse("workdir", job.workdir, kPlain);
+    for (std::size_t index = 0; job.array.empty() && index < job.output.results.size(); ++index) {
+        refuse(fmt::format("output.results[{}]", index), job.output.results[index], kPlain);
+    }
     for (std::size_t index = 0; index < job.binds.size(); ++index) {
         refuse(fmt::format("binds[{}]", index), job.binds[index], kPlain);
     }

@@ -149,6 +149,26 @@ std::string clock_text(std::chrono::seconds duration) {
     return fmt::format("{:02}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
 }
 
+namespace {
+
+/// To Slurm `%j` is the element's own id, which is known only when it starts: `%A` is the array's.
+std::string array_pattern(const Job& job, const std::string& pattern) {
+    const bool is_split = !job.array.empty() && pattern.find("%a") == std::string::npos;
+    std::string text;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        const std::string pair = pattern.substr(at, 2);
+        if (pattern[at] != '%' || pair.size() < 2 || job.array.empty()) {
+            text += pattern[at];
+            continue;
+        }
+        text += pair != "%j" ? pair : is_split ? "%A_%a" : "%A";
+        ++at;
+    }
+    return text;
+}
+
+} // namespace
+
 Values head_values(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
     const auto& resources = job.resources;
@@ -179,8 +199,10 @@ Values head_values(const Rendering& rendering) {
     values["stderr"] = false;
     const auto& needs = rendering.dialect.needs;
     if (needs.at("stdout").service == Service::kDirective) {
-        values["stdout"] = directive_text(rendering, "output.stdout", job.output.standard_output);
-        values["stderr"] = directive_text(rendering, "output.stderr", job.output.standard_error);
+        values["stdout"] = directive_text(
+            rendering, "output.stdout", array_pattern(job, job.output.standard_output));
+        values["stderr"] = directive_text(
+            rendering, "output.stderr", array_pattern(job, job.output.standard_error));
     }
     values["workdir"] =
         needs.at("workdir").service == Service::kDirective ? workdir_value(rendering) : Value();

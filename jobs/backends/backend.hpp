@@ -79,6 +79,7 @@ struct Sighting {
     std::optional<int> code;
     int signal = 0;
     std::string uuid;        ///< where the scheduler shows it
+    std::string node = {};   ///< where it runs or ran, several with commas; empty: not known
     std::string start;       ///< estimated, Unix seconds; empty: not known
     bool is_unknown = false; ///< the scheduler answered that it knows no job with this id
 };

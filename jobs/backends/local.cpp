@@ -294,6 +294,7 @@ private:
             seen.id = part.id();
             seen.uuid = spec.uuid;
             seen.native = "running";
+            seen.node = part.phase == Phase::kWaiting ? std::string() : spec.host;
             if (part.phase == Phase::kWaiting) {
                 const Decision& decision = draft.waits[at];
                 seen.state = decision.reason == kHeldByUser ? State::kHeld : State::kPending;

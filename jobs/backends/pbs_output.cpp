@@ -187,9 +187,26 @@ std::vector<std::string> unknown_ids(std::string_view errors) {
     return ids;
 }
 
+namespace {
+
+/// `n1/0*2+n2/0-1` as `n1,n2`.
+std::string nodes_of(std::string_view hosts) {
+    std::string nodes;
+    for (const std::string_view slot : split(hosts, '+')) {
+        const std::string node(trimmed(slot.substr(0, slot.find('/'))));
+        if (!node.empty() && ("," + nodes + ",").find("," + node + ",") == std::string::npos) {
+            nodes += (nodes.empty() ? "" : ",") + node;
+        }
+    }
+    return nodes;
+}
+
+} // namespace
+
 Sighting sighting_of(const PbsJob& job) {
     Sighting seen;
     seen.id = job.id;
+    seen.node = nodes_of(job.get("exec_host"));
     seen.native = job.get("job_state");
     seen.uuid = job_uuid(job.get("Variable_List"));
     const char letter = seen.native.empty() ? '\0' : seen.native.front();

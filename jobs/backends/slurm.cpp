@@ -30,10 +30,10 @@ Call slurm_question(std::vector<std::string> argv) {
     return call;
 }
 
-/// squeue's line: id, id of the array, state, reason, estimated start, comment (which may hold
-/// anything, so it is the last).
-constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%k";
-constexpr std::size_t kColumnCount = 6;
+/// squeue's line: id, id of the array, state, reason, estimated start, nodes, comment (which may
+/// hold anything, so it is the last).
+constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%N|%k";
+constexpr std::size_t kColumnCount = 7;
 
 std::optional<Sighting> read_line(std::string_view line) {
     const auto columns = split(line, '|');
@@ -54,8 +54,9 @@ std::optional<Sighting> read_line(std::string_view line) {
             seen.start = columns[4];
         }
     }
-    if (columns[5].starts_with(kMark)) {
-        seen.uuid = columns[5].substr(kMark.size());
+    seen.node = columns[5];
+    if (columns[6].starts_with(kMark)) {
+        seen.uuid = columns[6].substr(kMark.size());
     }
     return seen;
 }
@@ -105,6 +106,8 @@ std::optional<Sighting> read_shown(std::string_view line) {
     seen.state = *state;
     const std::string_view reason = field_of(line, "Reason");
     seen.reason = reason == "None" ? "" : std::string(reason);
+    const std::string_view node = field_of(line, "NodeList");
+    seen.node = node == "(null)" ? "" : std::string(node);
     read_exit_code(field_of(line, "ExitCode"), seen);
     return seen;
 }

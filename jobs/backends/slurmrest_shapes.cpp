@@ -81,6 +81,7 @@ Sighting read_job(const Json& job) {
         const auto start = number_in(member(job, "start_time"));
         seen.start = start.value_or(0) > 0 ? std::to_string(start.value_or(0)) : "";
     }
+    seen.node = word_in(member(job, "nodes"));
     const std::string comment = word_in(member(job, "comment"));
     if (comment.starts_with(kMark)) {
         seen.uuid = comment.substr(kMark.size());

@@ -28,13 +28,23 @@ namespace cybele::jobs {
 /// else none.
 [[nodiscard]] Entry element_of(const Entry& job, std::uint32_t index);
 
-/// The element that `12_3` or `12[3].server` names: nothing where `name` is of another form, or of
-/// a job that is no array; kInput where the array has no such index.
+/// The element that `12_3` or `12[3].server` names, of any scheduler; nothing where `name` is of
+/// another form or no such job is known; kInput where the job has no such element.
 [[nodiscard]] Result<std::optional<Entry>> find_element(const Journal& journal,
                                                         const std::string& name);
 
 /// The job, or the element of an array, of this name: native id, UUID, `12_3`, `12[3].server`.
 [[nodiscard]] Result<Entry> find_job(const Journal& journal, const std::string& name);
+
+/// How many elements did not end well.
+struct Failures {
+    std::size_t count = 0; ///< of all elements
+    std::vector<std::uint32_t> failed;
+
+    /// `4 of 10 elements failed: 6-9`.
+    [[nodiscard]] std::string text() const;
+};
+[[nodiscard]] Failures failures_of(const std::vector<Entry>& elements);
 
 /// One element of an array; a job that is none is its own.
 struct Element {
@@ -42,11 +52,17 @@ struct Element {
     Entry entry;           ///< with the element's own id and record
 };
 
+/// The elements of an array by index, as the journal knows them; of another job, the job alone.
+[[nodiscard]] std::vector<Entry> elements_of(const Entry& job);
+
+/// `0-9`, `0-3,7`: the indices, which must be in order, as a Job writes them.
+[[nodiscard]] std::string array_text(const std::vector<std::uint32_t>& indices);
+
 /// The job as its elements.
 void add_elements(const Entry& entry, std::size_t owner, std::vector<Element>& into);
 
 /// What the elements make of their job: it ends when all have ended, with the end of the first, by
-/// index, that did not end well.
+/// index, that did not end well. What is known of each is kept in the job's `elements`.
 void fold_elements(const std::vector<Element>& elements, std::size_t owner, Entry& entry);
 
 } // namespace cybele::jobs

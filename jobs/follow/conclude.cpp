@@ -23,6 +23,7 @@ const Sighting* explanation_of(const std::optional<Sighting>& seen) {
 void take_record(const ExitRecord& record, Entry& entry) {
     entry.started = record.start;
     entry.code = record.code;
+    entry.node = entry.node.empty() ? record.host : entry.node; // of several it is the first
     entry.signal = record.signal;
     if (!record.reason.empty()) {
         entry.reason = record.reason;
@@ -32,6 +33,7 @@ void take_record(const ExitRecord& record, Entry& entry) {
 void take_words(const Sighting& seen, Entry& entry) {
     entry.native = seen.native;
     entry.reason = seen.reason;
+    entry.node = seen.node.empty() ? entry.node : seen.node;
     entry.expected = 0;
     (void)std::from_chars(seen.start.data(), seen.start.data() + seen.start.size(), entry.expected);
 }

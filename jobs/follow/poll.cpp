@@ -41,9 +41,9 @@ void acknowledge(Entry& entry, const std::string& id, std::int64_t now) {
     entry.state = State::kPending;
     entry.submitted = now;
     const std::string number = id.substr(0, id.find_first_of(".["));
-    // These tell the elements of an array apart where the Job does not; Slurm has a %j for each.
+    // These tell the elements of an array apart where the Job does not.
     const bool is_pbs = entry.scheduler == "torque" || entry.scheduler == "pbspro";
-    const std::string index = entry.scheduler == "local" ? "_%a" : is_pbs ? "-%a" : "";
+    const std::string index = is_pbs ? "-%a" : "_%a";
     for (std::string* const output : {&entry.standard_output, &entry.standard_error}) {
         const bool is_split = !entry.array.empty() && output->find("%a") == std::string::npos;
         *output = expand_pattern(*output, entry.name, is_split ? number + index : number);
@@ -58,7 +58,8 @@ constexpr std::uint64_t kMostOfRecord = 65536;
 struct Changing {
     explicit Changing(const Entry& entry)
         : state(entry.state), native(entry.native), reason(entry.reason), ended(entry.ended),
-          started(entry.started), missing_since(entry.missing_since) {}
+          started(entry.started), missing_since(entry.missing_since), node(entry.node),
+          elements(entry.elements) {}
     bool operator==(const Changing&) const = default;
 
     State state;
@@ -67,6 +68,8 @@ struct Changing {
     std::int64_t ended;
     std::int64_t started;
     std::int64_t missing_since;
+    std::string node;
+    std::string elements;
 };
 
 /// A record of another job, or one that is damaged, says nothing.
@@ -152,7 +155,9 @@ void split_batch(Group& group) {
         }
     }
     for (Element& element : group.elements) {
-        group.asked.push_back(&element.entry);
+        if (element.entry.ended == 0) {
+            group.asked.push_back(&element.entry);
+        }
     }
 }
 

@@ -48,8 +48,12 @@ struct Entry {
     std::int64_t patience = 0;   ///< seconds, as the Site says (Evidence::patience); 0: as usual
     std::string results;         ///< the Job's `output.results`, as a JSON list; empty: none
     std::string results_to;      ///< the Job's `output.to`
+    std::string node;            ///< where it runs or ran; empty: not known
+    std::string elements;        ///< of an array, what is known of each element (follow/array.hpp)
+    std::string request;         ///< what `submit` was asked for, to run it again (resubmit.hpp)
     std::string client;          ///< the process that submits: pid, start and boot; or kFound
-    bool is_element = false;     ///< one of the array, asked for by name: no row of the journal
+    bool is_element = false;     ///< one of the array: no row of the journal
+    std::int64_t index = -1;     ///< of an element
 
     /// What `--wait` exits with (docs/reference/submit.md). 125: lost, or the code is not known.
     [[nodiscard]] int shell_code() const;

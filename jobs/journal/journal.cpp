@@ -195,7 +195,7 @@ WantedJob wanted_job(const std::string& text) {
 
 } // namespace
 
-Result<Entry> Journal::find(const std::string& text) const {
+Result<std::vector<Entry>> Journal::matches(const std::string& text) const {
     const Rows rows(database_);
     const auto [scheduler, name] = wanted_job(text);
     const bool is_prefix = name.size() >= kShortest &&
@@ -210,11 +210,20 @@ Result<Entry> Journal::find(const std::string& text) const {
                       [&wanted = scheduler](const Entry& one) { return one.scheduler != wanted; });
     }
     if (const Entry* const meant = meant_of(found)) {
-        return *meant;
+        return std::vector<Entry>{*meant};
+    }
+    return found;
+}
+
+Result<Entry> Journal::find(const std::string& text) const {
+    CYBELE_TRY(const std::vector<Entry> found, matches(text));
+    if (found.size() == 1) {
+        return found.front();
     }
     if (found.empty()) {
         CYBELE_TRY(const std::vector<Entry> named,
-                   rows.select("WHERE name = ?1 ORDER BY asked, rowid", {name}));
+                   Rows(database_).select("WHERE name = ?1 ORDER BY asked, rowid",
+                                          {wanted_job(text).name}));
         return fail(ErrorCode::kInput,
                     "there is no job '" + printable(text) + "'",
                     "the journal " + printable(path_.native()) + " knows none by that id or UUID",

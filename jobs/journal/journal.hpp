@@ -44,6 +44,8 @@ public:
     /// `slurm:12` of that scheduler only. Nothing or several, as jobs of two schedulers with one
     /// number: kInput.
     [[nodiscard]] Result<Entry> find(const std::string& name) const;
+    /// The same: none, one, or all where it is not clear which one is meant.
+    [[nodiscard]] Result<std::vector<Entry>> matches(const std::string& name) const;
     /// In the order of submission; those that have ended too where asked.
     [[nodiscard]] Result<std::vector<Entry>> list(bool is_with_ended) const;
     /// Jobs with the same script in the same folder whose id no client of theirs had: those that

@@ -34,6 +34,9 @@ constexpr TextColumn kTexts[] = {
     {"results", &Entry::results},
     {"results_to", &Entry::results_to},
     {"image_digest", &Entry::image_digest},
+    {"node", &Entry::node},
+    {"elements", &Entry::elements},
+    {"request", &Entry::request},
 };
 constexpr const char* kTextColumn = " TEXT NOT NULL DEFAULT ''";
 constexpr const char* kNumberColumn = " INTEGER NOT NULL DEFAULT 0";
@@ -44,6 +47,9 @@ constexpr struct {
 } kAddedColumns[] = {{"results", kTextColumn},
                      {"results_to", kTextColumn},
                      {"image_digest", kTextColumn},
+                     {"node", kTextColumn},
+                     {"elements", kTextColumn},
+                     {"request", kTextColumn},
                      {"patience", kNumberColumn}};
 
 struct NumberColumn {

@@ -10,8 +10,8 @@
 #SBATCH --mail-user=eve@example.org
 #SBATCH --mail-type=END,FAIL
 #SBATCH --signal=B:USR1@120
-#SBATCH --output=%x-%j-%a.out
-#SBATCH --error=%x-%j.err
+#SBATCH --output=%x-%A-%a.out
+#SBATCH --error=%x-%A_%a.err
 #SBATCH --export=ALL
 # Rendered by cybelectl for slurm, template set VERSION.
 # Job sweep, sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42

@@ -75,3 +75,88 @@ TEST_CASE("a job that is no array is its only element") {
     jobs::fold_elements(elements, 4, entry);
     CHECK(entry.state == State::kHeld);
 }
+
+TEST_CASE("indices are written as a Job writes them") {
+    CHECK(jobs::array_text({}).empty());
+    CHECK(jobs::array_text({7}) == "7");
+    CHECK(jobs::array_text({0, 1, 2, 3}) == "0-3");
+    CHECK(jobs::array_text({0, 2, 3, 4, 9}) == "0,2-4,9");
+}
+
+TEST_CASE("what is known of the elements is kept with their array, and read again") {
+    jobs::Entry entry;
+    entry.id = "12";
+    entry.array = "4-6";
+    auto elements = elements_of(entry, {State::kDone, State::kFailed, State::kPending});
+    elements[1].entry.node = "n1,n2";
+    elements[1].entry.reason = "a \"reason\"";
+    jobs::fold_elements(elements, 0, entry);
+    const auto kept = jobs::elements_of(entry);
+    REQUIRE(kept.size() == 3);
+    CHECK(kept[0].state == State::kDone);
+    CHECK(kept[1].index == 5);
+    CHECK(kept[1].id == "12_5");
+    CHECK(kept[1].is_element);
+    CHECK(kept[1].shell_code() == 41);
+    CHECK(kept[1].ended == 101);
+    CHECK(kept[1].node == "n1,n2");
+    CHECK(kept[1].reason == "a \"reason\"");
+    CHECK(kept[2].state == State::kPending);
+    CHECK(jobs::failures_of(kept).text() == "1 of 3 elements failed: 5");
+    std::vector<jobs::Element> again;
+    jobs::add_elements(entry, 0, again);
+    CHECK(again[1].entry.ended == 101);
+    CHECK(again[2].entry.ended == 0);
+    for (const char* damaged : {"", "{}", "[1]", "[[5]]", "[[5,1,2,3,4,5,6,7,8]]", "[["}) {
+        CAPTURE(damaged);
+        entry.elements = damaged;
+        CHECK(jobs::elements_of(entry)[1].ended == 0);
+    }
+    entry.ended = 200; // nothing was kept of how they ended
+    CHECK(jobs::elements_of(entry)[1].state == State::kLost);
+}
+
+TEST_CASE("an element is found by each of its names, and by no other") {
+    const auto journal = jobs::Journal::in_memory();
+    REQUIRE(journal.has_value());
+    const auto put =
+        [&journal](const char* uuid, const char* scheduler, const char* id, const char* array) {
+            jobs::Entry entry;
+            entry.uuid = uuid;
+            entry.scheduler = scheduler;
+            entry.id = id;
+            entry.array = array;
+            REQUIRE(journal->put(entry).has_value());
+        };
+    put("aaaaaaaa-1", "torque", "68[].head", "2-4");
+    put("bbbbbbbb-2", "slurm", "43", "0-1");
+    put("cccccccc-3", "local", "7", "0-1");
+    put("dddddddd-4", "slurm", "7", "0-1");
+    put("eeeeeeee-5", "slurm", "9", "");
+    for (const char* name : {"68[2].head", "68[2]", "68_2", "torque:68[2].head", "aaaaaaaa-1_2"}) {
+        CAPTURE(name);
+        const auto found = jobs::find_job(*journal, name);
+        REQUIRE(found.has_value());
+        CHECK(found->id == "68[2].head");
+        CHECK(found->index == 2);
+    }
+    CHECK(jobs::find_job(*journal, "local:7_1")->uuid == "cccccccc-3");
+    const std::pair<const char*, const char*> wrong[] = {
+        {"68[9].head", "job 68[].head has no element 9"},
+        {"68[2].other", "there is no job '68[2].other'"},
+        {"slurm:68[2].head", "there is no job 'slurm:68[2].head'"},
+        {"43_2", "job 43 has no element 2"},
+        {"9_1", "job 9 has no element 1"},
+        {"7_1", "'7' names 2 jobs"},
+        {"43_", "there is no job '43_'"},
+        {"43_-1", "job 43 has no element -1"},
+        {"43_99999999999", "there is no job '43_99999999999'"},
+        {"_1", "there is no job '_1'"}};
+    for (const auto& [name, message] : wrong) {
+        CAPTURE(name);
+        const auto found = jobs::find_job(*journal, name);
+        REQUIRE_FALSE(found.has_value());
+        CHECK(found.error().faults().front().message == message);
+        CHECK_FALSE(found.error().faults().front().help.empty());
+    }
+}

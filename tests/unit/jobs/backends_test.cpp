@@ -314,18 +314,19 @@ TEST_CASE("a receipt is an id, a clear refusal, or unclear") {
 }
 
 TEST_CASE("squeue's lines: comments with bars, words that nobody knows, held jobs") {
-    const auto seen =
-        jobs::slurm_commands()->sightings({outcome(0,
-                                                   "7|7|RUNNING|None|1795258529|cybelectl:0a-1b\n"
-                                                   "8_3|8|PENDING|JobHeldUser|N/A|a|b|c\n"
-                                                   "9|9|CANCELLED by 1000|None|N/A|(null)\n"
-                                                   "10|10|BRAND_NEW|None|N/A|(null)\n"
-                                                   "11|11|PENDING|Priority|1795258600|(null)\n"
-                                                   "garbage\n")});
+    const auto seen = jobs::slurm_commands()->sightings(
+        {outcome(0,
+                 "7|7|RUNNING|None|1795258529|n[1-2]|cybelectl:0a-1b\n"
+                 "8_3|8|PENDING|JobHeldUser|N/A||a|b|c\n"
+                 "9|9|CANCELLED by 1000|None|N/A||(null)\n"
+                 "10|10|BRAND_NEW|None|N/A||(null)\n"
+                 "11|11|PENDING|Priority|1795258600||(null)\n"
+                 "garbage\n")});
     REQUIRE(seen.has_value());
     REQUIRE(seen->size() == 5);
     CHECK((*seen)[0].uuid == "0a-1b");
     CHECK((*seen)[0].state == State::kRunning);
+    CHECK((*seen)[0].node == "n[1-2]");
     CHECK((*seen)[1].state == State::kHeld);
     CHECK((*seen)[1].id == "8_3");
     CHECK((*seen)[1].uuid.empty());

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# Elements of arrays on the local scheduler: listed, followed, cancelled, collected and run again one by one.
+load ../parts/suite.bash
+
+setup() { work_place; }
+teardown() { leave_place; }
+
+# sweep FIELD…: elements 2 and 3 of 0 to 3 fail with 7; each writes its index to part-INDEX.
+sweep() {
+    # shellcheck disable=SC2016
+    printf '%s\n' 'kind: Job' 'name: sweep' 'array: 0-3' \
+        "command: [sh, -c, 'echo \"\$1\" >part-\$1; echo of \$1 in \$PLACE; test \$1 -lt 2 || exit 7', run, '@{index}']" \
+        'environment: {PLACE: "room @{index}, left"}' 'output: {results: ["part-@{index}"]}' "$@" >sweep.yaml
+}
+submit() { "$CYBELECTL" submit "$@" --scheduler local; }
+rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | [.id, .index, .state, .code, .stdout]'; }
+
+@test "each element is listed with its state, exit code, node and output, while it runs and after" {
+    sweep
+    run --separate-stderr submit sweep.yaml --wait
+    assert_equal "$status" 7
+    id=$output
+    assert_regex "$stderr" '2 of 4 elements failed: 2-3'
+    run --separate-stderr rows "$id"
+    assert_output "$(for row in '0,"done",0' '1,"done",0' '2,"failed",7' '3,"failed",7'; do
+        echo "[\"${id}_${row%%,*}\",$row,\"$place/sweep-${id}_${row%%,*}.out\"]"
+    done)"
+    for index in 0 1 2 3; do
+        assert_equal "$(cat "sweep-${id}_$index.out")" "of $index in room $index, left"
+    done
+    run --separate-stderr "$CYBELECTL" job list --elements "$id"
+    assert_line --regexp "^${id}_3 +sweep +failed +7 .* $(uname -n) +$place/sweep-${id}_3.out$"
+    assert_equal "$(rows --state failed | wc -l)" 2
+    run --separate-stderr "$CYBELECTL" job list --elements --format json "$id"
+    jq -e --arg node "$(uname -n)" 'all(.jobs[]; .node == $node and .array == "0-3")' <<<"$output"
+}
+
+@test "what the journal keeps of elements outlives their records" {
+    sweep
+    run submit sweep.yaml --wait --quiet
+    id=${lines[0]}
+    before=$(rows "$id")
+    rm -rf .cybelectl
+    assert_equal "$(rows "$id")" "$before"
+    run "$CYBELECTL" job status "${id}_3"
+    assert_output "${id}_3 failed 7"
+}
+
+@test "an element is shown, waited for, read and cancelled by its name, and the others go on" {
+    # shellcheck disable=SC2016
+    printf '%s\n' 'kind: Job' 'name: long' 'array: 1-3' 'script: |' '  echo I am $CYBELE_ARRAY_INDEX' \
+        '  [ $CYBELE_ARRAY_INDEX != 2 ] || exec sleep 300' '  until [ -e go ]; do sleep 0.1; done' >long.yaml
+    id=$(submit long.yaml)
+    wait_for 20 grep -q 'I am 2' "long-${id}_2.out"
+    run "$CYBELECTL" job logs "${id}_2"
+    assert_output 'I am 2'
+    run "$CYBELECTL" job cancel "${id}_2"
+    assert_success
+    run "$CYBELECTL" job status "${id}_2"
+    assert_output "${id}_2 cancelled 143"
+    run "$CYBELECTL" job status "$id"
+    assert_output "$id running"
+    touch go
+    run "$CYBELECTL" job wait "${id}_3"
+    assert_success
+    run "$CYBELECTL" job wait "$id" --quiet
+    assert_equal "$status" 143
+    run --separate-stderr "$CYBELECTL" job show "${id}_2"
+    assert_line --regexp '^state +cancelled$'
+    assert_line --regexp "^stdout +$place/long-${id}_2.out$"
+    assert_equal "$(rows "$id" | jq -r '.[2]' | tr '\n' ' ')" 'done cancelled done '
+}
+
+@test "results of all elements or of one are collected, with how many failed" {
+    sweep
+    run submit sweep.yaml --wait --quiet
+    id=${lines[0]}
+    rm part-3 # of one that failed: not missed
+    run --separate-stderr "$CYBELECTL" job collect "$id"
+    assert_success
+    assert_output "$(printf 'part-%s\n' 0 1 2)"
+    assert_equal "$stderr" 'cybelectl: 2 of 4 elements failed: 2-3'
+    run jq -c '.elements | [.count, .failed, (.list[] | [.index, .state, .code])]' "results/sweep-$id.job.json"
+    assert_output '[4,2,[0,"done",0],[1,"done",0],[2,"failed",7],[3,"failed",7]]'
+    run --separate-stderr "$CYBELECTL" job collect "$id" --format json
+    assert_equal "$(jq .elements.failed <<<"$output")" 2
+    run --separate-stderr "$CYBELECTL" job collect "${id}_1" --to one
+    assert_output part-1
+    assert_equal "$(find one -type f -printf '%f\n' | sort | tr '\n' ' ')" "part-1 sweep-${id}_1.job.json sweep-${id}_1.job.sh "
+    rm part-0 # of one that ended well
+    run "$CYBELECTL" job collect "$id" --to other
+    assert_failure 3
+    assert_line "error: no result matches 'part-0'"
+}
+
+@test "an element that does not exist, and one of another scheduler's job: each is an error, and nothing is cancelled" {
+    printf '%s\n' 'kind: Job' 'name: long' 'array: 1-2' 'command: [sleep, "300"]' >long.yaml
+    printf '%s\n' 'kind: Job' 'name: one' 'command: [sleep, "300"]' >one.yaml
+    id=$(submit long.yaml)
+    other=$(submit one.yaml)
+    for verb in status show wait cancel logs collect hold; do
+        run "$CYBELECTL" job "$verb" "${id}_99"
+        assert_line "error: job $id has no element 99"
+        assert_line "because: its array is 1-2"
+        assert_line "help: name one of its indices: ${id}_1"
+        run "$CYBELECTL" job "$verb" "${other}_2"
+        assert_line "because: it is not an array"
+        run "$CYBELECTL" job "$verb" "slurm:${id}_1"
+        assert_line "error: there is no job 'slurm:${id}_1'"
+        run "$CYBELECTL" job "$verb" "${id}_x"
+        assert_line "error: there is no job '${id}_x'"
+    done
+    assert_equal "$("$CYBELECTL" job status "$id" "$other" | awk '{print $2}' | sort -u | tr '\n' ' ' | sed s/pending.//)" 'running '
+    run "$CYBELECTL" job cancel "$id" "$other"
+    assert_success
+}
+
+@test "--array replaces the Job's array, and a wrong one submits nothing" {
+    sweep
+    run --separate-stderr submit sweep.yaml --array 1-2 --wait
+    assert_equal "$status" 7
+    assert_equal "$(rows "$output" | jq -r '.[1]' | tr '\n' ' ')" '1 2 '
+    assert_equal "$(jq -r .array .cybelectl/*/job.json)" 1-2
+    rm -rf .cybelectl
+    for wrong in '' 9-6 a 0-3%0 0-9:0; do
+        run submit sweep.yaml --array "$wrong"
+        assert_failure 2
+        assert_line "error: --array does not read '$wrong'"
+        assert_line --regexp '^help: '
+    done
+    sweep 'workdir: "w-@{index}"'
+    run submit sweep.yaml
+    assert_failure 3
+    assert_line --partial 'sweep.yaml:7:10'
+    sweep
+    sed -i 's/^output: .*/output: {stdout: "%q-%a"}/' sweep.yaml
+    run submit sweep.yaml
+    assert_failure 3
+    assert_line "error: '%q-%a' has a \`%\` that nothing stands for"
+    assert_not_exist .cybelectl
+    assert_equal "$("$CYBELECTL" job list --all --format json | jq '.jobs | length')" 1
+}
+
+@test "a variable of the index that no shell would read is refused with its place and the remedy" {
+    # shellcheck disable=SC2016
+    printf '%s\n' 'kind: Job' 'name: a' 'command: [prog, "$CYBELE_ARRAY_INDEX"]' 'array: 0-9' >a.yaml
+    run "$CYBELECTL" job check a.yaml
+    assert_failure 3
+    # shellcheck disable=SC2016
+    assert_line 'error: `$CYBELE_ARRAY_INDEX` is not replaced here'
+    assert_line ' --> a.yaml:3:17'
+    # shellcheck disable=SC2016
+    assert_line 'help: write `@{index}` in its place'
+    # shellcheck disable=SC2016
+    sed -i 's/\$CYBELE_ARRAY_INDEX/@{index}/' a.yaml # as the help says
+    run "$CYBELECTL" job check a.yaml
+    assert_success
+    sed -i /array/d a.yaml
+    run "$CYBELECTL" job check a.yaml
+    assert_failure 3
+    assert_line ' --> a.yaml:3:17'
+    run "$CYBELECTL" job check a.yaml --array 0-9
+    assert_success
+}
