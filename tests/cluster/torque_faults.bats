@@ -19,7 +19,7 @@ patient() {
     assert_equal "$status" 125
     assert [ $((SECONDS - started)) -lt 12 ]
     assert_equal "$(state_of "$id")" lost
-    job other 'command: [sleep, "2"]' 'resources: {time: 1 min}'
+    job other 'command: [sleep, "1"]' 'resources: {time: 1 min}'
     fault none
     id=$(submit other)
     fault unknown # for a moment, as a server that starts again may
@@ -34,7 +34,7 @@ patient() {
 }
 
 cut_answer() {
-    job code 'script: sleep 1; exit 27' 'resources: {time: 1 min}'
+    job code 'script: exit 27' 'resources: {time: 1 min}'
     id=$(submit code)
     ends "$id"
     rm -rf .cybelectl/*/exit.json .cybelectl/exit.json # only the server knows its code
@@ -91,7 +91,7 @@ strangers() {
 }
 
 killed_clients() {
-    local number name tries=${KILLS:-12}
+    local number name tries=${KILLS:-8}
     mkdir first whole
     cd first || return
     once
@@ -189,4 +189,61 @@ graphics() {
 }
 @test "GPUs: TORQUE gives each job its own, OpenPBS without cgroups says nothing of them" {
     on_both graphics
+}
+
+has_begun() { compgen -G 'talk-*.out' >/dev/null; }
+stopped_server() {
+    job talk 'script: sleep 2; echo first; sleep 1; echo last; sleep 2' 'resources: {time: 1 min}'
+    submit talk --follow >talked 2>said 3>&- &
+    follower=$!
+    wait_for 20 has_begun
+    fault stopped
+    wait_for 10 grep -q last talked || true
+    cp talked meanwhile
+    fault none
+    wait "$follower"
+    assert_equal "$(cat meanwhile)" $'first\nlast'
+}
+@test "--follow shows what a job writes while its server does not answer" {
+    products=torque on_both stopped_server
+}
+
+silent_qsub() {
+    once
+    fault silent
+    "$CYBELECTL" submit once.yaml --scheduler "$dialect" --monitoring-period 1 --wait >id 2>said 3>&- &
+    client=$!
+    wait_for 20 has_run
+    # The minute that a command has, shortened: the client's qsub ends without a word.
+    pkill -TERM -P "$client" -f qsub
+    wait "$client"
+    assert_file_contains said 'looking for the job'
+    assert_equal "$(cat id) $(ran)" '1.head 1'
+}
+@test "a qsub that takes the job and ends without a word: the job is found, and was submitted once" {
+    products=torque on_both silent_qsub
+}
+
+said_once() {
+    job list 'command: ["true"]' 'array: 1,4,7'
+    run "$CYBELECTL" job check list.yaml --scheduler "$dialect"
+    if [[ $product == openpbs ]]; then
+        assert_equal "$status" 3
+        assert_equal "$(grep -c '^error' <<<"$output")" 1
+        refute_output --partial warning
+    else
+        assert_success
+    fi
+    job apart 'command: ["true"]' 'array: 1-2' 'resources: {time: 1 min}'
+    "$CYBELECTL" job render apart.yaml --scheduler "$dialect" -o apart.sh
+    id=$(qsub apart.sh)
+    ends "${id/\[\]/[2]}"
+    assert_file_exist ".cybelectl/apart-${id%%\[*}/2/exit.json" # as docs/reference/scripts.md says
+    job lone 'command: [app.py]' 'launch: spark' 'resources: {memory-per-node: 4 GiB, time: 1 min}' 'environment: {SPARK_HOME: /nowhere, JAVA_HOME: /nowhere}'
+    run submit lone --wait
+    refute [ "$status" = 0 ]
+    assert_file_contains "$(echo lone-*.err)" 'because: .*[a-z]'
+}
+@test "a list of indexes is refused once, an element's record is where the page says, a missing Spark has a reason" {
+    on_both said_once
 }

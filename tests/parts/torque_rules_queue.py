@@ -49,7 +49,8 @@ DOWN = {"torque": (111, "%s: cannot connect to server head (errno=111) Connectio
 
 def check_server(root, command):
     """As it is while the server is away; OpenPBS's qstat then has a code of its own."""
-    rules = read_rules(root)
+    while (rules := read_rules(root)).get("fault") == "stopped":
+        time.sleep(0.1)
     if rules.get("fault") == "down":
         code, words = DOWN[rules["product"]]
         raise Refusal(255 if command == "qstat" and rules["product"] == "openpbs" else code, words % command)
