@@ -245,5 +245,5 @@ said_once() {
     assert_file_contains "$(echo lone-*.err)" 'because: .*[a-z]'
 }
 @test "a list of indexes is refused once, an element's record is where the page says, a missing Spark has a reason" {
-    on_both said_once
+    products=openpbs on_both said_once
 }

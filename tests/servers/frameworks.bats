@@ -8,11 +8,11 @@ setup_file() {
     start_servers
     # Copies that alice can read.
     cp -r "$("$parts_dir/spark" home)/.." spark
-    cp -a "$("$parts_dir/fixture" torch)" torch
+    cp -a "$("$parts_dir/fixture" torch)" torch-root
     chmod -R a+rX spark
-    chmod a+rx torch
+    chmod a+rx torch-root
     cp "$repo/tests/cluster/spark-app.py" app.py
-    cp "$repo/tests/cluster/torch-app.py" torch.py
+    cp "$repo/tests/cluster/torch-app.py" reduce.py
 }
 teardown_file() { stop_servers; }
 
@@ -52,8 +52,8 @@ spark_is_cancelled() {
 }
 
 torch_meets() {
-    job torch "image: $place/torch" "command: [$place/torch.py, run]" 'launch: {kind: torch, processes-per-node: 2}' \
-        "binds: ['$place']" 'resources: {nodes: 2, cpus-per-task: 2, memory-per-node: 1500 MiB, time: 4 min}'
+    job torch "image: $place/torch-root" "command: [$place/reduce.py, run]" 'launch: {kind: torch, processes-per-node: 2}' \
+        "binds: ['$place', '$place/$product/hosts:/etc/hosts']" 'resources: {nodes: 2, cpus-per-task: 2, memory-per-node: 1500 MiB, time: 4 min}'
     run submit torch --wait
     cat torch-*.err >&2
     assert_success
