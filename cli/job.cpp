@@ -7,6 +7,7 @@
 #include "cli/job_render_all.hpp"
 #include "cli/job_verdict.hpp"
 #include "cli/session.hpp"
+#include "cli/submit.hpp"
 #include "jobs/dependencies.hpp"
 #include "jobs/image.hpp"
 #include "jobs/local/demand.hpp"
@@ -169,6 +170,7 @@ void install_job(CLI::App& app, Session& session) {
     install_job_mirror(*job, session);
     install_job_logs(*job, session);
     install_job_collect(*job, session);
+    install_job_resubmit(*job, session);
 }
 
 } // namespace cybele::cli

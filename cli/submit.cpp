@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jobs/submit.hpp"
+#include "cli/submit.hpp"
 
 #include "cli/build_settings.hpp"
 #include "cli/cli11.hpp"
@@ -7,9 +7,12 @@
 #include "cli/image_store.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_input.hpp"
+#include "cli/job_table.hpp"
 #include "cli/session.hpp"
 #include "cli/submit_kube.hpp"
 #include "cli/submit_script.hpp"
+#include "jobs/resubmit.hpp"
+#include "jobs/submit.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -36,7 +39,9 @@ struct SubmitOptions : JobOptions {
 Result<jobs::SubmitRequest> submit_request(Session& session, const SubmitOptions& options) {
     jobs::SubmitRequest request;
     if (!options.script.is_given()) {
-        CYBELE_TRY(request.input, load_job(session, options));
+        CYBELE_TRY(const jobs::JobRequest job, job_request(session, options));
+        CYBELE_TRY(request.input, jobs::read_job_input(job));
+        request.asked = jobs::request_text(job);
     }
     CYBELE_TRY(request.store, store_root(session));
     request.clock = Session::clock();
@@ -123,11 +128,7 @@ Result<int> submit_script(Session& session, const SubmitOptions& options) {
     return submit_ready(session, options, request, ready);
 }
 
-Result<int> submit(Session& session, const SubmitOptions& options) {
-    if (options.script.is_given()) {
-        return submit_script(session, options);
-    }
-    CYBELE_CHECK(check_job_words(options, options.script));
+Result<int> submit_job(Session& session, const SubmitOptions& options) {
     TargetOptions target = options.target;
     target.is_dry = options.dry_run;
     target.is_followed = options.wait || options.follow;
@@ -149,7 +150,79 @@ Result<int> submit(Session& session, const SubmitOptions& options) {
     return submit_ready(session, options, request, ready);
 }
 
+Result<int> submit(Session& session, const SubmitOptions& options) {
+    if (options.script.is_given()) {
+        return submit_script(session, options);
+    }
+    CYBELE_CHECK(check_job_words(options, options.script));
+    return submit_job(session, options);
+}
+
+struct ResubmitOptions : SubmitOptions {
+    std::string name;
+    jobs::RepeatChoice choice_of_elements;
+};
+
+/// The submission of before, of the elements that are chosen, by the same way.
+Result<int> resubmit(Session& session, const ResubmitOptions& options) {
+    CYBELE_TRY(jobs::Desk desk, open_desk(session));
+    CYBELE_TRY(const jobs::Entry named, jobs::job_to_repeat(desk.journal(), options.name));
+    std::vector<jobs::Entry> entries{named};
+    CYBELE_CHECK(refresh(session, desk, entries));
+    CYBELE_TRY(const auto elements, in_elements(session, desk, entries));
+    CYBELE_TRY(const jobs::JobRequest request,
+               jobs::repeat_request(entries.front(), elements, options.choice_of_elements));
+    SubmitOptions again = options;
+    again.file = request.file.native();
+    again.scheduler = request.scheduler;
+    again.site = request.site.native();
+    again.overrides = request.overrides;
+    again.host = options.host.empty() ? named.login : options.host;
+    return submit_job(session, again);
+}
+
+void add_progress_options(CLI::App& verb, SubmitOptions& options) {
+    verb.add_flag("--wait", options.wait, "wait for the end; exit with the program's code");
+    verb.add_flag("--follow", options.follow, "--wait, and show what the job writes meanwhile");
+    verb.add_flag("--dry-run", options.dry_run, "print the script only");
+    verb.add_flag("--no-build",
+                  options.no_build,
+                  "refuse a Job whose image is missing or older than its Recipe and files");
+    add_follow_options(verb, options.choice);
+}
+
 } // namespace
+
+void install_job_resubmit(CLI::App& job, Session& session) {
+    auto options = std::make_shared<ResubmitOptions>();
+    CLI::App* verb = add_verb(job,
+                              "resubmit",
+                              "Submit a job again, or those of its elements that failed.",
+                              {"cybelectl job resubmit 1234",
+                               "cybelectl job resubmit 1234 --failed --wait",
+                               "cybelectl job resubmit 1234 --array 6-9",
+                               "cybelectl job resubmit 1234_7",
+                               "cybelectl job resubmit results/sweep-1234.job.json --failed"});
+    verb->add_option(
+            "job", options->name, "native id, ID_INDEX, UUID, or a record that collect made")
+        ->required()
+        ->type_name("ID|RECORD");
+    verb->add_flag("--failed",
+                   options->choice_of_elements.failed,
+                   "only elements that did not end well; a job only where it did not");
+    verb->add_option("-a,--array", options->choice_of_elements.array, "only these elements")
+        ->type_name("RANGE");
+    verb->add_option("--host", options->host, "the login node, reached by ssh; that of before")
+        ->type_name("LOGIN");
+    add_progress_options(*verb, *options);
+    add_access(*verb, options->access);
+    add_library(*verb, options->access);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.refuses_with_255 = options->wait || options->follow;
+        session.action = [&session, options] { return resubmit(session, *options); };
+    });
+}
 
 void install_submit(CLI::App& app, Session& session) {
     auto options = std::make_shared<SubmitOptions>();
@@ -174,14 +247,8 @@ void install_submit(CLI::App& app, Session& session) {
                      options->token_command,
                      "prints the token of a REST service; the Site's")
         ->type_name("COMMAND");
-    verb->add_flag("--wait", options->wait, "wait for the end; exit with the program's code");
-    verb->add_flag("--follow", options->follow, "--wait, and show what the job writes meanwhile");
-    verb->add_flag("--dry-run", options->dry_run, "print the script only");
-    verb->add_flag("--no-build",
-                   options->no_build,
-                   "refuse a Job whose image is missing or older than its Recipe and files");
+    add_progress_options(*verb, *options);
     add_target_options(*verb, options->target);
-    add_follow_options(*verb, options->choice);
     add_access(*verb, options->access);
     add_library(*verb, options->access);
     verb->callback([&session, options] {

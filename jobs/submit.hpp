@@ -30,6 +30,7 @@ struct SubmitRequest {
     std::filesystem::path program_folder; ///< of this program: first in the job's PATH
     std::function<void(const std::vector<Fault>&)> on_notes;
     OnWord on_word;
+    std::string asked = {}; ///< request_text(), kept so that the job can be submitted again
 };
 
 /// How a Site is reached, as backends/way.hpp writes it; "": by the commands of this machine. A

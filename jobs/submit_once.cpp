@@ -259,6 +259,7 @@ Result<Submitted> submit_once(Desk& desk,
     submitted.entry = submitted_entry(ready, submission, desk.now());
     submitted.entry.login = ready.login;
     submitted.entry.folder = like.folder;
+    submitted.entry.request = request.asked;
     return hand_over(desk, std::move(submitted), submission, request.on_word, signals);
 }
 

@@ -162,3 +162,74 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     run "$CYBELECTL" job check a.yaml --array 0-9
     assert_success
 }
+
+@test "resubmit runs again what failed, chosen elements, or the job, with what the first submission was asked for" {
+    sweep
+    run submit sweep.yaml --job-name other --time 9 --wait --quiet
+    id=${lines[0]}
+    sed -i 's/|| exit 7/|| exit 5/' sweep.yaml # the Job as it is now
+    run --separate-stderr "$CYBELECTL" job resubmit "$id" --failed --wait
+    assert_equal "$status" 5
+    again=$output
+    assert_equal "$(rows "$again" | jq -c '.[1:4]' | tr '\n' ' ')" '[2,"failed",5] [3,"failed",5] '
+    run jq -r '.jobs[0] | "\(.name) \(."time-limit") \(.array)"' <<<"$("$CYBELECTL" job show "$again" --format json)"
+    assert_output 'other 540 2-3'
+    run --separate-stderr "$CYBELECTL" job resubmit "$again" --array 3 --wait
+    assert_equal "$status" 5
+    assert_equal "$(rows "$output" | jq -r '.[1]')" 3
+    run --separate-stderr "$CYBELECTL" job resubmit "${id}_1" --wait
+    assert_success
+    assert_equal "$(rows "$output" | jq -r '.[1]')" 1
+    run --separate-stderr "$CYBELECTL" job resubmit "$id" --wait
+    assert_equal "$(rows "$output" | wc -l)" 4
+    printf '%s\n' 'kind: Job' 'name: one' 'command: [sh, -c, "exit 3"]' >one.yaml
+    run submit one.yaml --wait --quiet
+    run --separate-stderr "$CYBELECTL" job resubmit "${lines[0]}" --failed --wait
+    assert_equal "$status" 3
+}
+
+@test "a record that collect made is enough to run again, also for another journal" {
+    sweep
+    run submit sweep.yaml --wait --quiet
+    id=${lines[0]}
+    "$CYBELECTL" job collect "$id" -q
+    CYBELE_STATE_DIR=$place/state2 run --separate-stderr "$CYBELECTL" job resubmit results --failed --wait
+    assert_equal "$status" 7
+    assert_equal "$(CYBELE_STATE_DIR=$place/state2 rows "$output" | jq -r '.[1]' | tr '\n' ' ')" '2 3 '
+    run --separate-stderr "$CYBELECTL" job resubmit "results/sweep-$id.job.json" --array 0 --wait
+    assert_success
+    record=$(echo .cybelectl/*/job.json | cut -d' ' -f1)
+    run "$CYBELECTL" job resubmit "${record%/*}" --array 0 --dry-run
+    assert_success
+    echo '{}' >x.job.json
+    run "$CYBELECTL" job resubmit x.job.json
+    assert_failure 3
+    assert_line 'error: x.job.json is not the record of a job'
+}
+
+@test "what cannot run again is an error with a remedy, and nothing is submitted" {
+    sweep
+    run submit sweep.yaml --array 0-1 --wait --quiet
+    id=${lines[0]}
+    refused() { # MESSAGE ARGUMENT…
+        run "$CYBELECTL" job resubmit "${@:2}"
+        [ "$status" -ne 0 ]
+        assert_line "error: $1"
+        assert_line --regexp '^help: .'
+    }
+    refused "job $id has no elements 20-30" "$id" --array 20-30
+    refused "job $id has no elements 2" "$id" --array 1-2
+    refused "--array does not read ''" "$id" --array ''
+    refused "nothing of job $id is to run again" "$id" --failed
+    refused "job $id has no element 9" "${id}_9"
+    refused "there is no job 'slurm:$id'" "slurm:$id"
+    printf '%s\n' 'kind: Job' 'name: one' 'command: [sleep, "300"]' >one.yaml
+    one=$(submit one.yaml)
+    run "$CYBELECTL" job status "$one"
+    refused "job $one has not ended: it is ${output#* }" "$one"
+    "$CYBELECTL" job cancel "$one"
+    refused "job $one is not an array" "$one" --array 1
+    mv sweep.yaml elsewhere.yaml
+    refused "the document of job $id is not there: $place/sweep.yaml" "$id"
+    assert_equal "$("$CYBELECTL" job list --all --format json | jq '.jobs | length')" 2
+}

@@ -314,6 +314,24 @@ fake_sbatch() {
     assert_output --regexp '^[0-9]+$'
     record=$(slurm cybelectl job show "$output" --format json | jq -r '.jobs[0].record')
     assert_equal "$(jq -r .code "$record"/[0-3]/exit.json | tr '\n' ' ')" '0 7 0 7 '
+    for pattern in 'many-%j-%a.out' 'many-%j.out'; do # to Slurm %j of an element is another number
+        host_job many 'command: [sh, -c, "echo of $1; exit $(($1 % 2 * 7))", run, "@{index}"]' 'array: 0-3' "output: {stdout: $pattern}"
+        run --separate-stderr submit many --wait
+        assert_equal "$status" 7
+        assert_regex "$stderr" '2 of 4 elements failed: 1,3'
+        id=$output
+        elements=$(slurm cybelectl job list --elements --format json "$id")
+        assert_equal "$(jq -r '.jobs[] | "\(.id) \(.state) \(.code)"' <<<"$elements")" \
+            "$(printf '%s\n' "${id}_0 done 0" "${id}_1 failed 7" "${id}_2 done 0" "${id}_3 failed 7")"
+        assert_equal "$(jq '.jobs | all(.node | test("^n[12]$"))' <<<"$elements")" true
+        for index in 0 1 2 3; do
+            assert_equal "$(cat "$(jq -r ".jobs[$index].stdout" <<<"$elements")")" "of $index"
+            assert_equal "$(slurm cybelectl job logs "${id}_$index")" "of $index"
+        done
+    done
+    run --separate-stderr slurm cybelectl job resubmit "$id" --failed --wait
+    assert_equal "$status" 7
+    assert_equal "$(slurm cybelectl job list --elements --format json "$output" | jq -c '[.jobs[].index]')" '[1,3]'
     host_job sweep 'command: [sleep, "200"]' 'array: 0-5%2'
     id=$(submit sweep)
     run slurm cybelectl job cancel "$id"

@@ -19,6 +19,33 @@ array_ends() {
     on_both array_ends
 }
 
+elements_one_by_one() {
+    job sweep 'command: [sh, -c, "echo of $1; test $1 -lt 2 || exit 6", run, "@{index}"]' 'array: 1-3' 'resources: {time: 1 min}'
+    run --separate-stderr submit sweep --wait
+    assert_equal "$status" 6
+    assert_regex "$stderr" '2 of 3 elements failed: 2-3'
+    id=$output number=${output%%[*}
+    run jq -c '.jobs[] | [.id, .index, .state, .code, .stdout]' <<<"$("$CYBELECTL" job list --elements --format json "$id")"
+    assert_output "$(printf '%s\n' "[\"${id/\[\]/[1]}\",1,\"done\",0,\"$PWD/sweep-$number-1.out\"]" \
+        "[\"${id/\[\]/[2]}\",2,\"failed\",6,\"$PWD/sweep-$number-2.out\"]" \
+        "[\"${id/\[\]/[3]}\",3,\"failed\",6,\"$PWD/sweep-$number-3.out\"]")"
+    assert_equal "$("$CYBELECTL" job list --elements --format json "$id" | jq '[.jobs[].node] | all(length > 0)')" true
+    assert_equal "$(cat "sweep-$number-2.out")" 'of 2'
+    for name in "${id/\[\]/[2]}" "${number}[2]" "${number}_2"; do
+        run "$CYBELECTL" job status "$name"
+        assert_output "${id/\[\]/[2]} failed 6"
+    done
+    run "$CYBELECTL" job cancel "${number}[9]"
+    assert_failure 3
+    assert_line "error: job $id has no element 9"
+    run --separate-stderr "$CYBELECTL" job resubmit "$id" --failed --wait
+    assert_equal "$status" 6
+    assert_equal "$("$CYBELECTL" job list --elements --format json "$output" | jq -c '[.jobs[].index]')" '[2,3]'
+}
+@test "each element of an array is listed, named in each form, and run again" {
+    on_both elements_one_by_one
+}
+
 array_with_index_in_its_output() {
     # shellcheck disable=SC2016
     job marked 'script: echo part $CYBELE_ARRAY_INDEX' 'array: 1-2' 'output: {stdout: "%x-%j-%a.log"}' 'resources: {time: 1 min}'

@@ -55,6 +55,13 @@ array_ends() {
         assert_success
         assert_output "part $index"
     done
+    elements=$(server cybelectl job list --elements --format json "$id")
+    assert_equal "$(jq -c '[.jobs[] | [.index, .state, .code]]' <<<"$elements")" '[[0,"done",0],[1,"done",0],[2,"failed",6],[3,"done",0]]'
+    assert_equal "$(jq '.jobs | all(.node | test("^n[12]$"))' <<<"$elements")" true
+    assert_equal "$(cat "$(jq -r '.jobs[3].stdout' <<<"$elements")")" 'part 3'
+    run --separate-stderr server cybelectl job resubmit "$id" --array 2-3 --wait
+    assert_equal "$status" 6
+    assert_equal "$(server cybelectl job list --elements --format json "$output" | jq -c '[.jobs[].index]')" '[2,3]'
 }
 @test "an array is submitted, runs and ends with the code of the element that failed; each output is found" {
     on_each array_ends

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/resubmit.hpp"
+
+#include "jobs/follow/array.hpp"
+#include "launchers/job_fields_rules.hpp"
+#include "support/file.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::size_t kLongestRecord = std::size_t{16} << 20U;
+
+struct NamedOverride {
+    const char* name;
+    std::string Overrides::*member;
+};
+constexpr NamedOverride kOverrides[] = {
+    {"nodes", &Overrides::nodes},
+    {"tasks", &Overrides::tasks},
+    {"tasks-per-node", &Overrides::tasks_per_node},
+    {"cpus-per-task", &Overrides::cpus_per_task},
+    {"time", &Overrides::time},
+    {"queue", &Overrides::queue},
+    {"account", &Overrides::account},
+    {"name", &Overrides::name},
+    {"stdout", &Overrides::standard_output},
+    {"stderr", &Overrides::standard_error},
+    {"dependency", &Overrides::dependency},
+};
+
+std::string text_in(const Json& document, const char* name) {
+    const auto found = document.is_object() ? document.find(name) : document.end();
+    return document.is_object() && found != document.end() && found->is_string()
+               ? found->get<std::string>()
+               : std::string();
+}
+
+std::int64_t number_in(const Json& document, const char* name) {
+    const auto found = document.is_object() ? document.find(name) : document.end();
+    return document.is_object() && found != document.end() && found->is_number_integer()
+               ? found->get<std::int64_t>()
+               : 0;
+}
+
+/// The record that a folder or a file is; unset: it is none.
+Result<std::optional<fs::path>> record_file(const fs::path& place) {
+    std::error_code error;
+    if (!fs::is_directory(place, error)) {
+        const bool is_record = place.filename().native().ends_with("job.json");
+        return is_record && fs::exists(place, error) ? std::optional(place) : std::nullopt;
+    }
+    if (fs::exists(place / "job.json", error)) {
+        return std::optional(place / "job.json");
+    }
+    std::vector<fs::path> records;
+    for (const auto& file : fs::directory_iterator(place, error)) {
+        if (file.path().filename().native().ends_with(".job.json")) {
+            records.push_back(file.path());
+        }
+    }
+    std::sort(records.begin(), records.end());
+    if (records.size() > 1) {
+        return fail(ErrorCode::kInput,
+                    printable(place.native()) + " holds the records of " +
+                        std::to_string(records.size()) + " jobs",
+                    "each is a file NAME-ID.job.json",
+                    "name one: " + printable(records.front().native()));
+    }
+    return records.empty() ? std::optional<fs::path>() : std::optional(records.front());
+}
+
+/// Of a record that `collect` made, where the journal does not know the job. How its scheduler is
+/// reached is not the record's to say.
+Entry entry_of(const Json& record) {
+    Entry entry;
+    entry.uuid = text_in(record, "uuid");
+    entry.id = text_in(record, "id");
+    entry.name = text_in(record, "name");
+    entry.scheduler = text_in(record, "scheduler");
+    entry.state = state_of_text(text_in(record, "state")).value_or(State::kLost);
+    entry.ended = number_in(record, "ended");
+    entry.job = text_in(record, "document");
+    entry.array = text_in(record, "array");
+    if (const auto request = record.find("request"); request != record.end()) {
+        entry.request = request->is_object() ? request->dump() : std::string();
+    }
+    Json known = Json::array();
+    const Json elements = record.value("elements", Json::object());
+    const Json list = elements.is_object() ? elements.value("list", Json()) : Json();
+    for (const Json& one : list.is_array() ? list : Json::array()) {
+        if (one.is_object()) {
+            known.push_back({number_in(one, "index"),
+                             text_in(one, "state"),
+                             number_in(one, "code"),
+                             0,
+                             0,
+                             entry.ended,
+                             text_in(one, "node"),
+                             "",
+                             ""});
+        }
+    }
+    entry.elements = known.dump();
+    return entry;
+}
+
+tl::unexpected<Error> no_request(const Entry& job) {
+    return fail(ErrorCode::kInput,
+                "job " + job.id + " cannot be submitted again from its record",
+                "the record does not hold what was asked for: it is of an earlier version, or of "
+                "`submit --script`",
+                "submit its document: cybelectl submit " + shell_quote(job.job));
+}
+
+/// `%2` of an array, which stays.
+std::string limit_of(const std::string& array) {
+    const std::size_t percent = array.find('%');
+    return percent == std::string::npos ? std::string() : array.substr(percent);
+}
+
+Result<std::vector<std::uint32_t>> asked_indices(const Entry& job, const std::string& array) {
+    const auto complaint = launchers::check_array(array);
+    if (!complaint.because.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "--array does not read '" + printable(array) + "'",
+                    complaint.because,
+                    complaint.help);
+    }
+    if (job.array.empty()) {
+        return fail(ErrorCode::kInput,
+                    "job " + job.id + " is not an array",
+                    "it has no elements to choose from",
+                    "leave --array out");
+    }
+    const auto known = array_indices(job.array);
+    std::vector<std::uint32_t> wanted = array_indices(array);
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    std::vector<std::uint32_t> missing;
+    std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(missing), [&](std::uint32_t one) {
+        return std::find(known.begin(), known.end(), one) == known.end();
+    });
+    if (!missing.empty()) {
+        return fail(ErrorCode::kInput,
+                    "job " + job.id + " has no elements " + array_text(missing),
+                    "its array is " + job.array,
+                    "choose among them, e.g. --array " + std::to_string(known.front()));
+    }
+    return wanted;
+}
+
+/// The array of the next submission; unset: the job is not an array.
+Result<std::optional<std::string>>
+chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice) {
+    std::vector<std::uint32_t> wanted;
+    if (choice.array) {
+        CYBELE_TRY(wanted, asked_indices(job, *choice.array));
+    }
+    const auto is_wanted = [&](const Entry& element) {
+        const auto index = static_cast<std::uint32_t>(element.index);
+        const bool is_listed = std::find(wanted.begin(), wanted.end(), index) != wanted.end();
+        return (!choice.array || is_listed) && (!choice.failed || element.state != State::kDone);
+    };
+    std::vector<std::uint32_t> chosen;
+    bool is_any = false;
+    for (const Entry& element : elements) {
+        if (is_wanted(element)) {
+            is_any = true;
+            if (element.is_element) {
+                chosen.push_back(static_cast<std::uint32_t>(element.index));
+            }
+        }
+    }
+    if (!is_any) {
+        return fail(ErrorCode::kInput,
+                    "nothing of job " + job.id + " is to run again",
+                    job.array.empty() ? "it ended well"
+                                      : "each of its elements that is asked for ended well",
+                    "leave --failed out to run it again all the same");
+    }
+    if (job.array.empty()) {
+        return std::optional<std::string>();
+    }
+    std::sort(chosen.begin(), chosen.end());
+    const bool is_all = chosen.size() == array_indices(job.array).size();
+    return std::optional(is_all ? job.array : array_text(chosen) + limit_of(job.array));
+}
+
+} // namespace
+
+std::string request_text(const JobRequest& request) {
+    Json overrides = Json::object();
+    for (const NamedOverride& row : kOverrides) {
+        if (const std::string& value = request.overrides.*row.member; !value.empty()) {
+            overrides[row.name] = value;
+        }
+    }
+    if (request.overrides.allow_root) {
+        overrides["allow-root"] = true;
+    }
+    std::error_code error;
+    const std::string site =
+        request.site.empty() ? "" : fs::absolute(request.site, error).lexically_normal().native();
+    return Json{{"site", site}, {"overrides", overrides}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
+    CYBELE_TRY(const auto file, record_file(name));
+    if (!file) {
+        return find_job(journal, name);
+    }
+    CYBELE_TRY(const std::string text, read_file(*file, kLongestRecord));
+    const Json record = parse_json(text);
+    if (!record.is_object() || text_in(record, "uuid").empty()) {
+        return fail(ErrorCode::kInput,
+                    printable(file->native()) + " is not the record of a job",
+                    "it has no text 'uuid'",
+                    "name the job by its id, or a record that `cybelectl job collect` made");
+    }
+    CYBELE_TRY(const std::vector<Entry> known, journal.matches(text_in(record, "uuid")));
+    if (known.size() == 1) {
+        return known.front();
+    }
+    if (file->filename() == "job.json") {
+        return fail(ErrorCode::kInput,
+                    "the journal does not know the job of " + printable(file->native()),
+                    "only the journal says how it ended",
+                    "take it up first: cybelectl job attach " +
+                        shell_quote(file->parent_path().native()));
+    }
+    return entry_of(record);
+}
+
+Result<JobRequest>
+repeat_request(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice) {
+    if (job.ended == 0) {
+        return fail(ErrorCode::kInput,
+                    "job " + (job.id.empty() ? job.uuid : job.id) + " has not ended: it is " +
+                        std::string(state_text(job.state)),
+                    "it would run twice at the same time",
+                    "wait for it (cybelectl job wait), or cancel it (cybelectl job cancel)");
+    }
+    const Json asked = parse_json(job.request);
+    if (job.request.empty() || !asked.is_object()) {
+        return no_request(job);
+    }
+    std::error_code error;
+    if (!fs::exists(job.job, error)) {
+        return fail(ErrorCode::kInput,
+                    "the document of job " + job.id + " is not there: " + printable(job.job),
+                    "a job is submitted again from its document",
+                    "restore it");
+    }
+    JobRequest request;
+    request.file = job.job;
+    request.scheduler = job.scheduler;
+    request.site = text_in(asked, "site");
+    const Json overrides = asked.value("overrides", Json::object());
+    for (const NamedOverride& row : kOverrides) {
+        request.overrides.*row.member = text_in(overrides, row.name);
+    }
+    request.overrides.allow_root = overrides.is_object() && overrides.contains("allow-root");
+    CYBELE_TRY(request.overrides.array, chosen_array(job, elements, choice));
+    return request;
+}
+
+} // namespace cybele::jobs
