@@ -202,6 +202,9 @@ public:
     void add(const fs::path& path, int depth = 0) {
         const auto node = open_node(root_, path, follow_ || depth == 0);
         if (!node || depth > kDeepestCopy) {
+            if (look_at(copy_, path, {}, depth).is_taken()) {
+                list.push_back({path, 0, {}}); // the copy refuses it, so it is not what it was
+            }
             return;
         }
         const auto answer = look_at(copy_, path, *node, depth);

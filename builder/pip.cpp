@@ -105,8 +105,7 @@ std::vector<fs::path> files(const Environment& environment, const fs::path& etc)
         etc / "xdg/pip/pip.conf",
         etc / "pip.conf",
         home / ".pip/pip.conf",
-        fs::path(environment.get_or("XDG_CONFIG_HOME", (home / ".config").native())) /
-            "pip/pip.conf",
+        environment.get_absolute("XDG_CONFIG_HOME").value_or(home / ".config") / "pip/pip.conf",
     };
     if (const auto own = environment.get("PIP_CONFIG_FILE")) {
         if (*own == "/dev/null") { // pip's word for "no files at all"

@@ -13,10 +13,11 @@ namespace cybele::cli {
 
 namespace {
 
-/// Batch systems and services start programs without HOME; then it is that of the account.
+/// Batch systems and services start programs without HOME, and a relative one counts as none; then
+/// it is that of the account.
 void find_home(Environment& environment) {
     constexpr std::size_t kHomeField = 5; // passwd(5)
-    if (environment.get("HOME")) {
+    if (environment.get_absolute("HOME")) {
         return;
     }
     if (const auto line = namespaces::passwd_line(::getuid())) {
@@ -31,6 +32,7 @@ void find_home(Environment& environment) {
 void learn(Session& session, void (*sigpipe_before)(int)) {
     session.sigpipe_before = sigpipe_before;
     session.environment = Environment::of_this_process();
+    session.ignored_folders = session.environment.ignored_folders();
     find_home(session.environment);
     session.is_terminal = ::isatty(STDERR_FILENO) != 0;
 }

@@ -95,8 +95,8 @@ Result<int> show_settings(Session& session) {
     for (const project::Setting& setting : settings.all()) {
         Session::print(fmt::format("{:<12}{:<27} {}\n",
                                    setting.name,
-                                   setting.value.empty() ? "-" : setting.value,
-                                   setting.origin));
+                                   setting.value.empty() ? "-" : printable(setting.value),
+                                   printable(setting.origin)));
     }
     return 0;
 }

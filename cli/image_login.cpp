@@ -23,6 +23,7 @@ constexpr const char* kVariable = "CYBELE_REGISTRY_PASSWORD";
 struct LoginOptions : AccessOptions {
     std::string host;
     std::string user;
+    std::string token_server;
     bool from_stdin = false;
 };
 
@@ -52,10 +53,16 @@ Result<int> login(const Session& session, const LoginOptions& options) {
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(registry::Transport transport, make_transport(session, options, client, ""));
     transport.access.login = login;
+    if (!options.token_server.empty()) {
+        CYBELE_TRY(transport.access.token_server, registry::read_host(options.token_server));
+    }
     registry::Registry tried(client, transport.access, session.environment, {host, "", "", ""}, "");
     CYBELE_CHECK(tried.ping());
     const auto file = registry::login_file(options.authfile, session.environment);
     CYBELE_CHECK(registry::write_login(file, host, login));
+    if (!transport.access.token_server.empty()) {
+        CYBELE_CHECK(registry::write_login(file, transport.access.token_server, login));
+    }
     if (session.is_json()) {
         print_document({{"host", host}, {"user", options.user}, {"file", file.native()}});
     } else if (!session.is_quiet) {
@@ -155,6 +162,10 @@ void install_image_logins(CLI::App& image, Session& session) {
                                "<token.txt"});
     verb->add_option("-u,--username", options->user, "who logs in")->type_name("USER");
     verb->add_flag("--password-stdin", options->from_stdin, "read it from standard input");
+    verb->add_option("--token-server",
+                     options->token_server,
+                     "give the login also to this token server of the registry, of another origin")
+        ->type_name("HOST[:PORT]");
     finish_login_verb(*verb, session, options, login);
 
     options = std::make_shared<LoginOptions>();

@@ -197,7 +197,8 @@ Result<int> lock_recipe(Session& session, const RecipeOptions& options) {
             {"format", 1}, {"lock", path.native()}, {"packages", made.packages}};
         Session::print(document.dump(2) + "\n");
     } else if (!session.is_quiet && path != "-") {
-        Session::print(fmt::format("locked {} packages in {}\n", made.packages, path.native()));
+        Session::print(
+            fmt::format("locked {} packages in {}\n", made.packages, printable(path.native())));
     }
     return 0;
 }

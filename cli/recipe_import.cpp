@@ -156,8 +156,10 @@ Result<int> import_file(Session& session, const RecipeImportOptions& options) {
         }
         if (!options.output.empty() && options.output != "-" && !session.is_quiet) {
             const Counts counts = count(imported);
-            Session::print(fmt::format(
-                "{}: {} lines carried, {} named\n", options.output, counts.carried, counts.named));
+            Session::print(fmt::format("{}: {} lines carried, {} named\n",
+                                       printable(options.output),
+                                       counts.carried,
+                                       counts.named));
         }
     }
     return options.is_strict && imported.lost > 0 ? 3 : 0;

@@ -43,6 +43,8 @@ struct Session {
     std::function<Result<void>(const Session& session, StartOptions& options)> demand_signatures;
     /// What SIGPIPE did before main() ignored it; a started program gets it back.
     void (*sigpipe_before)(int) = nullptr;
+    /// Variables of folders whose relative path is ignored.
+    std::vector<std::string> ignored_folders;
     mutable bool has_reported_settings = false;
 
     [[nodiscard]] bool is_json() const {

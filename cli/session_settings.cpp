@@ -9,6 +9,13 @@ Result<project::Settings> Session::settings() const {
     CYBELE_TRY(project::Settings settings, project::Settings::load(environment, "."));
     if (!has_reported_settings) {
         has_reported_settings = true;
+        for (const std::string& name : ignored_folders) {
+            Fault fault;
+            fault.is_warning = true;
+            fault.message =
+                name + " is ignored (it is a relative path); set an absolute one, or unset it";
+            note({fault});
+        }
         note(settings.notes());
         for (const auto& file : settings.files()) {
             if (verbosity > 0) {

@@ -23,7 +23,10 @@ Result<images::TrustRequest> trust_request_of(const StartOptions& options,
                    images::read_policy(std::move(text), options.policy));
         CYBELE_CHECK(images::add_policy(policy, request));
     }
-    request.keys.insert(request.keys.end(), options.verify_keys.begin(), options.verify_keys.end());
+    for (const std::string& file : options.verify_keys) { // once: it may be a pipe
+        CYBELE_TRY(images::PublicKey key, images::PublicKey::read(file));
+        request.read_keys.push_back(std::move(key));
+    }
     request.authorities.system_pool = system_certificates(environment);
     if (!options.require.empty()) {
         request.require = options.require;

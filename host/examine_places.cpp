@@ -62,7 +62,7 @@ Finding home(const Environment& environment) {
     const FileSystem system = file_system_of(folder);
     std::error_code error;
     const std::string help = "set HOME, or CYBELE_CACHE_DIR, CYBELE_STATE_DIR and CYBELE_STORE";
-    if (!environment.get("HOME")) {
+    if (!environment.get_absolute("HOME")) {
         return lacks(
             "home", "HOME is not set, and this account has none", "it is taken as /", help);
     }

@@ -6,17 +6,22 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/lock.hpp"
 #include "support/quote.hpp"
 
 #include <csignal>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace cybele::jobs {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kHiddenScript = "job"; ///< begin of the name of a folder with one
 
 /// Variables by which sbatch would overrule the script; those of them that the Job leaves open
 /// stay.
@@ -208,18 +213,45 @@ earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const Signa
     return std::nullopt;
 }
 
+/// A script in a folder of the user's own, until the scheduler has it.
+struct HiddenScript {
+    UniqueFd lock; ///< shared while the folder is needed
+    TempDirectory folder;
+};
+
+/// Removes what a killed submission left, unless another one is at work now.
+void sweep_scripts(const fs::path& folder, const UniqueFd& lock) {
+    if (!lock.valid() || !take_lock(lock.get(), LOCK_EX | LOCK_NB)) {
+        return;
+    }
+    std::error_code error;
+    std::vector<fs::path> left;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().filename().native().starts_with(kHiddenScript)) {
+            left.push_back(entry.path());
+        }
+    }
+    for (const fs::path& path : left) {
+        (void)remove_tree(path);
+    }
+}
+
 /// A scheduler's command reads the script by its name, and who shares the workdir could exchange
 /// the record's folder before: it is given one that lies in the user's own folder meanwhile.
-Result<std::optional<TempDirectory>>
+Result<std::optional<HiddenScript>>
 hide_script(const ReadyJob& ready, const Environment& environment, Submission& submission) {
     if (!ready.login.empty() || ready.input.dialect == "local") {
         return std::nullopt; // it goes through a connection, or is kept by the local queue
     }
-    CYBELE_TRY(TempDirectory folder,
-               TempDirectory::make(Journal::folder(environment) / "submit", "job"));
+    const fs::path place = Journal::folder(environment) / "submit";
+    CYBELE_CHECK(make_directories(place, 0700));
+    UniqueFd lock(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    sweep_scripts(place, lock);
+    (void)(lock.valid() && take_lock(lock.get(), LOCK_SH)); // without locks nothing is swept
+    CYBELE_TRY(TempDirectory folder, TempDirectory::make(place, kHiddenScript));
     submission.script = folder.path() / (ready.own ? ready.own->name : "job.sh");
     CYBELE_CHECK(write_file(submission.script, ready.script, 0700));
-    return std::optional(std::move(folder));
+    return std::optional(HiddenScript{std::move(lock), std::move(folder)});
 }
 
 } // namespace

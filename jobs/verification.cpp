@@ -17,7 +17,7 @@ fs::path verification_place(const std::string& path,
                             const fs::path& folder,
                             const Environment& environment) {
     if (path.starts_with("~/")) {
-        return fs::path(environment.get_or("HOME", "/")) / path.substr(2);
+        return environment.home() / path.substr(2);
     }
     return folder / path;
 }

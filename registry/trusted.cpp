@@ -17,7 +17,8 @@ Result<images::Trust> trust_from(const std::filesystem::path& key_or_policy,
     request.now = now;
     request.authorities.system_pool = system_certificates(environment);
     if (text.starts_with("-----BEGIN")) {
-        request.keys = {key_or_policy};
+        CYBELE_TRY(images::PublicKey key, images::PublicKey::parse(text, key_or_policy));
+        request.read_keys.push_back(std::move(key));
     } else {
         CYBELE_TRY(const images::Policy policy,
                    images::read_policy(std::move(text), key_or_policy.native()));

@@ -7,6 +7,7 @@
 #include "images/start.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -34,15 +35,31 @@ bool is_in_safe_hands(const struct stat& status) {
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/// Where the last byte that the image's own table names ends.
+std::uint64_t end_of(const images::Image& image) {
+    const images::Header& header = image.header();
+    std::uint64_t end = std::max(header.descriptors_offset + header.descriptors_size,
+                                 header.data_offset + header.data_size);
+    for (const images::Descriptor& object : image.descriptors()) {
+        end = std::max(end, object.offset + object.size);
+    }
+    return end;
+}
+
+bool has_signature(const images::Image& image) {
+    const auto& objects = image.descriptors();
+    return std::any_of(objects.begin(), objects.end(), [](const images::Descriptor& object) {
+        return object.type == images::DataType::kSignature;
+    });
+}
+
 /// A file without a name that holds the same; nobody has it open for writing any more.
 Result<UniqueFd>
-private_copy(const ImageFile& file, const struct stat& status, const ImageDemand& demand) {
+private_copy(const ImageFile& file, std::uint64_t size, const ImageDemand& demand) {
     CYBELE_TRY(const PendingFile copy,
                PendingFile::create(demand.scratch / "cybelectl-image", 0600));
-    CYBELE_CHECK(images::copy_whole_file(file.fd.get(),
-                                         copy.fd(),
-                                         static_cast<std::uint64_t>(status.st_size),
-                                         demand.scratch / "cybelectl-image"));
+    CYBELE_CHECK(images::copy_whole_file(
+        file.fd.get(), copy.fd(), size, demand.scratch / "cybelectl-image"));
     return copy.reopen();
 }
 
@@ -50,7 +67,10 @@ private_copy(const ImageFile& file, const struct stat& status, const ImageDemand
 Result<images::Image> take_verified(ImageFile& file, const ImageDemand& demand) {
     CYBELE_TRY(UniqueFd named, same_file(file.fd));
     // Refuses what is not a SIF, and one whose change was interrupted.
-    CYBELE_CHECK(images::Image::open_shared(std::move(named), file.path));
+    CYBELE_TRY(const images::Image first, images::Image::open_shared(std::move(named), file.path));
+    if (!has_signature(first)) { // refused by its table, whatever its size
+        CYBELE_CHECK(demand.verify(first));
+    }
     struct stat status = {};
     if (fstat(file.fd.get(), &status) != 0) {
         return fail(system_error("cannot examine the image", errno));
@@ -58,7 +78,7 @@ Result<images::Image> take_verified(ImageFile& file, const ImageDemand& demand) 
     const bool is_safe = is_in_safe_hands(status);
     file.verified = state_of(status);
     if (!is_safe || status.st_size <= kMaximumCopy) {
-        auto copy = private_copy(file, status, demand);
+        auto copy = private_copy(file, end_of(first), demand);
         if (copy) {
             file.fd = std::move(*copy);
             file.verified.reset();

@@ -67,7 +67,7 @@ Result<StateFolder> StateFolder::open_in(const std::string& parent, std::string 
 }
 
 Result<StateFolder> StateFolder::open(const Environment& environment) {
-    if (const auto runtime = environment.get("XDG_RUNTIME_DIR")) {
+    if (const auto runtime = environment.get_absolute("XDG_RUNTIME_DIR")) {
         if (auto folder = open_in(*runtime, "cybelectl")) {
             return folder;
         }

@@ -29,16 +29,36 @@ std::string Environment::get_or(std::string_view name, std::string_view otherwis
     return get(name).value_or(std::string(otherwise));
 }
 
+std::optional<std::filesystem::path> Environment::get_absolute(std::string_view name) const {
+    std::optional<std::filesystem::path> path = get(name);
+    return path && path->is_absolute() ? path : std::nullopt;
+}
+
+std::vector<std::string> Environment::ignored_folders() const {
+    std::vector<std::string> names;
+    for (const char* name : {"HOME",
+                             "XDG_CACHE_HOME",
+                             "XDG_CONFIG_HOME",
+                             "XDG_DATA_HOME",
+                             "XDG_RUNTIME_DIR",
+                             "XDG_STATE_HOME"}) {
+        if (get(name) && !get_absolute(name)) {
+            names.emplace_back(name);
+        }
+    }
+    return names;
+}
+
 std::filesystem::path Environment::home() const {
-    return get_or("HOME", "/");
+    return get_absolute("HOME").value_or("/");
 }
 
 std::filesystem::path Environment::cache_directory() const {
     if (const auto own = get("CYBELE_CACHE_DIR")) {
         return *own;
     }
-    if (const auto base = get("XDG_CACHE_HOME")) {
-        return std::filesystem::path(*base) / "cybelectl";
+    if (const auto base = get_absolute("XDG_CACHE_HOME")) {
+        return *base / "cybelectl";
     }
     return home() / ".cache" / "cybelectl";
 }
@@ -47,8 +67,8 @@ std::filesystem::path Environment::config_directory() const {
     if (const auto own = get("CYBELE_CONFIG_DIR")) {
         return *own;
     }
-    if (const auto base = get("XDG_CONFIG_HOME")) {
-        return std::filesystem::path(*base) / "cybelectl";
+    if (const auto base = get_absolute("XDG_CONFIG_HOME")) {
+        return *base / "cybelectl";
     }
     return home() / ".config" / "cybelectl";
 }

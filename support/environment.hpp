@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cybele {
 
@@ -21,6 +22,11 @@ public:
     /// Unset and empty are the same.
     [[nodiscard]] std::optional<std::string> get(std::string_view name) const;
     [[nodiscard]] std::string get_or(std::string_view name, std::string_view otherwise) const;
+    /// For a variable that names a folder of the user, as HOME and XDG_CONFIG_HOME do. A relative
+    /// path is ignored, as the XDG specification says: it would make the current folder the user's.
+    [[nodiscard]] std::optional<std::filesystem::path> get_absolute(std::string_view name) const;
+    /// Those of these variables whose relative path is ignored.
+    [[nodiscard]] std::vector<std::string> ignored_folders() const;
     [[nodiscard]] const EnvironmentMap& all() const {
         return variables_;
     }
@@ -28,7 +34,7 @@ public:
         variables_[std::move(name)] = std::move(value);
     }
 
-    /// $HOME, else "/".
+    /// $HOME, else "/". These and all others that get_absolute() reads ignore relative paths.
     [[nodiscard]] std::filesystem::path home() const;
     /// $CYBELE_CACHE_DIR, else $XDG_CACHE_HOME/cybelectl, else ~/.cache/cybelectl.
     [[nodiscard]] std::filesystem::path cache_directory() const;

@@ -29,8 +29,37 @@ void UniqueFd::reset(int fd) {
     fd_ = fd;
 }
 
+namespace {
+
+/// `<(COMMAND)` of a shell, or standard input: whoever names it has it open already.
+bool is_own_descriptor(const fs::path& path) {
+    const std::string& name = path.native();
+    return name == "/dev/stdin" || name.starts_with("/dev/fd/") ||
+           name.starts_with("/proc/self/fd/");
+}
+
+/// A pipe or a device that somebody put in the place of a file is not waited for.
+Result<void> check_kind(int fd, const fs::path& path) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) {
+        return fail(system_error("cannot open " + printable(path.native()), errno));
+    }
+    if (!S_ISFIFO(status.st_mode) && !S_ISCHR(status.st_mode)) {
+        return {};
+    }
+    if (!is_own_descriptor(path)) {
+        return fail(ErrorCode::kInput,
+                    printable(path.native()) + " is not a regular file",
+                    S_ISFIFO(status.st_mode) ? "it is a pipe" : "it is a device",
+                    "name a file, or let the shell open it: <(cat FILE)");
+    }
+    return {};
+}
+
+} // namespace
+
 Result<UniqueFd> open_for_reading(const fs::path& path) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (!fd.valid()) {
         const int saved = errno;
         if (saved == ENOENT || saved == ENOTDIR) {
@@ -41,6 +70,8 @@ Result<UniqueFd> open_for_reading(const fs::path& path) {
         }
         return fail(system_error("cannot open " + printable(path.native()), saved));
     }
+    CYBELE_CHECK(check_kind(fd.get(), path));
+    (void)::fcntl(fd.get(), F_SETFL, 0); // it waits again
     return fd;
 }
 

@@ -197,15 +197,28 @@ Result<PublicKey> PublicKey::of(KeyHandle key, const fs::path& path) {
     return result;
 }
 
-Result<PublicKey> PublicKey::read(const fs::path& path) {
-    CYBELE_TRY(const PemBlock block, read_pem(path, KeyUse::kPublic));
+namespace {
+
+Result<PublicKey> public_key_of(const PemBlock& block, const fs::path& path) {
     const Owned<BIO> bio = openssl::reader(block.text.view());
     KeyHandle key(bio == nullptr
                       ? nullptr
                       : PEM_read_bio_PUBKEY(bio.get(), nullptr, give_passphrase, nullptr),
                   EVP_PKEY_free);
     ERR_clear_error();
-    return of(std::move(key), path);
+    return PublicKey::of(std::move(key), path);
+}
+
+} // namespace
+
+Result<PublicKey> PublicKey::read(const fs::path& path) {
+    CYBELE_TRY(const PemBlock block, read_pem(path, KeyUse::kPublic));
+    return public_key_of(block, path);
+}
+
+Result<PublicKey> PublicKey::parse(std::string_view text, const fs::path& path) {
+    CYBELE_TRY(const PemBlock block, find_pem(text, path, KeyUse::kPublic));
+    return public_key_of(block, path);
 }
 
 bool PublicKey::verifies(std::string_view bytes, std::string_view signature) const {

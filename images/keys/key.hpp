@@ -24,6 +24,10 @@ public:
     /// blocks the first. kInput says what else the file is.
     [[nodiscard]] static Result<PublicKey> read(const std::filesystem::path& path);
 
+    /// The same of a text that was read already; `path` names where.
+    [[nodiscard]] static Result<PublicKey> parse(std::string_view text,
+                                                 const std::filesystem::path& path);
+
     /// A key that was read in another way, such as from a certificate; `path` names where. kInput
     /// for a key that SIF signatures do not take, or none.
     [[nodiscard]] static Result<PublicKey> of(KeyHandle key, const std::filesystem::path& path);

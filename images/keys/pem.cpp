@@ -146,8 +146,12 @@ Content describe(const Found& block, std::string_view text) {
 Result<PemBlock> read_pem(const fs::path& path, KeyUse use) {
     constexpr std::size_t kLimit = std::size_t{64} << 10U;
     CYBELE_TRY(const Secret text, read_secret(path, kLimit));
-    const Found block = first_block(text.view());
-    const Content content = describe(block, text.view());
+    return find_pem(text.view(), path, use);
+}
+
+Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse use) {
+    const Found block = first_block(text);
+    const Content content = describe(block, text);
     const ContentKind wanted =
         use == KeyUse::kPrivate ? ContentKind::kPrivate : ContentKind::kPublic;
     if (content.kind == wanted) {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace cybele::images {
 
@@ -29,5 +30,8 @@ struct PemBlock {
 /// The block, if it is one for that use; kInput that names what the file is instead (a certificate,
 /// the other half of the pair, DER, an OpenSSH line, …) and the way out.
 [[nodiscard]] Result<PemBlock> read_pem(const std::filesystem::path& path, KeyUse use);
+/// The same of a text that was read already; `path` names where.
+[[nodiscard]] Result<PemBlock>
+find_pem(std::string_view text, const std::filesystem::path& path, KeyUse use);
 
 } // namespace cybele::images

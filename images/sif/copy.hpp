@@ -11,7 +11,7 @@ struct stat;
 namespace cybele::images {
 
 /// Copies the first `size` bytes of one file to an empty one: a reflink where the file system can,
-/// else by the kernel, else by hand. `path` is for messages.
+/// else by the kernel, else by hand; holes stay holes. `path` is for messages.
 [[nodiscard]] Result<void>
 copy_whole_file(int from, int to, std::uint64_t size, const std::filesystem::path& path);
 

@@ -224,6 +224,9 @@ Result<std::string> identity_of(const TrustRequest& request, const Environment& 
             CYBELE_CHECK(add(kind, file));
         }
     }
+    for (const PublicKey& key : request.read_keys) {
+        text += fmt::format("key {}\n", key.fingerprint());
+    }
     std::error_code error;
     for (const fs::path& ring : {fs::path(openpgp::kGlobalKeyring),
                                  openpgp::KeyDirectory::of(environment).public_file()}) {
@@ -239,6 +242,7 @@ Result<Trust> load_trust(const TrustRequest& request, const Environment& environ
     trust.require = request.require;
     trust.now = request.now;
     trust.pgp = request.pgp;
+    trust.keys = request.read_keys;
     for (const fs::path& path : request.keys) {
         CYBELE_TRY(PublicKey key, PublicKey::read(path));
         trust.keys.push_back(std::move(key));

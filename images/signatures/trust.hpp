@@ -17,6 +17,7 @@ namespace cybele::images {
 /// Files and words that say who counts: from options, or from a Policy.
 struct TrustRequest {
     std::vector<std::filesystem::path> keys;         ///< public PEM keys
+    std::vector<PublicKey> read_keys;                ///< those that were read already
     std::vector<std::filesystem::path> keyrings;     ///< of OpenPGP keys
     bool use_default_keyrings = false;               ///< Apptainer's own and the machine's, too
     std::vector<std::string> pgp;                    ///< fingerprints that count; empty: all
@@ -29,8 +30,8 @@ struct TrustRequest {
     std::int64_t now = 0;
 
     [[nodiscard]] bool is_empty() const {
-        return keys.empty() && keyrings.empty() && !use_default_keyrings && certificates.empty() &&
-               !use_certificates;
+        return keys.empty() && read_keys.empty() && keyrings.empty() && !use_default_keyrings &&
+               certificates.empty() && !use_certificates;
     }
 };
 

@@ -53,8 +53,8 @@ fs::path Journal::folder(const Environment& environment) {
     if (const auto own = environment.get("CYBELE_STATE_DIR")) {
         return *own;
     }
-    if (const auto state = environment.get("XDG_STATE_HOME")) {
-        return fs::path(*state) / "cybelectl";
+    if (const auto state = environment.get_absolute("XDG_STATE_HOME")) {
+        return *state / "cybelectl";
     }
     return environment.home() / ".local" / "state" / "cybelectl";
 }

@@ -21,20 +21,33 @@ namespace fs = std::filesystem;
 
 /// Two lines a file: its name; the digest of what is here, size and digest of a part. Answers
 /// `missing`, or `file SIZE DIGEST OFFSET x|-` and the bytes from the offset on; last `end`.
-constexpr std::string_view kFetch = R"sh(while IFS= read -r p && read -r h k d; do
-    if [ ! -f "$p" ] || ! y=$(sha256sum <"$p"); then
-        echo "$n missing"
-        continue
+/// Each file is opened once: another user may exchange names between two looks. What was opened is
+/// the file of that name below the folder, or what the user's own link in its place leads to.
+constexpr std::string_view kFetch = R"sh(w=$(pwd -P) i=/proc/$$/fd/3
+own() {
+    f=$(readlink "$i") && [ -f "$i" ] || return 1
+    e=$w/${p#./}
+    [ "$f" != "$e" ] || return 0
+    [ "$(cd -P -- "${e%/*}" && pwd -P)" = "${e%/*}" ] && [ "$(stat -c %u -- "$e")" = "$(id -u)" ] &&
+        [ "$(readlink -f -- "$e")" = "$f" ]
+}
+give() {
+    if ! own || ! y=$(sha256sum <"$i"); then
+        return 1
     fi
-    s=$(wc -c <"$p") y=${y%% *} o=0 x=-
-    [ ! -x "$p" ] || x=x
+    s=$(wc -c <"$i") y=${y%% *} o=0 x=-
+    [ ! -x "$i" ] || x=x
     if [ "$y" = "$h" ]; then
         o=$s
-    elif [ "$k" -gt 0 ] && [ "$k" -le "$s" ] && z=$(head -c "$k" "$p" | sha256sum) && [ "${z%% *}" = "$d" ]; then
+    elif [ "$k" -gt 0 ] && [ "$k" -le "$s" ] && z=$(head -c "$k" "$i" | sha256sum) && [ "${z%% *}" = "$d" ]; then
         o=$k
     fi
     echo "$n file $((s)) $y $((o)) $x"
-    [ "$o" -eq "$s" ] || tail -c "+$((o + 1))" "$p" | head -c "$((s - o))"
+    [ "$o" -eq "$s" ] || tail -c "+$((o + 1))" "$i" | head -c "$((s - o))"
+    return 0
+}
+while IFS= read -r p && read -r h k d; do
+    [ -f "$p" ] && { give; } 3<"$p" || echo "$n missing"
 done
 echo "$n end"
 )sh";

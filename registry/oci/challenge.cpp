@@ -15,9 +15,9 @@ std::string lower(std::string_view text) {
     return result;
 }
 
+/// Without the blanks before it.
 std::string_view trim(std::string_view text) {
-    const std::size_t begin = std::min(text.find_first_not_of(" \t,"), text.size());
-    return text.substr(begin);
+    return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
 /// A word, or a text in quotes; what follows stays in `rest`.
@@ -40,6 +40,27 @@ std::string take_value(std::string_view& rest) {
     return value;
 }
 
+/// The equals sign after a parameter's name. The `=` at the end of a token68, as Negotiate sends
+/// it, has no value after it.
+bool has_value(std::string_view after_name) {
+    const std::string_view sign = trim(after_name);
+    const std::string_view value = sign.starts_with('=') ? trim(sign.substr(1)) : "";
+    return !value.empty() && value.front() != '=' && value.front() != ',';
+}
+
+/// `name = value` of the last challenge; false: the text begins with something else.
+bool take_parameter(std::string_view& rest, Challenge& challenge) {
+    const std::size_t end = std::min(rest.find_first_of(" \t,=\""), rest.size());
+    const std::string_view after = rest.substr(end);
+    if (end == 0 || !has_value(after)) {
+        return false;
+    }
+    std::string name = lower(rest.substr(0, end));
+    rest = trim(trim(after).substr(1));
+    challenge.parameters.emplace(std::move(name), take_value(rest));
+    return true;
+}
+
 bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '.' || c == '_' || c == '~';
@@ -47,24 +68,37 @@ bool is_plain(char c) {
 
 } // namespace
 
-Challenge read_challenge(std::string_view header) {
-    Challenge challenge;
-    std::string_view rest = trim(header);
-    const std::size_t blank = std::min(rest.find(' '), rest.size());
-    challenge.scheme = lower(rest.substr(0, blank));
-    rest = trim(rest.substr(blank));
-    while (!rest.empty()) {
-        const std::size_t equals = rest.find('=');
-        const std::string_view name = rest.substr(0, equals);
-        if (equals == std::string_view::npos || name.find(' ') != std::string_view::npos) {
-            break; // the next challenge
+std::vector<Challenge> read_challenges(std::string_view header) {
+    std::vector<Challenge> challenges;
+    bool is_after_scheme = false; // where a token68 may be instead of parameters
+    for (std::string_view rest = trim(header); !rest.empty(); rest = trim(rest)) {
+        if (rest.front() == ',') {
+            rest.remove_prefix(1);
+            is_after_scheme = false;
+        } else if (!challenges.empty() && take_parameter(rest, challenges.back())) {
+            is_after_scheme = false;
+        } else {
+            const std::size_t end = std::max<std::size_t>(rest.find_first_of(" \t,"), 1);
+            if (!is_after_scheme) {
+                challenges.push_back({lower(rest.substr(0, end)), {}});
+            }
+            is_after_scheme = !is_after_scheme;
+            rest = rest.substr(std::min(end, rest.size()));
         }
-        rest = rest.substr(equals + 1);
-        std::string value = take_value(rest);
-        challenge.parameters.emplace(lower(name), std::move(value));
-        rest = trim(rest);
     }
-    return challenge;
+    return challenges;
+}
+
+Challenge choose_challenge(const std::vector<Challenge>& challenges) {
+    for (const std::string_view scheme : {"bearer", "basic"}) {
+        for (const Challenge& challenge : challenges) {
+            if (challenge.scheme == scheme &&
+                (scheme != "bearer" || !challenge.get("realm").empty())) {
+                return challenge;
+            }
+        }
+    }
+    return challenges.empty() ? Challenge() : challenges.front();
 }
 
 std::string_view origin_of(std::string_view url) {
@@ -127,18 +161,26 @@ bool is_same_origin(std::string_view a, std::string_view b) {
 }
 
 bool is_of_registry(std::string_view realm, std::string_view registry) {
+    if (is_same_origin(realm, registry)) {
+        return true;
+    }
     const std::string asked = host_name(realm);
     const std::string host = host_name(registry);
-    if (asked.empty() || asked == host) {
-        return asked == host && !host.empty();
-    }
     const bool is_name = asked.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") ==
                          std::string::npos; // and nothing that clients read in different ways
     const bool is_address = host.find(':') != std::string::npos ||
                             host.find_first_not_of("0123456789.") == std::string::npos;
     const std::string_view domain = domain_of(host);
-    return is_name && !is_address && host.find('.') != std::string::npos &&
-           (asked == domain || asked.ends_with("." + std::string(domain)));
+    return is_same_origin(realm, "https://" + asked) && is_name && !is_address &&
+           host.find('.') != std::string::npos &&
+           (asked == domain || asked == host || asked.ends_with("." + std::string(domain)));
+}
+
+std::string kept_host(std::string_view url) {
+    const std::string_view authority = authority_of(url);
+    const bool is_usual = is_same_origin(url, "https://" + host_name(url)) ||
+                          is_same_origin(url, "http://" + host_name(url));
+    return is_usual ? host_name(url) : lower(authority);
 }
 
 std::string resolve_location(std::string_view location, std::string_view url) {

@@ -20,8 +20,10 @@ struct Challenge {
     }
 };
 
-/// The first challenge of a `WWW-Authenticate` header.
-[[nodiscard]] Challenge read_challenge(std::string_view header);
+/// All challenges of a `WWW-Authenticate` header, or of several that are joined by commas.
+[[nodiscard]] std::vector<Challenge> read_challenges(std::string_view header);
+/// The one to answer: Bearer, else Basic; without either the first one.
+[[nodiscard]] Challenge choose_challenge(const std::vector<Challenge>& challenges);
 
 /// `a/b?x` against the URL that it was an answer to.
 [[nodiscard]] std::string resolve_location(std::string_view location, std::string_view url);
@@ -33,10 +35,13 @@ struct Challenge {
 [[nodiscard]] std::string_view origin_of(std::string_view url);
 /// Whether two URLs have one origin, in whatever spelling.
 [[nodiscard]] bool is_same_origin(std::string_view a, std::string_view b);
-/// Whether a registry's login may go to the token server that it names: to its own host, to hosts
-/// of the domain that it is in (auth.docker.io of registry-1.docker.io) and below it. An address
-/// (of digits) has no domain, and a top level such as `io` or `co.uk` is none.
+/// Whether a registry's login may go to the token server that it names, both as URLs: to its own
+/// origin; else by https: at the usual port to hosts of the domain that it is in (auth.docker.io of
+/// registry-1.docker.io), to itself and to hosts below it. An address (of digits) has no domain,
+/// and neither has a top level such as `io` or `co.uk`.
 [[nodiscard]] bool is_of_registry(std::string_view realm, std::string_view registry);
+/// HOST[:PORT] of a URL, as files of logins name it: without the port where it is the usual one.
+[[nodiscard]] std::string kept_host(std::string_view url);
 /// HOST of a URL or of HOST[:PORT], in lower case, without the port.
 [[nodiscard]] std::string host_name(std::string_view url);
 /// `url` with one parameter more.

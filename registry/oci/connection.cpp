@@ -62,6 +62,17 @@ std::string token_of(const Json& document) {
     return is_sound ? token : std::string();
 }
 
+/// What to answer, of however many challenges in however many headers.
+Challenge challenge_of(const HttpResponse& answer) {
+    std::string all;
+    for (const HttpHeader& header : answer.headers) {
+        if (header.name == "www-authenticate") {
+            all += (all.empty() ? "" : ", ") + header.value;
+        }
+    }
+    return choose_challenge(read_challenges(all));
+}
+
 /// Seconds, more than the margin.
 std::int64_t lifetime_of(const Json& document) {
     constexpr std::int64_t kLongest = 86400;
@@ -132,18 +143,18 @@ Result<void> Connection::load_login() {
     return {};
 }
 
-/// A registry names its token server, and a login is kept for hosts: one of another domain is shown
-/// only what is kept for that server itself.
+/// A registry names its token server, and a login is kept for hosts: one of another origin or
+/// domain is shown only what is kept for that server itself, or what the user allowed it.
 Result<void> Connection::load_token_login() {
     const std::string realm = challenge_.get("realm");
     token_login_ = login_;
-    if (!is_of_registry(realm, reference_.host)) {
-        const std::string_view origin = origin_of(realm);
-        CYBELE_TRY(token_login_,
-                   find_kept_login(std::string(origin.substr(origin.find("://") + 3)),
-                                   access_.authfile,
-                                   environment_));
+    if (is_of_registry(realm, url("")) || kept_host(realm) == access_.token_server) {
+        return {};
     }
+    if (access_.login) {
+        return fail(withheld()); // it is to be checked, which no other one can do
+    }
+    CYBELE_TRY(token_login_, find_kept_login(kept_host(realm), access_.authfile, environment_));
     return {};
 }
 
@@ -315,7 +326,7 @@ Result<HttpResponse> Connection::send(HttpRequest request, bool is_once) {
         }
         // Once because nothing was shown, once more because a token had ended; then it is meant.
         constexpr unsigned kEnough = 2;
-        const Challenge challenge = read_challenge(answer.header("www-authenticate"));
+        const Challenge challenge = challenge_of(answer);
         if (challenge.get("error") == "insufficient_scope" || refused == kEnough ||
             scheme_ == Scheme::kBasic || is_library_) {
             return fail(denied(answer));
@@ -341,6 +352,24 @@ Error Connection::told(const Error& failure) const {
     return Error(std::move(fault));
 }
 
+/// The token server is not given the registry's login.
+Error Connection::withheld() const {
+    const std::string host = printable(reference_.host);
+    const std::string server = printable(kept_host(challenge_.get("realm")));
+    const std::string what =
+        reference_.repository.empty() ? host : host + "/" + printable(reference_.repository);
+    return {ErrorCode::kEnvironment,
+            host + " requires a login for " + what,
+            fmt::format("its token server {} is of another origin, and is not given the login of "
+                        "{}",
+                        server,
+                        host),
+            fmt::format("if that server is right, log in for both: cybelectl image login {} "
+                        "--token-server {} -u USER",
+                        host,
+                        server)};
+}
+
 Error Connection::denied(const HttpResponse& answer) const {
     const std::string host = printable(reference_.host);
     const std::string what =
@@ -353,16 +382,17 @@ Error Connection::denied(const HttpResponse& answer) const {
                    : "no token for it was found",
             "put its token into $CYBELE_LIBRARY_TOKEN, or into a file of logins: --authfile FILE"};
     }
-    const std::string realm = challenge_.get("realm");
     if (scheme_ == Scheme::kBearer && login_ && !token_login_) {
-        return {
-            ErrorCode::kEnvironment,
-            host + " wants to know who asks for " + what,
-            fmt::format("its token server {} is of another domain, and is not given the login "
-                        "of {}",
-                        printable(host_name(realm)),
-                        host),
-            "if it is right, keep a login for that server in a file of logins: --authfile FILE"};
+        return withheld();
+    }
+    const Challenge challenge = challenge_of(answer);
+    if (scheme_ == Scheme::kNone && login_ && challenge.scheme != "basic") {
+        return {ErrorCode::kEnvironment,
+                host + " asks for a login in a way that is not supported",
+                challenge.scheme.empty() ? "its answer names none (WWW-Authenticate)"
+                                         : "it offers `" + printable(challenge.scheme) +
+                                               "`; a login is sent by Basic or Bearer",
+                "ask the registry's administrator for a login with a password or a token"};
     }
     if (!login_) {
         return {ErrorCode::kEnvironment,
@@ -370,7 +400,6 @@ Error Connection::denied(const HttpResponse& answer) const {
                 "no login for it was found",
                 "log in: cybelectl image login " + host};
     }
-    const Challenge challenge = read_challenge(answer.header("www-authenticate"));
     if (challenge.get("error") == "insufficient_scope" || answer.status == kForbidden ||
         (scheme_ == Scheme::kBearer && !token_.value.empty())) {
         return {ErrorCode::kEnvironment,

@@ -22,6 +22,7 @@ struct Access {
     std::filesystem::path ca_file;       ///< PEM; empty: the system's
     std::filesystem::path authfile;      ///< looked into first
     std::optional<Login> login;          ///< this one, and no file is looked into
+    std::string token_server;            ///< HOST[:PORT] that is given `login`, too
     bool is_plain = false;               ///< http: instead of https:
     std::string library;                 ///< HOST[:PORT] of `library://` without a host
     unsigned attempts = 6;               ///< of what may go better another time
@@ -83,6 +84,7 @@ private:
     void authorize(HttpRequest& request) const;
     [[nodiscard]] Result<void> check_origin(const HttpResponse& answer) const;
     Result<void> load_token_login();
+    [[nodiscard]] Error withheld() const;
     [[nodiscard]] Error told(const Error& failure) const;
     [[nodiscard]] Error denied(const HttpResponse& answer) const;
 

@@ -163,8 +163,8 @@ std::vector<fs::path> files_of(const Environment& environment) {
     if (const auto named = environment.get("REGISTRY_AUTH_FILE")) {
         files.emplace_back(*named);
     }
-    if (const auto run = environment.get("XDG_RUNTIME_DIR")) {
-        files.push_back(fs::path(*run) / "containers" / "auth.json");
+    if (const auto run = environment.get_absolute("XDG_RUNTIME_DIR")) {
+        files.push_back(*run / "containers" / "auth.json");
     }
     files.push_back(apptainer_file(environment));
     files.push_back(docker_file(environment));

@@ -70,9 +70,9 @@ fs::path store_directory(const Environment& environment) {
     if (const auto own = environment.get("CYBELE_STORE")) {
         return *own;
     }
-    const fs::path data =
-        environment.get_or("XDG_DATA_HOME", (environment.home() / ".local" / "share").native());
-    return data / "cybelectl" / "store";
+    return environment.get_absolute("XDG_DATA_HOME")
+               .value_or(environment.home() / ".local" / "share") /
+           "cybelectl" / "store";
 }
 
 namespace {

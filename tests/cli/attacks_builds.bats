@@ -442,3 +442,17 @@ base_of() {
     run -0 "$CYBELECTL" def check stops.def
     refute_output --partial error
 }
+
+@test "a link that leads nowhere, added to a folder of files, makes the step another one, and the build says what is wrong" {
+    mkdir dangling dangling/tree
+    cp busybox dangling/busybox
+    cd dangling
+    echo 1 >tree/a
+    printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/busybox' 'busybox /bin/sh' 'tree /tree' >tree.def
+    "$CYBELECTL" build tree.def -o a.sif
+    ln -s nowhere tree/link
+    refuses 3 "$CYBELECTL" build tree.def -o b.sif
+    assert_output --partial 'tree/link'
+    rm tree/link
+    run -0 "$CYBELECTL" build tree.def -o c.sif
+}

@@ -78,6 +78,25 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
     assert_file_not_exist "$place/command-ran"
 }
 
+@test "C-F2: a Site behind ssh of a settings file is called only where the folder is trusted" {
+    mkdir shared bin
+    printf '%s\n' '#!/bin/sh' "echo \"\$@\" >>$place/called" 'exit 255' >bin/ssh
+    chmod +x bin/ssh
+    export PATH=$place/bin:$PATH CYBELE_STATE_DIR=$place/state
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: {dialect: slurm, through: {ssh: login.hall.example}}' >shared/site.yaml
+    printf 'site: %s\n' "$place/shared/site.yaml" >shared/.cybelectl.yaml
+    printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' "workdir: $place/shared" >shared/j.yaml
+    cd shared
+    run "$CYBELECTL" submit j.yaml --wait
+    assert_success # by the local scheduler
+    assert_output --partial 'the folder is not trusted'
+    assert_file_not_exist "$place/called"
+    "$CYBELECTL" config trust .
+    run "$CYBELECTL" submit j.yaml
+    assert_failure
+    grep -q login.hall.example "$place/called"
+}
+
 @test "C-F2: of another user, or open to others, a file counts for nothing, also where the folder is allowed" {
     mkdir project
     printf 'mirror: http://evil.invalid\nstall-limit: 7 s\n' >project/.cybelectl.yaml
@@ -190,6 +209,13 @@ END
         run ! grep -q evil submitted
         rm submitted
     done
+    assert_equal "$(find "$CYBELE_STATE_DIR/submit" -mindepth 1)" ''
+    # What a killed submission left is removed by the next one, unless one is at work.
+    mkdir "$CYBELE_STATE_DIR/submit/job.left"
+    touch "$CYBELE_STATE_DIR/submit/job.left/job.sh"
+    flock -s "$CYBELE_STATE_DIR/submit" env PATH="$place/bin:$PATH" SUBMITTED="$place/submitted" "$CYBELECTL" submit work/j.yaml --scheduler slurm || true
+    assert_file_exist "$CYBELE_STATE_DIR/submit/job.left/job.sh"
+    run env PATH="$place/bin:$PATH" SUBMITTED="$place/submitted" "$CYBELECTL" submit work/j.yaml --scheduler slurm
     assert_equal "$(find "$CYBELE_STATE_DIR/submit" -mindepth 1)" ''
 }
 
@@ -497,4 +523,69 @@ job_with() {
     done
     run -0 "$CYBELECTL" inspect -e root
     assert_output --partial '\x1b]0;evil'
+}
+
+@test "a relative HOME or XDG folder makes no file of the current folder the user's own" {
+    mkdir -p rel/cybelectl rel/.config/cybelectl
+    printf 'verify-key: %s/evil.pub\nsite: evil.yaml\n' "$place" | tee rel/cybelectl/config.yaml >rel/.config/cybelectl/config.yaml
+    unset CYBELE_CONFIG_DIR CYBELE_STORE CYBELE_CACHE_DIR CYBELE_STATE_DIR
+    local name
+    for name in HOME XDG_CONFIG_HOME; do
+        run --separate-stderr env "$name=rel" "$CYBELECTL" config show
+        assert_success
+        refute_output --partial evil
+        # shellcheck disable=SC2154
+        assert_regex "$stderr" "$name is ignored \(it is a relative path\)"
+        assert_equal "$(wc -l <<<"$stderr")" 1
+        run --separate-stderr env "$name=$place/rel" "$CYBELECTL" config show
+        assert_output --partial evil
+        assert_equal "$stderr" ''
+    done
+    find rel | sort >before
+    mkdir own
+    "$CYBELECTL" sif new app.sif
+    for name in HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_RUNTIME_DIR; do
+        env HOME="$place/own" "$name=rel" "$CYBELECTL" image list >/dev/null
+        env HOME="$place/own" "$name=rel" "$CYBELECTL" cache list >/dev/null
+        env HOME="$place/own" "$name=rel" "$CYBELECTL" job list >/dev/null
+    done
+    find rel | sort | diff before -
+    # Logins, too.
+    mkdir -p rel/containers
+    echo no json >rel/containers/auth.json
+    XDG_RUNTIME_DIR=rel HOME=$place/own run "$CYBELECTL" image tags oras://127.0.0.1:1/a --plain-http
+    refute_output --partial rel/containers
+}
+
+@test "a setting with control characters reaches no terminal" {
+    mkdir project
+    cd project
+    printf 'scheduler: "a\\e]0;evil\\a\\nbuilder embedded"\n' >.cybelectl.yaml
+    run -0 "$CYBELECTL" config show
+    assert_line --partial 'a\x1b]0;evil\x07\nbuilder embedded'
+    [[ $output != *$'\e'* ]]
+    assert_equal "$("$CYBELECTL" config show --format json | jq -r '.settings[0].value')" $'a\e]0;evil\a\nbuilder embedded'
+}
+
+@test "a pipe in the place of a settings file, a trust list or a journal is refused, and not waited for" {
+    local file
+    mkdir -p project
+    mkfifo project/.cybelectl.yaml
+    cd project
+    run -0 timeout 20 "$CYBELECTL" config show
+    assert_output --partial 'is ignored (it is not a regular file)'
+    rm .cybelectl.yaml
+    for file in "$CYBELE_CONFIG_DIR/config.yaml" "$CYBELE_CONFIG_DIR/trusted-folders"; do
+        mkfifo "$file"
+        refuses 5 timeout 20 "$CYBELECTL" config show
+        assert_output --partial 'is not a regular file'
+        rm "$file"
+    done
+    export CYBELE_STATE_DIR=$place/state
+    mkdir -m 700 "$CYBELE_STATE_DIR"
+    mkfifo "$CYBELE_STATE_DIR/jobs.sqlite"
+    refuses 5 timeout 20 "$CYBELECTL" job list
+    assert_output --partial 'is not a regular file'
+    run bash -c "echo nothing | '$CYBELECTL' recipe check /dev/stdin"
+    refute_output --partial 'not a regular file'
 }

@@ -192,6 +192,43 @@ exchange() {
     refuses 255 timeout 20 "$CYBELECTL" exec --verify-key alice.pub image.sif cat /word
 }
 
+@test "a pipe, a device or a folder in the place of a key or a policy is refused, and not waited for" {
+    mkfifo pipe
+    mkdir folder
+    local file
+    for file in pipe folder /dev/zero; do
+        refuses 255 timeout 20 "$CYBELECTL" exec --verify-key $file good.sif cat /word
+        refuses 255 timeout 20 "$CYBELECTL" exec --policy $file good.sif cat /word
+        refuses 3 timeout 20 "$CYBELECTL" verify good.sif --key $file
+        refuses 3 timeout 20 "$CYBELECTL" verify good.sif --policy $file
+        refuses 3 timeout 20 "$CYBELECTL" sign evil.sif --key $file
+        refuses 3 timeout 20 "$CYBELECTL" def check $file
+    done
+}
+
+@test "a key or a policy of a process substitution is read once, and counts" {
+    run -0 "$CYBELECTL" exec --verify-key <(cat alice.pub) good.sif cat /word
+    run -0 "$CYBELECTL" verify good.sif --key <(cat alice.pub)
+    run -0 "$CYBELECTL" verify good.sif --key /dev/stdin <alice.pub
+    run -0 bash -c "cat alice.pub | '$CYBELECTL' exec --verify-key /dev/stdin good.sif cat /word"
+    refuses 255 "$CYBELECTL" exec --verify-key <("$CYBELECTL" key new other.pem >&2 && cat other.pub) good.sif cat /word
+    run -0 "$CYBELECTL" exec --policy <(printf 'kind: Policy\nkeys: [%s/alice.pub]\n' "$PWD") good.sif cat /word
+    cp evil.sif signed.sif
+    run -0 "$CYBELECTL" sign signed.sif --key <(cat alice.pem)
+    run -0 "$CYBELECTL" verify signed.sif --key alice.pub
+}
+
+@test "a huge sparse file is refused by its table, and of a signed one only what the table names is copied" {
+    mkdir tmp
+    cp evil.sif huge.sif
+    cp good.sif signed.sif
+    truncate -s 1T huge.sif signed.sif
+    chmod 666 huge.sif signed.sif # others can write: verified is a private copy
+    TMPDIR=$PWD/tmp refuses 255 timeout 30 "$CYBELECTL" exec --verify-key alice.pub huge.sif cat /word
+    assert_output --partial 'is not verified'
+    TMPDIR=$PWD/tmp run -0 timeout 60 "$CYBELECTL" exec --verify-key alice.pub signed.sif cat /word
+}
+
 @test "what is laid over a verified image is signed by the same, or refused" {
     mkdir over
     echo evil >over/word

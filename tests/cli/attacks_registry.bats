@@ -55,6 +55,42 @@ login_file() {
     grep -q 'alice:open sesame' other.log
 }
 
+@test "C-F5: a token server at another port of the registry's host does not get the login" {
+    serve other hostile-registry "$place/other.log"
+    serve registry hostile-registry "$place/log" "http://127.0.0.1:$other/token/good"
+    login_file "127.0.0.1:$registry"
+    run plain pull "oras://127.0.0.1:$registry/bearer:1" -o x.sif --authfile logins.json
+    grep -q 'GET /token/good?service=s&scope=[^ ]* - ' other.log
+    APPTAINER_DOCKER_USERNAME=alice APPTAINER_DOCKER_PASSWORD='open sesame' run plain pull "oras://127.0.0.1:$registry/bearer:1" -o x.sif
+    echo '{"auths": {"127.0.0.1:'"$registry"'": {"identitytoken": "sesame of alice"}}}' >identity.json
+    run plain pull "oras://127.0.0.1:$registry/bearer:1" -o x.sif --authfile identity.json
+    run ! grep -q 'sesame' other.log
+    # Nor when it is checked; the user may allow that server by name.
+    refuses 5 plain login "127.0.0.1:$registry" -u alice --password-stdin --authfile new.json <<<'open sesame'
+    assert_output --partial "--token-server 127.0.0.1:$other"
+    assert_file_not_exist new.json
+    run ! grep -q 'sesame' other.log
+    plain login "127.0.0.1:$registry" -u alice --password-stdin --authfile new.json --token-server "127.0.0.1:$other" <<<'open sesame'
+    grep -q 'alice:open sesame' other.log
+    rm other.log
+    run plain pull "oras://127.0.0.1:$registry/bearer:1" -o x.sif --authfile new.json
+    grep -q 'alice:open sesame' other.log
+}
+
+@test "a registry that offers several schemes gets the login by Basic, and one without it is named" {
+    serve registry hostile-registry "$place/log"
+    login_file "127.0.0.1:$registry"
+    for name in several headers; do
+        rm -f log
+        run plain pull "oras://127.0.0.1:$registry/$name:1" -o x.sif --authfile logins.json
+        grep -q 'alice:open sesame' log
+    done
+    rm log
+    refuses 5 plain pull "oras://127.0.0.1:$registry/negotiate:1" -o x.sif --authfile logins.json
+    assert_output --partial 'it offers `negotiate`'
+    run ! grep -q 'sesame' log
+}
+
 @test "small: a token of the wrong type is refused in a sentence" {
     serve registry hostile-registry "$place/log"
     for kind in number list null object newline; do

@@ -249,6 +249,26 @@ print([o["id"] for o in json.load(sys.stdin)["objects"] if o["name"] == "cybelec
     assert_output --partial 'demo.sif is older than its Recipe'
 }
 
+@test "a stale image that is a signed delta over a base is built again with the signing key, and without it not at all" {
+    write_demo
+    "$CYBELECTL" key new centre.pem >/dev/null
+    "$CYBELECTL" build demo.yaml --sign-key centre.pem
+    echo two >src/word
+    "$CYBELECTL" build demo.yaml --delta --force --sign-key centre.pem
+    run -0 "$CYBELECTL" sif list demo.sif
+    assert_output --partial Overlay
+    "$CYBELECTL" verify demo.sif --key centre.pub
+    submits two ''
+    echo three >src/word
+    before=$(digest_of demo.sif)
+    refuses 3 "$CYBELECTL" submit demo.job.yaml --scheduler local
+    assert_line --partial 'demo.sif is signed, and this build does not sign'
+    assert_equal "$(digest_of demo.sif)" "$before"
+    CYBELE_SIGN_KEY=$PWD/centre.pem submits three 'rebuilding demo.sif: src/word changed'
+    "$CYBELECTL" verify demo.sif --key centre.pub
+    submits three ''
+}
+
 @test "every record names the image by the digest of its bytes" {
     write_demo
     submits one 'building demo.sif: it does not exist'

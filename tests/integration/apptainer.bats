@@ -123,3 +123,22 @@ teardown_file() { leave_place; }
     run "$CYBELECTL" exec over.sif cat /made
     assert_line made
 }
+
+@test "build --builder apptainer copies what a .dockerignore leaves out of our own builds, and a warning names it" {
+    mkdir -p bin ignored/src
+    printf '#!/bin/sh\nexec "%s/apptainer" run apptainer "$@"\n' "$parts_dir" >bin/apptainer
+    chmod +x bin/apptainer
+    cd ignored
+    cp ../hello-mpi.sif base.sif
+    touch src/main.c src/main.o
+    echo '**/*.o' >.dockerignore
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: {image: base.sif}' 'files: [{from: src, to: /src}]' >app.yaml
+    "$CYBELECTL" build app.yaml -o ours.sif
+    run -0 "$CYBELECTL" exec ours.sif find /src -type f
+    assert_output /src/main.c
+    PATH=$place/bin:$PATH run -0 "$CYBELECTL" build app.yaml -o theirs.sif --builder apptainer
+    assert_output --partial 'apptainer copies what a Recipe would leave out: main.o (.dockerignore:1)'
+    run -0 "$CYBELECTL" exec theirs.sif find /src -type f
+    assert_line /src/main.c
+    assert_line /src/main.o
+}

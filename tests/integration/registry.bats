@@ -245,9 +245,9 @@ nothing_kept() {
     serve tokens registry-token "$place/r" 1
     serve registry docker-registry token "$place/r" "http://127.0.0.1:$tokens/token"
     local host=127.0.0.1:$registry
-    printf 'open sesame\n' | plain login "$host" -u alice --password-stdin --authfile alice.json
-    printf 'bob\n' | plain login "$host" -u bob --password-stdin --authfile bob.json
-    refuses 5 bash -c "echo wrong | '$CYBELECTL' image login $host -u bob --password-stdin --plain-http"
+    printf 'open sesame\n' | plain login "$host" -u alice --password-stdin --authfile alice.json --token-server "127.0.0.1:$tokens"
+    printf 'bob\n' | plain login "$host" -u bob --password-stdin --authfile bob.json --token-server "127.0.0.1:$tokens"
+    refuses 5 bash -c "echo wrong | '$CYBELECTL' image login $host -u bob --password-stdin --plain-http --token-server 127.0.0.1:$tokens"
     plain push app.sif "oras://$host/public/app:1" --authfile alice.json
     plain pull "oras://$host/public/app:1" --name anonymous
     refuses 5 plain push app.sif "oras://$host/public/app:2" --authfile bob.json

@@ -106,7 +106,7 @@ layers_are_whole() {
     serve registry docker-registry token "$place/r" "http://127.0.0.1:$tokens/token"
     serve proxy registry-proxy "$registry" "$place/log" cut=160000 token-uses=2
     local host=127.0.0.1:$proxy
-    printf '{"auths":{"%s":{"identitytoken":"alice'"'"'s identity"}}}' "$host" >identity.json
+    printf '{"auths":{"%s":{"identitytoken":"alice'"'"'s identity"},"127.0.0.1:%s":{"identitytoken":"alice'"'"'s identity"}}}' "$host" "$tokens" >identity.json
     plain push app.sif "oras://$host/closed/a:1" --authfile identity.json
     : >log
     local before
@@ -115,7 +115,7 @@ layers_are_whole() {
     cmp app.sif "$(image path closed/a:1)"
     assert_equal "$(grep -cE '^GET .*/blobs/.* bytes=[0-9]+- login 206' log)" 9
     assert [ $(($(wc -l <r/token.log) - before)) -ge 5 ]
-    printf '{"auths":{"%s":{"identitytoken":"nobody"}}}' "$host" >wrong.json
+    printf '{"auths":{"%s":{"identitytoken":"nobody"},"127.0.0.1:%s":{"identitytoken":"nobody"}}}' "$host" "$tokens" >wrong.json
     refuses 5 plain pull "oras://$host/closed/a:1" --authfile wrong.json --name wrong
 }
 
@@ -124,7 +124,7 @@ layers_are_whole() {
     serve tokens registry-token "$place/r" 11 # renewed ten seconds before
     serve registry docker-registry token "$place/r" "http://127.0.0.1:$tokens/token"
     serve proxy registry-proxy "$registry" "$place/log" cut=160000
-    printf 'open sesame\n' | plain login "127.0.0.1:$proxy" -u alice --password-stdin
+    printf 'open sesame\n' | plain login "127.0.0.1:$proxy" -u alice --password-stdin --token-server "127.0.0.1:$tokens"
     plain push app.sif "oras://127.0.0.1:$proxy/a:1"
     : >log
     : >r/token.log

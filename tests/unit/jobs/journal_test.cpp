@@ -280,4 +280,6 @@ TEST_CASE("where the journal lies") {
     CHECK(folder({{"CYBELE_STATE_DIR", "/a"}, {"HOME", "/h"}}) == "/a");
     CHECK(folder({{"XDG_STATE_HOME", "/x"}, {"HOME", "/h"}}) == "/x/cybelectl");
     CHECK(folder({{"HOME", "/h"}}) == "/h/.local/state/cybelectl");
+    CHECK(folder({{"XDG_STATE_HOME", "x"}, {"HOME", "/h"}}) == "/h/.local/state/cybelectl");
+    CHECK(folder({{"HOME", "h"}}) == "/.local/state/cybelectl");
 }

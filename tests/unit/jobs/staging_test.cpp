@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace cybele;
 namespace fs = std::filesystem;
@@ -219,4 +220,39 @@ TEST_CASE("results come back as they are; a break leaves no half file") {
     CHECK((*found)[1] == std::vector<std::string>{"data/big"});
     CHECK((*found)[2].empty());
     CHECK((*found)[3] == std::vector<std::string>{"in/deep/it's \\two"});
+}
+
+TEST_CASE("a result that another user exchanges after it was listed is not fetched") {
+    Far place;
+    for (const char* folder : {"out", "secret", "mine"}) {
+        REQUIRE(make_directories(place.there / folder).has_value());
+        REQUIRE(write_file(place.there / folder / "a", folder).has_value());
+    }
+    REQUIRE(place.fetch({"out/a"}).has_value());
+    CHECK(bytes_of(place.here / "home/out/a") == "out");
+    // The user's own link.
+    fs::create_symlink(place.there / "mine/a", place.there / "out/own");
+    REQUIRE(place.fetch({"out/own"}).has_value());
+    CHECK(bytes_of(place.here / "home/out/own") == "mine");
+    // A folder on the way became a link.
+    fs::rename(place.there / "out", place.there / "was");
+    fs::create_directory_symlink("secret", place.there / "out");
+    fs::remove_all(place.here / "home");
+    CHECK_FALSE(place.fetch({"out/a"}).has_value());
+    CHECK(bytes_of(place.here / "home/out/a") == "(not there)");
+    // The file itself became a folder, a pipe, or another user's link.
+    fs::remove(place.there / "out");
+    fs::rename(place.there / "was", place.there / "out");
+    fs::remove(place.there / "out/a");
+    fs::create_directory(place.there / "out/a");
+    CHECK_FALSE(place.fetch({"out/a"}).has_value());
+    fs::remove(place.there / "out/a");
+    REQUIRE(::mkfifo((place.there / "out/a").c_str(), 0600) == 0);
+    CHECK_FALSE(place.fetch({"out/a"}).has_value());
+    fs::remove(place.there / "out/a");
+    fs::create_symlink(place.there / "secret/a", place.there / "out/a");
+    if (::lchown((place.there / "out/a").c_str(), 2102, 2102) == 0) { // as root
+        CHECK_FALSE(place.fetch({"out/a"}).has_value());
+        CHECK(bytes_of(place.here / "home/out/a") == "(not there)");
+    }
 }

@@ -214,6 +214,9 @@ TEST_CASE("the platform of a list: the best variant, the first of equal ones, no
 }
 
 TEST_CASE("challenges") {
+    const auto read_challenge = [](std::string_view header) {
+        return choose_challenge(read_challenges(header));
+    };
     const auto bearer = read_challenge(
         R"(Bearer realm="https://t.example/a?b=c",service="r",scope="repository:a/b:pull,push x",error="insufficient_scope")");
     CHECK(bearer.scheme == "bearer");
@@ -222,9 +225,34 @@ TEST_CASE("challenges") {
     CHECK(bearer.get("error") == "insufficient_scope");
     CHECK(read_challenge("BASIC Realm=\"a \\\"b\\\"\"").get("realm") == "a \"b\"");
     CHECK(read_challenge("Bearer realm=plain, service=s").get("service") == "s");
-    CHECK(read_challenge("Negotiate, Basic realm=x").parameters.empty());
-    for (const char* odd :
-         {"", " ", "Bearer", "Bearer realm=\"", "Bearer =", "\"", "Bearer a=\"\\"}) {
+    CHECK(read_challenge("").scheme.empty());
+    CHECK(read_challenge("Negotiate").scheme == "negotiate");
+    CHECK(read_challenge("Bearer realm = \"a\" , service = s").get("service") == "s");
+    for (const char* several : {"Negotiate, Basic realm=x",
+                                "Negotiate YWJj==, Basic realm=\"x\"",
+                                "Negotiate YWJj=,Basic realm=\"x\"",
+                                "Negotiate YWJj Basic realm=x",
+                                "Basic realm=x, Negotiate",
+                                ", ,Digest realm=\"a, Basic realm=y\", nonce=\"\",, Basic realm=x,",
+                                "Bearer, Basic realm=x"}) {
+        CAPTURE(several);
+        CHECK(read_challenge(several).scheme == "basic");
+        CHECK(read_challenge(several).get("realm") == "x");
+    }
+    const auto both = read_challenge("Basic realm=b, Negotiate, Bearer realm=\"t\",service=s");
+    CHECK(both.scheme == "bearer");
+    CHECK(both.get("service") == "s");
+    CHECK(read_challenges("Negotiate, NTLM, Basic realm=x, charset=\"UTF-8\"").size() == 3);
+    for (const char* odd : {"",
+                            " ",
+                            "Bearer",
+                            "Bearer realm=\"",
+                            "Bearer =",
+                            "\"",
+                            "Bearer a=\"\\",
+                            "=",
+                            "a =",
+                            ", = ,"}) {
         CAPTURE(odd);
         (void)read_challenge(odd); // nothing but not to crash
     }
@@ -248,39 +276,56 @@ TEST_CASE("one origin in several spellings, and origins that only look like one"
     CHECK_FALSE(is_same_origin("http://[::1]:81/", "http://[::1]"));
 }
 
-TEST_CASE("a token server gets a registry's login where it is of the registry's host or domain") {
+TEST_CASE("a token server gets a registry's login where it has the registry's origin, or is in its "
+          "domain by https:") {
     struct Case {
         const char* registry;
         const char* realm;
         bool is_allowed;
     };
     constexpr Case kCases[] = {
-        {"registry-1.docker.io", "https://auth.docker.io/token", true},
-        {"index.docker.io", "https://auth.docker.io/token", true},
-        {"registry.gitlab.com", "https://gitlab.com/jwt/auth", true},
-        {"ghcr.io", "https://ghcr.io/token", true},
-        {"a.example:5000", "https://A.Example:6000/token", true},
-        {"example.com", "https://auth.example.com/token", true},
-        {"127.0.0.1:5000", "http://127.0.0.1:6000/token", true},
-        {"registry.lab.example.ac.uk", "https://tokens.lab.example.ac.uk/", true},
-        {"registry.example.com", "https://evil.com/token", false},
-        {"registry.example.com", "https://notexample.com/token", false},
-        {"registry.example.com", "https://example.com.evil.net/token", false},
-        {"registry.example.com", "https://example.com@evil.net/token", false},
-        {"registry.example.com", "https://evil.net/?example.com", false},
-        {"registry.example.com", "https://evil.net\\.example.com/", false},
-        {"ghcr.io", "https://evil.io/token", false},
-        {"example.co.uk", "https://evil.co.uk/token", false},
-        {"localhost", "https://evil.localhost.example/", false},
-        {"10.0.0.1:5000", "https://9.0.0.1/", false},
-        {"[::1]:5000", "https://[::2]/", false},
-        {"registry.example.com", "", false},
+        {"https://registry-1.docker.io", "https://auth.docker.io/token", true},
+        {"https://index.docker.io", "https://auth.docker.io:443/token", true},
+        {"https://registry.gitlab.com", "https://gitlab.com/jwt/auth", true},
+        {"https://gitlab.example.com:5050", "https://gitlab.example.com/jwt/auth", true},
+        {"https://ghcr.io", "https://ghcr.io/token", true},
+        {"https://a.example:5000", "HTTPS://A.Example:5000/token", true},
+        {"https://example.com", "https://auth.example.com/token", true},
+        {"http://127.0.0.1:5000", "http://127.0.0.1:5000/token", true},
+        {"https://registry.lab.example.ac.uk", "https://tokens.lab.example.ac.uk/", true},
+        {"https://a.example:5000", "https://a.example:6000/token", false},
+        {"https://a.example", "https://a.example:6000/token", false},
+        {"https://a.example", "http://a.example/token", false},
+        {"https://a.example", "http://a.example:443/token", false},
+        {"http://a.example:5000", "http://a.example/token", false},
+        {"http://127.0.0.1:5000", "http://127.0.0.1:6000/token", false},
+        {"https://127.0.0.1:5000", "https://127.0.0.1/token", false},
+        {"https://localhost:5000", "https://localhost/token", false},
+        {"https://registry.example.com", "https://auth.example.com:8443/token", false},
+        {"https://registry.example.com", "https://auth.example.com:0443/token", false},
+        {"http://registry.example.com", "http://auth.example.com/token", false},
+        {"https://registry.example.com", "https://evil.com/token", false},
+        {"https://registry.example.com", "https://notexample.com/token", false},
+        {"https://registry.example.com", "https://example.com.evil.net/token", false},
+        {"https://registry.example.com", "https://example.com@evil.net/token", false},
+        {"https://registry.example.com", "https://evil.net/?example.com", false},
+        {"https://registry.example.com", "https://evil.net\\.example.com/", false},
+        {"https://ghcr.io", "https://evil.io/token", false},
+        {"https://example.co.uk", "https://evil.co.uk/token", false},
+        {"https://localhost", "https://evil.localhost.example/", false},
+        {"https://10.0.0.1:5000", "https://9.0.0.1/", false},
+        {"https://[::1]:5000", "https://[::2]/", false},
+        {"https://registry.example.com", "", false},
+        {"https://registry.example.com", "registry.example.com", false},
     };
     for (const Case& one : kCases) {
         CAPTURE(one.registry);
         CAPTURE(one.realm);
         CHECK(is_of_registry(one.realm, one.registry) == one.is_allowed);
     }
+    CHECK(kept_host("https://Auth.Example:443/token") == "auth.example");
+    CHECK(kept_host("http://auth.example:443/token") == "auth.example:443");
+    CHECK(kept_host("https://auth.example:6000/token") == "auth.example:6000");
 }
 
 TEST_CASE("where an answer leads") {
