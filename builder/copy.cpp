@@ -66,7 +66,8 @@ Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth)
         return fail(ErrorCode::kInput,
                     "cannot copy " + printable(source.native()),
                     errno == ENOENT ? "it does not exist, or is a link that leads nowhere"
-                                    : system_error("", errno).faults().front().because);
+                                    : system_error("", errno).faults().front().because,
+                    "correct the link, or remove it");
     }
     const auto answer = look_at(what_, source, *node, depth);
     if (!answer.is_taken() && !answer.may_hold) {

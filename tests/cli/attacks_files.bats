@@ -213,8 +213,10 @@ END
     # What a killed submission left is removed by the next one, unless one is at work.
     mkdir "$CYBELE_STATE_DIR/submit/job.left"
     touch "$CYBELE_STATE_DIR/submit/job.left/job.sh"
+    rm -rf work/.cybelectl work/was
     flock -s "$CYBELE_STATE_DIR/submit" env PATH="$place/bin:$PATH" SUBMITTED="$place/submitted" "$CYBELECTL" submit work/j.yaml --scheduler slurm || true
     assert_file_exist "$CYBELE_STATE_DIR/submit/job.left/job.sh"
+    rm -rf work/.cybelectl work/was
     run env PATH="$place/bin:$PATH" SUBMITTED="$place/submitted" "$CYBELECTL" submit work/j.yaml --scheduler slurm
     assert_equal "$(find "$CYBELE_STATE_DIR/submit" -mindepth 1)" ''
 }
