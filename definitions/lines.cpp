@@ -2,6 +2,7 @@
 #include "definitions/lines.hpp"
 
 #include "definitions/grammar.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 
@@ -31,10 +32,6 @@ bool ends_word(char c) {
     return is_blank(c) || c == '"' || c == '\'';
 }
 
-bool is_name_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 template <class Is>
 std::size_t skip(std::string_view line, std::size_t at, Is is) {
     while (at < line.size() && is(line[at])) {
@@ -49,7 +46,7 @@ std::size_t behind_template(std::string_view line, std::size_t at) {
         return std::string_view::npos;
     }
     const std::size_t name = skip(line, at + 2, is_blank);
-    const std::size_t name_end = skip(line, name, is_name_character);
+    const std::size_t name_end = skip(line, name, is_word_character);
     const std::size_t brace = skip(line, name_end, is_blank);
     if (name == name_end || brace >= line.size() || line[brace] != '}') {
         return std::string_view::npos;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/script.hpp"
 
+#include "support/name.hpp"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -18,10 +20,6 @@ constexpr std::array<std::string_view, 6> kPrefixes = {
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-bool is_name_character(char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
 }
 
 template <class Words>
@@ -257,7 +255,7 @@ std::vector<ScriptCommand> script_commands(std::string_view script) {
 
 std::string_view assigned_name(std::string_view word) {
     std::size_t i = 0;
-    while (i < word.size() && is_name_character(word[i])) {
+    while (i < word.size() && is_word_character(word[i])) {
         ++i;
     }
     return i > 0 && is_letter(word[0]) && i < word.size() && word[i] == '=' ? word.substr(0, i)
@@ -310,7 +308,7 @@ std::vector<std::string> used_names(std::string_view word) {
         const bool braced = word[i + 1] == '{';
         const std::size_t begin = i + (braced ? 2 : 1);
         std::size_t end = begin;
-        while (end < word.size() && is_name_character(word[end])) {
+        while (end < word.size() && is_word_character(word[end])) {
             ++end;
         }
         if (end == begin || !is_letter(word[begin])) {

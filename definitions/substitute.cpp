@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/substitute.hpp"
 
+#include "support/name.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -9,10 +11,6 @@
 
 namespace cybele::definitions {
 namespace {
-
-bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 bool is_template_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
@@ -25,7 +23,7 @@ std::optional<TemplateUse> template_at(std::string_view text, std::size_t at) {
         ++i;
     }
     const std::size_t name = i;
-    while (i < text.size() && is_word(text[i])) {
+    while (i < text.size() && is_word_character(text[i])) {
         ++i;
     }
     const std::size_t name_end = i;

@@ -2,6 +2,7 @@
 #include "recipes/render_text.hpp"
 
 #include "support/encoding.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 
@@ -11,10 +12,6 @@ namespace cybele::recipes {
 namespace {
 
 constexpr std::size_t kBase64Columns = 76;
-
-bool is_word_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 bool is_blank_character(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f';

@@ -4,6 +4,7 @@
 #include "runtime/csv.hpp"
 #include "runtime/payload_environment.hpp"
 #include "support/file.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

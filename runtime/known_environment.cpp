@@ -4,6 +4,7 @@
 #include "images/layout_files.hpp"
 #include "runtime/environment_files.hpp"
 #include "support/file.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,13 +21,9 @@ bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool is_name_part(char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-}
-
 /// Means itself outside of quotes. Not `~`, which a shell replaces behind `=` and `:`.
 bool is_plain(char c) {
-    return is_name_part(c) || std::string_view("./:,@%+=-").find(c) != std::string_view::npos;
+    return is_word_character(c) || std::string_view("./:,@%+=-").find(c) != std::string_view::npos;
 }
 
 std::string value_of(const EnvironmentMap& variables, const std::string& name) {
@@ -66,7 +63,7 @@ private:
         return c;
     }
     std::string take_name() {
-        const auto* const end = std::find_if_not(rest_.begin(), rest_.end(), is_name_part);
+        const auto* const end = std::find_if_not(rest_.begin(), rest_.end(), is_word_character);
         std::string name(rest_.begin(), end);
         rest_.remove_prefix(name.size());
         is_known_ = is_known_ && !name.empty() && is_letter(name.front());
@@ -130,7 +127,7 @@ bool apply_line(std::string_view line, EnvironmentMap& variables) {
     const std::size_t equals = line.find('=');
     const std::string name(line.substr(0, equals));
     if (equals == std::string_view::npos || name.empty() || !is_letter(name.front()) ||
-        !std::all_of(name.begin(), name.end(), is_name_part)) {
+        !std::all_of(name.begin(), name.end(), is_word_character)) {
         return false;
     }
     auto value = Word(line.substr(equals + 1), variables).read();

@@ -3,6 +3,7 @@
 
 #include "runtime/action_script.hpp"
 #include "runtime/environment_option.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -105,16 +106,6 @@ void add_facts(PayloadEnvironment& layers,
 }
 
 } // namespace
-
-bool is_variable_name(std::string_view name) {
-    const auto is_letter = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    };
-    return !name.empty() && is_letter(name.front()) &&
-           std::all_of(name.begin(), name.end(), [&](char c) {
-               return is_letter(c) || (c >= '0' && c <= '9');
-           });
-}
 
 Result<PayloadEnvironment> make_environment(const Request& request,
                                             const Environment& environment,

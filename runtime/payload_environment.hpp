@@ -25,9 +25,6 @@ struct PayloadEnvironment {
     std::string path; ///< replaces PATH
 };
 
-/// True for [A-Za-z_][A-Za-z0-9_]*.
-[[nodiscard]] bool is_variable_name(std::string_view name);
-
 /// Sorts the host's variables and the request's into the layers; `home` is that of the container.
 [[nodiscard]] Result<PayloadEnvironment> make_environment(const Request& request,
                                                           const Environment& environment,

@@ -15,6 +15,12 @@ namespace cybele {
     return c >= '0' && c <= '9';
 }
 
+/// Whether it is an ASCII letter, a digit or `_`: what follows the first character of a variable's
+/// name.
+[[nodiscard]] constexpr bool is_word_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
 /// The nearest valid name (`My Job_1` → `my-job-1`), or "" where nothing is left.
 [[nodiscard]] std::string suggest_name(std::string_view text);
 

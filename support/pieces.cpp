@@ -8,7 +8,7 @@
 
 namespace cybele {
 
-Result<void> read_pieces(const FileRange& range,
+Result<void> read_pieces(const OpenFileRange& range,
                          const std::filesystem::path& path,
                          const std::function<void(std::span<const std::byte>)>& take) {
     constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;

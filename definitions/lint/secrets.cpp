@@ -2,6 +2,7 @@
 #include "definitions/lint/secrets.hpp"
 
 #include "definitions/grammar.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -40,10 +41,6 @@ constexpr std::array kShapes = {
     Shape{"-----BEGIN PRIVATE KEY", 0, "a private key"},
 };
 
-bool is_token_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 void shapes(Lint& lint, std::size_t number, std::string_view line) {
     for (const Shape& shape : kShapes) {
         const std::size_t at = line.find(shape.begin);
@@ -52,7 +49,7 @@ void shapes(Lint& lint, std::size_t number, std::string_view line) {
         }
         std::size_t length = 0;
         for (const char c : line.substr(at + shape.begin.size())) {
-            if (!is_token_character(c)) {
+            if (!is_word_character(c)) {
                 break;
             }
             ++length;
@@ -70,7 +67,7 @@ void names(Lint& lint, std::size_t number, std::string_view line) {
         return;
     }
     std::size_t begin = equals;
-    while (begin > 0 && is_token_character(line[begin - 1])) {
+    while (begin > 0 && is_word_character(line[begin - 1])) {
         --begin;
     }
     const std::string name = lower(line.substr(begin, equals - begin));

@@ -3,6 +3,7 @@
 
 #include "recipes/import/dockerfile_words.hpp"
 #include "recipes/import/words.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -11,10 +12,6 @@ namespace cybele::recipes::dockerfile {
 namespace {
 
 constexpr std::string_view kLineBlanks = " \t";
-
-bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 /// Whether the lines may stand below each other for a shell: inside single quotes and comments it
 /// would keep what joins them.
@@ -196,7 +193,7 @@ private:
         const char quote = i < text.size() && (text[i] == '"' || text[i] == '\'') ? text[i] : '\0';
         i += quote != '\0' ? 1 : 0;
         const std::size_t name = i;
-        while (i < text.size() && is_word(text[i])) {
+        while (i < text.size() && is_word_character(text[i])) {
             ++i;
         }
         Heredoc document;

@@ -2,6 +2,7 @@
 #include "recipes/import/dockerfile_words.hpp"
 
 #include "recipes/import/draft.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -15,10 +16,6 @@ constexpr int kDeepest = 16;
 
 bool is_name_start(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-bool is_name_character(char c) {
-    return is_name_start(c) || (c >= '0' && c <= '9');
 }
 
 /// One word, read from left to right.
@@ -89,7 +86,7 @@ private:
         }
         std::size_t end = at + 1;
         while (end < text.size() &&
-               (end == at + 1 ? is_name_start(text[end]) : is_name_character(text[end]))) {
+               (end == at + 1 ? is_name_start(text[end]) : is_word_character(text[end]))) {
             ++end;
         }
         if (end == at + 1) {
@@ -127,7 +124,7 @@ private:
         }
         const std::string_view inner = text.substr(at + 2, end - at - 2);
         std::size_t name = 0;
-        while (name < inner.size() && is_name_character(inner[name])) {
+        while (name < inner.size() && is_word_character(inner[name])) {
             ++name;
         }
         if (name == 0 || depth_ > kDeepest) {

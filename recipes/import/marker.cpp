@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/marker.hpp"
 
+#include "support/name.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -29,8 +31,7 @@ constexpr std::array<std::string_view, 8> kSigns = {"===", "==", "!=", "<=", ">=
 constexpr int kMostNested = 32;
 
 bool is_marker_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.';
+    return is_word_character(c) || c == '.';
 }
 
 class Marker {
