@@ -274,6 +274,7 @@ void add_environment(const Rendering& rendering, Values& values) {
     values["always"] = plan.single_copy == launchers::SingleCopy::kOff;
     values["single-copy"] = rendering.input.job->image.has_value() && !plan.launcher.empty() &&
                             plan.single_copy != launchers::SingleCopy::kOn;
+    values["pmix-fence"] = plan.pmi.starts_with("pmix") && plan.nodes > 1;
     add_gpus(rendering, values);
     std::vector<std::string> binds;
     binds.reserve(rendering.input.job->binds.size());

@@ -230,6 +230,8 @@ export MKL_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS=1
 export BLIS_NUM_THREADS=1
 export NUMEXPR_NUM_THREADS=1
+# With Slurm's own choice a rank may leave MPI_Init while another is still in it: on busy nodes one start in a hundred crashes.
+export SLURM_PMIX_FENCE="${SLURM_PMIX_FENCE:-ring}"
 options=(
     --env OMP_NUM_THREADS=1
     --env MKL_NUM_THREADS=1

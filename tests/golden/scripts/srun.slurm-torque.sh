@@ -207,6 +207,8 @@ if [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ]; then
     export OMPI_MCA_smsc="${OMPI_MCA_smsc:-^cma}" UCX_TLS="${UCX_TLS:-^cma}"
     export UCX_POSIX_USE_PROC_LINK="${UCX_POSIX_USE_PROC_LINK:-n}" MPIR_CVAR_CH4_CMA_ENABLE="${MPIR_CVAR_CH4_CMA_ENABLE:-0}"
 fi
+# With Slurm's own choice a rank may leave MPI_Init while another is still in it: on busy nodes one start in a hundred crashes.
+export SLURM_PMIX_FENCE="${SLURM_PMIX_FENCE:-ring}"
 options=(
     --env OMP_NUM_THREADS=2
     --env MKL_NUM_THREADS=2
