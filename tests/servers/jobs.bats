@@ -219,6 +219,7 @@ through_ssh() {
     assert_equal "$status" 3
     assert_regex "$output" '^[0-9]+\.head$'
     server mv "$place/$product/home/.profile" "$place/$product/home/.profile.away"
+    server sh -c 'rm "$CYBELE_STATE_DIR"/ssh/path-*' # else the PATH that is kept would do
     run submit there --host head
     server mv "$place/$product/home/.profile.away" "$place/$product/home/.profile"
     assert_equal "$status" 5
