@@ -9,6 +9,7 @@
 #include "cli/session.hpp"
 #include "cli/submit.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/here.hpp"
 #include "jobs/image.hpp"
 #include "jobs/local/demand.hpp"
 #include "jobs/places.hpp"
@@ -78,6 +79,7 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     take(login);
     if (options.scheduler == "local") {
         take(jobs::check_local(input.job, session.environment));
+        take(jobs::check_here(input, session.environment, ::geteuid()));
     }
     if (login) {
         add_places(session, input, *login, faults);

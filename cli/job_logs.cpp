@@ -64,7 +64,7 @@ print_logs(const Session& session, jobs::Desk& desk, jobs::Entry entry, bool is_
         *backend, entry, is_errors ? entry.standard_error : entry.standard_output, is_own);
 }
 
-/// Of an element of an array: its record tells whether it has begun, and nobody is asked.
+/// Of an element of an array.
 Result<int> print_element(const Session& session,
                           jobs::Desk& desk,
                           const jobs::Entry& element,
@@ -83,8 +83,9 @@ Result<int> print_element(const Session& session,
                     "write one: `output: {stdout: '%x-%j-%a.out'}`");
     }
     CYBELE_TRY(jobs::Backend * backend, desk.backend(element));
-    CYBELE_TRY(const auto marks, backend->read({jobs::mark_of_begin(element)}));
-    if (!marks.front().exists) {
+    jobs::Entry asked = element;
+    CYBELE_TRY(const bool is_own, is_its_own(desk, *backend, asked));
+    if (!is_own) {
         tell(session, "cybelectl: " + element.id + " has not begun, and has written nothing");
         return 0;
     }

@@ -3,6 +3,7 @@
 
 #include "jobs/backends/way.hpp"
 #include "jobs/dependencies.hpp"
+#include "jobs/here.hpp"
 #include "jobs/image.hpp"
 #include "jobs/local/demand.hpp"
 #include "jobs/places.hpp"
@@ -12,6 +13,8 @@
 #include "support/file.hpp"
 #include "support/own_path.hpp"
 #include "support/quote.hpp"
+
+#include <unistd.h>
 
 namespace cybele::jobs {
 
@@ -148,9 +151,13 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     CYBELE_CHECK(resolve_dependencies(input, environment, login));
     if (input.dialect == "local") {
         CYBELE_CHECK(check_local(input.job, environment));
+        CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
     CYBELE_CHECK(check_places(input, environment, login, request.build.now));
     CYBELE_CHECK(provide_image(input, request, environment, login));
+    if (input.dialect == "local") { // more is known of an image that was just built
+        CYBELE_CHECK(check_here(input, environment, ::geteuid()));
+    }
     CYBELE_CHECK(verify_image(input, environment, login, request.build.now));
     CYBELE_CHECK(keep_image(input, request));
     CYBELE_TRY(const Luggage luggage, pack(input, login, environment));

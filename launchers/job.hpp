@@ -68,6 +68,10 @@ struct Resources {
     std::vector<std::string> constraint;
 };
 
+/// Memory of each node, in bytes: as it is written, or that of a core for all cores of the node's
+/// tasks.
+[[nodiscard]] std::optional<std::uint64_t> memory_of_node(const Resources& resources);
+
 struct After {
     std::string job;
     std::string when = "ok"; ///< ok, any, failed, started

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace cybele::launchers {
 namespace {
@@ -280,6 +281,16 @@ void check_program(Reading& reading, const View& root, const Job& job) {
 }
 
 } // namespace
+
+std::optional<std::uint64_t> memory_of_node(const Resources& resources) {
+    if (!resources.memory_per_cpu_bytes) {
+        return resources.memory_per_node_bytes;
+    }
+    const std::uint64_t cores = std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t a_core = *resources.memory_per_cpu_bytes;
+    return cores != 0 && a_core > kMost / cores ? kMost : a_core * cores;
+}
 
 Fault Job::fault_at(std::string_view field,
                     std::string message,

@@ -74,9 +74,8 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
                                queue.memory_per_node_bytes));
     }
     if (resources.memory_per_cpu_bytes) {
-        limits.push_back(sized("resources.memory-per-cpu",
-                               *resources.memory_per_cpu_bytes * cores,
-                               queue.memory_per_node_bytes));
+        limits.push_back(sized(
+            "resources.memory-per-cpu", *memory_of_node(resources), queue.memory_per_node_bytes));
     }
     if (resources.time && queue.max_time) {
         limits.push_back({"resources.time",

@@ -29,11 +29,12 @@ struct ServiceWord {
     std::string_view word;
     Service service;
 };
-constexpr std::array<ServiceWord, 5> kServices{{{"directive", Service::kDirective},
+constexpr std::array<ServiceWord, 6> kServices{{{"directive", Service::kDirective},
                                                 {"script", Service::kScript},
                                                 {"scheduler", Service::kScheduler},
                                                 {"cannot", Service::kCannot},
-                                                {"later", Service::kLater}}};
+                                                {"later", Service::kLater},
+                                                {"nothing", Service::kNothing}}};
 
 /// Takes the next word off the line.
 std::string_view take_word(std::string_view& line) {

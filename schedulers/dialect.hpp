@@ -22,6 +22,7 @@ enum class Service {
     kScheduler, ///< the scheduler reads it from the Job
     kCannot,    ///< refused: cannot be expressed
     kLater,     ///< refused: not yet
+    kNothing,   ///< taken, without effect; told once
 };
 
 struct NeedRule {

@@ -142,6 +142,15 @@ Value counted_memory(const std::optional<std::uint64_t>& bytes, std::uint64_t ti
     return bytes ? Value(mebibytes(*bytes) * times) : Value();
 }
 
+/// Of a node: as the Job says, or multiplied out where the dialect knows no memory of a core.
+std::optional<std::uint64_t> node_memory(const Rendering& rendering) {
+    const auto& resources = rendering.input.job->resources;
+    const bool is_multiplied =
+        resources.memory_per_cpu_bytes &&
+        rendering.dialect.needs.at("memory-per-cpu").value != "memory-per-cpu";
+    return is_multiplied ? launchers::memory_of_node(resources) : resources.memory_per_node_bytes;
+}
+
 } // namespace
 
 std::string clock_text(std::chrono::seconds duration) {
@@ -181,9 +190,9 @@ Values head_values(const Rendering& rendering) {
     values["cpus-per-task"] = plan.cpus_per_task;
     values["slots"] = std::uint64_t{plan.ranks_per_node} * plan.cpus_per_task;
     values["threads"] = plan.threads;
-    values["memory-per-node"] = counted_memory(resources.memory_per_node_bytes);
+    values["memory-per-node"] = counted_memory(node_memory(rendering));
     values["memory-per-cpu"] = counted_memory(resources.memory_per_cpu_bytes);
-    values["memory-of-job"] = counted_memory(resources.memory_per_node_bytes, plan.nodes);
+    values["memory-of-job"] = counted_memory(node_memory(rendering), plan.nodes);
     values["memory-unit"] = rendering.input.is_for_operator ? "" : "M";
     values["gpus-per-node"] =
         resources.gpus_per_node > 0 ? Value(resources.gpus_per_node) : Value();

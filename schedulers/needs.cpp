@@ -67,6 +67,30 @@ constexpr auto kNames = [] {
     return names;
 }();
 
+/// One note for all that the dialect takes without effect, at the first of them.
+void note_nothing(const Check& check) {
+    std::string names;
+    std::string_view field;
+    for (const Need& need : kNeeds) {
+        if (need.is_asked(check.job) &&
+            check.rules.needs.find(need.name)->second.service == Service::kNothing) {
+            field = names.empty() ? need.field : field;
+            names += fmt::format("{}`{}`", names.empty() ? "" : ", ", need.name);
+        }
+    }
+    if (names.empty()) {
+        return;
+    }
+    Fault note =
+        check.job.fault_at(field,
+                           fmt::format("without effect in {}: {}", check.dialect.name, names),
+                           "they are for a cluster's queues, accounts, nodes and mail, which this "
+                           "machine does not have",
+                           "keep them where the Job is for a cluster, too");
+    note.is_warning = true;
+    check.faults.add(std::move(note));
+}
+
 void check_services(const Check& check) {
     std::set<std::pair<std::string_view, std::string_view>> told; // GPUs and their type are one
     for (const Need& need : kNeeds) {
@@ -93,6 +117,7 @@ void check_services(const Check& check) {
 
 void check_rules(const Check& check) {
     check_services(check);
+    note_nothing(check);
     check_forms(check);
 }
 

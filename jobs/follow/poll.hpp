@@ -37,6 +37,10 @@ public:
     }
     /// One back end for each scheduler and login, kept.
     [[nodiscard]] Result<Backend*> backend(const Entry& entry);
+    /// This one for jobs of that scheduler and login, from now on.
+    void use(const Entry& like, std::unique_ptr<Backend> backend) {
+        backends_[{like.scheduler, like.login}] = std::move(backend);
+    }
 
     /// This program: the HTTP helper lies beside it.
     std::filesystem::path program;

@@ -171,3 +171,47 @@ host_job() {
 @test "--watch wants a terminal" {
     refuses 2 "$CYBELECTL" job list --watch 1
 }
+
+@test "a Job for a cluster runs here: its queue, account, mail and features have no effect, which is said once" {
+    host_job 'script: echo ran' 'queue: long' 'account: wheat' 'qos: high' 'mail: {to: a@b.example}' \
+        'resources: {constraint: [ib], time: 1 min, memory-per-cpu: 10 MiB}' 'output: {stdout: o.txt}'
+    run "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    assert_success
+    assert_equal "$(cat o.txt)" ran
+    assert_equal "$(grep -c 'without effect in local: `constraint`, `queue`, `account`, `qos`, `mail`' <<<"$output")" 1
+    run "$CYBELECTL" job check demo.yaml --scheduler local
+    assert_success
+    assert_line --partial 'demo.yaml:8:25'
+}
+
+@test "what a local job would refuse when it runs is refused by check and submit: no mpirun, root, no spark-submit" {
+    mkdir bare fake
+    for program in sh id uname env bash; do
+        ln -s "$(command -v "$program")" bare/
+    done
+    printf '#!/bin/sh\n' >fake/mpirun
+    chmod +x fake/mpirun
+    host_job 'command: ["true"]' 'launch: {kind: mpi, guard: false, allow-root: true}'
+    for verb in 'job check' submit; do
+        # shellcheck disable=SC2086
+        PATH=$place/bare refuses 3 "$CYBELECTL" $verb demo.yaml --scheduler local
+        assert_line --partial 'demo.yaml:4:'
+        assert_line 'error: there is no mpirun on this machine'
+        assert_dir_not_exist .cybelectl
+    done
+    PATH=$place/fake:$PATH run "$CYBELECTL" job check demo.yaml --scheduler local
+    assert_success
+    [[ $(id -u) != 0 ]] || {
+        host_job 'command: ["true"]' 'launch: {kind: mpi, guard: false}'
+        for verb in 'job check' submit; do
+            # shellcheck disable=SC2086
+            PATH=$place/fake:$PATH refuses 3 "$CYBELECTL" $verb demo.yaml --scheduler local
+            assert_line 'error: mpirun does not start programs as root'
+        done
+        PATH=$place/fake:$PATH run "$CYBELECTL" job check demo.yaml --scheduler local --allow-root
+        assert_success
+    }
+    host_job 'command: [app.py]' 'launch: spark' 'resources: {cpus-per-task: 2, memory-per-node: 4 GiB}'
+    PATH=$place/bare refuses 3 "$CYBELECTL" job check demo.yaml --scheduler local
+    assert_line --partial 'there is no spark-submit on this machine'
+}

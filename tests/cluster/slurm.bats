@@ -86,3 +86,33 @@ EOF
     assert_output --regexp '^[0-9]+$'
     wait_for 30 grep -q ran-here q.out
 }
+
+@test "a batch script of one's own is submitted unchanged: code, outputs, arguments, elements, cancel" {
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/bash' '#SBATCH --job-name=wheat --time=1' '#SBATCH --comment=mine' 'echo "<$1> in $SLURM_SUBMIT_DIR"' 'exit 7' >old.sh
+    run --separate-stderr slurm cybelectl submit --script old.sh --scheduler slurm --wait -- 'two words'
+    assert_equal "$status" 7
+    assert_equal "$(cat "slurm-$output.out")" "<two words> in $PWD"
+    run slurm cybelectl job status "$output"
+    assert_output --regexp ' failed 7'
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/sh' '#SBATCH -a 1-2 -t 1' 'echo part $SLURM_ARRAY_TASK_ID' '[ $SLURM_ARRAY_TASK_ID != 2 ]' >parts.sh
+    run --separate-stderr slurm cybelectl submit --script parts.sh --scheduler slurm --wait
+    assert_equal "$status" 1
+    id=$output
+    for index in 1 2; do
+        run slurm cybelectl job logs "${id}_$index"
+        assert_output "part $index"
+    done
+    printf '%s\n' '#!/bin/sh' 'sleep 300' >long.sh
+    id=$(slurm cybelectl submit --script long.sh --scheduler slurm)
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %j)" long.sh
+    run slurm cybelectl job cancel "$id"
+    assert_success
+    run slurm cybelectl job status "$id"
+    assert_output --regexp "^$id cancelled"
+    printf '%s\n' '#!/bin/sh' '#SBATCH -p nowhere' 'true' >refused.sh
+    run slurm cybelectl submit --script refused.sh --scheduler slurm
+    assert_equal "$status" 6
+    assert_output --partial 'nothing was submitted'
+}

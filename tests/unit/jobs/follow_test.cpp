@@ -197,6 +197,49 @@ TEST_CASE("an end that nobody explains is a cancelled job where that was asked")
     CHECK(concluded(given, asked).state == State::kCancelled);
 }
 
+TEST_CASE(
+    "death by a signal is a cancelled job only where that was asked, and asking alone is none") {
+    auto given = evidence();
+    given.seen = sighting(State::kFailed, std::nullopt, 9);
+    CHECK(concluded(given).state == State::kFailed);
+    given.seen = sighting(State::kFailed, 3);
+    auto asked = running();
+    asked.cancel_asked = 990;
+    const auto failed = concluded(given, asked);
+    CHECK(failed.state == State::kFailed);
+    CHECK(failed.code == 3);
+}
+
+TEST_CASE("a record of a cancelled script stands where the scheduler calls the job done") {
+    auto given = evidence();
+    given.record = record("cancelled", 143, 15);
+    given.seen = sighting(State::kDone);
+    CHECK(concluded(given).state == State::kCancelled);
+    given.seen = sighting(State::kTimeout);
+    CHECK(concluded(given).state == State::kTimeout);
+}
+
+TEST_CASE("a job that the accounting sees alive lives, where the queue does not show it alive") {
+    auto given = evidence();
+    given.seen = sighting(State::kLost);
+    given.accounted = sighting(State::kRunning);
+    const auto lives = concluded(given);
+    CHECK(lives.state == State::kRunning);
+    CHECK(lives.ended == 0);
+    CHECK(lives.missing_since == 0);
+    given.seen = sighting(State::kSuspended);
+    CHECK(concluded(given).state == State::kSuspended); // the queue knows better
+}
+
+TEST_CASE("a job that was cancelled and that nothing lists waits for evidence") {
+    auto asked = running();
+    asked.cancel_asked = 990;
+    const auto waits = concluded(evidence(), asked);
+    CHECK(waits.state == State::kRunning);
+    CHECK(waits.ended == 0);
+    CHECK(waits.missing_since == 1000);
+}
+
 TEST_CASE("what has ended stays as it is") {
     auto entry = running();
     entry.state = State::kDone;

@@ -192,6 +192,19 @@ TEST_CASE("one number of two schedulers names none of their jobs, ended or not")
     }
 }
 
+TEST_CASE("one number at two logins of a scheduler names neither job") {
+    const StateFolder place;
+    const auto journal = place.open();
+    auto first = entry(kFirst, "12");
+    first.login = "one";
+    auto second = entry(kSecond, "12");
+    second.login = "two";
+    REQUIRE(journal.put({first, second}).has_value());
+    CHECK_FALSE(journal.find("12").has_value());
+    CHECK_FALSE(journal.find("slurm:12").has_value());
+    CHECK(journal.find(kSecond).value().login == "two");
+}
+
 TEST_CASE("a submission that was not acknowledged is found by what was submitted, and where") {
     const StateFolder place;
     const auto journal = place.open();

@@ -237,6 +237,48 @@ TEST_CASE("limits of the Site's queue are told all at once") {
     CHECK(make_plan({&small, &site, nullptr, kLocal}, none).queue.empty());
 }
 
+TEST_CASE("memory of a core counts for each core of a node's tasks") {
+    const Site site = site_of("queues:\n  - {name: batch, memory-per-node: 64 GiB}\n");
+    for (const auto& [size, is_refused] : {std::pair("2 GiB", true), std::pair("1 GiB", false)}) {
+        const Job job = job_of(
+            "launch: mpi\nresources: {tasks-per-node: 5, cpus-per-task: 7, memory-per-cpu: " +
+            std::string(size) + "}\n");
+        Faults faults;
+        (void)make_plan({&job, &site, nullptr, kSlurm}, faults);
+        CHECK(faults.has_errors() == is_refused);
+        CHECK(memory_of_node(job.resources) == (std::uint64_t{is_refused ? 70U : 35U} << 30U));
+    }
+}
+
+TEST_CASE("binding and oversubscribing are said in the launcher's own words") {
+    CHECK(launcher_of("launch: {kind: mpi, launcher: srun, binding: core}\n", kSlurm)
+              .find("--cpu-bind=cores") != std::string::npos);
+    CHECK(launcher_of("launch: {kind: mpi, launcher: srun, binding: none}\n", kSlurm)
+              .find("--cpu-bind=none") != std::string::npos);
+    const std::string crowded = "launch: {kind: mpi, launcher: mpirun, oversubscribe: true}\n";
+    CHECK(
+        launcher_of(crowded, kTorque, "openmpi 4.1.4", "mpi: [{family: openmpi, version: 4.1.4}]\n")
+            .find("--oversubscribe") != std::string::npos);
+    CHECK(
+        launcher_of(crowded, kTorque, "openmpi 5.0.3", "mpi: [{family: openmpi, version: 5.0.3}]\n")
+            .find(":OVERSUBSCRIBE") != std::string::npos);
+}
+
+TEST_CASE("threads of ranks that share cores are not pinned") {
+    for (const bool is_crowded : {true, false}) {
+        const Job job = job_of(std::string("launch: {kind: mpi, launcher: srun") +
+                               (is_crowded ? ", oversubscribe: true" : "") +
+                               "}\nresources: {tasks-per-node: 5, cpus-per-task: 3}\n");
+        Faults faults;
+        const LaunchPlan plan = make_plan({&job, nullptr, nullptr, kSlurm}, faults);
+        const bool is_pinned =
+            std::any_of(plan.variables.begin(), plan.variables.end(), [](const auto& variable) {
+                return variable.first == "OMP_PROC_BIND" && variable.second == "close";
+            });
+        CHECK(is_pinned != is_crowded);
+    }
+}
+
 TEST_CASE("what cannot be guarded is told, and `guard: false` is silent") {
     const auto notes = [](const std::string& launch, const images::ImageFacts* facts) {
         const Job job = job_of("launch: " + launch + "\n");

@@ -42,6 +42,19 @@ TEST_CASE("site: every field, once right and once wrong") {
                              start + "{rimrock: http://a.example, host: b}}\n"});
 }
 
+TEST_CASE("site: how many keys must hold, and a network of one address") {
+    const std::string start = "kind: Site\nname: a\nscheduler: slurm\n";
+    for (const char* const require : {"all", "any", "3"}) {
+        const auto site =
+            read_site(start + "verify: {keys: [a.pub, b.pub, c.pub], require: " + require + "}\n" +
+                          "interconnect: {network: 10.0.0.1/32}\n",
+                      "s.yaml");
+        REQUIRE_MESSAGE(site.has_value(), test::told(site));
+        CHECK(site->verify_require == require);
+        CHECK(site->interconnect_network == "10.0.0.1/32");
+    }
+}
+
 TEST_CASE("site: the schema, the page and its example") {
     test::compare_generated(site_kind(), "site");
     const auto site = read_site(test::example_of("site"), "docs/site.yaml");
@@ -113,6 +126,10 @@ TEST_CASE("site: refusals with place and remedy") {
          22},
         {"scheduler: slurm\ninterconnect: {network: 10.0.0.0}\n",
          "'interconnect.network' wants a network as 10.0.0.0/24, not '10.0.0.0'",
+         4,
+         25},
+        {"scheduler: slurm\ninterconnect: {network: 10.0.0.1/33}\n",
+         "'interconnect.network' wants a network as 10.0.0.0/24, not '10.0.0.1/33'",
          4,
          25},
         {"runtime: apptainer\n", "'scheduler' is missing", 1, 1},

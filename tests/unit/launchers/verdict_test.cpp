@@ -3,6 +3,7 @@
 #include "launchers/verdict.hpp"
 #include "support/message.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <doctest/doctest.h>
@@ -82,6 +83,23 @@ TEST_CASE("the verdict's words, and the rule that it stands on") {
             CHECK(verdict.judgement.worst().id == row.rule);
             CHECK(text.find(row.rule) != std::string::npos);
         }
+    }
+}
+
+TEST_CASE("Apptainer in a user namespace is a circumstance of its own, our runtime there is not") {
+    for (const std::string program : {"apptainer", "cybelectl"}) {
+        const std::string site = "pmi: [pmi2]\nruntime: {program: " + program + ", mode: userns}\n";
+        const LaunchVerdict verdict = verdict_of({"{kind: mpi, launcher: srun, pmi: pmi2}",
+                                                  "mpich 4.0.2",
+                                                  "/p",
+                                                  site.c_str(),
+                                                  Sureness::kGuarded,
+                                                  ""});
+        const auto& rules = verdict.judgement.rules;
+        const bool is_told = std::any_of(rules.begin(), rules.end(), [](const auto* rule) {
+            return rule->id == "circumstance/apptainer-pmi2";
+        });
+        CHECK(is_told == (program == "apptainer"));
     }
 }
 

@@ -46,7 +46,22 @@ constexpr std::array kNeedRows{
             {"--mem=2M", "mem=2mb", ":mem=2mb", ":mem=2mb", "if [ 1 -gt"}},
     NeedRow{"memory-per-cpu",
             "resources: {memory-per-cpu: 2 GiB}\n",
-            {"--mem-per-cpu=2048M", nullptr, nullptr, nullptr, "if [ 2048 -gt"}},
+            {"--mem-per-cpu=2048M", "mem=2048mb", ":mem=2048mb", ":mem=2048mb", "if [ 2048 -gt"}},
+    NeedRow{"memory-per-cpu of several",
+            "launch: mpi\nresources: {nodes: 3, tasks-per-node: 5, cpus-per-task: 7, "
+            "memory-per-cpu: 1025 KiB}\n",
+            {"--mem-per-cpu=2M", "mem=108mb", ":mem=36mb", ":mem=36mb", nullptr}},
+    NeedRow{
+        "memory-per-cpu of one node",
+        "launch: mpi\nresources: {tasks-per-node: 5, cpus-per-task: 7, memory-per-cpu: 3 MiB}\n",
+        {"--mem-per-cpu=3M", "mem=105mb", ":mem=105mb", ":mem=105mb", "if [ 105 -gt"}},
+    NeedRow{
+        "memory-per-cpu beside GPUs",
+        "resources: {cpus-per-task: 6, gpus-per-node: 4, memory-per-cpu: 3 GiB}\n",
+        {"--mem-per-cpu=3072M", "mem=18432mb", ":mem=18432mb:ngpus=4", nullptr, "if [ 18432 -gt"}},
+    NeedRow{"memory-per-node beside GPUs",
+            "resources: {gpus-per-node: 4, memory-per-node: 5 GiB}\n",
+            {"--mem=5120M", "mem=5120mb", ":mem=5120mb:ngpus=4", nullptr, "if [ 5120 -gt"}},
     NeedRow{
         "gpus-per-node",
         "resources: {gpus-per-node: 2}\n",
@@ -66,10 +81,10 @@ constexpr std::array kNeedRows{
             {"#SBATCH --exclusive\n", "#PBS -n\n", "place=scatter:excl", nullptr, ""}},
     NeedRow{"constraint",
             "resources: {constraint: [ib, nvme]}\n",
-            {"--constraint=ib&nvme", ":ib:nvme", nullptr, nullptr, nullptr}},
-    NeedRow{"queue", "queue: q1\n", {"--partition=q1", "-q q1", "-q q1", "-q q1", nullptr}},
-    NeedRow{"account", "account: a1\n", {"--account=a1", "-A a1", "-A a1", "-A a1", nullptr}},
-    NeedRow{"qos", "qos: high\n", {"--qos=high", nullptr, nullptr, nullptr, nullptr}},
+            {"--constraint=ib&nvme", ":ib:nvme", nullptr, nullptr, ""}},
+    NeedRow{"queue", "queue: q1\n", {"--partition=q1", "-q q1", "-q q1", "-q q1", ""}},
+    NeedRow{"account", "account: a1\n", {"--account=a1", "-A a1", "-A a1", "-A a1", ""}},
+    NeedRow{"qos", "qos: high\n", {"--qos=high", nullptr, nullptr, nullptr, ""}},
     NeedRow{"array",
             "array: 0-9\n",
             {"--array=0-9", "-t 0-9", "-J 0-9", "-t 0-9", "array_index=${CYBELE_ARRAY_INDEX:-}"}},
@@ -86,7 +101,7 @@ constexpr std::array kNeedRows{
              ""}},
     NeedRow{"mail",
             "mail: {to: a@b.example, on: [begin, fail]}\n",
-            {"--mail-type=BEGIN,FAIL", "-m ba", "-m ba", "-m ba", nullptr}},
+            {"--mail-type=BEGIN,FAIL", "-m ba", "-m ba", "-m ba", ""}},
     NeedRow{"signal",
             "resources: {time: 1 h}\nsignal: {name: USR2, before: 10 min}\n",
             {"--signal=B:USR2@600", "sleep 3000", "sleep 3000", "sleep 3000", "sleep 3000"}},
@@ -132,6 +147,81 @@ TEST_CASE("each need is carried by each dialect or refused with its place, never
             CHECK_FALSE(fault.because.empty());
             CHECK_FALSE(fault.help.empty());
         }
+    }
+}
+
+TEST_CASE("what a dialect takes without effect is one note at the first of its fields") {
+    const launchers::Job job =
+        job_of(std::string(kNeedsHead) + "qos: high\nqueue: q1\nresources: {constraint: [ib]}\n"
+                                         "mail: {to: a@b.example}\naccount: a1\n");
+    RenderInput input;
+    input.job = &job;
+    input.dialect = "local";
+    input.image = "a.sif";
+    const auto script = render_script(input);
+    REQUIRE(script.has_value());
+    const auto is_note = [](const Fault& note) {
+        return note.message ==
+               "without effect in local: `constraint`, `queue`, `account`, `qos`, `mail`";
+    };
+    CHECK(std::count_if(script->notes.begin(), script->notes.end(), is_note) == 1);
+    const auto note = std::find_if(script->notes.begin(), script->notes.end(), is_note);
+    CHECK(note->is_warning);
+    CHECK(note->where->line == 7); // the constraint's
+    CHECK(script->text.find("q1") == std::string::npos);
+}
+
+TEST_CASE("odd names reach the script as the words that they are") {
+    struct OddRow {
+        const char* fields;
+        const char* dialect;
+        const char* image;
+        const char* carried;
+    };
+    const OddRow rows[] = {
+        {"output: {stdout: ~/x}\n", "torque", "a.sif", "exec >\"$HOME\"/x"},
+        {"binds: ['~/my data:/d']\n", "torque", "a.sif", "\"$HOME\"/'my data:/d'"},
+        {"binds: []\n", "torque", "-x.sif", "./-x.sif"},
+        {"resources: {time: 1 h}\nsignal: {name: TERM, before: 10 min}\n",
+         "torque",
+         "a.sif",
+         "kill -s HUP"},
+        {"resources: {time: 1 h}\nsignal: {name: TERM, before: 10 min}\n",
+         "slurm-torque",
+         "a.sif",
+         "kill -s TERM"},
+        {"launch: {kind: torch, processes-per-node: 5}\nresources: {nodes: 3, cpus-per-task: 7}\n",
+         "torque",
+         "a.sif",
+         "--nnodes=3 --nproc_per_node=5"}};
+    for (const OddRow& row : rows) {
+        CAPTURE(row.carried);
+        const launchers::Job job = job_of(std::string(kNeedsHead) + row.fields);
+        RenderInput input;
+        input.job = &job;
+        input.dialect = row.dialect;
+        input.image = row.image;
+        const auto script = render_script(input);
+        REQUIRE_MESSAGE(script.has_value(), script.error().message());
+        CHECK_MESSAGE(script->text.find(row.carried) != std::string::npos, script->text);
+    }
+}
+
+TEST_CASE("a signal that would come when the job begins is refused") {
+    const launchers::Job job =
+        job_of(std::string(kNeedsHead) + "signal: {name: USR1, before: 10 min}\n");
+    for (const int minutes : {10, 11}) {
+        launchers::Site site;
+        site.queues.push_back({});
+        site.queues.front().name = "q";
+        site.queues.front().time = std::chrono::minutes(minutes);
+        RenderInput input;
+        input.job = &job;
+        input.site = &site;
+        input.dialect = "torque";
+        input.image = "a.sif";
+        const auto script = render_script(input);
+        CHECK(script.has_value() == (minutes > 10));
     }
 }
 
