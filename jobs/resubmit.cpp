@@ -158,6 +158,26 @@ Result<std::vector<std::uint32_t>> asked_indices(const Entry& job, const std::st
     return wanted;
 }
 
+/// The chosen indices, which are in order, as the scheduler accepts them: OpenPBS knows ranges with
+/// a step only, and no range of one index.
+std::string array_for(const std::string& scheduler, const std::vector<std::uint32_t>& chosen) {
+    if (scheduler != "pbspro") {
+        return array_text(chosen);
+    }
+    const std::uint32_t first = chosen.front();
+    if (chosen.size() == 1) {
+        return std::to_string(first) + "-" + std::to_string(first + 1) + ":2";
+    }
+    const std::uint32_t step = chosen[1] - first;
+    for (std::size_t at = 1; at < chosen.size(); ++at) {
+        if (chosen[at] - chosen[at - 1] != step) {
+            return array_text(chosen); // which is refused, with the remedy
+        }
+    }
+    return std::to_string(first) + "-" + std::to_string(chosen.back()) +
+           (step == 1 ? "" : ":" + std::to_string(step));
+}
+
 /// The array of the next submission; unset: the job is not an array.
 Result<std::optional<std::string>>
 chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice) {
@@ -192,7 +212,8 @@ chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatC
     }
     std::sort(chosen.begin(), chosen.end());
     const bool is_all = chosen.size() == array_indices(job.array).size();
-    return std::optional(is_all ? job.array : array_text(chosen) + limit_of(job.array));
+    return std::optional(is_all ? job.array
+                                : array_for(job.scheduler, chosen) + limit_of(job.array));
 }
 
 } // namespace

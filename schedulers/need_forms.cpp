@@ -187,7 +187,9 @@ std::set<std::string_view> array_forms(std::string_view array) {
     if (array.find('-') != std::string_view::npos) {
         forms.insert("range");
     }
-    if (!array.empty() && array_size(array) == 1) {
+    // OpenPBS accepts `2-3:2`, which has one index, and refuses `2` and `2-2`.
+    const bool is_wide = number_of(array) < number_of(array.substr(array.find('-') + 1));
+    if (!array.empty() && array_size(array) == 1 && !(forms.contains("range") && is_wide)) {
         forms.insert("single");
     }
     return forms;

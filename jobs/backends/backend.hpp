@@ -68,6 +68,7 @@ struct JobRef {
     std::string record;
     std::string folder = {}; ///< of submission; empty: not known
     std::string name = {};   ///< of the job; empty: not known
+    std::string array = {};  ///< its indices, as a Job writes them; empty: not an array
 };
 
 /// What a scheduler says of a job.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/backends/command_backend.hpp"
 
+#include "jobs/follow/array.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -86,6 +87,29 @@ std::vector<std::string> ids_of(const std::vector<JobRef>& jobs) {
     return ids;
 }
 
+/// Where the script, or an element of an array, writes the id that it runs under.
+std::vector<Reading> places_of_id(const JobRef& job) {
+    constexpr std::size_t kMostElements = 64;
+    constexpr std::uint64_t kMostBytes = 256;
+    if (job.array.empty()) {
+        return {{job.record + "/started/id", 0, kMostBytes}};
+    }
+    std::vector<std::uint32_t> indices = array_indices(job.array);
+    indices.resize(std::min(indices.size(), kMostElements));
+    std::vector<Reading> places;
+    for (const std::uint32_t index : indices) {
+        places.push_back({job.record + "/" + std::to_string(index) + "/started/id", 0, kMostBytes});
+    }
+    return places;
+}
+
+/// The id of the job, where that of an element was seen: `12` of `12_3`, `12[].server` of
+/// `12[3].server`.
+std::string job_id(const std::string& id) {
+    const bool is_of_slurm = id.find('.') == std::string::npos;
+    return id.find('[') != std::string::npos || is_of_slurm ? array_id(id) : id;
+}
+
 class CommandBackend : public Backend {
 public:
     CommandBackend(std::unique_ptr<Commands> commands, std::unique_ptr<Host> host)
@@ -153,17 +177,21 @@ public:
 
     Result<std::optional<std::string>> find(const JobRef& job) override {
         // The script writes the id that it runs under: so is found what the queue does not show.
-        const Survey all = survey({commands_->search()}, {{job.record + "/started/id", 0, 256}});
+        const Survey all = survey({commands_->search()}, places_of_id(job));
         if (all.failure) {
             return fail(*all.failure);
         }
         for (const Sighting& seen : all.seen) {
             if (seen.uuid == job.uuid) {
-                return std::optional(seen.id.substr(0, seen.id.find('_')));
+                return std::optional(job_id(seen.id));
             }
         }
-        const std::string id(trimmed(all.files.front().bytes));
-        return id.empty() ? std::nullopt : std::optional(id);
+        for (const ReadBack& file : all.files) {
+            if (const std::string id(trimmed(file.bytes)); !id.empty()) {
+                return std::optional(job_id(id));
+            }
+        }
+        return std::nullopt;
     }
 
     Result<void> cancel(const std::vector<JobRef>& jobs) override {

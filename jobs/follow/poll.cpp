@@ -33,7 +33,7 @@ Result<Backend*> Desk::backend(const Entry& entry) {
 }
 
 JobRef ref_of(const Entry& entry) {
-    return {entry.id, entry.uuid, entry.record};
+    return {entry.id, entry.uuid, entry.record, {}, {}, entry.is_element ? "" : entry.array};
 }
 
 void acknowledge(Entry& entry, const std::string& id, std::int64_t now) {

@@ -42,6 +42,26 @@ elements_one_by_one() {
     assert_equal "$status" 6
     assert_equal "$("$CYBELECTL" job list --elements --format json "$output" | jq -c '[.jobs[].index]')" '[2,3]'
 }
+resubmitted_once() {
+    job sweep 'command: [sh, -c, "echo $1 >>ran; exit $1", run, "@{index}"]' 'array: 0-1' 'resources: {time: 1 min}'
+    run --separate-stderr submit sweep --wait
+    assert_equal "$status" 1
+    id=$output
+    mkdir -p fake
+    printf '%s\n' '#!/bin/sh' 'rm "$0"' "$(command -v qsub) \"\$@\" >/dev/null" 'kill -KILL $PPID' >fake/qsub
+    chmod +x fake/qsub
+    run env PATH="$PWD/fake:$PATH" "$CYBELECTL" job resubmit "$id" --failed
+    assert_equal "$status" 137
+    run --separate-stderr "$CYBELECTL" job resubmit "$id" --failed --wait
+    assert_equal "$status" 1
+    assert_regex "$stderr" 'the earlier submission had arrived'
+    assert_output --regexp '^[0-9]+\[\]\.head$' # the array, not the element that was seen
+    assert_equal "$(sort ran | tr '\n' ' ')" '0 1 1 '
+}
+@test "a resubmission whose client is killed after qsub is taken up by the next one, and runs once" {
+    on_both resubmitted_once
+}
+
 @test "each element of an array is listed, named in each form, and run again" {
     on_both elements_one_by_one
 }

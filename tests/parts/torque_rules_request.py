@@ -241,6 +241,6 @@ def indexes_of(text, product):
         item, _, step = item.partition(":")
         first, _, last = item.partition("-")
         found += range(int(first), int(last or first) + 1, int(step or 1))
-    if product == "openpbs" and len(found) < 2:
+    if product == "openpbs" and int(last) <= int(first): # `2-3:2` has one index, and is accepted
         raise Refusal(2, "qsub: illegal -J value")
     return found

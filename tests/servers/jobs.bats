@@ -62,6 +62,9 @@ array_ends() {
     run --separate-stderr server cybelectl job resubmit "$id" --array 2-3 --wait
     assert_equal "$status" 6
     assert_equal "$(server cybelectl job list --elements --format json "$output" | jq -c '[.jobs[].index]')" '[2,3]'
+    run --separate-stderr server cybelectl job resubmit "$id" --failed --wait
+    assert_equal "$status" 6
+    assert_equal "$(server cybelectl job list --elements --format json "$output" | jq -c '[.jobs[].index]')" '[2]'
 }
 @test "an array is submitted, runs and ends with the code of the element that failed; each output is found" {
     on_each array_ends
