@@ -198,8 +198,8 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     assert_equal "$(CYBELE_STATE_DIR=$place/state2 rows "$output" | jq -r '.[1]' | tr '\n' ' ')" '2 3 '
     run --separate-stderr "$CYBELECTL" job resubmit "results/sweep-$id.job.json" --array 0 --wait
     assert_success
-    record=$(echo .cybelectl/*/job.json | cut -d' ' -f1)
-    run "$CYBELECTL" job resubmit "${record%/*}" --array 0 --dry-run
+    record=.cybelectl/$("$CYBELECTL" job list --all --format json "$id" | jq -r '.jobs[0].uuid')
+    run "$CYBELECTL" job resubmit "$record" --array 0 --dry-run
     assert_success
     echo '{}' >x.job.json
     run "$CYBELECTL" job resubmit x.job.json
