@@ -27,7 +27,7 @@ endif()
 
 # cybele_group(TARGET…): compiles their sources in groups, each of which reads the headers once: half of the CPU time.
 # Larger groups save little more, need more memory and make a changed line cost more.
-set(CYBELE_GROUP_SIZE 24 CACHE STRING "Sources that are compiled together")
+set(CYBELE_GROUP_SIZE 12 CACHE STRING "Sources that are compiled together")
 function(cybele_group)
     set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ${CYBELE_GROUPS} UNITY_BUILD_BATCH_SIZE ${CYBELE_GROUP_SIZE})
 endfunction()
