@@ -7,7 +7,7 @@ setup() { work_place; }
 teardown() { leave_place; }
 
 # script NAME LINE…
-script() {
+write_script() {
     local name=$1
     shift
     printf '%s\n' "$@" >"$name"
@@ -15,7 +15,7 @@ script() {
 submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 
 @test "a Slurm script runs with its own shell, directives, variables and arguments; its code and output are the job's" {
-    script old.sh '#!/bin/bash' '#SBATCH --job-name=wheat' '#SBATCH -n 1' '#SBATCH -t 5' \
+    write_script old.sh '#!/bin/bash' '#SBATCH --job-name=wheat' '#SBATCH -n 1' '#SBATCH -t 5' \
         'set -- "$@"' 'words=("$@")' \
         'echo "$SLURM_JOB_NAME $SLURM_JOB_ID $SLURM_NTASKS in $SLURM_SUBMIT_DIR: ${#words[@]} <$1> <$2>"' 'echo trouble >&2' 'exit 7'
     cp old.sh before.sh
@@ -37,7 +37,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 }
 
 @test "a PBS script has its variables, its file of nodes, and both of its default outputs" {
-    script old.pbs '#!/bin/sh' '#PBS -N rice' '#PBS -l nodes=1:ppn=2,walltime=00:01:00' \
+    write_script old.pbs '#!/bin/sh' '#PBS -N rice' '#PBS -l nodes=1:ppn=2,walltime=00:01:00' \
         'cd "$PBS_O_WORKDIR" && echo "$PBS_JOBID $(wc -l <"$PBS_NODEFILE") $PBS_NP"' 'echo trouble >&2'
     run --separate-stderr submit old.pbs --wait
     assert_success
@@ -51,20 +51,20 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 
 @test "a csh script is run by csh, one without directives by what it names" {
     mkdir bin
-    script bin/csh '#!/bin/bash' 'echo "csh $1 ${2##*/} $3"'
+    write_script bin/csh '#!/bin/bash' 'echo "csh $1 ${2##*/} $3"'
     chmod +x bin/csh
-    script c.csh "#! $PWD/bin/csh -f" '#SBATCH -J seas' 'setenv A 1'
+    write_script c.csh "#! $PWD/bin/csh -f" '#SBATCH -J seas' 'setenv A 1'
     run --separate-stderr submit c.csh --wait -- word
     assert_success
     assert_equal "$(cat "slurm-$output.out")" 'csh -f job.sh word'
-    script p.py "#!$(command -v python3)" 'import sys' 'print(sys.argv[1:])'
+    write_script p.py "#!$(command -v python3)" 'import sys' 'print(sys.argv[1:])'
     run --separate-stderr submit p.py --wait -- '' b
     assert_success
     assert_equal "$(cat "p.py-$output.out")" "['', 'b']"
 }
 
 @test "an array's elements have their index and an output each; an element that fails is the job's code" {
-    script many.sh '#!/bin/sh' '#SBATCH --array=1-3%2' 'echo "part $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID"' '[ "$SLURM_ARRAY_TASK_ID" != 2 ] || exit 5'
+    write_script many.sh '#!/bin/sh' '#SBATCH --array=1-3%2' 'echo "part $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID"' '[ "$SLURM_ARRAY_TASK_ID" != 2 ] || exit 5'
     run --separate-stderr submit many.sh --wait
     assert_equal "$status" 5
     id=$output
@@ -77,7 +77,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 
 @test "the outputs that a script names are found, by %x, %j and --chdir" {
     mkdir run logs
-    script named.sh '#!/bin/sh' '#SBATCH -D run' "#SBATCH -o ../logs/%x-%j.txt" "#SBATCH -e $PWD/logs/errors" 'pwd' 'echo trouble >&2'
+    write_script named.sh '#!/bin/sh' '#SBATCH -D run' "#SBATCH -o ../logs/%x-%j.txt" "#SBATCH -e $PWD/logs/errors" 'pwd' 'echo trouble >&2'
     run --separate-stderr submit named.sh --follow
     assert_success
     assert_output "$PWD/run"
@@ -87,7 +87,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 }
 
 @test "directives without effect on this machine are said once, by name" {
-    script much.sh '#!/bin/sh' '#SBATCH -p long' '#SBATCH --account=wheat' '#SBATCH --mail-type=END' '#SBATCH -p short' 'true'
+    write_script much.sh '#!/bin/sh' '#SBATCH -p long' '#SBATCH --account=wheat' '#SBATCH --mail-type=END' '#SBATCH -p short' 'true'
     run submit much.sh --wait
     assert_success
     assert_line --partial 'much.sh:2:1'
@@ -96,43 +96,43 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 }
 
 @test "a script is cancelled, waited for and ends at its time limit" {
-    script long.sh '#!/bin/sh' 'sleep 60'
+    write_script long.sh '#!/bin/sh' 'sleep 60'
     id=$(submit long.sh)
     "$CYBELECTL" job cancel "$id"
     run "$CYBELECTL" job wait "$id"
     assert_equal "$status" 143
-    script limited.sh '#!/bin/sh' '#PBS -l walltime=1' 'sleep 60'
+    write_script limited.sh '#!/bin/sh' '#PBS -l walltime=1' 'sleep 60'
     run submit limited.sh --wait
     assert_equal "$status" 124
 }
 
 @test "what asks for more than this machine has is refused at its line" {
-    script big.sh '#!/bin/sh' '#SBATCH -N 2' 'true'
+    write_script big.sh '#!/bin/sh' '#SBATCH -N 2' 'true'
     refuses 3 submit big.sh
     assert_line --partial 'big.sh:2:1'
-    script big.sh '#!/bin/sh' '#SBATCH --ntasks=90000' 'true'
+    write_script big.sh '#!/bin/sh' '#SBATCH --ntasks=90000' 'true'
     refuses 3 submit big.sh
     assert_line --partial 'the job needs 90000 cores'
-    script big.sh '#!/bin/sh' '#SBATCH -o %N.out' 'true'
+    write_script big.sh '#!/bin/sh' '#SBATCH -o %N.out' 'true'
     refuses 3 submit big.sh
     assert_line --partial 'cannot name this output'
-    script big.sh '#!/bin/sh' '#SBATCH --array=0-' 'true'
+    write_script big.sh '#!/bin/sh' '#SBATCH --array=0-' 'true'
     refuses 3 submit big.sh
     assert_line --partial "'0-' is not an array"
 }
 
 @test "directives of another batch system are refused with the remedy; a script of both families is read by its own" {
-    script slurm.sh '#!/bin/sh' '#SBATCH -n 2' 'true'
-    script torque.pbs '#!/bin/sh' '#PBS -l nodes=1:ppn=2' 'true'
-    script open.pbs '#!/bin/sh' '#PBS -l select=1:ncpus=2' 'true'
+    write_script slurm.sh '#!/bin/sh' '#SBATCH -n 2' 'true'
+    write_script torque.pbs '#!/bin/sh' '#PBS -l nodes=1:ppn=2' 'true'
+    write_script open.pbs '#!/bin/sh' '#PBS -l select=1:ncpus=2' 'true'
     for pair in slurm.sh:torque:slurm slurm.sh:pbspro:slurm torque.pbs:slurm:torque open.pbs:torque:pbspro open.pbs:slurm:pbspro; do
         IFS=: read -r file scheduler other <<<"$pair"
         refuses 3 "$CYBELECTL" submit --scheduler "$scheduler" --script "$file"
         assert_line --partial "$file:2:1"
         assert_line --partial "--scheduler $other"
     done
-    script both.sh '#!/bin/sh' '#PBS -N p' '#SBATCH -J s' 'true'
-    script none.sh '#!/bin/sh' 'true'
+    write_script both.sh '#!/bin/sh' '#PBS -N p' '#SBATCH -J s' 'true'
+    write_script none.sh '#!/bin/sh' 'true'
     for scheduler in slurm torque pbspro; do
         for file in both.sh none.sh; do
             run "$CYBELECTL" submit --scheduler "$scheduler" --script "$file" --dry-run
@@ -145,7 +145,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 }
 
 @test "arguments: TORQUE has words for plain ones, OpenPBS none" {
-    script none.sh '#!/bin/sh' 'true'
+    write_script none.sh '#!/bin/sh' 'true'
     refuses 2 "$CYBELECTL" submit --scheduler pbspro --script none.sh -- a
     assert_line --partial 'OpenPBS passes no arguments'
     refuses 2 "$CYBELECTL" submit --scheduler torque --script none.sh -- 'a b'
@@ -159,7 +159,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     : >empty.sh
     mkfifo pipe
     printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >job.yaml
-    script plain.sh '#SBATCH -n 1' 'true'
+    write_script plain.sh '#SBATCH -n 1' 'true'
     printf '#!/bin/sh\r\ntrue\r\n' >windows.sh
     printf '#!/bin/sh\n\0\n' >nul.sh
     for row in 'folder:is a directory' 'missing.sh:missing.sh' 'empty.sh:it is empty' 'pipe:not a regular file' \
@@ -168,14 +168,14 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
         assert_output --partial "${row#*:}"
         assert_line --regexp '^help: '
     done
-    script pbs.sh '#PBS -S /bin/sh' 'echo by "$0"'
+    write_script pbs.sh '#PBS -S /bin/sh' 'echo by "$0"'
     run submit pbs.sh --wait
     assert_success
     assert_dir_not_exist .cybelectl/none
 }
 
 @test "without --script the option is named; a Job has no further words and a script no options of a Job" {
-    script old.sh '#!/bin/sh' 'true'
+    write_script old.sh '#!/bin/sh' 'true'
     refuses 3 "$CYBELECTL" submit old.sh
     assert_line --partial 'cybelectl submit --script old.sh'
     refuses 3 "$CYBELECTL" job check old.sh
@@ -191,7 +191,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 }
 
 @test "behind a login the directory there must be given" {
-    script old.sh '#!/bin/sh' 'true'
+    write_script old.sh '#!/bin/sh' 'true'
     refuses 2 "$CYBELECTL" submit --scheduler slurm --host login --script old.sh
     assert_line --partial 'add --workdir /PATH'
     refuses 2 "$CYBELECTL" submit --scheduler slurm --host slurmrestd+https://h --script old.sh
@@ -200,12 +200,12 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 
 @test "job convert refuses csh and other shells by name, and removes carriage returns with a warning" {
     for shell in csh tcsh zsh 'env python3' fish; do
-        script other.pbs "#!/usr/bin/$shell" '#PBS -l nodes=1' 'setenv A 1'
+        write_script other.pbs "#!/usr/bin/$shell" '#PBS -l nodes=1' 'setenv A 1'
         refuses 3 "$CYBELECTL" job convert other.pbs
         assert_line --partial "a script for ${shell##* } cannot become a Job"
         assert_line --partial 'cybelectl submit --script other.pbs'
     done
-    script pbs.pbs '#PBS -S /bin/csh' '#PBS -l nodes=1' 'setenv A 1'
+    write_script pbs.pbs '#PBS -S /bin/csh' '#PBS -l nodes=1' 'setenv A 1'
     refuses 3 "$CYBELECTL" job convert pbs.pbs
     assert_line --partial 'a script for csh'
     printf '#!/bin/sh\n#SBATCH -n 1\r\n./a.out\r\n' >windows.sh
