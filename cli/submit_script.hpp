@@ -14,8 +14,8 @@ namespace cybele::cli {
 struct ScriptOptions {
     std::string file;
     std::string workdir;
-    std::vector<std::string> words; ///< behind the first one that is no option
-    bool has_job = false;           ///< the first one is there
+    std::vector<std::string> words; ///< after the first positional argument
+    bool has_job = false;           ///< that first argument is there
 
     [[nodiscard]] bool is_given() const {
         return !file.empty();

@@ -23,7 +23,7 @@ struct OwnScriptRequest {
 [[nodiscard]] bool is_own_script(std::string_view text);
 
 /// Reads the script and what its directives ask for, so that `submit_once` can submit it and its
-/// job can be followed. Not read as a script: what is no regular file, is empty, has carriage
+/// job can be followed. Not read as a script: what is not a regular file, is empty, has carriage
 /// returns, names no shell, is a Job, or has the directives of another batch system (kInput).
 /// Notes, about directives without effect and outputs that are not known, go to
 /// `request.on_notes`.

@@ -78,6 +78,26 @@ Result<std::optional<fs::path>> record_file(const fs::path& place) {
     return records.empty() ? std::optional<fs::path>() : std::optional(records.front());
 }
 
+/// A Site decides which programs run on this machine, so a record that the journal does not know
+/// names none; nor does it allow root.
+Result<void> check_foreign_request(const fs::path& file, const Json& record) {
+    const Json request = record.value("request", Json());
+    const Json overrides = request.is_object() ? request.value("overrides", Json()) : Json();
+    const std::string site = text_in(request, "site");
+    const bool allows_root = overrides.is_object() && overrides.contains("allow-root");
+    if (site.empty() && !allows_root) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                "the journal does not know the job of " + printable(file.native()),
+                std::string("its record names ") + (site.empty() ? "`--allow-root`" : "a Site") +
+                    ", which only you choose",
+                "read its document, then submit it: cybelectl submit " +
+                    shell_quote(text_in(record, "document")) +
+                    (site.empty() ? "" : " --site " + shell_quote(site)) +
+                    (allows_root ? " --allow-root" : ""));
+}
+
 /// Of a record that `collect` made, where the journal does not know the job. How its scheduler is
 /// reached is not the record's to say.
 Entry entry_of(const Json& record) {
@@ -237,6 +257,12 @@ std::string request_text(const JobRequest& request) {
 
 Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
     CYBELE_TRY(const auto file, record_file(name));
+    if (!file && name.find('/') != std::string::npos) {
+        return fail(ErrorCode::kInput,
+                    printable(name) + " holds no record of a job",
+                    "a record is a file NAME-ID.job.json, or a folder with one or with job.json",
+                    "name the job by its id: `cybelectl job list --all` shows them");
+    }
     if (!file) {
         return find_job(journal, name);
     }
@@ -259,6 +285,7 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
                     "take it up first: cybelectl job attach " +
                         shell_quote(file->parent_path().native()));
     }
+    CYBELE_CHECK(check_foreign_request(*file, record));
     return entry_of(record);
 }
 

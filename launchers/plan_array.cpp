@@ -65,7 +65,7 @@ void check_word(const Job& job, const std::string& field, std::string_view word,
         faults.add(job.fault_at(field,
                                 "`@{index}` stands for the index of an array's element, and the "
                                 "job is not an array",
-                                "there is no index to put in its place",
+                                "without `array` a job has no index",
                                 "add `array: 0-9`, or use `--array 0-9`"));
     }
 }

@@ -19,7 +19,7 @@
 
 namespace cybele::jobs {
 
-/// What a batch script of the user's own needs beside its text (own_script.hpp).
+/// What a batch script of the user's own needs in addition to its text (own_script.hpp).
 struct OwnScript {
     std::string name;               ///< of its file: what a batch system calls the job by default
     std::string reader;             ///< whose directives it contains: slurm, torque, pbspro, none

@@ -28,8 +28,8 @@ public:
     [[nodiscard]] const std::string& name() const {
         return login_;
     }
-    /// PATH of a login shell there, as a call found it; empty: no call needed it yet. It lies
-    /// beside the sockets.
+    /// PATH of a login shell there, as a call found it; empty: no call needed it yet. It is
+    /// kept next to the sockets.
     [[nodiscard]] std::string kept_path() const;
     void keep_path(const std::string& path) const;
 

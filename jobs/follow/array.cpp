@@ -81,7 +81,7 @@ void restore(const nlohmann::json& list, Entry& element) {
     }
 }
 
-/// An element of which nothing was kept: it waits, or its array ended and nobody knows how it did.
+/// An element of which nothing was kept: it waits, or how it ended is not known.
 void forget(const Entry& job, Entry& element) {
     element.state = job.ended == 0 ? State::kPending : State::kLost;
     element.native.clear();

@@ -201,6 +201,17 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     record=.cybelectl/$("$CYBELECTL" job list --all --format json "$id" | jq -r '.jobs[0].uuid')
     run "$CYBELECTL" job resubmit "$record" --array 0 --dry-run
     assert_success
+    jq '.request.site = "evil.yaml"' "results/sweep-$id.job.json" >y.job.json
+    jq '.request.overrides["allow-root"] = true' "results/sweep-$id.job.json" >z.job.json
+    for record in y z; do
+        CYBELE_STATE_DIR=$place/state3 run "$CYBELECTL" job resubmit "$record.job.json"
+        assert_failure 3
+        assert_line --regexp '^help: read its document, then submit it: cybelectl submit .*sweep.yaml (--site evil.yaml|--allow-root)$'
+    done
+    mkdir empty
+    run "$CYBELECTL" job resubmit "$place/empty"
+    assert_failure 3
+    assert_line --partial 'holds no record of a job'
     echo '{}' >x.job.json
     run "$CYBELECTL" job resubmit x.job.json
     assert_failure 3
