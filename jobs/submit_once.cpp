@@ -204,8 +204,9 @@ earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const Signa
         if (!is_known) {
             return unknown_outcome(entry, "the search was interrupted");
         }
-        if (!entry.id.empty()) {
-            entry.client = text_of(id_of_process(::getpid())); // who has its id from now on
+        if (!entry.id.empty() && !read_process_id(entry.client)) { // else its own client had it
+            // Who has its id from now on.
+            entry.client = text_of(id_of_process(::getpid()));
             CYBELE_CHECK(desk.journal().put(entry));
             return entry;
         }

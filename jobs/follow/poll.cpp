@@ -377,6 +377,13 @@ Result<bool> resolve(Desk& desk, Entry& entry) {
     if (client && client->pid != ::getpid() && client->is_alive()) {
         return false; // it is being submitted by another process
     }
+    if (client && client->pid != ::getpid()) {
+        // It ended; it could have acknowledged the job since the entry was read.
+        CYBELE_TRY(entry, desk.journal().find(entry.uuid));
+        if (entry.state != State::kSubmitting) {
+            return true;
+        }
+    }
     CYBELE_TRY(Backend * backend, desk.backend(entry));
     CYBELE_TRY(const auto id, backend->find(ref_of(entry)));
     if (id) {

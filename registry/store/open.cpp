@@ -51,13 +51,17 @@ OwnFolder own_folder(const fs::path& root, bool is_allowed) {
     return folder;
 }
 
-/// A folder of other things does not become a store by a mistyped name.
+/// A folder of other things does not become a store by a mistyped name. What another process put
+/// there after it made the format is of the same store.
 Result<void> make_format(const Place& place) {
     std::error_code error;
     for (auto it = fs::directory_iterator(place.root(), error);
          !error && it != fs::directory_iterator();
          it.increment(error)) {
         if (!it->path().filename().native().starts_with("format")) {
+            if (fs::exists(place.format_file(), error)) {
+                return {};
+            }
             return no_store(place.root(), "there are other things in it");
         }
     }

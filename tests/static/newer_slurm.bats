@@ -84,5 +84,5 @@ teardown_file() { stop_nodes; }
     assert_output --regexp 'TimeLimit=00:02:00.* NumNodes=1(-1)? NumCPUs=2 .*MinMemoryNode=1G'
     run "$parts_dir/slurm" net "$place" "$CYBELECTL" job cancel "$id"
     assert_success
-    assert is_in_state rest-long CANCELLED
+    wait_for 20 is_in_state rest-long CANCELLED # it is COMPLETING first
 }

@@ -209,6 +209,27 @@ TEST_CASE("a submission that another client makes right now is left to it") {
     CHECK(bench.talk.searches == 0);
 }
 
+TEST_CASE("a client that acknowledges its job and ends while another looks keeps it: two jobs") {
+    Bench bench;
+    bench.die_before_the_answer();
+    const jobs::Entry read = bench.entries().front();
+    bench.request.on_word = [&](const std::string&) { // after the entry was read
+        jobs::Entry theirs = read;
+        theirs.id = "7";
+        theirs.state = State::kPending;
+        REQUIRE(bench.desk.journal().put(theirs).has_value());
+    };
+    bench.talk.found = "7";
+    bench.talk.receipt.id = "8";
+    const auto done = bench.submit();
+    REQUIRE(done.has_value());
+    CHECK_FALSE(done->was_there);
+    CHECK(done->entry.id == "8");
+    CHECK(bench.talk.submissions == 2);
+    CHECK(bench.talk.searches == 0);
+    CHECK(bench.entries().front().client == read.client);
+}
+
 TEST_CASE("an unclear answer is searched for by the same client, and never asked for again") {
     Bench bench;
     bench.talk.receipt = {Receipt::Kind::kUnclear, {}, "Socket timed out"};
