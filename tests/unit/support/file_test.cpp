@@ -131,3 +131,24 @@ TEST_CASE("digests and base64 agree with known values") {
     CHECK_FALSE(base64_decode("Y").has_value());
     CHECK_FALSE(base64_decode("YQ!!").has_value());
 }
+
+TEST_CASE(
+    "a pipe or a device by its name is refused at once, and one that is open already is read") {
+    const auto folder = TempDirectory::make(fs::temp_directory_path(), "cybelectl-test-");
+    REQUIRE(folder);
+    const fs::path pipe = folder->path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    for (const fs::path& path : {pipe, fs::path("/dev/zero")}) {
+        const auto text = read_file(path);
+        REQUIRE_FALSE(text);
+        CHECK(text.error().code() == ErrorCode::kInput);
+        CHECK(text.error().message().ends_with("is not a regular file"));
+    }
+    int ends[2] = {-1, -1};
+    REQUIRE(::pipe(ends) == 0);
+    const UniqueFd out(ends[0]);
+    UniqueFd in(ends[1]);
+    REQUIRE(write_all(in.get(), "key", "pipe"));
+    in.reset();
+    CHECK(read_file("/dev/fd/" + std::to_string(out.get())).value() == "key");
+}
