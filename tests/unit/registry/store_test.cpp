@@ -128,14 +128,26 @@ TEST_CASE("a name moves to the image that took it last") {
 }
 
 TEST_CASE("a name that moved is the later image's also in an index that is made again") {
-    Shop shop;
-    const auto one = shop.add("one", "app");
-    const auto two = shop.add("two", "app");
-    fs::remove(shop.root / "index.sqlite");
-    const auto store = Store::open(shop.root);
-    REQUIRE(store);
-    CHECK(store->find(*read_store_argument("app"))->record.digest == two.record.digest);
-    CHECK(store->find_digest(one.record.digest)->value().record.names.empty());
+    // Both ways, for the order of their digests must not decide.
+    for (const bool is_back : {false, true}) {
+        Shop shop;
+        const std::vector<fs::path> files{shop.image("one"), shop.image("two")};
+        const auto put = [&](const fs::path& file) {
+            Arrival arrival;
+            arrival.now = kNow;
+            arrival.name = *read_new_name("app");
+            return shop.store.add(file, arrival)->record.digest;
+        };
+        const bool is_sorted = *digest_of_file(files[0]) < *digest_of_file(files[1]);
+        const std::string earlier = put(files[is_sorted == is_back ? 1 : 0]);
+        const std::string later = put(files[is_sorted == is_back ? 0 : 1]);
+        CHECK((earlier < later) == !is_back);
+        fs::remove(shop.root / "index.sqlite");
+        const auto store = Store::open(shop.root);
+        REQUIRE(store);
+        CHECK(store->find(*read_store_argument("app"))->record.digest == later);
+        CHECK(store->find_digest(earlier)->value().record.names.empty());
+    }
 }
 
 TEST_CASE("what is no image, or another one than asked for, stays outside") {
