@@ -58,7 +58,7 @@ std::vector<std::string> overruling_variables(const launchers::Job& job) {
 
 /// What a repeated submission is known by: the script's digest, with that of its arguments.
 std::string identity_of(const ReadyJob& ready) {
-    const std::string script = "sha256:" + hex(sha256(ready.script));
+    std::string script = "sha256:" + hex(sha256(ready.script));
     if (!ready.own || ready.own->arguments.empty()) {
         return script;
     }

@@ -268,6 +268,13 @@ Result<bool> keep(Desk& desk, Group& group) {
     return group.has_changed || !group.changed.empty();
 }
 
+void add_to(Round& round, std::optional<Error> failure, bool has_changed) {
+    if (failure) {
+        round.failure = std::move(failure);
+    }
+    round.has_changed = round.has_changed || has_changed;
+}
+
 } // namespace
 
 Result<Round> ask(Desk& desk,
@@ -289,11 +296,8 @@ Result<Round> ask(Desk& desk,
                                  group,
                                  has_files ? files : std::vector<Reading>{},
                                  has_files ? read : nullptr);
-        if (failure) {
-            round.failure = std::move(failure);
-        }
         CYBELE_TRY(const bool has_changed, keep(desk, group));
-        round.has_changed = round.has_changed || has_changed;
+        add_to(round, std::move(failure), has_changed);
     }
     return round;
 }
