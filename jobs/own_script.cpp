@@ -3,6 +3,7 @@
 
 #include "jobs/backends/way.hpp"
 #include "jobs/local/demand.hpp"
+#include "jobs/own_outputs.hpp"
 #include "jobs/places.hpp"
 #include "jobs/prepare.hpp"
 #include "launchers/job_fields_rules.hpp"
@@ -12,6 +13,7 @@
 #include "support/document.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/utsname.h>
 
 namespace cybele::jobs {
 namespace {
@@ -43,21 +46,6 @@ constexpr std::array<Taker, 4> kTakers{{
     {"torque", Reader::kTorque, "torque none"},
     {"pbspro", Reader::kPbspro, "torque pbspro none"},
     {"local", Reader::kNone, "slurm torque pbspro none"},
-}};
-
-/// Outputs that a batch system chooses by itself, and what it adds to one of an array's element.
-struct Defaults {
-    Reader reader;
-    std::string_view output;
-    std::string_view errors; ///< empty: the same file
-    std::string_view of_element;
-    bool adds_to_named; ///< to outputs that the script names, too
-};
-constexpr std::array<Defaults, 4> kDefaults{{
-    {Reader::kSlurm, "slurm-%j.out", "", "_%a", false},
-    {Reader::kTorque, "%x.o%j", "%x.e%j", "-%a", true},
-    {Reader::kPbspro, "%x.o%j", "%x.e%j", ".%a", true},
-    {Reader::kNone, "%x-%j.out", "%x-%j.err", "_%a", false},
 }};
 
 /// What the local scheduler does of what a script can ask for.
@@ -182,55 +170,6 @@ Result<void> check_arguments(const std::string& scheduler, const std::vector<std
     return {};
 }
 
-/// An output as the batch system names it; `named` was read from the directive of that need.
-std::string output_of(const BatchScript& script,
-                      const Defaults& defaults,
-                      std::string_view need,
-                      const std::string& named,
-                      const Asked& asked) {
-    const bool has_array = !asked.array.empty();
-    const Directive* const directive = script.find(need);
-    if (directive == nullptr) {
-        const bool is_errors = need == "stderr" && !defaults.errors.empty();
-        std::string pattern(is_errors ? defaults.errors : defaults.output);
-        if (has_array) {
-            const std::size_t end =
-                defaults.reader == Reader::kSlurm || defaults.reader == Reader::kNone
-                    ? pattern.rfind('.')
-                    : pattern.size();
-            pattern.insert(end, defaults.of_element);
-        }
-        return pattern;
-    }
-    const bool is_literal = defaults.adds_to_named; // PBS expands no `%`
-    if (named.empty() || (is_literal && directive->value.find('%') != std::string::npos)) {
-        return {};
-    }
-    const bool has_index = named.find("%a") != std::string::npos;
-    return has_array && defaults.adds_to_named && !has_index
-               ? named + std::string(defaults.of_element)
-               : named;
-}
-
-void set_outputs(const BatchScript& script, const Asked& asked, launchers::Output& into) {
-    const auto* const defaults =
-        std::find_if(kDefaults.begin(), kDefaults.end(), [&script](const Defaults& row) {
-            return row.reader == script.reader;
-        });
-    const auto of = [&](std::string_view need, const std::string& named) {
-        return output_of(script, *defaults, need, named, asked);
-    };
-    into.standard_output = of("stdout", asked.standard_output);
-    const Directive* const join = script.find("join");
-    const std::string joined = join == nullptr ? "" : join->value;
-    const bool is_one =
-        joined == "oe" || (defaults->reader == Reader::kSlurm && script.find("stderr") == nullptr);
-    into.standard_error = is_one ? into.standard_output : of("stderr", asked.standard_error);
-    if (joined == "eo") {
-        into.standard_output = into.standard_error;
-    }
-}
-
 Result<launchers::Resources> resources_of(const BatchScript& script, const Asked& asked) {
     const std::uint64_t room = asked.nodes * asked.tasks_per_node;
     const std::uint64_t tasks = asked.tasks == 0 ? room : asked.tasks;
@@ -256,8 +195,10 @@ Result<launchers::Resources> resources_of(const BatchScript& script, const Asked
 }
 
 /// The script's words as a Job says them, for the journal and the local scheduler.
-Result<launchers::Job>
-job_of(const BatchScript& script, const OwnScriptRequest& request, const std::string& text) {
+Result<launchers::Job> job_of(const BatchScript& script,
+                              const OwnScriptRequest& request,
+                              const std::string& text,
+                              const OutputPlace& place) {
     const Asked asked = schedulers::what_is_asked(script);
     launchers::Job job;
     job.source = script.source;
@@ -284,9 +225,8 @@ job_of(const BatchScript& script, const OwnScriptRequest& request, const std::st
     for (const auto& [id, when] : asked.after) {
         job.after.push_back({id, when});
     }
-    set_outputs(script, asked, job.output);
-    const bool is_slurm = script.reader == Reader::kSlurm;
-    if (is_slurm && !asked.workdir.empty()) { // --chdir: outputs are named from there
+    set_outputs({script, asked, place}, job.output);
+    if (script.reader == Reader::kSlurm && !asked.workdir.empty()) { // --chdir: named from there
         const fs::path there = place_of(request.folder / request.workdir / asked.workdir);
         for (std::string* const output :
              {&job.output.standard_output, &job.output.standard_error}) {
@@ -360,12 +300,22 @@ Result<void> make_local(const BatchScript& script,
     for (const auto& [field, need, pattern] :
          {std::tuple("output.stdout", "stdout", &job.output.standard_output),
           std::tuple("output.stderr", "stderr", &job.output.standard_error)}) {
-        if (pattern->empty()) {
+        if (pattern->empty() && script.find(need) != nullptr) {
             faults.add(job.fault_at(field,
                                     "the local scheduler cannot name this output",
-                                    "it knows %x, %j, %A and %a, and no variables",
+                                    "it knows %x, %j, %J, %A, %a, %N, %n, %s, %t and %u, and no "
+                                    "widths or variables",
                                     "name the file with those"));
         }
+    }
+    const std::vector<std::string> shell = schedulers::shell_words_of(script);
+    if (!find_program(shell.front(), environment.get_or("PATH", ""))) {
+        faults.add(
+            document::fault_at(script.source,
+                               {1, 1},
+                               "there is no " + printable(shell.front()) + " on this machine",
+                               "the script names it as its shell",
+                               "install it, or submit the script to a cluster"));
     }
     if (faults.has_errors()) {
         return fail(faults.take());
@@ -395,6 +345,13 @@ Result<void> check_way(const std::string& login, const std::string& workdir) {
                     "add --workdir /PATH, a directory that its nodes share");
     }
     return {};
+}
+
+OutputPlace place_of_outputs(const std::string& scheduler, const Environment& environment) {
+    utsname names{};
+    std::string host = ::uname(&names) == 0 ? names.nodename : "localhost";
+    host.resize(std::min(host.find('.'), host.size()));
+    return {scheduler == "local", host, environment.get_or("USER", "unknown")};
 }
 
 Result<const Taker*> taker_of(const std::string& scheduler) {
@@ -441,7 +398,9 @@ Result<ReadyJob> ready_script(const OwnScriptRequest& script,
     CYBELE_CHECK(check_arguments(ready.input.dialect, script.arguments));
     CYBELE_TRY(ready.script, read_script_file(script.file));
     CYBELE_TRY(const BatchScript read, read_directives(script.file, ready.script, *taker));
-    CYBELE_TRY(ready.input.job, job_of(read, script, ready.script));
+    CYBELE_TRY(
+        ready.input.job,
+        job_of(read, script, ready.script, place_of_outputs(ready.input.dialect, environment)));
     std::vector<Fault> notes;
     if (ready.input.dialect == "local") {
         CYBELE_CHECK(make_local(read, ready.input.job, environment, notes));

@@ -86,6 +86,15 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     assert_file_exist "logs/named.sh-$(grep -oE '^[0-9]+' <<<"$stderr" | head -n 1).txt"
 }
 
+@test "patterns that a script of Slurm may have in its outputs are expanded as Slurm does" {
+    write_script all.sh '#!/bin/sh' '#SBATCH -o %x.%A.%J.%a.%N.%n.%t.%s.%u.out' 'echo here'
+    run --separate-stderr submit all.sh --wait
+    assert_success
+    assert_equal "$(cat "all.sh.$output.$output.4294967294.$(hostname -s).0.0.batch.${USER:-unknown}.out")" here
+    run "$CYBELECTL" job logs "$output"
+    assert_output here
+}
+
 @test "directives without effect on this machine are said once, by name" {
     write_script much.sh '#!/bin/sh' '#SBATCH -p long' '#SBATCH --account=wheat' '#SBATCH --mail-type=END' '#SBATCH -p short' 'true'
     run submit much.sh --wait
@@ -113,9 +122,12 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     write_script big.sh '#!/bin/sh' '#SBATCH --ntasks=90000' 'true'
     refuses 3 submit big.sh
     assert_line --partial 'the job needs 90000 cores'
-    write_script big.sh '#!/bin/sh' '#SBATCH -o %N.out' 'true'
+    write_script big.sh '#!/bin/sh' '#SBATCH -o %4j.out' 'true'
     refuses 3 submit big.sh
-    assert_line --partial 'cannot name this output'
+    assert_equal "$(grep -c 'cannot name this output' <<<"$output")" 1
+    write_script big.sh '#!/opt/none/csh' 'true'
+    refuses 3 submit big.sh
+    assert_line 'error: there is no /opt/none/csh on this machine'
     write_script big.sh '#!/bin/sh' '#SBATCH --array=0-' 'true'
     refuses 3 submit big.sh
     assert_line --partial "'0-' is not an array"
@@ -215,4 +227,13 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     assert_output --partial './a.out'
     assert_regex "$stderr" 'windows.sh:2:1'
     assert_regex "$stderr" 'removed the carriage return at the end of 2 lines'
+}
+
+@test "an output whose name only Slurm knows is said before the job is submitted" {
+    for row in 'out-%j.txt:1' 'out-%A_%a.txt:0' 'out-%A-%N.txt:1' 'out-%4a.txt:1'; do
+        script known.sh '#!/bin/sh' '#SBATCH -a 1-2' "#SBATCH -o ${row%:*}" 'true'
+        run "$CYBELECTL" submit --scheduler slurm --script known.sh --dry-run
+        assert_success
+        assert_equal "$(grep -c 'job logs. will not find this output' <<<"$output")" "${row#*:}"
+    done
 }

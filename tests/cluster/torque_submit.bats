@@ -153,3 +153,48 @@ forgotten_ends() {
 @test "a job that the server has forgotten has ended by its record, our word, or the server's, without a wait" {
     on_both forgotten_ends
 }
+
+# shellcheck disable=SC2016 # variables of the scripts
+own_script() {
+    local -a words=()
+    [[ $product == openpbs ]] || words=(-- --level=3)
+    printf '%s\n' '#!/bin/sh' '#PBS -N wheat' '#PBS -l nodes=1:ppn=2,walltime=00:01:00' '#PBS -v FLOUR=rye' \
+        'echo "$FLOUR ${1:-none}"' 'echo trouble >&2' 'exit 7' | tee old.pbs >/dev/null
+    run --separate-stderr "$CYBELECTL" submit --script old.pbs --scheduler "$dialect" --monitoring-period 1 --wait "${words[@]}"
+    assert_equal "$status" 7
+    id=$output
+    assert_equal "$(tail -n 1 "wheat.o${id%%.*}")" "rye ${words[1]:-none}"
+    assert_equal "$(tail -n 1 "wheat.e${id%%.*}")" trouble
+    run "$CYBELECTL" job logs "$id"
+    assert_line "rye ${words[1]:-none}"
+    run "$CYBELECTL" job status "$id"
+    assert_output --regexp "^$id failed 7"
+    [[ $product == openpbs ]] && index=J || index=t
+    printf '%s\n' '#!/bin/sh' "#PBS -$index 1-3" '#PBS -j oe' 'echo "part $PBS_ARRAYID$PBS_ARRAY_INDEX"' '[ "$PBS_ARRAYID$PBS_ARRAY_INDEX" != 2 ]' |
+        tee parts.sh >/dev/null
+    run --separate-stderr "$CYBELECTL" submit --script parts.sh --scheduler "$dialect" --monitoring-period 1 --wait
+    assert_equal "$status" 1
+    id=$output
+    for index in 1 2 3; do
+        run "$CYBELECTL" job logs "${id/\[\]/[$index]}"
+        assert_line "part $index"
+    done
+    sed "s/^#PBS -j oe/&\n#PBS -o named/" parts.sh | tee named.sh >/dev/null
+    run --separate-stderr "$CYBELECTL" submit --script named.sh --scheduler "$dialect" --monitoring-period 1 --wait
+    run "$CYBELECTL" job logs "${output/\[\]/[3]}"
+    if [[ $product == torque ]]; then
+        assert_line 'part 3'
+    else # all elements write into one file
+        assert_failure 3
+        assert_file_exist named
+    fi
+    printf '%s\n' '#!/bin/sh' 'sleep 300' | tee long.sh >/dev/null
+    id=$("$CYBELECTL" submit --script long.sh --scheduler "$dialect")
+    run "$CYBELECTL" job cancel "$id"
+    assert_success
+    run "$CYBELECTL" job status "$id"
+    assert_output --regexp "^$id cancelled"
+}
+@test "a batch script of one's own is submitted unchanged: code, outputs, arguments, variables, elements, cancel" {
+    on_both own_script
+}

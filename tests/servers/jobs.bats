@@ -344,3 +344,48 @@ server_is_down() {
 @test "a server that is down: nothing is submitted, in one line, and the job list shows no exit code" {
     on_each server_is_down
 }
+
+# shellcheck disable=SC2016 # variables of the scripts
+own_script() {
+    local -a words=()
+    [[ $product == openpbs ]] || words=(-- --level=3)
+    printf '%s\n' '#!/bin/sh' '#PBS -N wheat' '#PBS -l nodes=1:ppn=2,walltime=00:01:00' '#PBS -v FLOUR=rye' \
+        'echo "$FLOUR ${1:-none}"' 'echo trouble >&2' 'exit 7' | server tee old.pbs >/dev/null
+    run --separate-stderr server cybelectl submit --script old.pbs --scheduler "$dialect" --monitoring-period 1 --wait "${words[@]}"
+    assert_equal "$status" 7
+    id=$output
+    assert_equal "$(tail -n 1 "wheat.o${id%%.*}")" "rye ${words[1]:-none}"
+    assert_equal "$(tail -n 1 "wheat.e${id%%.*}")" trouble
+    run server cybelectl job logs "$id"
+    assert_line "rye ${words[1]:-none}"
+    run server cybelectl job status "$id"
+    assert_output --regexp "^$id failed 7"
+    [[ $product == openpbs ]] && index=J || index=t
+    printf '%s\n' '#!/bin/sh' "#PBS -$index 1-3" '#PBS -j oe' 'echo "part $PBS_ARRAYID$PBS_ARRAY_INDEX"' '[ "$PBS_ARRAYID$PBS_ARRAY_INDEX" != 2 ]' |
+        server tee parts.sh >/dev/null
+    run --separate-stderr server cybelectl submit --script parts.sh --scheduler "$dialect" --monitoring-period 1 --wait
+    assert_equal "$status" 1
+    id=$output
+    for index in 1 2 3; do
+        run server cybelectl job logs "${id/\[\]/[$index]}"
+        assert_line "part $index"
+    done
+    sed "s/^#PBS -j oe/&\n#PBS -o named/" parts.sh | server tee named.sh >/dev/null
+    run --separate-stderr server cybelectl submit --script named.sh --scheduler "$dialect" --monitoring-period 1 --wait
+    run server cybelectl job logs "${output/\[\]/[3]}"
+    if [[ $product == torque ]]; then
+        assert_line 'part 3'
+    else # all elements write into one file
+        assert_failure 3
+        assert_file_exist named
+    fi
+    printf '%s\n' '#!/bin/sh' 'sleep 300' | server tee long.sh >/dev/null
+    id=$(server cybelectl submit --script long.sh --scheduler "$dialect")
+    run server cybelectl job cancel "$id"
+    assert_success
+    run server cybelectl job status "$id"
+    assert_output --regexp "^$id cancelled"
+}
+@test "a batch script of one's own is submitted unchanged: code, outputs, arguments, variables, elements, cancel" {
+    on_each own_script
+}
