@@ -202,6 +202,9 @@ TEST_CASE("one number at two logins of a scheduler names neither job") {
     REQUIRE(journal.put({first, second}).has_value());
     CHECK_FALSE(journal.find("12").has_value());
     CHECK_FALSE(journal.find("slurm:12").has_value());
+    first.ended = second.ended = 200; // neither is the newer one of the same cluster
+    REQUIRE(journal.put({first, second}).has_value());
+    CHECK_FALSE(journal.find("12").has_value());
     CHECK(journal.find(kSecond).value().login == "two");
 }
 

@@ -173,15 +173,16 @@ TEST_CASE("what a dialect takes without effect is one note at the first of its f
 
 TEST_CASE("odd names reach the script as the words that they are") {
     struct OddRow {
-        const char* fields;
-        const char* dialect;
-        const char* image;
-        const char* carried;
+        std::string fields;
+        std::string dialect;
+        std::string image;
+        std::string carried;
     };
     const OddRow rows[] = {
         {"output: {stdout: ~/x}\n", "torque", "a.sif", "exec >\"$HOME\"/x"},
         {"binds: ['~/my data:/d']\n", "torque", "a.sif", "\"$HOME\"/'my data:/d'"},
         {"binds: []\n", "torque", "-x.sif", "./-x.sif"},
+        {"array: 0-1\nenvironment: {K: '@file:-k@{index}'}\n", "torque", "a.sif", "./-k"},
         {"resources: {time: 1 h}\nsignal: {name: TERM, before: 10 min}\n",
          "torque",
          "a.sif",
@@ -196,7 +197,7 @@ TEST_CASE("odd names reach the script as the words that they are") {
          "--nnodes=3 --nproc_per_node=5"}};
     for (const OddRow& row : rows) {
         CAPTURE(row.carried);
-        const launchers::Job job = job_of(std::string(kNeedsHead) + row.fields);
+        const launchers::Job job = job_of(kNeedsHead + row.fields);
         RenderInput input;
         input.job = &job;
         input.dialect = row.dialect;
