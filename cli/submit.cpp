@@ -158,7 +158,8 @@ Result<int> submit(Session& session, const SubmitOptions& options) {
     return submit_job(session, options);
 }
 
-struct ResubmitOptions : SubmitOptions {
+struct ResubmitOptions {
+    SubmitOptions submission;
     std::string name;
     jobs::RepeatChoice choice_of_elements;
 };
@@ -172,12 +173,12 @@ Result<int> resubmit(Session& session, const ResubmitOptions& options) {
     CYBELE_TRY(const auto elements, in_elements(session, desk, entries));
     CYBELE_TRY(const jobs::JobRequest request,
                jobs::repeat_request(entries.front(), elements, options.choice_of_elements));
-    SubmitOptions again = options;
+    SubmitOptions again = options.submission;
     again.file = request.file.native();
     again.scheduler = request.scheduler;
     again.site = request.site.native();
     again.overrides = request.overrides;
-    again.host = options.host.empty() ? named.login : options.host;
+    again.host = again.host.empty() ? named.login : again.host;
     return submit_job(session, again);
 }
 
@@ -212,14 +213,15 @@ void install_job_resubmit(CLI::App& job, Session& session) {
                    "only elements that did not end well; a job only where it did not");
     verb->add_option("-a,--array", options->choice_of_elements.array, "only these elements")
         ->type_name("RANGE");
-    verb->add_option("--host", options->host, "the login node, reached by ssh; that of before")
+    verb->add_option(
+            "--host", options->submission.host, "the login node, reached by ssh; that of before")
         ->type_name("LOGIN");
-    add_progress_options(*verb, *options);
-    add_access(*verb, options->access);
-    add_library(*verb, options->access);
+    add_progress_options(*verb, options->submission);
+    add_access(*verb, options->submission.access);
+    add_library(*verb, options->submission.access);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.refuses_with_255 = options->wait || options->follow;
+        session.refuses_with_255 = options->submission.wait || options->submission.follow;
         session.action = [&session, options] { return resubmit(session, *options); };
     });
 }

@@ -231,7 +231,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 
 @test "an output whose name only Slurm knows is said before the job is submitted" {
     for row in 'out-%j.txt:1' 'out-%A_%a.txt:0' 'out-%A-%N.txt:1' 'out-%4a.txt:1'; do
-        script known.sh '#!/bin/sh' '#SBATCH -a 1-2' "#SBATCH -o ${row%:*}" 'true'
+        write_script known.sh '#!/bin/sh' '#SBATCH -a 1-2' "#SBATCH -o ${row%:*}" 'true'
         run "$CYBELECTL" submit --scheduler slurm --script known.sh --dry-run
         assert_success
         assert_equal "$(grep -c 'job logs. will not find this output' <<<"$output")" "${row#*:}"
