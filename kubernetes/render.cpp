@@ -219,7 +219,75 @@ constexpr std::array kUnservedByAll{
              [](const Job& job) { return !job.stage_in.empty(); },
              "bridges hand a script over, and no files",
              "put the data on the cluster, and name it in `binds`"},
+    Unserved{"image",
+             [](const Job& job) { return job.image && job.image->reference.starts_with("store:"); },
+             "the local store is on this machine, and bridges copy no images to the cluster",
+             "copy the image to a file system of the cluster (`cybelectl image path NAME` shows "
+             "the file), and write its path"},
 };
+
+/// Which dialects of a Site read the script of a kind.
+struct Readers {
+    std::string_view script;
+    std::array<std::string_view, 3> sites;
+};
+constexpr std::array<Readers, 2> kReaders{
+    {{"torque", {"torque", "slurm-torque", "pbspro"}}, {"slurm", {"slurm", "slurm-torque"}}}};
+
+/// A script that the Site's batch system does not read.
+void check_dialect(const Object& object, const Kind& kind) {
+    const Site* site = object.input.site;
+    const auto* readers = std::find_if(kReaders.begin(), kReaders.end(), [&](const Readers& row) {
+        return row.script == kind.dialect;
+    });
+    if (site == nullptr || readers == kReaders.end() ||
+        std::find(readers->sites.begin(), readers->sites.end(), site->dialect) !=
+            readers->sites.end()) {
+        return;
+    }
+    object.faults.add(document::fault_at(
+        site->source,
+        document::mark_of(site->marks, "scheduler.dialect"),
+        fmt::format("a {} is for {}, and the Site's scheduler is {}",
+                    kind.name,
+                    kind.dialect,
+                    site->dialect),
+        fmt::format("its script has directives of {} only", kind.dialect),
+        "use --kind MirrorJob, which carries the script of any scheduler, or another Site"));
+}
+
+/// WLM objects fetch the one file of `kubernetes.results`; the rest stays on the cluster.
+void note_results(const Object& object, const Kind& kind) {
+    const bool fetches = kind.build == build_wlm_object || kind.build == build_wlm_job;
+    const auto& wanted = object.job.kubernetes;
+    if (!fetches || object.job.output.results.empty() ||
+        (wanted && !wanted->results_path.empty())) {
+        return;
+    }
+    Fault fault = object.job.fault_at(
+        "output.results",
+        fmt::format("`output.results` has no effect in a {}: the results stay on the cluster",
+                    object.kind),
+        "its bridge fetches only the file that `kubernetes.results` names",
+        "add `kubernetes: {results: {host-path: DIR, path: FILE}}`, or drop `output.results`");
+    fault.is_warning = true;
+    object.faults.add(std::move(fault));
+}
+
+/// Objects of our own group are accepted by a server and run by nothing that comes with us.
+void note_controller(const Object& object, const Kind& kind) {
+    if (!kind.is_ours_too || !object.api_version.starts_with(kOwnGroup)) {
+        return;
+    }
+    Fault fault;
+    fault.message = fmt::format(
+        "a {} of {} runs only where a controller of yours executes it", object.kind, kOwnGroup);
+    fault.because = "cybelectl has the definition of the resource, and no controller for it";
+    fault.help = "use --kind MirrorJob, which needs no controller, or a Site with `bridge: "
+                 "torque-operator` or `wlm-operator`";
+    fault.is_warning = true;
+    object.faults.add(std::move(fault));
+}
 
 /// The server's rules for names.
 void check_names(const Object& object) {
@@ -339,7 +407,10 @@ Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
         faults};
     set_type(*kind, object);
     check_names(object);
+    check_dialect(object, *kind);
     note_workdir(object, *kind);
+    note_results(object, *kind);
+    note_controller(object, *kind);
     check_object_size(object);
     refuse_asked(object, kUnservedByAll);
     const Documents documents = kind->build(object);

@@ -279,6 +279,28 @@ std::string_view help_for(std::string_view message) {
     return "look for a quote or bracket that is not closed, here and in the line before";
 }
 
+/// The tab that indents a line of the text, or nothing.
+std::optional<Mark> tab_of(const Source& source, std::size_t line) {
+    const std::string text = source.place({line, 1}).text;
+    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    const std::size_t tab = text.find('\t');
+    return tab < begin ? std::optional(Mark{line, tab + 1}) : std::nullopt;
+}
+
+/// What yaml-cpp refused. It says in many ways that a tab indents a line, here or before this one.
+Refusal syntax_refusal(const Source& source, const YAML::Exception& error) {
+    const Mark mark = mark_of(error.mark);
+    auto tab = tab_of(source, mark.line);
+    if (!tab && mark.line > 1) {
+        tab = tab_of(source, mark.line - 1);
+    }
+    if (tab) {
+        return {
+            *tab, "a tab indents this line", "yaml is indented with blanks", "indent with blanks"};
+    }
+    return {mark, "not yaml: " + error.msg, "", std::string(help_for(error.msg))};
+}
+
 } // namespace
 
 Result<Document> parse(std::string text, std::string file) {
@@ -308,11 +330,7 @@ Result<Document> parse(std::string text, std::string file) {
                                         "put it into a file of its own"});
         }
     } catch (const YAML::Exception& error) {
-        return fail(Error(fault_of(document.source,
-                                   {mark_of(error.mark),
-                                    "not yaml: " + error.msg,
-                                    "",
-                                    std::string(help_for(error.msg))})));
+        return fail(Error(fault_of(document.source, syntax_refusal(document.source, error))));
     }
     check_closed(bytes, builder);
     if (!builder.refusals.empty()) {

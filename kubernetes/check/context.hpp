@@ -71,7 +71,7 @@ void each_reference(const yaml::Node& node,
 
 void check_text(Check& check);    ///< K4 to K8, K18: before anything is parsed
 void check_scalars(Check& check); ///< K1 to K3, K12
-void check_types(Check& check);   ///< K6, K9 to K11
+void check_types(Check& check);   ///< K6, K9 to K11, K43
 void check_volumes(Check& check); ///< K13, K15, K16
 void check_pods(Check& check);    ///< K19 to K22, K30, K40, K41
 void check_maps(Check& check);    ///< K17, K23 to K25

@@ -277,6 +277,14 @@ constexpr std::array kRules = {
          "WLM-Operator copies one file; a folder fails",
          "name one file",
          "1.3"},
+    Rule{"K43",
+         kNote,
+         "kind of our own group that nothing executes by itself",
+         "a server that has the definition accepts the object, but cybelectl has no controller for "
+         "it",
+         "use a Job of `kube render --kind MirrorJob`, or the group of an operator that is "
+         "installed",
+         "K43"},
 };
 
 char lowered_letter(char character) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/names.hpp"
+#include "kubernetes/render.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -156,6 +157,16 @@ void check_script_field(Check& check, const CheckedObject& object) {
     }
 }
 
+/// Objects of our own group, which cybelectl defines and does not execute.
+void check_controller(Check& check, const CheckedObject& object) {
+    const bool is_job = object.known == "TorqueJob" || object.known == "SlurmJob";
+    if (is_job && object.group == kOwnGroup) {
+        check.found("K43",
+                    object.root.find("apiVersion")->mark,
+                    fmt::format("a {} of {} needs a controller of yours", object.kind, kOwnGroup));
+    }
+}
+
 } // namespace
 
 void check_types(Check& check) {
@@ -163,6 +174,7 @@ void check_types(Check& check) {
         check_kind(check, object);
         check_name(check, object);
         check_script_field(check, object);
+        check_controller(check, object);
     }
 }
 

@@ -14,7 +14,8 @@ teardown() { leave_place; }
 
 @test "the object of each kind passes kube check, on standard output alone" {
     for kind in TorqueJob SlurmJob MirrorJob; do
-        run --separate-stderr "$CYBELECTL" kube render demo.yaml --site site.yaml --kind "$kind"
+        sed "s/dialect: slurm/dialect: $([[ $kind == TorqueJob ]] && echo torque || echo slurm)/" site.yaml >"$kind.site.yaml"
+        run --separate-stderr "$CYBELECTL" kube render demo.yaml --site "$kind.site.yaml" --kind "$kind"
         assert_success
         assert_line --regexp "^kind: (${kind}|Job)\$"
         printf '%s\n' "$output" >"$kind.yaml"
@@ -46,6 +47,43 @@ teardown() { leave_place; }
     assert_line --partial "'No_Space' is no namespace"
     refuses 2 "$CYBELECTL" kube render demo.yaml --kind TorqueJob --scheduler slurm
     assert_line 'because: its bridge speaks torque'
+}
+
+@test "a scheduler of another kind, an image of the store and results that stay are named" {
+    refuses 3 "$CYBELECTL" kube render demo.yaml --site site.yaml --kind TorqueJob
+    assert_line "error: a TorqueJob is for torque, and the Site's scheduler is slurm"
+    assert_line ' --> site.yaml:3:22'
+    printf '%s\n' 'output: {results: [tiles.csv]}' >>demo.yaml
+    run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml
+    [[ $stderr == *'`output.results` has no effect in a TorqueJob: the results stay on the cluster'* ]]
+    [[ $stderr == *' --> demo.yaml:7:19'* ]]
+    printf '%s\n' 'kubernetes: {results: {host-path: /srv/results, path: /home/eve/tiles.csv}}' >>demo.yaml
+    run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml
+    [[ $stderr != *'output.results'* ]]
+    CYBELE_STORE=$place/store run "$CYBELECTL" image add "$(fixture)/hello-mpi.sif" hello:1
+    sed -i 's,^image:.*,image: store:hello:1,' demo.yaml
+    for kind in TorqueJob SlurmJob; do
+        CYBELE_STORE=$place/store refuses 3 "$CYBELECTL" kube render demo.yaml --kind "$kind"
+        assert_line "error: \`image\` cannot be expressed in a $kind"
+        assert_line ' --> demo.yaml:3:8'
+    done
+}
+
+@test "render, check and submit --kube say where no controller executes the object" {
+    local own='a SlurmJob of cybelectl.io runs only where a controller of yours executes it'
+    sed -i '/connector:/d; s/hpc-connector/cybelectl/' site.yaml
+    run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml --site site.yaml -o object.yaml
+    [[ $stderr == *"warning: $own"* ]]
+    run -0 --separate-stderr "$CYBELECTL" submit demo.yaml --site site.yaml --kube
+    [[ $stderr == *"warning: $own"* ]]
+    run -0 "$CYBELECTL" kube check object.yaml
+    assert_line 'note[K43]: a SlurmJob of cybelectl.io needs a controller of yours'
+    assert_line 'object.yaml: 0 errors, 0 warnings, 1 notes'
+    sed -i 's/bridge: cybelectl/bridge: wlm-operator/' site.yaml
+    run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml --site site.yaml -o object.yaml
+    [[ $stderr != *controller* ]]
+    run -0 "$CYBELECTL" kube check object.yaml
+    refute_line --partial K43
 }
 
 @test "a volume or selector that the server would refuse is refused here" {

@@ -240,10 +240,43 @@ TEST_CASE("a Pod tells interLink what sbatch is to be told") {
                                            "a Pod needs `memory-per-node`"});
 }
 
+TEST_CASE("a script that the Site's scheduler does not read is refused at the Site") {
+    struct Row {
+        const char* scheduler;
+        const char* kind;
+        bool is_rendered;
+    };
+    const Row rows[] = {{"torque", "TorqueJob", true},
+                        {"slurm-torque", "TorqueJob", true},
+                        {"pbspro", "TorqueJob", true},
+                        {"slurm", "TorqueJob", false},
+                        {"local", "TorqueJob", false},
+                        {"slurm", "SlurmJob", true},
+                        {"slurm-torque", "SlurmJob", true},
+                        {"torque", "SlurmJob", false},
+                        {"pbspro", "SlurmJob", false}};
+    const auto job = kind_job("command: [train]\nworkdir: /w\n");
+    for (const Row& row : rows) {
+        CAPTURE(std::string(row.scheduler));
+        CAPTURE(std::string(row.kind));
+        const auto site = site_of("scheduler: {dialect: " + std::string(row.scheduler) + "}\n");
+        const auto rendered = kind_rendered(job, row.kind, &site);
+        REQUIRE(rendered.has_value() == row.is_rendered);
+        if (!row.is_rendered) {
+            const Fault fault = rendered.error().faults().front();
+            CHECK(fault.message.starts_with(std::string("a ") + row.kind + " is for "));
+            CHECK(fault.where->line == 3);
+            CHECK(fault.where->column == 22);
+        }
+    }
+}
+
 TEST_CASE("group, version and spelling of the kind are the Site's") {
     const auto job = kind_job("command: [train]\nworkdir: /w\n");
     const auto type = [&](const std::string& settings, const std::string& kind) {
-        const auto site = site_of("scheduler: torque\nkubernetes: " + settings + "\n");
+        const std::string scheduler =
+            kind == "SlurmJob" || settings == "{bridge: wlm-operator}" ? "slurm" : "torque";
+        const auto site = site_of("scheduler: " + scheduler + "\nkubernetes: " + settings + "\n");
         const auto root =
             objects_of(kind_rendered(job, kind.empty() ? default_kind(&site) : kind, &site))
                 .front();

@@ -100,6 +100,39 @@ TEST_CASE("what is no yaml is refused with a remedy") {
     }
 }
 
+TEST_CASE("a tab that indents is named, with its line and column") {
+    struct Row {
+        const char* text;
+        std::size_t line;
+        std::size_t column;
+    };
+    const Row rows[] = {
+        {"kind: Job\npackages:\n\tneeds: [curl]\n", 3, 1},
+        {"kind: Job\npackages:\n  a: 1\n  \tneeds: [curl]\n", 4, 3},
+        {"packages:\n\tneeds: [curl]\nname: x\n", 2, 1},
+        {"packages:\n\t- curl\n", 2, 1},
+        {"- b\n\t- c\n", 2, 1},
+        {"kind: Job\n\timage: a.sif\n", 2, 1},
+        {"a:\n  b: 1\n\tc: 2\n", 3, 1},
+        {"a: [1,\n\t2\nb: 3\n", 2, 1},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.text);
+        const auto document = yaml::parse(row.text, "a.yaml");
+        REQUIRE_FALSE(document.has_value());
+        const Fault fault = document.error().faults().front();
+        CHECK(fault.message == "a tab indents this line");
+        CHECK(fault.help == "indent with blanks");
+        CHECK(fault.where->line == row.line);
+        CHECK(fault.where->column == row.column);
+    }
+    // Tabs in a script, in a value and behind one are text or nothing.
+    for (const char* good : {"script: |\n  \techo\n", "a: \"x\ty\"\n", "a: 1\t\n"}) {
+        CAPTURE(good);
+        CHECK(yaml::parse(good, "a.yaml").has_value());
+    }
+}
+
 TEST_CASE("bytes that are no text are refused") {
     CHECK_FALSE(yaml::parse("a: \xff\n", "a.yaml").has_value());
     CHECK_FALSE(yaml::parse(std::string("a: \0b\n", 6), "a.yaml").has_value());
