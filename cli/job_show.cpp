@@ -48,7 +48,7 @@ std::string percent_text(std::optional<double> share) {
     return share ? fmt::format("{:.1f} %", *share * kHundred) : "not known";
 }
 
-std::string asked_text(const jobs::Entry& entry, const jobs::Asked& asked) {
+std::string asked_text(const jobs::Entry& entry, const jobs::AskedResources& asked) {
     std::string text =
         fmt::format("{} nodes, {} tasks, {} cores", entry.nodes, entry.tasks, entry.cpus);
     if (asked.memory_bytes) {

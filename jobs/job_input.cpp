@@ -144,25 +144,31 @@ void set_array(const std::optional<std::string>& text, launchers::Job& job, Faul
 
 /// Which fields are the command line's; tasks follow from what counts them.
 void note_replaced(const Overrides& overrides, launchers::Job& job) {
-    const std::pair<const std::string&, std::pair<const char*, const char*>> given[] = {
-        {overrides.nodes, {"resources.tasks", "-N"}},
-        {overrides.tasks_per_node, {"resources.tasks", "--ntasks-per-node"}},
-        {overrides.nodes, {"resources.nodes", "-N"}},
-        {overrides.tasks, {"resources.tasks", "-n"}},
-        {overrides.tasks, {"resources.tasks-per-node", "-n"}},
-        {overrides.tasks_per_node, {"resources.tasks-per-node", "--ntasks-per-node"}},
-        {overrides.cpus_per_task, {"resources.cpus-per-task", "-c"}},
-        {overrides.time, {"resources.time", "-t"}},
-        {overrides.queue, {"queue", "-p"}},
-        {overrides.account, {"account", "-A"}},
-        {overrides.name, {"name", "-J"}},
-        {overrides.standard_output, {"output.stdout", "--stdout"}},
-        {overrides.standard_error, {"output.stderr", "--stderr"}},
-        {overrides.array.value_or(""), {"array", "--array"}},
-        {overrides.dependency, {"after", "-d"}}};
-    for (const auto& [value, field] : given) {
+    const std::string array = overrides.array.value_or("");
+    struct Given {
+        const std::string& value;
+        const char* field;
+        const char* option;
+    };
+    const Given given[] = {
+        {overrides.nodes, "resources.tasks", "-N"},
+        {overrides.tasks_per_node, "resources.tasks", "--ntasks-per-node"},
+        {overrides.nodes, "resources.nodes", "-N"},
+        {overrides.tasks, "resources.tasks", "-n"},
+        {overrides.tasks, "resources.tasks-per-node", "-n"},
+        {overrides.tasks_per_node, "resources.tasks-per-node", "--ntasks-per-node"},
+        {overrides.cpus_per_task, "resources.cpus-per-task", "-c"},
+        {overrides.time, "resources.time", "-t"},
+        {overrides.queue, "queue", "-p"},
+        {overrides.account, "account", "-A"},
+        {overrides.name, "name", "-J"},
+        {overrides.standard_output, "output.stdout", "--stdout"},
+        {overrides.standard_error, "output.stderr", "--stderr"},
+        {array, "array", "--array"},
+        {overrides.dependency, "after", "-d"}};
+    for (const auto& [value, field, option] : given) {
         if (!value.empty()) {
-            job.replaced[field.first] = field.second; // the last one counts
+            job.replaced[field] = option; // the last one counts
         }
     }
 }

@@ -50,9 +50,9 @@ std::optional<double> Usage::memory_efficiency() const {
     return static_cast<double>(*memory_bytes) / static_cast<double>(asked);
 }
 
-Asked read_asked(std::string_view job_json) {
+AskedResources read_asked(std::string_view job_json) {
     const nlohmann::json document = parse_json(job_json);
-    Asked asked;
+    AskedResources asked;
     if (!document.is_object() || !document.contains("resources") ||
         !document["resources"].is_object()) {
         return asked;
@@ -71,7 +71,7 @@ Asked read_asked(std::string_view job_json) {
 }
 
 Usage usage_of(const Entry& entry,
-               const Asked& asked,
+               const AskedResources& asked,
                const std::optional<Spent>& spent,
                const std::optional<ExitRecord>& record) {
     Usage usage;

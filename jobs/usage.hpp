@@ -27,22 +27,22 @@ struct Usage {
 };
 
 /// What a Job asked for beyond what the journal holds, by its job.json; unset: not asked.
-struct Asked {
+struct AskedResources {
     std::optional<std::uint64_t> memory_bytes; ///< of all nodes
     std::int64_t gpus = 0;                     ///< of all nodes
 };
 
 /// Reads `resources` of a job.json; a damaged one says nothing.
-[[nodiscard]] Asked read_asked(std::string_view job_json);
+[[nodiscard]] AskedResources read_asked(std::string_view job_json);
 
 /// Lays the witnesses over each other: the accounting first, the record second; a pure function.
 [[nodiscard]] Usage usage_of(const Entry& entry,
-                             const Asked& asked,
+                             const AskedResources& asked,
                              const std::optional<Spent>& spent,
                              const std::optional<ExitRecord>& record);
 
 struct Consumption {
-    Asked asked;
+    AskedResources asked;
     std::optional<Usage> used; ///< of a job that has ended
 };
 

@@ -73,9 +73,9 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
                                *resources.memory_per_node_bytes,
                                queue.memory_per_node_bytes));
     }
-    if (resources.memory_per_cpu_bytes) {
-        limits.push_back(sized(
-            "resources.memory-per-cpu", *memory_of_node(resources), queue.memory_per_node_bytes));
+    const auto memory = memory_of_node(resources);
+    if (memory && resources.memory_per_cpu_bytes) {
+        limits.push_back(sized("resources.memory-per-cpu", *memory, queue.memory_per_node_bytes));
     }
     if (resources.time && queue.max_time) {
         limits.push_back({"resources.time",

@@ -97,6 +97,7 @@ std::vector<Reading> places_of_id(const JobRef& job) {
     std::vector<std::uint32_t> indices = array_indices(job.array);
     indices.resize(std::min(indices.size(), kMostElements));
     std::vector<Reading> places;
+    places.reserve(indices.size());
     for (const std::uint32_t index : indices) {
         places.push_back({job.record + "/" + std::to_string(index) + "/started/id", 0, kMostBytes});
     }

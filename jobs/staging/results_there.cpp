@@ -67,8 +67,8 @@ public:
     /// False: it has failed.
     bool take(std::string_view piece) {
         while (!piece.empty() && !failure_) {
-            if (left_ > 0) {
-                piece.remove_prefix(write(piece));
+            if (left_ > 0 && file_) {
+                piece.remove_prefix(write(*file_, piece));
                 continue;
             }
             const std::size_t end = piece.find('\n');
@@ -133,30 +133,31 @@ private:
             failure_ = opened.error();
             return;
         }
-        file_.emplace(std::move(*opened));
+        PartFile& file = file_.emplace(std::move(*opened));
         left_ = size - offset;
         if (left_ == 0) {
-            end_file();
+            end_file(file);
         }
     }
 
-    std::size_t write(std::string_view piece) {
+    /// Of `piece` what belongs to the file; its bytes.
+    std::size_t write(PartFile& file, std::string_view piece) {
         const auto bytes =
             piece.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, piece.size())));
-        if (const auto done = file_->write(bytes); !done) {
+        if (const auto done = file.write(bytes); !done) {
             failure_ = done.error();
             return bytes.size();
         }
         left_ -= bytes.size();
         if (left_ == 0) {
-            end_file();
+            end_file(file);
         }
         return bytes.size();
     }
 
-    void end_file() {
+    void end_file(PartFile& file) {
         const std::string digest = files_.back().digest.substr(std::string_view("sha256:").size());
-        if (const auto done = file_->finish(digest, files_.back().name); !done) {
+        if (const auto done = file.finish(digest, files_.back().name); !done) {
             failure_ = done.error();
         }
         file_.reset();

@@ -183,6 +183,36 @@ read_layout(LocalFiles& files, const OciRequest& request, const LocalReference& 
     return image;
 }
 
+namespace {
+
+/// The entry of a docker archive's manifest that the reference means.
+Result<Json> chosen_entry(const Json& list, const OciRequest& request, const std::string& tag) {
+    const Json* chosen = nullptr;
+    std::vector<std::string> tags;
+    for (const Json& entry : list) {
+        const auto own = entry.contains("RepoTags") && entry.at("RepoTags").is_array()
+                             ? entry.at("RepoTags").get<std::vector<std::string>>()
+                             : std::vector<std::string>();
+        tags.insert(tags.end(), own.begin(), own.end());
+        const bool fits = tag.empty()
+                              ? list.size() == 1
+                              : std::any_of(own.begin(), own.end(), [&](const std::string& name) {
+                                    return is_named(name, tag);
+                                });
+        chosen = fits ? &entry : chosen;
+    }
+    if (chosen == nullptr) {
+        return fail(ErrorCode::kInput,
+                    tag.empty() ? name_of(request) + " has several images"
+                                : name_of(request) + " has no such image",
+                    fmt::format("it has {}", printable(fmt::format("{}", fmt::join(tags, ", ")))),
+                    "name one of them: docker-archive:PATH:NAME:TAG");
+    }
+    return *chosen;
+}
+
+} // namespace
+
 Result<OciImage>
 read_docker_archive(LocalFiles& files, const OciRequest& request, const LocalReference& reference) {
     if (!files.has("manifest.json")) {
@@ -201,31 +231,9 @@ read_docker_archive(LocalFiles& files, const OciRequest& request, const LocalRef
         if (!list.is_array()) {
             return not_whole(request, "its manifest.json is not what docker writes");
         }
-        const Json* chosen = nullptr;
-        std::vector<std::string> tags;
-        for (const Json& entry : list) {
-            const auto own = entry.contains("RepoTags") && entry.at("RepoTags").is_array()
-                                 ? entry.at("RepoTags").get<std::vector<std::string>>()
-                                 : std::vector<std::string>();
-            tags.insert(tags.end(), own.begin(), own.end());
-            const bool fits =
-                reference.tag.empty()
-                    ? list.size() == 1
-                    : std::any_of(own.begin(), own.end(), [&](const std::string& name) {
-                          return is_named(name, reference.tag);
-                      });
-            chosen = fits ? &entry : chosen;
-        }
-        if (chosen == nullptr) {
-            return fail(
-                ErrorCode::kInput,
-                reference.tag.empty() ? name_of(request) + " has several images"
-                                      : name_of(request) + " has no such image",
-                fmt::format("it has {}", printable(fmt::format("{}", fmt::join(tags, ", ")))),
-                "name one of them: docker-archive:PATH:NAME:TAG");
-        }
-        CYBELE_TRY(image.config, files.text(chosen->at("Config").get<std::string>()));
-        names = chosen->at("Layers").get<std::vector<std::string>>();
+        CYBELE_TRY(const Json entry, chosen_entry(list, request, reference.tag));
+        CYBELE_TRY(image.config, files.text(entry.at("Config").get<std::string>()));
+        names = entry.at("Layers").get<std::vector<std::string>>();
     } catch (const Json::exception&) {
         return not_whole(request, "its manifest.json is not what docker writes");
     }

@@ -277,7 +277,7 @@ TEST_CASE(
                 }
                 (void)!::write(ends[1], "x", 1);
             }
-            ::raise(SIGKILL);
+            (void)::raise(SIGKILL);
         }
         clients.push_back(pid);
     }

@@ -191,7 +191,7 @@ TEST_CASE("threads: one number everywhere, pinned only where the cores are the r
     const auto text = [](const std::string& fields, const PlaceTraits& place) {
         const Job job = job_of(fields);
         Faults faults;
-        const std::string plan = print_plan(make_plan({&job, nullptr, nullptr, place}, faults));
+        std::string plan = print_plan(make_plan({&job, nullptr, nullptr, place}, faults));
         CHECK_FALSE(faults.has_errors());
         return plan;
     };

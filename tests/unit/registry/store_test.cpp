@@ -24,6 +24,7 @@ namespace {
 constexpr cybele::DatabaseUse kIndex{"the index", "make room", "look", "look again"};
 
 constexpr std::int64_t kNow = 1'800'000'000;
+constexpr std::int64_t kDay = 86400;
 constexpr std::int64_t kHour = 3600;
 
 struct Shop {
@@ -32,8 +33,8 @@ struct Shop {
     Store store = *Store::open(root);
 
     /// An image whose bytes depend on the text.
-    fs::path image(const std::string& text) const {
-        const fs::path file = folder.path() / (text + ".sif");
+    [[nodiscard]] fs::path image(const std::string& text) const {
+        fs::path file = folder.path() / (text + ".sif");
         images::NewImage made;
         images::NewObject object;
         object.type = images::DataType::kGeneric;
@@ -277,7 +278,7 @@ TEST_CASE("a store of a later version, a folder of other things: refused, untouc
 
 TEST_CASE("gc takes what has no name, is old enough and does not run") {
     Shop shop;
-    const std::int64_t long_ago = kNow - 100 * 86400;
+    const std::int64_t long_ago = kNow - 100 * kDay;
     const auto named = shop.add("named", "named", long_ago);
     const auto old = shop.add("old", "", long_ago);
     const auto fresh = shop.add("fresh", "", kNow - 60);
@@ -306,9 +307,10 @@ TEST_CASE("gc takes what has no name, is old enough and does not run") {
 TEST_CASE("gc keeps to a size: the longest unused go first, those that run never") {
     Shop shop;
     std::vector<StoredImage> all;
+    all.reserve(4);
     for (int i = 0; i < 4; ++i) {
         all.push_back(shop.add(
-            "image" + std::to_string(i), "image" + std::to_string(i), kNow - (10 - i) * 86400));
+            "image" + std::to_string(i), "image" + std::to_string(i), kNow - (10 - i) * kDay));
     }
     mark_used(shop.store.place(), all[0].record.digest, kNow - 2 * kHour);
     REQUIRE(lease_for_process(shop.store.place(), all[1].record.digest));
@@ -328,9 +330,10 @@ TEST_CASE("gc keeps to a size: the longest unused go first, those that run never
 TEST_CASE("gc to a size counts the layers that stay, which are not there for images") {
     Shop shop;
     std::vector<StoredImage> all;
+    all.reserve(4);
     for (int i = 0; i < 3; ++i) {
         all.push_back(
-            shop.add("image" + std::to_string(i), "image" + std::to_string(i), kNow - 86400));
+            shop.add("image" + std::to_string(i), "image" + std::to_string(i), kNow - kDay));
     }
     const std::uint64_t size = all[0].record.size;
     const auto layer =
@@ -351,8 +354,8 @@ TEST_CASE("gc to a size counts the layers that stay, which are not there for ima
 
 TEST_CASE("gc leaves an image that got a name after it was chosen") {
     Shop shop;
-    const auto one = shop.add("one", "", kNow - 100 * 86400);
-    const auto two = shop.add("two", "", kNow - 100 * 86400);
+    const auto one = shop.add("one", "", kNow - 100 * kDay);
+    const auto two = shop.add("two", "", kNow - 100 * kDay);
     const auto database =
         Database::open(shop.root / "index.sqlite", Database::Mode::kChange, kIndex);
     // Both are chosen; the other one is named while the first is removed.
@@ -379,7 +382,7 @@ TEST_CASE("the lease of a process on another host holds for two weeks") {
         REQUIRE(::utimensat(AT_FDCWD, lease.c_str(), times, 0) == 0);
         return leased(shop.store.place(), kNow).contains(image.record.digest);
     };
-    constexpr std::int64_t kTwoWeeks = std::int64_t{14} * 86400;
+    constexpr std::int64_t kTwoWeeks = 14 * kDay;
     CHECK(age(60));
     CHECK(age(kTwoWeeks));
     CHECK_FALSE(age(kTwoWeeks + 1));
