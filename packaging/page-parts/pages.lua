@@ -29,6 +29,15 @@ local function escaped(text)
   return (text:gsub("&", "&amp;"):gsub("<", "&lt;"):gsub(">", "&gt;"))
 end
 
+-- Files of the source tree that a page may link to. They are not in the manual, where such a link is text.
+local source_only = {
+  ["ARCHITECTURE.md"] = true,
+  ["CITATION.cff"] = true,
+  ["CONTRIBUTING.md"] = true,
+  ["LICENSE"] = true,
+  ["SECURITY.md"] = true,
+}
+
 function Pandoc(document)
   local pages = {}
   for _, block in ipairs(document.blocks) do
@@ -48,6 +57,7 @@ function Pandoc(document)
     local name = page
     if path ~= "" then
       local whole = normal((file:match("^(.*)/[^/]*$") or "") .. "/" .. path)
+      if source_only[whole] then return nil end
       name = whole and whole:match("%.md$") and page_of(whole)
       if not name or pages[name] ~= whole then
         error(file .. ": a link to " .. target .. ", which is no page")
@@ -84,7 +94,9 @@ function Pandoc(document)
       end
       table.insert(blocks, pandoc.walk_block(block, {
         Link = function(link)
-          link.target = link_of(link.target)
+          local target = link_of(link.target)
+          if not target then return link.content end
+          link.target = target
           return link
         end,
       }))

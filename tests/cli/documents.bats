@@ -28,6 +28,32 @@ cybelectl() { "$CYBELECTL" "$@"; }
     cybelectl generate . --check
 }
 
+@test "README.md: at most 90 lines of 100 characters, 12 links, and the three columns are what is rendered" {
+    cd "$place"
+    cybelectl init demo
+    cybelectl recipe render demo/demo.yaml >demo.def
+    cybelectl job render demo --scheduler slurm >demo.sh
+    run python3 - "$repo/README.md" demo/demo.yaml demo.def demo.sh <<'END'
+import re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+lines = text.splitlines()
+print(len(lines) <= 90, max(len(line) for line in lines if not line.startswith("|")) <= 100, text.count("](") >= 12)
+block = re.search(r"```text\n(.*?)```", text, re.S).group(1).splitlines()
+starts = [match.start() for match in re.finditer("-+", block[1])] + [101]
+rendered = [{line.strip() for line in open(name, encoding="utf-8")} for name in sys.argv[2:]]
+shown = 0
+for line in block[2:]:
+    for column in range(3):
+        cell = line[starts[column]:starts[column + 1]].strip()
+        shown += 1
+        if not any(one == cell or cell.endswith("…") and one.startswith(cell[:-1].rstrip()) for one in rendered[column]):
+            print("not rendered:", column, cell)
+print(shown)
+END
+    assert_success
+    assert_output $'True True True\n27'
+}
+
 @test "the commands of the example lolcow, and of the page on installing" {
     cp "$repo"/docs/examples/lolcow/* .
     cybelectl kube render job.yaml --site site.yaml -o ours.yaml
