@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# How the rows of the tables change files; read by tests/parts/try-mistakes before each change and each command.
+# shellcheck shell=bash
+
+# sub FILE OLD NEW: the first OLD of the file becomes NEW; fails where there is none.
+sub() {
+    local text
+    text=$(
+        cat -- "$1"
+        printf x
+    )
+    text=${text%x}
+    [[ $text == *"$2"* ]] || {
+        echo "sub: no '$2' in $1" >&2
+        return 1
+    }
+    printf '%s' "${text/"$2"/"$3"}" >"$1"
+}
+
+# job LINE…, recipe LINE…, site LINE…: more lines at the end of the document.
+job() { printf '%s\n' "$@" >>job.yaml; }
+recipe() { printf '%s\n' "$@" >>recipe.yaml; }
+site() { printf '%s\n' "$@" >>site.yaml; }
+
+# full_disk COMMAND: with a file system without a free byte at full/, which is gone afterwards.
+full_disk() {
+    local sudo=()
+    [[ $(id -u) == 0 ]] || sudo=(sudo -E)
+    mkdir -p full
+    # shellcheck disable=SC2016
+    "${sudo[@]}" unshare --mount bash -c 'mount -t tmpfs -o "size=128k,mode=0755,uid=$2" full full
+        fill() { head -c 1M /dev/zero >full/ballast 2>/dev/null || :; }
+        fill; eval "$1"; code=$?
+        rm full/ballast; [ -z "$(find full -mindepth 1 ! -name "own*")" ] || { find full >&2; exit 99; }
+        exit "$code"' bash "$1" "$(id -u)"
+    local code=$?
+    rmdir full
+    return "$code"
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# Mistakes as people make them, one per row of tests/cases/mistakes/*.tsv: each ends with its exit code and its place, changes no file, and
+# names a remedy; the remedy is applied word by word, and the command then succeeds.
+load ../parts/suite.bash
+
+setup_file() {
+    enter_place
+    export place
+    cp -r "$repo/tests/cases/mistakes/place" place
+    ln -s "$(fixture)/hello-mpi.sif" place/hello.sif
+    cp "$(fixture)/demo.pem" "$(fixture)/demo.pub" place
+    cp "$repo/tests/unit/images/data/one-group-signed-dsse.sif" place/small.sif
+    chmod u+w place/small.sif
+    "$CYBELECTL" sif del 3 place/small.sif
+    cp place/small.sif place/signed.sif
+    "$CYBELECTL" sign place/signed.sif --key place/demo.pem
+    mkdir tries
+    PLACE=$place/place TRIES=$place/tries PATH=$(dirname "$CYBELECTL"):$PATH
+    export PLACE TRIES PATH
+}
+setup() { cd "$place" || return; }
+teardown_file() { leave_place; }
+
+# tries TABLE: every row of a table; its counts are printed among the results.
+tries() {
+    run "$parts_dir/try-mistakes" "$repo/tests/cases/mistakes/$1.tsv"
+    echo "# $1: ${lines[-1]}" >&3
+    assert_success
+}
+
+@test "mistakes in Jobs, Recipes, Sites and Policies" {
+    tries documents
+}
+
+@test "files that are not what a command reads, and outputs that cannot be written" {
+    tries files
+}
+
+# row NAME CODE PLACE SAYS THEN CHANGE COMMAND: a table of one row, tried.
+row() {
+    local IFS=$'\t'
+    printf '%s\n' "$*" >one.tsv
+    run "$parts_dir/try-mistakes" one.tsv
+}
+
+@test "a row fails where the code, the place, the words, the files or the help are not as it says" {
+    local edit="sub job.yaml '40 min' 40" check='cybelectl job check job.yaml' at=job.yaml:11:9
+    row right 3 "$at" duration 'auto: time: 40 min' "$edit" "$check"
+    assert_success
+    assert_output 'mistakes: 1, helps applied: 1, by a person: 0, failed: 0'
+    row code 5 "$at" duration auto "$edit" "$check"
+    assert_line --partial 'exit code 3, not 5'
+    row place 3 job.yaml:11:3 duration auto "$edit" "$check"
+    assert_line --partial "the place is $at, not job.yaml:11:3"
+    row words 3 "$at" 'a size' auto "$edit" "$check"
+    assert_line --partial 'it does not say: a size'
+    row value 3 "$at" duration 'auto: time: 40 h' "$edit" "$check"
+    assert_line --partial 'neither a file nor the command has: time: 40 h'
+    row files 3 "$at" duration auto "$edit" "touch left; $check"
+    assert_line --partial 'it left or changed files'
+    row no-mistake 3 "$at" duration auto : "$check"
+    assert_line --partial 'exit code 0, not 3'
+    row remains 3 "$at" duration 'person: :' "$edit" "$check"
+    assert_line --partial 'after the help, `cybelectl job check job.yaml` ends with 3'
+    row unclear 3 "$at" duration auto "$edit" "$check 2>&1 | sed 's/^help: .*/help: think again/' >&2; exit 3"
+    assert_line --partial 'the help cannot be applied: think again'
+    row change 3 "$at" duration auto "sub job.yaml nowhere here" "$check"
+    assert_line --partial 'the change of the row failed'
+    assert_failure
+}

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a `help:` of cybelectl proposes, applied as a reader would apply it: word by word, with nothing added.
+
+The forms that are understood are the methods of Remedy that are named in FORMS. What no form understands raises NotApplied: such a help
+asks the reader to guess.
+"""
+import re
+
+KEY = re.compile(r"""(?:- )?(?:[\w.-]+|'[^']*'|"[^"]*"):(?=\s|$)""")
+
+
+class NotApplied(Exception):
+    """The help names no exact thing to do."""
+
+
+class Fault:
+    """One message of the program."""
+
+    def __init__(self, text):
+        self.text = text
+        self.what = self._line("error: ") or self._line("error[") or ""
+        self.help = self._line("help: ") or ""
+        place = re.search(r"^ --> (.+?)(?::(\d+)(?::(\d+))?)?$", text, re.M)
+        self.file = place[1] if place else None
+        self.line = int(place[2] or 0) if place else 0
+        self.column = int(place[3] or 0) if place else 0
+        self.place = place[0][5:] if place else "-"
+
+    def _line(self, start):
+        for line in self.text.splitlines():
+            if line.startswith(start):
+                return line[len(start):]
+        return None
+
+
+def faults_of(text):
+    """The errors (not warnings, not notes) of a program's standard error."""
+    pieces = re.split(r"^(?=(?:error|warning|note)(?:\[\w+\])?: )", text, flags=re.M)
+    return [Fault(piece) for piece in pieces if piece.startswith("error")]
+
+
+def extent(line, column):
+    """Where the value or key at that column of a line of yaml ends (both count from 0)."""
+    rest = line[column:]
+    if rest[:1] in "'\"":
+        quoted = re.match(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*\"""", rest)
+        return column + quoted.end() if quoted else len(line)
+    if rest[:1] in "[{":
+        depth = 0
+        for at, char in enumerate(rest):
+            depth += (char in "[{") - (char in "]}")
+            if depth == 0:
+                return column + at + 1
+        return len(line)
+    key = KEY.match(rest)
+    if key:
+        return column + key.end() - 1
+    before = line[:column]
+    in_flow = sum((char in "[{") - (char in "]}") for char in before) > 0
+    end = re.search(r" #|[],}]" if in_flow else r" #", rest)
+    return column + len((rest[:end.start()] if end else rest).rstrip())
+
+
+class Remedy:
+    """Applies the help of one fault to a folder and to the command line that made it."""
+
+    def __init__(self, folder, command):
+        self.folder = folder
+        self.command = command
+        self.before = []  # commands that are to be run before `command` is run again
+
+    def apply(self, fault):
+        for pattern, form in FORMS:
+            found = re.search(pattern, fault.help)
+            if found and form(self, fault, *found.groups()):
+                return
+        raise NotApplied(fault.help)
+
+    # Forms: each gives False where it does not fit after all.
+
+    def run(self, _fault, command):
+        if re.search(r"…|\.\.\.|\b(?:FILE|DIR|NAME|ID|JOB|IMAGE|REF|SITE|RECIPE|PATH|HOST)\b|\{\}", command):
+            return False
+        self.before.append(command)
+        return True
+
+    def option(self, _fault, option):
+        name = option.split()[0].split("=")[0]
+        words = self.command
+        old = re.search(rf"(?<!\S){re.escape(name)}(?:[ =](?:'[^']*'|[^\s'-]\S*))?(?!\S)", words)
+        self.command = words.replace(old[0], option) if old else self._appended(option)
+        return True
+
+    def no_option(self, _fault, option):
+        found = re.search(rf"(?<!\S){re.escape(option)}(?:[ =](?:'[^']*'|[^\s'-]\S*))?(?!\S)", self.command)
+        if not found:
+            return False
+        flag = re.search(rf"(?<!\S){re.escape(option)}(?!\S)", self.command)
+        old = found[0] if " " in option or "=" in found[0] or self.takes_value(option) else flag[0]
+        self.command = " ".join(self.command.replace(old, "", 1).split())
+        return True
+
+    @staticmethod
+    def takes_value(option):
+        return option not in ("--all", "--link", "--failed", "--wait", "--follow", "--watch", "--armor", "--pgp", "--in-place", "--check",
+                              "--apply", "--kube", "--no-build", "--unlocked", "--force", "--encrypted")
+
+    def setting(self, _fault, name, value):
+        self.command = f"{name}={value} {self.command}"
+        return True
+
+    def write(self, fault, text):
+        """At the place: the value, or the field that `text` names."""
+        if "…" in text:
+            return False
+        if fault.line == 0:
+            return self._word(fault, text)
+        if KEY.match(text):
+            return self._field(fault, text)
+        lines = self._lines(fault)
+        line = lines[fault.line - 1]
+        start = fault.column - 1
+        lines[fault.line - 1] = line[:start] + text + line[extent(line, start):]
+        self._save(fault, lines)
+        return True
+
+    def instead(self, fault, text, old):
+        """In place of words that the help names: on the line of the place, else anywhere in its file or in the command."""
+        if fault.line:
+            lines = self._lines(fault)
+            numbers = [fault.line - 1] + [n for n in range(len(lines)) if n != fault.line - 1]
+            for number in numbers:
+                if old in lines[number]:
+                    lines[number] = lines[number].replace(old, text, 1)
+                    self._save(fault, lines)
+                    return True
+        if old in self.command:
+            self.command = self.command.replace(old, text, 1)
+            return True
+        return False
+
+    def add(self, fault, text):
+        """A field to the map at the place; without a place of a line, words to the command."""
+        if "…" in text:
+            return False
+        if fault.line == 0:
+            self.command = self._appended(text)
+            return True
+        return self._field(fault, text)
+
+    def add_under(self, fault, text, parent):
+        lines = self._lines(fault)
+        for number, line in enumerate(lines):
+            found = re.match(rf"(\s*(?:- )?){re.escape(parent)}:(?=\s|$)(.*)", line)
+            if not found:
+                continue
+            rest = found[2].strip()
+            if rest.startswith("{"):
+                lines[number] = line.replace("{", "{" + text + ", ", 1)
+            elif rest:
+                lines[number] = f"{found[1]}{parent}: {{{'kind: ' if parent == 'launch' else ''}{rest}, {text}}}"
+            else:
+                lines.insert(number + 1, " " * (len(found[1]) + 2) + text)
+            self._save(fault, lines)
+            return True
+        return False
+
+    def remove_field(self, fault, name):
+        """The line of a field with what is below it, or the field of a map in braces."""
+        lines = self._lines(fault)
+        numbers = [fault.line - 1] + [n for n in range(len(lines)) if n != fault.line - 1]
+        for number in numbers:
+            line = lines[number]
+            field = re.match(rf"(\s*(?:- )?)(['\"]?){re.escape(name)}\2:(?:\s|$)", line)
+            if field:
+                self._cut(lines, number, len(field[1]))
+                self._save(fault, lines)
+                return True
+            inner = re.search(rf"(?<=[{{ ,]){re.escape(name)}: *", line)
+            if inner:
+                end = extent(line, inner.end())
+                rest = line[end:]
+                lines[number] = line[:inner.start()] + re.sub(r"^\s*,\s*", "", rest)
+                lines[number] = re.sub(r",\s*}", "}", lines[number])
+                self._save(fault, lines)
+                return True
+        return False
+
+    def remove_line(self, fault):
+        """The line of the place with what is below it."""
+        if not fault.line:
+            return False
+        lines = self._lines(fault)
+        line = lines[fault.line - 1]
+        self._cut(lines, fault.line - 1, len(line) - len(line.lstrip()))
+        self._save(fault, lines)
+        return True
+
+    def remove_text(self, fault, text):
+        """These words, on the line of the place or in the command."""
+        if text.startswith("--"):
+            return self.no_option(fault, text)
+        if fault.line:
+            lines = self._lines(fault)
+            if text in lines[fault.line - 1]:
+                lines[fault.line - 1] = lines[fault.line - 1].replace(text, "", 1).rstrip()
+                self._save(fault, lines)
+                return True
+            return KEY.match(text + ":") is not None and self.remove_field(fault, text)
+        if text in self.command:
+            self.command = " ".join(self.command.replace(text, "", 1).split())
+            return True
+        return False
+
+    def move(self, fault, text, number):
+        lines = self._lines(fault)
+        lines.remove(text)
+        lines.insert({"first": 0, "second": 1}[number], text)
+        self._save(fault, lines)
+        return True
+
+    def blanks(self, fault):
+        lines = self._lines(fault)
+        self._save(fault, [re.sub(r"^\s+", lambda found: found[0].replace("\t", "  "), line) for line in lines])
+        return True
+
+    # What the forms share.
+
+    def _path(self, fault):
+        return f"{self.folder}/{fault.file}"
+
+    def _lines(self, fault):
+        with open(self._path(fault), encoding="utf-8", newline="") as file:
+            return file.read().split("\n")
+
+    def _save(self, fault, lines):
+        with open(self._path(fault), "w", encoding="utf-8", newline="") as file:
+            file.write("\n".join(lines))
+
+    def _appended(self, words):
+        redirect = re.search(r" (?=[<>])", self.command)
+        at = redirect.start() if redirect else len(self.command)
+        return f"{self.command[:at]} {words}{self.command[at:]}"
+
+    def _word(self, fault, text):
+        """On the command line: the word that the message quotes becomes `text`."""
+        if text.startswith("--"):
+            return self.option(fault, text)
+        for old in re.findall(r"'([^']+)'", fault.what):
+            words = self.command.split(" ")
+            if old in words:
+                words[words.index(old)] = text
+                self.command = " ".join(words)
+                return True
+            if old in self.command:
+                self.command = self.command.replace(old, text, 1)
+                return True
+        return False
+
+    def _field(self, fault, text):
+        """A `name: value` replaces the field of that name, or joins the map at the place."""
+        name = text.split(":")[0]
+        lines = self._lines(fault)
+        line = lines[fault.line - 1]
+        start = fault.column - 1
+        for number in [fault.line - 1] + list(range(len(lines))):
+            found = re.match(rf"(\s*(?:- )?){re.escape(name)}:(?=\s|$)", lines[number])
+            if found:
+                lines[number] = found[1] + text
+                self._save(fault, lines)
+                return True
+            found = re.search(rf"(?<=[{{ ]){re.escape(name)}: *", lines[number])
+            if found:
+                lines[number] = lines[number][:found.start()] + text + lines[number][extent(lines[number], found.end()):]
+                self._save(fault, lines)
+                return True
+        if line[start:start + 1] == "{":
+            comma = "" if line[start + 1:start + 2] == "}" else ", "
+            lines[fault.line - 1] = line[:start + 1] + text + comma + line[start + 1:]
+        elif fault.line == 1:
+            at = len(lines) - 1 if lines[-1] == "" else len(lines)
+            lines.insert(1 if at > 1 and lines[0].startswith("kind:") else at, text)
+        else:
+            lines[fault.line - 1] = line[:start] + text
+            lines.insert(fault.line, " " * start + line[start:])
+        self._save(fault, lines)
+        return True
+
+    @staticmethod
+    def _cut(lines, number, indent):
+        item = lines[number][:indent].endswith("- ")
+        end = number + 1
+        while end < len(lines) and lines[end].strip() and len(lines[end]) - len(lines[end].lstrip()) > indent:
+            end += 1
+        while not item and end < len(lines) and lines[end].lstrip().startswith("- ") and \
+                len(lines[end]) - len(lines[end].lstrip()) == indent:
+            end += 1
+        if item and end == number + 1 and end < len(lines) and len(lines[end]) - len(lines[end].lstrip()) == indent:
+            lines[end] = lines[number][:indent] + lines[end].lstrip()
+        del lines[number:end]
+
+
+FORMS = [
+    (r"`(cybelectl [^`]*)`", Remedy.run),
+    (r"^(?:run|[\w ,]+:) ?`?((?:cybelectl|chmod|mkdir|mv|cp|rm|tr|gpg|sed|touch) [^`]*?)`?$", Remedy.run),
+    (r"`((?:chmod|mkdir|mv|cp|rm|tr|gpg|sed|touch) [^`]*)`", Remedy.run),
+    (r"^indent with blanks", Remedy.blanks),
+    (r"^move `([^`]*)` to the (first|second) line$", Remedy.move),
+    (r"^(?:write|use) `([^`]*)` in(?: the)? place of `([^`]*)`", Remedy.instead),
+    (r"^(?:write|add) `([^`]*)` under `([^`]*)`", Remedy.add_under),
+    (r"^(?:give|add|use|write|name \w+:|[\w ,]+:) `?(--?[\w-]+(?:[ =](?:'[^']*'|[^\s`'…]+))?)`?$", Remedy.option),
+    (r"^(?:leave|drop) `?(--?[\w-]+)`?(?: out)?$", Remedy.no_option),
+    (r"^(?:set|give|name [\w ]+:) `?([A-Z_]+)=([^\s`]+)`?$", Remedy.setting),
+    (r"^(?:write|use) (?:for example )?`((?:`` ` ``|[^`])+)`", Remedy.write),
+    (r"^did you mean [`']([^`']+)[`']\?$", Remedy.write),
+    (r"^(?:add|begin it with|write) `([^`]+)`", Remedy.add),
+    (r"^(?:remove|drop|leave out) `([^`]+)`", Remedy.remove_text),
+    (r"^leave [`']([^`']+)[`'] out", Remedy.remove_text),
+    (r"^remove (?:it|the line|this line)(?:$|[,;])", Remedy.remove_line),
+]
