@@ -2,6 +2,7 @@
 #include "cli/cli11.hpp"
 #include "cli/manual.hpp"
 #include "cli/session.hpp"
+#include "cli/verb_hints.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -56,6 +57,14 @@ Result<int> help(const CLI::App& program, const HelpOptions& options) {
             Session::print(options.is_man ? man_page(path) : help_text(path));
             return 0;
         }
+    }
+    const auto commands = options.words.empty() ? std::vector<std::string>()
+                                                : commands_for(program, options.words.back());
+    if (!commands.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "there is no verb '" + printable(wanted) + "'",
+                    "",
+                    verb_hint(commands, {"--help"}));
     }
     const std::vector<std::string_view> names(known.begin(), known.end());
     const std::string meant = nearest(wanted, names);

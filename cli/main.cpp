@@ -21,14 +21,6 @@ using cybele::cli::Session;
 
 constexpr int kUsage = static_cast<int>(cybele::ErrorCode::kUsage);
 
-int usage_error(const Session& session,
-                const CLI::App& app,
-                const std::string& message,
-                const std::vector<std::string>& words) {
-    session.note({cybele::cli::usage_fault(app, message, words)});
-    return session.refuses_with_255 ? cybele::cli::kRefusedToRun : kUsage;
-}
-
 /// Of `exec|run|shell [OPTIONS] IMAGE [WORDS…]`, everything behind IMAGE belongs to the program,
 /// options and words that are verbs of ours too: it is cut off before the command line is parsed.
 std::vector<std::string> cut_program_arguments(const CLI::App& app,
@@ -127,6 +119,17 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
     }
 }
 
+/// A word that is no verb here may be one elsewhere: all verbs are asked.
+int usage_error(Session& session,
+                const std::string& message,
+                const std::vector<std::string>& words) {
+    CLI::App all;
+    set_up(all, session);
+    install_verbs(all, session, {});
+    session.note({cybele::cli::usage_fault(all, message, words)});
+    return session.refuses_with_255 ? cybele::cli::kRefusedToRun : kUsage;
+}
+
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     Session session;
     cybele::cli::learn(session, sigpipe_before);
@@ -161,10 +164,10 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
             Session::print(app.help());
             return kUsage;
         }
-        return usage_error(session, app, wrong.what(), words);
+        return usage_error(session, wrong.what(), words);
     }
     if (!session.action) {
-        return usage_error(session, app, "a verb is missing", words);
+        return usage_error(session, "a verb is missing", words);
     }
     // A started program gets its environment as it is.
     const auto epoch = session.check_epoch();

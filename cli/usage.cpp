@@ -2,6 +2,7 @@
 #include "cli/usage.hpp"
 
 #include "cli/cli11.hpp"
+#include "cli/verb_hints.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -20,12 +21,14 @@ struct Usage {
 struct Called {
     const CLI::App* verb = nullptr;
     std::string path = "cybelectl";
-    std::string unknown; ///< a word where a verb should stand
+    std::string unknown;                  ///< a word where a verb should stand
+    std::vector<std::string> following{}; ///< the words after that one
 };
 
 Called called_by(const CLI::App& app, const std::vector<std::string>& words) {
     Called called{&app, "cybelectl", {}};
-    for (const std::string& word : words) {
+    for (auto at = words.begin(); at != words.end(); ++at) {
+        const std::string& word = *at;
         if (word.empty() || word.front() == '-') {
             continue;
         }
@@ -38,6 +41,7 @@ Called called_by(const CLI::App& app, const std::vector<std::string>& words) {
         });
         if (found == verbs.end()) {
             called.unknown = word;
+            called.following.assign(at + 1, words.end());
             break;
         }
         called.verb = *found;
@@ -54,12 +58,17 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& na
     return nearest(word, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-Usage unknown_verb(const Called& called) {
+Usage unknown_verb(const CLI::App& app, const Called& called) {
+    const std::string message = "there is no verb '" + printable(called.unknown) + "'";
+    const auto commands = commands_for(app, called.unknown);
+    if (!commands.empty()) {
+        return {message, verb_hint(commands, called.following)};
+    }
     std::vector<std::string> names;
     for (const CLI::App* verb : called.verb->get_subcommands({})) {
         names.push_back(verb->get_name());
     }
-    return {"there is no verb '" + printable(called.unknown) + "'",
+    return {message,
             did_you_mean(nearest_of(called.unknown, names),
                          "`" + called.path + " --help` lists the verbs")};
 }
@@ -144,7 +153,7 @@ Fault usage_fault(const CLI::App& app,
     const std::string line = message.substr(0, message.find('\n'));
     Usage usage{line, "`" + called.path + " --help` shows how it is called"};
     if (!called.unknown.empty()) {
-        usage = unknown_verb(called);
+        usage = unknown_verb(app, called);
     } else if (auto verb = missing_verb(app, called, line, words)) {
         usage = std::move(*verb);
     } else if (auto option = unknown_option(called, line)) {

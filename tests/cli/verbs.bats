@@ -91,6 +91,78 @@ teardown() { leave_place; }
     assert_line "help: did you mean 'render'?"
 }
 
+# hints WORDS COMMANDS: of the words, where no such verb is, the help names these commands, each of which exists.
+hints() {
+    local command
+    # shellcheck disable=SC2086
+    refuses 2 "$CYBELECTL" $1
+    assert_line "help: write ${2//|/\`}"
+    while read -r command; do
+        # shellcheck disable=SC2086
+        run -0 "$CYBELECTL" $command --help
+    done < <(grep -o '|cybelectl [a-z ]*' <<<"$2" | sed 's/|cybelectl //; s/ x$//')
+}
+
+@test "a verb that stands elsewhere, or that other programs call otherwise, is answered with the command to type" {
+    hints 'cancel x' '|cybelectl job cancel x|'
+    hints 'pull x --force' '|cybelectl image pull x --force|'
+    hints 'status' '|cybelectl job status|'
+    hints 'logs x' '|cybelectl job logs x|'
+    hints 'job submit x' '|cybelectl submit x|'
+    hints 'recipe build x' '|cybelectl build x|'
+    hints 'render x' 'one of |cybelectl recipe render x|, |cybelectl job render x|, |cybelectl kube render x|'
+    while read -r words command; do
+        hints "$words" "|cybelectl $command|"
+    done <<'END'
+ps job list
+queue job list
+squeue job list
+qstat job list
+jobs job list
+sbatch submit
+qsub submit
+mpirun submit
+start submit
+scancel job cancel
+qdel job cancel
+kill job cancel
+log job logs
+tail job logs
+results job collect
+retry job resubmit
+create init
+compile build
+images image list
+upload image push
+download image pull
+keygen key new
+settings config show
+clean cache prune
+topics explain
+END
+    refuses 2 "$CYBELECTL" version
+    assert_line 'help: write `cybelectl --version`'
+    refuses 2 "$CYBELECTL" help cancel
+    assert_line 'help: write `cybelectl job cancel --help`'
+    refuses 2 "$CYBELECTL" cancel 'a b'
+    assert_line "help: write \`cybelectl job cancel 'a b'\`"
+}
+
+@test "explain alone lists its topics, each of which it explains" {
+    run -0 --separate-stderr "$CYBELECTL" explain
+    assert_equal "$stderr" ''
+    assert_line --regexp '^  job +How a program runs: image, ranks, threads, memory, time$'
+    assert_line --regexp '^  exit-codes +Exit codes$'
+    assert_line 'rules of `kube check`:'
+    local list=$output topic
+    (($(wc -l <<<"$list") > 50))
+    while read -r topic; do
+        "$CYBELECTL" explain "$topic" >one || fail "$topic"
+    done < <(sed -n 's/^  \([^ ]*\) .*/\1/p' <<<"$list")
+    run -0 "$CYBELECTL" explain --schema
+    assert_line --partial 'recipe, lock, job, site, project, policy'
+}
+
 @test "a mistyped option or word of a choice is told with the one that was meant, a missing verb with those that there are" {
     refuses 2 "$CYBELECTL" submit job.yaml --wiat
     assert_line "error: cybelectl submit has no option '--wiat'"
