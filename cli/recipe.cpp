@@ -2,11 +2,9 @@
 #include "recipes/recipe.hpp"
 
 #include "cli/assignments.hpp"
-#include "cli/build_settings.hpp"
 #include "cli/cli11.hpp"
 #include "cli/definition.hpp"
-#include "cli/image_access.hpp"
-#include "cli/image_store.hpp"
+#include "cli/recipe_text.hpp"
 #include "cli/session.hpp"
 #include "definitions/definition.hpp"
 #include "project/recipe_file.hpp"
@@ -39,32 +37,16 @@ struct RecipeOptions {
     std::string form = "def";
     std::string dialect;
     std::string variant;
-    std::string pip_index;
-    AccessOptions access;
     std::vector<std::string> arguments;
     bool is_strict = false;
     bool is_unlocked = false;
-    bool is_check = false;
     bool shows_distributions = false;
     bool shows_needs = false;
 };
 
-/// A file, or the name of a Recipe of the catalogue.
-Result<std::string> read_text(const std::string& file) {
-    std::error_code error;
-    if (file.find('/') == std::string::npos && !fs::exists(file, error)) {
-        for (const auto& [name, text] : recipes::catalogue()) {
-            if (name == file) {
-                return std::string(text);
-            }
-        }
-    }
-    return read_file(file);
-}
-
 /// The one variant that is meant; of several one must be named.
 Result<recipes::Recipe> read_one(const RecipeOptions& options) {
-    CYBELE_TRY(std::string text, read_text(options.file));
+    CYBELE_TRY(std::string text, recipe_text(options.file));
     CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
     CYBELE_TRY(recipes::Recipe recipe,
                project::read_variant(std::move(text), options.file, arguments, options.variant));
@@ -78,7 +60,7 @@ Result<recipes::Recipe> read_one(const RecipeOptions& options) {
 }
 
 Result<std::vector<recipes::Recipe>> read_all(const RecipeOptions& options) {
-    CYBELE_TRY(std::string text, read_text(options.file));
+    CYBELE_TRY(std::string text, recipe_text(options.file));
     CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
     return project::read_variants(std::move(text), options.file, arguments);
 }
@@ -158,48 +140,6 @@ Result<int> render_recipe(Session& session, const RecipeOptions& options) {
         return 0;
     }
     CYBELE_CHECK(write_file(options.output.empty() ? "-" : options.output, text));
-    return 0;
-}
-
-Result<int> lock_recipe(Session& session, const RecipeOptions& options) {
-    CYBELE_TRY(const auto variants, read_all(options));
-    const fs::path path =
-        options.output.empty() ? project::lock_path(options.file) : fs::path(options.output);
-    if (options.is_check) {
-        for (const auto& recipe : variants) {
-            CYBELE_TRY(const auto lock, project::find_lock(recipe, options.file));
-            if (!lock) {
-                return fail(ErrorCode::kInput,
-                            "there is no Lock " + printable(path.native()),
-                            "--check compares it with the Recipe",
-                            "make it with `cybelectl recipe lock " + options.file + "`");
-            }
-        }
-        if (!session.is_quiet) {
-            Session::print(path.native() + ": fits the Recipe\n");
-        }
-        return 0;
-    }
-    project::LockRequest request;
-    BuildFlags flags;
-    flags.mirror = options.mirror;
-    flags.pip_index = options.pip_index;
-    flags.access = options.access;
-    CYBELE_TRY(static_cast<project::BuildSettings&>(request), build_settings(session, flags));
-    request.directory = fs::path(options.file).parent_path();
-    session.say("asking for versions and digests");
-    CYBELE_TRY(const project::MadeLock made,
-               project::make_lock(variants, request, request.environment));
-    session.note(made.notes);
-    CYBELE_CHECK(write_file(path, made.text));
-    if (session.is_json()) {
-        const nlohmann::json document{
-            {"format", 1}, {"lock", path.native()}, {"packages", made.packages}};
-        Session::print(document.dump(2) + "\n");
-    } else if (!session.is_quiet && path != "-") {
-        Session::print(
-            fmt::format("locked {} packages in {}\n", made.packages, printable(path.native())));
-    }
     return 0;
 }
 
@@ -409,25 +349,6 @@ void add_render(Verbs& verbs) {
         "--unlocked", options.is_unlocked, "ignore the Lock; take packages without a checksum");
 }
 
-void add_lock(Verbs& verbs) {
-    RecipeOptions& options = verbs.options();
-    CLI::App& verb =
-        verbs.add("lock",
-                  "Write the exact versions and digests of a Recipe's packages beside it.",
-                  {"cybelectl recipe lock app.yaml", "cybelectl recipe lock app.yaml --check"},
-                  lock_recipe);
-    verbs.take_recipe(verb);
-    verb.add_flag("--check", options.is_check, "only tell whether the Lock fits; 3 if not");
-    verb.add_option("-o,--output", options.output, "file; else NAME.lock.yaml beside the Recipe")
-        ->type_name("FILE");
-    verb.add_option("--mirror", options.mirror, "package mirror; else the machine's own")
-        ->type_name("URL");
-    add_access(verb, options.access);
-    add_library(verb, options.access);
-    verb.add_option("--pip-index", options.pip_index, "where pip asks; else the machine's own")
-        ->type_name("URL");
-}
-
 void add_others(Verbs& verbs) {
     RecipeOptions& options = verbs.options();
     CLI::App& list = verbs.add("list",
@@ -454,6 +375,18 @@ void add_others(Verbs& verbs) {
 
 } // namespace
 
+Result<std::string> recipe_text(const std::string& file) {
+    std::error_code error;
+    if (file.find('/') == std::string::npos && !fs::exists(file, error)) {
+        for (const auto& [name, text] : recipes::catalogue()) {
+            if (name == file) {
+                return std::string(text);
+            }
+        }
+    }
+    return read_file(file);
+}
+
 void install_recipe(CLI::App& app, Session& session) {
     CLI::App* recipe = add_verb(
         app, "recipe", "Check, render, lock, import and show Recipes.", {"cybelectl recipe list"});
@@ -461,7 +394,7 @@ void install_recipe(CLI::App& app, Session& session) {
     Verbs verbs(*recipe, session);
     add_check(verbs);
     add_render(verbs);
-    add_lock(verbs);
+    install_recipe_lock(*recipe, session);
     add_others(verbs);
     install_recipe_import(*recipe, session);
 

@@ -97,6 +97,8 @@ void install_run(CLI::App& app, Session& session);
 void install_recipe(CLI::App& app, Session& session);
 /// Below `recipe`.
 void install_recipe_import(CLI::App& recipe, Session& session);
+/// Below `recipe`.
+void install_recipe_lock(CLI::App& recipe, Session& session);
 void install_job(CLI::App& app, Session& session);
 void install_kube(CLI::App& app, Session& session);
 void install_submit(CLI::App& app, Session& session);

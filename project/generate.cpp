@@ -64,7 +64,6 @@ private:
                     const std::vector<Input>& inputs,
                     const std::string& name);
     [[nodiscard]] std::string image_of(const launchers::Job& job);
-    [[nodiscard]] std::vector<fs::path> files_of(const std::vector<std::string>& patterns) const;
     void put(const std::string& name, std::string text, bool is_script, const fs::path& source);
     /// Keeps a value, or collects its faults.
     template <class T>
@@ -85,18 +84,6 @@ std::optional<T> Generator::keep(Result<T> result, const std::string& what) {
     }
     faults_.add(std::move(result).error().with_context(what));
     return std::nullopt;
-}
-
-std::vector<fs::path> Generator::files_of(const std::vector<std::string>& patterns) const {
-    std::set<fs::path> files;
-    for (const std::string& pattern : patterns) {
-        for (auto& path : find_files(project_.folder, pattern)) {
-            if (!path.native().ends_with(".lock.yaml")) {
-                files.insert(std::move(path));
-            }
-        }
-    }
-    return {files.begin(), files.end()};
 }
 
 void Generator::put(const std::string& name,
@@ -147,13 +134,13 @@ void Generator::add_recipe(const fs::path& path) {
 }
 
 void Generator::add_recipes() {
-    for (const auto& path : files_of(project_.recipes)) {
+    for (const auto& path : documents_of(project_.folder, project_.recipes)) {
         add_recipe(path);
     }
 }
 
 void Generator::read_sites() {
-    for (const auto& path : files_of(project_.sites)) {
+    for (const auto& path : documents_of(project_.folder, project_.sites)) {
         const std::string what = "generating for " + path.native();
         auto text = keep(read_file(project_.folder / path), what);
         if (!text) {
@@ -229,7 +216,7 @@ void Generator::add_job(const launchers::Job& job,
 }
 
 void Generator::add_jobs() {
-    for (const auto& path : files_of(project_.jobs)) {
+    for (const auto& path : documents_of(project_.folder, project_.jobs)) {
         const std::string what = "generating from " + path.native();
         auto text = keep(read_file(project_.folder / path), what);
         if (!text) {
@@ -286,24 +273,6 @@ Result<Generation> Generator::run() {
                   return left.path < right.path;
               });
     return std::move(generation_);
-}
-
-Result<ProjectFile> find_project(const fs::path& folder) {
-    std::error_code error;
-    const fs::path file = folder / kProjectFile;
-    if (fs::exists(file, error)) {
-        CYBELE_TRY(std::string text, read_file(file));
-        return read_project(std::move(text), file);
-    }
-    if (!fs::is_directory(folder, error)) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("'{}' is no folder", printable(folder.native())),
-                    "a project is a folder with recipes/, jobs/ and sites/",
-                    "name the folder");
-    }
-    ProjectFile project;
-    project.folder = folder;
-    return project;
 }
 
 } // namespace

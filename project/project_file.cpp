@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "project/project_file.hpp"
 
+#include "project/document_kind.hpp"
+#include "project/pattern.hpp"
 #include "support/document_view.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <set>
 
 namespace cybele::project {
 namespace {
@@ -55,6 +61,54 @@ Result<ProjectFile> read_project(std::string text, const std::filesystem::path& 
     project.output = root.text("output");
     project.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     return project;
+}
+
+Result<ProjectFile> find_project(const std::filesystem::path& folder) {
+    std::error_code error;
+    const std::filesystem::path file = folder / kProjectFile;
+    if (std::filesystem::exists(file, error)) {
+        CYBELE_TRY(std::string text, read_file(file));
+        return read_project(std::move(text), file);
+    }
+    if (!std::filesystem::is_directory(folder, error)) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(folder.native()) + "' is no folder",
+                    "a project is a folder with recipes/, jobs/ and sites/",
+                    "name the folder");
+    }
+    ProjectFile project;
+    project.folder = folder;
+    return project;
+}
+
+std::vector<std::filesystem::path> documents_of(const std::filesystem::path& folder,
+                                                const std::vector<std::string>& patterns) {
+    std::set<std::filesystem::path> files;
+    for (const std::string& pattern : patterns) {
+        for (auto& path : find_files(folder, pattern)) {
+            if (!path.native().ends_with(".lock.yaml")) {
+                files.insert(std::move(path));
+            }
+        }
+    }
+    return {files.begin(), files.end()};
+}
+
+Result<std::vector<std::filesystem::path>> recipe_files(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+        return std::vector{path};
+    }
+    CYBELE_TRY(const ProjectFile project, find_project(path));
+    std::vector<std::filesystem::path> files;
+    for (const auto& file : documents_of(project.folder, project.recipes)) {
+        files.push_back(path / file);
+    }
+    if (files.empty()) {
+        CYBELE_TRY(const std::filesystem::path own, find_recipe(path));
+        files.push_back(own);
+    }
+    return files;
 }
 
 } // namespace cybele::project

@@ -29,4 +29,16 @@ struct ProjectFile {
 /// Reads a document of kind Project. All faults at once, each with its place (kInput).
 [[nodiscard]] Result<ProjectFile> read_project(std::string text, const std::filesystem::path& file);
 
+/// The Project of a folder: its cybelectl.yaml, else one with the usual places. kInput where it is
+/// no folder.
+[[nodiscard]] Result<ProjectFile> find_project(const std::filesystem::path& folder);
+
+/// Documents that patterns of a Project name, but Locks; relative to its folder, sorted.
+[[nodiscard]] std::vector<std::filesystem::path>
+documents_of(const std::filesystem::path& folder, const std::vector<std::string>& patterns);
+
+/// The Recipes of a folder, those of its Project or the only one in it; of a file itself.
+[[nodiscard]] Result<std::vector<std::filesystem::path>>
+recipe_files(const std::filesystem::path& path);
+
 } // namespace cybele::project

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -309,8 +310,15 @@ Result<MadeLock> make_lock(const std::vector<Recipe>& variants,
         list.push_back(std::move(variant));
     }
     made.text = recipes::print_lock(variants.front(), list);
-    made.packages = static_cast<std::size_t>(std::count(made.text.begin(), made.text.end(), '\n') -
-                                             static_cast<std::ptrdiff_t>(4 + 4 * list.size()));
+    for (const LockVariant& variant : list) {
+        for (const auto& [kind, packages] : variant.packages) {
+            std::set<std::string> lines;
+            for (const LockedPackage& package : packages) {
+                lines.insert(package.name + " " + package.version);
+            }
+            made.packages += lines.size();
+        }
+    }
     made.notes = std::move(locking.notes);
     return made;
 }

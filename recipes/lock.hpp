@@ -44,6 +44,9 @@ struct Lock {
     /// Whether `recipe` covers what determines packages only (`rule: packages`). Locks of earlier
     /// versions cover the whole Recipe.
     bool covers_packages_only = false;
+    /// Field of the Recipe that determines packages → SHA-256 of its value, with its prefix. Empty
+    /// in Locks of earlier versions: what changed is not known by name.
+    std::map<std::string, std::string> fields;
     std::vector<LockVariant> variants;
     yaml::Source source{"", ""};
     std::map<std::string, yaml::Mark> marks;

@@ -11,6 +11,14 @@ using document::Shape;
 using document::Table;
 using document::Type;
 
+document::Complaint check_locked_field(std::string_view text) {
+    const bool is_field =
+        !text.empty() && text.find_first_of(" \t{}[]\"'") == std::string_view::npos;
+    return is_field ? document::Complaint{}
+                    : document::Complaint{"it names no field of a Recipe",
+                                          "make the Lock again with `cybelectl recipe lock`"};
+}
+
 constexpr Shape kLockText{.type = Type::kText};
 constexpr Shape kEpoch{.type = Type::kText, .rule = &kEpochRule};
 constexpr Shape kLockImage{.type = Type::kImage};
@@ -53,6 +61,10 @@ constexpr Field kVariantFields[] = {
 constexpr Table kVariantTable{.title = "variants", .fields = kVariantFields};
 constexpr Shape kVariant{.type = Type::kMap, .table = &kVariantTable};
 constexpr Shape kVariants{.type = Type::kList, .item = &kVariant};
+constexpr document::Rule kLockedFieldRule{"a field of a Recipe", "", check_locked_field};
+constexpr Table kLockedFieldsTable{
+    .title = "fields", .rest = &kDigest, .rest_key = &kLockedFieldRule};
+constexpr Shape kLockedFields{.type = Type::kMap, .table = &kLockedFieldsTable};
 constexpr std::string_view kLockRules[] = {"packages"};
 constexpr Shape kLockRule{.type = Type::kWord, .words = kLockRules};
 constexpr Field kLockFields[] = {
@@ -61,6 +73,9 @@ constexpr Field kLockFields[] = {
      &kDigest,
      "SHA-256 of the fields of the Recipe with its includes that determine packages",
      true},
+    {"fields",
+     &kLockedFields,
+     "SHA-256 of each of these fields, by which a stale Lock names what changed"},
     {"variants", &kVariants, "one for each variant of the Recipe", true},
 };
 constexpr Table kLockTable{.title = "Lock", .fields = kLockFields};

@@ -86,6 +86,7 @@ Result<Lock> read_lock(std::string text, const std::filesystem::path& file) {
     const View root = reading.root();
     lock.recipe = root.text("recipe");
     lock.covers_packages_only = root.has("rule");
+    lock.fields = root.map("fields");
     std::set<std::string> names;
     for (const View& view : root.tables("variants")) {
         LockVariant variant = read_locked_variant(view);

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/lock.hpp"
+#include "recipes/mpi/mpi.hpp"
+#include "recipes/packages/packages.hpp"
 #include "recipes/recipe.hpp"
 #include "support/digest.hpp"
 #include "support/document.hpp"
 #include "support/encoding.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cybele::recipes {
 namespace {
@@ -64,11 +71,88 @@ std::string variant_lines(const LockVariant& variant) {
     return text;
 }
 
+std::map<std::string, std::string> field_digests(const Recipe& recipe) {
+    std::map<std::string, std::string> digests;
+    for (const auto& [name, value] : recipe.package_parts) {
+        digests[name] = "sha256:" + hex(sha256(value));
+    }
+    return digests;
+}
+
+/// "`base`, `packages.system` changed"; what a Lock without `fields` cannot name is said in
+/// general.
+std::string changed_fields(const Lock& lock, const Recipe& recipe) {
+    if (lock.fields.empty()) {
+        return "the packages that the Recipe asks for, or what determines them, changed";
+    }
+    const auto now = field_digests(recipe);
+    std::set<std::string> changed;
+    for (const auto& [name, digest] : now) {
+        const auto known = lock.fields.find(name);
+        if (known == lock.fields.end() || known->second != digest) {
+            changed.insert("`" + name + "`");
+        }
+    }
+    for (const auto& [name, digest] : lock.fields) {
+        if (!now.contains(name)) {
+            changed.insert("`" + printable(name) + "`");
+        }
+    }
+    return fmt::format("{} of the Recipe changed", fmt::join(changed, ", "));
+}
+
+bool holds(const LockVariant& variant, const std::string& list, const std::string& name) {
+    const auto found = variant.packages.find(list);
+    return found != variant.packages.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const LockedPackage& one) {
+               return one.name == name;
+           });
+}
+
+/// What the change matters: packages that the Recipe names and the Lock lacks.
+std::string what_it_matters(const LockVariant& variant, const Recipe& asked) {
+    Faults faults;
+    const Recipe recipe = lower_mpi(asked, faults);
+    const std::string base = recipe.base ? recipe.base->distribution : std::string();
+    if (faults.has_errors() || base != variant.distribution) {
+        return base.empty() || variant.distribution.empty()
+                   ? std::string("the image would not have these packages")
+                   : "its packages are those of " + variant.distribution + ", not of " + base;
+    }
+    std::set<std::string> lacking;
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const StageContext context = stage_context(recipe, i);
+        if (context.base.row == nullptr) {
+            continue;
+        }
+        for (const auto& word : system_packages(context)) {
+            const std::string name = word.substr(0, word.find('='));
+            if (!holds(variant, "system", name)) {
+                lacking.insert(name);
+            }
+        }
+        for (const auto& line : context.fields->packages.pip) {
+            if (!holds(variant, "pip", requirement_name(line))) {
+                lacking.insert(requirement_name(line));
+            }
+        }
+    }
+    if (lacking.empty()) {
+        return "it has every package that the Recipe names, but perhaps in other versions, or more "
+               "than it needs";
+    }
+    return fmt::format("it lacks {}", fmt::join(lacking, ", "));
+}
+
 } // namespace
 
 std::string print_lock(const Recipe& recipe, const std::vector<LockVariant>& variants) {
     std::string text =
-        "kind: Lock\nrule: packages\nrecipe: sha256:" + packages_digest(recipe) + "\nvariants:\n";
+        "kind: Lock\nrule: packages\nrecipe: sha256:" + packages_digest(recipe) + "\nfields:\n";
+    for (const auto& [name, digest] : field_digests(recipe)) {
+        text += "  " + name + ": " + digest + "\n";
+    }
+    text += "variants:\n";
     for (const auto& variant : variants) {
         text += variant_lines(variant);
     }
@@ -89,8 +173,9 @@ Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
                                              document::mark_of(lock.marks, "recipe"),
                                              "the Lock is stale",
                                              std::move(because),
-                                             "run `cybelectl recipe lock`, or build with "
-                                             "--unlocked")));
+                                             "run `cybelectl recipe lock " +
+                                                 shell_quote(recipe.source.file()) +
+                                                 "`, or build with --unlocked")));
     };
     for (const auto& variant : lock.variants) {
         if (variant.name != recipe.name) {
@@ -106,8 +191,8 @@ Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
                 "Recipe, a file that it includes or its arguments changed since");
         }
         if (lock.covers_packages_only && lock.recipe != "sha256:" + packages_digest(recipe)) {
-            return stale("the packages that the Recipe asks for, or what determines them, changed "
-                         "since");
+            return stale(changed_fields(lock, recipe) +
+                         " since it was written: " + what_it_matters(variant, recipe));
         }
         return variant;
     }

@@ -140,6 +140,8 @@ struct Recipe : StageFields {
     /// The fields of the Recipe with its includes: name → value, normalised. Sorted.
     std::vector<std::pair<std::string, std::string>> fields;
     std::string package_fields;   ///< what of them determines packages, for packages_digest()
+    /// The same by field, as package_parts_of() has it, for a Lock's `fields`.
+    std::vector<std::pair<std::string, std::string>> package_parts;
     std::string text;             ///< as yaml, with nothing left to resolve
     std::filesystem::path folder; ///< relative inputs start here
     yaml::Source source{"", ""};

@@ -250,15 +250,17 @@ struct Merged {
     std::string digest; ///< of the tree and the arguments
     std::vector<std::pair<std::string, std::string>> fields;
     std::string package_fields;
+    std::vector<std::pair<std::string, std::string>> package_parts;
 };
 
 Result<Merged>
 read_shared(std::string text, const std::filesystem::path& file, const Values& arguments) {
     CYBELE_TRY(yaml::Document document, read_merged(std::move(text), file));
     CYBELE_TRY(Values values, argument_values(document, arguments));
-    Merged merged{std::move(document), std::move(values), {}, {}, {}, {}};
+    Merged merged{std::move(document), std::move(values), {}, {}, {}, {}, {}};
     merged.fields = fields_of(merged.document.root);
     merged.package_fields = package_fields_of(merged.document.root, merged.arguments);
+    merged.package_parts = package_parts_of(merged.document.root, merged.arguments);
     std::string identity;
     for (const auto& [name, value] : merged.fields) {
         identity += fmt::format("{}\"{}\":{}", identity.empty() ? "{" : ",", name, value);
@@ -290,6 +292,7 @@ read_one(const Merged& merged, const std::filesystem::path& file, const Variant&
     recipe.digest = merged.digest;
     recipe.fields = merged.fields;
     recipe.package_fields = merged.package_fields;
+    recipe.package_parts = merged.package_parts;
     for (const auto& other : merged.variants) {
         if (!other.values.empty()) {
             recipe.variants.push_back(other.name);

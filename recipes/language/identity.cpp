@@ -59,7 +59,9 @@ std::vector<std::pair<std::string, std::string>> fields_of(const Node& root) {
     return fields;
 }
 
-std::string package_fields_of(const Node& root, const Values& arguments) {
+namespace {
+
+Node package_tree(const Node& root) {
     Node kept = only_fields(root, kOfRecipe);
     for (auto& [key, value] : kept.entries) {
         if (key.scalar == "stages") {
@@ -71,7 +73,36 @@ std::string package_fields_of(const Node& root, const Values& arguments) {
     std::erase_if(kept.entries, [](const yaml::Entry& entry) {
         return entry.first.scalar == "when" && entry.second.items.empty();
     });
+    return kept;
+}
+
+} // namespace
+
+std::vector<std::pair<std::string, std::string>> package_parts_of(const Node& root,
+                                                                  const Values& arguments) {
+    const Node kept = package_tree(root);
+    std::vector<std::pair<std::string, std::string>> parts;
+    for (const auto& [key, value] : kept.entries) {
+        if (key.scalar == "packages" && value.kind == Node::Kind::kMapping) {
+            for (const auto& [name, list] : value.entries) {
+                parts.emplace_back("packages." + name.scalar, normalised(list));
+            }
+        } else {
+            parts.emplace_back(key.scalar, normalised(value));
+        }
+    }
     const std::string fields = normalised(kept);
+    for (const auto& [name, value] : arguments) {
+        if (is_used_argument(fields, name)) {
+            parts.emplace_back("args." + name, value);
+        }
+    }
+    std::sort(parts.begin(), parts.end());
+    return parts;
+}
+
+std::string package_fields_of(const Node& root, const Values& arguments) {
+    const std::string fields = normalised(package_tree(root));
     std::string text = fields;
     for (const auto& [name, value] : arguments) {
         if (is_used_argument(fields, name)) {

@@ -41,6 +41,11 @@ struct Variant {
 /// same for all Recipes that install the same.
 [[nodiscard]] std::string package_fields_of(const yaml::Node& root, const Values& arguments);
 
+/// The same by field ("base", "packages.system", "args.release"): name → value, normalised.
+/// Sorted.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>>
+package_parts_of(const yaml::Node& root, const Values& arguments);
+
 /// Merges the items of `when` that match into the tree and removes `when`. The tree is substituted
 /// already. Faults: an `on` that names neither `distribution`, `arch` nor a value.
 void apply_conditions(yaml::Document& document, const Values& values, Faults& faults);

@@ -101,8 +101,38 @@ END
     refuses 3 "$CYBELECTL" recipe lock l.yaml --check
     refuses 3 "$CYBELECTL" build l.yaml
     assert_line --partial 'the Lock is stale'
+    assert_line 'because: `packages.system` of the Recipe changed since it was written: it lacks jq'
+    assert_line 'help: run `cybelectl recipe lock l.yaml`, or build with --unlocked'
     refuses 3 "$CYBELECTL" recipe render l.yaml
     nothing_left l.yaml l.lock.yaml
+}
+
+@test "several Recipes, or those of a Project, are locked and checked by one command" {
+    mkdir recipes
+    for name in one two; do
+        printf 'kind: Recipe\nname: %s\nbase: {image: base.sif}\n' "$name" >"recipes/$name.yaml"
+    done
+    cp /bin/busybox . && printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/sh' >base.def
+    "$CYBELECTL" build base.def -o recipes/base.sif
+    run -0 --separate-stderr "$CYBELECTL" recipe lock recipes/one.yaml recipes/two.yaml
+    assert_output $'locked 0 packages in recipes/one.lock.yaml\nlocked 0 packages in recipes/two.lock.yaml'
+    run -0 "$CYBELECTL" recipe lock . --check
+    assert_output $'./recipes/one.lock.yaml: fits the Recipe\n./recipes/two.lock.yaml: fits the Recipe'
+    sed -i '$a\packages: {pip: [x==1]}' recipes/{one,two}.yaml
+    refuses 3 "$CYBELECTL" recipe lock . --check
+    assert_equal "$(grep -c '^error: the Lock is stale' <<<"$output")" 2
+    assert_equal "$(grep -c '^because: `packages.pip` of the Recipe changed' <<<"$output")" 2
+    refuses 2 "$CYBELECTL" recipe lock . -o x.yaml
+    rm recipes/two.yaml recipes/one.lock.yaml recipes/two.lock.yaml
+    sed -i '$d' recipes/one.yaml
+    run -0 --separate-stderr "$CYBELECTL" recipe lock recipes --format json
+    assert_equal "$(jq -c . <<<"$output")" '{"format":1,"lock":"recipes/one.lock.yaml","packages":0}'
+    run -0 --separate-stderr "$CYBELECTL" recipe lock . recipes/one.yaml --format json
+    assert_equal "$(jq -c '.locks | length' <<<"$output")" 2
+    echo 'kind: Recipe' >recipes/two.yaml
+    rm recipes/one.lock.yaml
+    refuses 3 "$CYBELECTL" recipe lock .
+    assert_not_exist recipes/one.lock.yaml # nothing is written where one Recipe is wrong
 }
 
 @test "files that are not there: warnings of check, once for all variants, and refused by build with their places" {

@@ -136,6 +136,41 @@ TEST_CASE("a Lock that another Recipe was made for is stale") {
     CHECK(stale.error().code() == ErrorCode::kInput);
     CHECK(stale.error().message() == "the Lock is stale");
     CHECK(stale.error().faults().front().where->line == 3);
+    CHECK(stale.error().faults().front().because ==
+          "`packages.pip` of the Recipe changed since it was written: it lacks x");
+}
+
+TEST_CASE("a stale Lock names the fields that changed, and what that means for the image") {
+    const auto because = [](const std::string& before, const std::string& after) {
+        LockVariant variant;
+        variant.name = "app";
+        variant.arch = "amd64";
+        variant.distribution = "debian:12";
+        variant.release = {"sha256:" + kDigest};
+        variant.packages["system"] = {{"jq", "1.6-2.1", "amd64", "sha256:" + kDigest},
+                                      {"libjq1", "1.6-2.1", "amd64", "sha256:" + kDigest}};
+        const auto lock =
+            read_lock(print_lock(read_packages_recipe(before), {variant}), "app.lock.yaml");
+        REQUIRE_MESSAGE(lock.has_value(), test::told(lock));
+        const auto stale = locked_variant(*lock, read_packages_recipe(after));
+        REQUIRE_FALSE(stale.has_value());
+        return stale.error().faults().front().because;
+    };
+    const std::string jq = "base: debian:12\npackages: {system: [jq]}\n";
+    CHECK(because(jq, "base: debian:12\npackages: {system: [jq, hello]}\n") ==
+          "`packages.system` of the Recipe changed since it was written: it lacks hello");
+    CHECK(because(jq, "base: debian:12\npackages: {system: [libjq1]}\n") ==
+          "`packages.system` of the Recipe changed since it was written: it has every package that "
+          "the Recipe names, but perhaps in other versions, or more than it needs");
+    CHECK(because(jq, "base: debian:13\npackages: {system: [jq]}\n") ==
+          "`base` of the Recipe changed since it was written: its packages are those of debian:12, "
+          "not of debian:13");
+    CHECK(has(because(jq, "base: debian:12\n"), "`packages.system` of the Recipe changed"));
+    CHECK(has(because(jq, jq + "mpi: openmpi\n"), "`mpi` of the Recipe changed"));
+    CHECK(has(because(jq, jq + "mpi: openmpi\n"), "it lacks "));
+    CHECK(has(because("args: {v: a}\nbase: debian:12\npackages: {system: [\"@{v}\"]}\n",
+                      "args: {v: b}\nbase: debian:12\npackages: {system: [\"@{v}\"]}\n"),
+              "`args.v` of the Recipe changed since it was written: it lacks b"));
 }
 
 TEST_CASE("what determines no packages leaves the Lock valid") {

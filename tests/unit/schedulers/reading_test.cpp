@@ -284,6 +284,11 @@ TEST_CASE("each symptom is known by a line of a job's output") {
         Row{"daemon-lost", "ORTE has lost communication with a remote daemon.\n"},
         Row{"torch-without-libuv",
             "RuntimeError: use_libuv was requested but PyTorch was build without libuv support\n"},
+        Row{"missing-library",
+            "/opt/bin/a: error while loading shared libraries: libgomp.so.1: cannot open shared "
+            "object file: No such file or directory\n"},
+        Row{"missing-library",
+            "Error loading shared library libgomp.so.1: No such file or directory (needed by a)\n"},
         Row{"out-of-memory", "slurmstepd: error: Detected 1 oom-kill event(s)\n"},
         Row{"time-is-up", "=>> PBS: job killed: walltime 43 exceeded limit 4\n"},
         Row{"step-ended",
