@@ -150,7 +150,7 @@ std::string print_lock(const Recipe& recipe, const std::vector<LockVariant>& var
     std::string text =
         "kind: Lock\nrule: packages\nrecipe: sha256:" + packages_digest(recipe) + "\nfields:\n";
     for (const auto& [name, digest] : field_digests(recipe)) {
-        text += "  " + name + ": " + digest + "\n";
+        text += fmt::format("  {}: {}\n", name, digest);
     }
     text += "variants:\n";
     for (const auto& variant : variants) {

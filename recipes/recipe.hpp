@@ -139,7 +139,7 @@ struct Recipe : StageFields {
     std::string digest; ///< SHA-256 (hex) of the Recipe with its includes, normalised
     /// The fields of the Recipe with its includes: name → value, normalised. Sorted.
     std::vector<std::pair<std::string, std::string>> fields;
-    std::string package_fields;   ///< what of them determines packages, for packages_digest()
+    std::string package_fields; ///< what of them determines packages, for packages_digest()
     /// The same by field, as package_parts_of() has it, for a Lock's `fields`.
     std::vector<std::pair<std::string, std::string>> package_parts;
     std::string text;             ///< as yaml, with nothing left to resolve

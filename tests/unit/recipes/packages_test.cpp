@@ -137,7 +137,8 @@ TEST_CASE("a Lock that another Recipe was made for is stale") {
     CHECK(stale.error().message() == "the Lock is stale");
     CHECK(stale.error().faults().front().where->line == 3);
     CHECK(stale.error().faults().front().because ==
-          "`packages.pip` of the Recipe changed since it was written: it lacks x");
+          "`packages.pip` of the Recipe changed since it was written: it lacks python3, "
+          "python3-pip, python3-venv, x");
 }
 
 TEST_CASE("a stale Lock names the fields that changed, and what that means for the image") {
