@@ -9,6 +9,8 @@
 #include <array>
 #include <limits>
 
+#include <fmt/format.h>
+
 namespace cybele::launchers {
 namespace {
 
@@ -221,6 +223,21 @@ void check_tasks(Reading& reading, const Job& job) {
     }
 }
 
+/// A size is at most what a signed number of 64 bits holds; so is a node's memory.
+void check_memory(Reading& reading, const Job& job) {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    const Resources& wanted = job.resources;
+    const std::uint64_t cores = std::uint64_t{wanted.tasks_per_node} * wanted.cpus_per_task;
+    if (!wanted.memory_per_cpu_bytes || cores == 0 || !reading.is_good("resources") ||
+        *wanted.memory_per_cpu_bytes <= kMost / cores) {
+        return;
+    }
+    reading.complain("resources.memory-per-cpu",
+                     "the memory of a node is too large",
+                     fmt::format("it is that of {} cores, and no machine has so much", cores),
+                     "write a smaller size");
+}
+
 void check_time(Reading& reading, const Job& job) {
     if (!job.resources.time || !reading.is_good("resources.time")) {
         return;
@@ -333,6 +350,7 @@ Result<Job> read_job(std::string text, const std::filesystem::path& file) {
     read_files(root, job);
     read_places(root, job);
     check_tasks(reading, job);
+    check_memory(reading, job);
     check_time(reading, job);
     check_settings(reading, root.table("launch"));
     check_program(reading, root, job);

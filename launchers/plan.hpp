@@ -100,6 +100,11 @@ struct PlanInput {
 /// its place, all at once; what is only not known goes there as a warning.
 [[nodiscard]] LaunchPlan make_plan(const PlanInput& input, Faults& faults);
 
+/// A fault of the queue that a launch is planned for: at the Job's, or where it names none, at the
+/// Site's first.
+[[nodiscard]] Fault fault_at_queue(
+    const Job& job, const Site* site, std::string message, std::string because, std::string help);
+
 /// The plan as `name: value` lines.
 [[nodiscard]] std::string print_plan(const LaunchPlan& plan);
 

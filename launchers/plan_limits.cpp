@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan_parts.hpp"
+#include "support/document.hpp"
 #include "support/duration.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
@@ -105,6 +106,18 @@ void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
 }
 
 } // namespace
+
+Fault fault_at_queue(
+    const Job& job, const Site* site, std::string message, std::string because, std::string help) {
+    if (!job.queue.empty() || site == nullptr || site->queues.empty()) {
+        return job.fault_at("queue", std::move(message), std::move(because), std::move(help));
+    }
+    return document::fault_at(site->source,
+                              document::mark_of(site->marks, "queues[0].name"),
+                              std::move(message),
+                              std::move(because),
+                              std::move(help));
+}
 
 void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;

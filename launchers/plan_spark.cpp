@@ -70,18 +70,6 @@ void plan_properties(const Job& job, SparkPlan& spark, Faults& faults) {
     }
 }
 
-std::optional<std::uint64_t> memory_of_node(const PlanInput& input) {
-    const Resources& resources = input.job->resources;
-    if (resources.memory_per_node_bytes) {
-        return *resources.memory_per_node_bytes / kMib;
-    }
-    if (resources.memory_per_cpu_bytes) {
-        return *resources.memory_per_cpu_bytes * resources.tasks_per_node *
-               resources.cpus_per_task / kMib;
-    }
-    return std::nullopt;
-}
-
 std::uint64_t with_overhead(std::uint64_t heap) {
     return heap + std::max(kOverheadMib, heap / 10);
 }
@@ -94,7 +82,10 @@ std::uint64_t daemons_and_driver(const SparkPlan& spark) {
 
 void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
     const Job& job = *input.job;
-    const auto allotted = memory_of_node(input);
+    auto allotted = memory_of_node(job.resources);
+    if (allotted) {
+        *allotted /= kMib;
+    }
     const std::uint64_t reserved = daemons_and_driver(spark);
     const std::uint64_t usable = allotted ? *allotted - *allotted / 10 : 0; // a tenth is left free
     if (job.launch.worker_memory_bytes) {

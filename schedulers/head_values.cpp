@@ -21,28 +21,39 @@ std::uint64_t mebibytes(std::uint64_t bytes) {
     return bytes / kMebibyte + (bytes % kMebibyte == 0 ? 0 : 1);
 }
 
-/// A text in a directive. No shell reads it, so nothing can be quoted away: what the dialect's own
-/// reading would change is refused.
-std::string
-directive_text(const Rendering& rendering, std::string_view field, const std::string& text) {
+constexpr std::string_view kNoQuotes =
+    "no shell reads directives, so nothing in them can be quoted";
+constexpr std::string_view kPlainWords = "write it in letters, digits and `. _ - / @ %`";
+
+/// No shell reads a directive, so nothing can be quoted away: what the dialect's own reading would
+/// change is refused.
+bool can_carry(const Rendering& rendering, const std::string& text) {
     const bool can_group = rendering.dialect.has("double-quotes");
     const std::string_view forbidden = can_group ? "\"\\$`" : " #\"'\\$`,:";
-    const bool is_bad = templates::has_control_characters(text) ||
-                        std::any_of(text.begin(), text.end(), [&](char character) {
-                            return forbidden.find(character) != std::string_view::npos;
-                        });
-    if (is_bad || text.empty() || text.front() == '-') {
+    return !templates::has_control_characters(text) && !text.empty() && text.front() != '-' &&
+           text.find_first_of(forbidden) == std::string::npos;
+}
+
+std::string refusal(const Rendering& rendering, const std::string& text) {
+    return fmt::format(
+        "'{}' cannot be carried by a directive of {}", printable(text), rendering.dialect.name);
+}
+
+std::string grouped(const Rendering& rendering, const std::string& text) {
+    const bool is_grouped =
+        rendering.dialect.has("double-quotes") && text.find_first_of(" #'") != std::string::npos;
+    return is_grouped ? "\"" + text + "\"" : text;
+}
+
+/// A text in a directive.
+std::string
+directive_text(const Rendering& rendering, std::string_view field, const std::string& text) {
+    if (!can_carry(rendering, text)) {
         rendering.faults.add(rendering.input.job->fault_at(
-            field,
-            fmt::format("'{}' cannot be carried by a directive of {}",
-                        printable(text),
-                        rendering.dialect.name),
-            "no shell reads directives, so nothing in them can be quoted",
-            "write it in letters, digits and `. _ - / @ %`"));
+            field, refusal(rendering, text), std::string(kNoQuotes), std::string(kPlainWords)));
         return {};
     }
-    const bool is_grouped = can_group && text.find_first_of(" #'") != std::string::npos;
-    return is_grouped ? "\"" + text + "\"" : text;
+    return grouped(rendering, text);
 }
 
 /// The value as a directive's text, or false where the Job has none.
@@ -59,6 +70,23 @@ struct WhenWord {
 };
 constexpr std::array<WhenWord, 4> kWhen{
     {{"ok", "afterok"}, {"any", "afterany"}, {"failed", "afternotok"}, {"started", "after"}}};
+
+/// The queue, which may be the Site's.
+Value queue_value(const Rendering& rendering) {
+    const std::string& queue = rendering.plan.queue;
+    if (queue.empty()) {
+        return {};
+    }
+    const bool is_good = can_carry(rendering, queue);
+    if (!is_good) {
+        rendering.faults.add(launchers::fault_at_queue(*rendering.input.job,
+                                                       rendering.input.site,
+                                                       refusal(rendering, queue),
+                                                       std::string(kNoQuotes),
+                                                       std::string(kPlainWords)));
+    }
+    return {is_good ? grouped(rendering, queue) : std::string()};
+}
 
 /// `afterok:12,afterany:13`, which Slurm and PBS write alike; ids were checked.
 Value after_value(const Rendering& rendering) {
@@ -199,7 +227,7 @@ Values head_values(const Rendering& rendering) {
     values["gpu-type"] = optional_text(rendering, "resources.gpus-per-node", resources.gpu_type);
     values["time"] = plan.time ? Value(clock_text(*plan.time)) : Value();
     values["exclusive"] = resources.exclusive;
-    values["queue"] = optional_text(rendering, "queue", plan.queue);
+    values["queue"] = queue_value(rendering);
     values["account"] = optional_text(rendering, "account", job.account);
     values["qos"] = optional_text(rendering, "qos", job.qos);
     values["array"] = job.array.empty() ? Value() : Value(job.array);

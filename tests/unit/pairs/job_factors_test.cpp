@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_factors.hpp"
+#include "launchers/job_fields.hpp"
+#include "support/document.hpp"
+
+#include <set>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::pairs {
+namespace {
+
+using nlohmann::json;
+
+// Numbers differ from each other, and none is 1 or 2, so that a factor that is dropped, swapped or
+// taken twice shows. Texts hold a blank, `~`, a leading `-`, `#`, `%` and a tab in turn. Each count
+// has 0 and the largest that fits.
+constexpr Factor kFactors[] = {
+    {"",
+     "target",
+     R"(["slurm", "torque", "pbspro", "slurm-torque", "local", "TorqueJob", "SlurmJob", "Pod",
+         "MirrorJob slurm", "MirrorJob torque", "MirrorJob pbspro"])"},
+    {"", "facts", R"([null, "openmpi 4.1.4", "mpich 4.0.2", "no MPI", "rocm"])"},
+
+    {"job",
+     "name",
+     R"(["grain-mill-9", "n234567890-234567890-234567890-234567890-234567890", "My Job"])"},
+    {"job",
+     "image",
+     R"([null, "/data/a b.sif", "~/x y.sif", "-x.sif", "a#b%c.sif", "/data/i,m:g.sif", "a\tb.sif",
+         {"recipe": "rec ipes/-wheat.yaml", "variant": "mpich"}, {"recipe": "~wheat.yaml"}])"},
+    {"job",
+     "*",
+     R"([{"command": ["prog", "a b", "~", "-x", "#", "%j", "$HOME", "'", "\"", "`id`", "\\", ""]},
+         {"command": ["train.py", "--level=3"]},
+         {"script": "echo one\nprintf '%s' \"$#\" # ~ %\n\techo \\tab"},
+         {},
+         {"command": ["-prog", "@{index}", "x@{index}y"]},
+         {"script": "  #SBATCH --mem=3"},
+         {"command": []}, {"command": ["a\tb"]},
+         {"command": ["p"], "script": "q"}])"},
+
+    {"job",
+     "launch.kind",
+     R"([null, "serial", "openmp", "mpi", "mpi-bind", "horovod", "torch", "spark"])"},
+    {"job", "launch.threads", R"([null, 3, 7, "all", 0, 4294967295])"},
+    {"job", "launch.places", R"([null, "cores", "threads", "sockets"])"},
+    {"job", "launch.bind", R"([null, "close", "spread", "none"])"},
+    {"job", "launch.launcher", R"([null, "auto", "mpirun", "srun"])"},
+    {"job", "launch.pmi", R"([null, "auto", "pmix", "pmi2"])"},
+    {"job", "launch.binding", R"([null, "auto", "core", "none"])"},
+    {"job", "launch.guard", R"([null, true, false])"},
+    {"job", "launch.ranks-multiple-of", R"([null, 3, 11, 0])"},
+    {"job", "launch.oversubscribe", R"([null, true, false])"},
+    {"job", "launch.allow-root", R"([null, true, false])"},
+    {"job",
+     "launch.options",
+     R"([null, ["--tag-output", "a b", "#", "%", "~", "$HOME"], ["--hostfile=x"], ["a\tb"]])"},
+    {"job", "launch.host-mpi", R"([null, "/opt/m p i", "~/m p", "-mpi", "/opt/#%"])"},
+    {"job", "launch.processes-per-node", R"([null, 3, 12, 0])"},
+    {"job", "launch.max-restarts", R"([null, 4, 0, 4294967295])"},
+    {"job", "launch.worker-cores", R"([null, 3, 0, 4294967295])"},
+    {"job", "launch.worker-memory", R"([null, "5 GiB", "1 MiB", "8191 PiB"])"},
+    {"job", "launch.driver-memory", R"([null, "3 GiB", "8191 PiB"])"},
+    {"job", "launch.executor-cores", R"([null, 3, 0])"},
+    {"job", "launch.ready-within", R"([null, "7 min", "0 s"])"},
+    {"job",
+     "launch.properties",
+     R"([null, {"spark.a": "a b\\c", "spark.b": "~#%'"}, {"spark.master": "x"}, {"x y": "z"}])"},
+
+    {"job", "resources.nodes", R"([null, 3, 17, 0, 4294967295])"},
+    {"job", "resources.tasks-per-node", R"([null, 5, 0, 4294967295])"},
+    {"job", "resources.tasks", R"([null, 11, 1, 0])"},
+    {"job", "resources.cpus-per-task", R"([null, 7, 13, 0, 4294967295])"},
+    {"job",
+     "resources.*",
+     R"([{}, {"memory-per-node": "23 GiB"}, {"memory-per-node": "1025 KiB"}, {"memory-per-cpu": "3 GiB"},
+         {"memory-per-cpu": "1025 KiB"}, {"memory-per-cpu": "8191 PiB"}, {"memory-per-node": "8191 PiB"},
+         {"memory-per-node": "4 GiB", "memory-per-cpu": "3 GiB"}])"},
+    {"job",
+     "resources.gpus-per-node",
+     R"([null, 4, {"count": 6, "type": "a100"}, {"count": 3, "type": "a b"}, 0])"},
+    {"job", "resources.time", R"([null, "49 h", "90 min", "00:00:59", "0 s"])"},
+    {"job", "resources.exclusive", R"([null, true, false])"},
+    {"job", "resources.constraint", R"([null, ["ib", "nvme"], ["a b"], ["-x"], ["#%"]])"},
+
+    {"job", "queue", R"([null, "long", "night", "a b", "-x", "a#b", "a%b", "~q", "a\tb"])"},
+    {"job", "account", R"([null, "grant", "c d", "-y", "c#d", "c%d", "~a", "c\td"])"},
+    {"job", "qos", R"([null, "high", "e f", "-z", "e#f", "~b"])"},
+    {"job", "array", R"([null, "3-9", "3-9%4", "4-9:3", "5,7", "6", "0-0", "9-3", "0-20000"])"},
+    {"job",
+     "after",
+     R"([null, [{"job": "31"}], [{"job": "32.head", "when": "failed"}, {"job": "33", "when": "any"}],
+         [{"job": "34_5", "when": "started"}], [{"job": "36[7].head", "when": "ok"}], [{"job": "x y"}]])"},
+    {"job",
+     "mail",
+     R"([null, {"to": "a@b.example"}, {"to": "c@d.example", "on": ["begin"]},
+         {"to": "e@f.example", "on": ["begin", "end", "fail"]}, {"to": "a b", "on": []}])"},
+    {"job",
+     "signal",
+     R"([null, {"name": "USR2", "before": "11 min"}, {"name": "TERM", "before": "60 s"}, {"before": "59 s"},
+         {"name": "HUP"}, {"name": "INT"}, {"name": "QUIT"}, {"name": "CONT"}, {"name": "USR1"}])"},
+    {"job",
+     "binds",
+     R"([null, ["/a b:/c d:ro", "~/e f:/g", "-h:/i", "/j#%:/k"], ["a,b"], ["~x"]])"},
+    {"job",
+     "environment",
+     R"([null, {"LEVEL": "7", "ODD": "a b~#%'\"$HOME`id`\\", "TAB": "-a"}, {"KEY": "@file:~/s x"},
+         {"KEY": "@file:-s"}, {"EMPTY": ""}, {"INDEX": "@{index}"}, {"PATH": "x"},
+         {"OMP_NUM_THREADS": "3"}, {"MKL_NUM_THREADS": "5"}])"},
+    {"job", "workdir", R"([null, "/data/w x", "runs", "~/w y", "-w", "/w#x", "/w%x", "w\tx"])"},
+    {"job",
+     "output.stdout",
+     R"([null, "/data/a b/%x-%j", "%a.%j", "~/o p", "-o", "#o", "100%%", "%", "o\tp"])"},
+    {"job", "output.stderr", R"([null, "/data/c d.%j", "%a-%x", "~/e", "-e%j", "%q"])"},
+    {"job", "output.results", R"([null, ["a b*", "#%", "~"], ["../x"], ["/x"]])"},
+    {"job", "output.to", R"([null, "o u t", "~/t", "-t", "t#%"])"},
+    {"job", "stage-in", R"([null, [{"from": "a b", "to": "c d"}], [{"from": "~/x", "to": "-y"}]])"},
+    {"job",
+     "verify",
+     R"([null, {"keys": ["k y.pem", "~/j", "-k"], "require": "all"}, {"keys": ["#k"], "require": 3},
+         "pol icy.yaml", {"keys": ["%k"], "require": "any"}])"},
+    {"job", "target", R"([null, "auto", "cluster", "kubernetes"])"},
+    {"job", "kubernetes.namespace", R"([null, "crops", "A b"])"},
+    {"job",
+     "kubernetes.node-selector",
+     R"([null, {"zone.example/row": "north-3"}, {"a b": "c"}, {"x": "~y"}])"},
+    {"job",
+     "kubernetes.results",
+     R"([null, {"host-path": "/srv/r s", "path": "/data/o"}, {"claim": "barn", "path": "~/o"},
+         {"claim": "barn"}])"},
+
+    {"site", "name", R"([null, "hall-7"])"},
+    {"site",
+     "scheduler.dialect",
+     R"([null, "slurm", "torque", "pbspro", "slurm-torque", "local"])"},
+    {"site",
+     "scheduler.version",
+     R"([null, "4.2", "5.1", "6.1.3", "13", "18.2", "20.0", "23.02", "3"])"},
+    {"site", "scheduler.patience", R"([null, "7 min", "0 s"])"},
+    {"site",
+     "scheduler.through",
+     R"([null, "commands", {"ssh": "head"}, {"slurmrestd": "http://head:6820/"},
+         {"rimrock": "https://rim.example", "host": "login", "token-command": "cat ~/t"}])"},
+    {"site",
+     "runtime",
+     R"([null, {"program": "apptainer", "version": "1.4.5", "path": "/opt/a b/apptainer", "mode": "setuid"},
+         {"program": "cybelectl", "path": "~/bin/cybelectl", "mode": "userns"},
+         {"program": "singularity", "mode": "root", "path": "-s"}])"},
+    {"site",
+     "node",
+     R"([null, {"arch": "amd64", "glibc": "2.31", "kernel": "5.10"}, {"arch": "arm64"}])"},
+    {"site",
+     "mpi",
+     R"([null, [{"family": "openmpi", "version": "4.0.4", "prefix": "/opt/o m", "modules": ["openmpi/4.0.4"]}],
+         [{"family": "openmpi", "version": "5.0.3", "prefix": "~/o m"}],
+         [{"family": "mpich", "version": "4.1", "launcher": "mpiexec.hydra"}],
+         [{"family": "mvapich2", "version": "2.3", "launcher": "~/bin/mpirun"}],
+         [{"family": "mvapich", "version": "3.0", "launcher": "srun"}],
+         [{"family": "intel", "version": "2021.19", "prefix": "/opt/i#%"}]])"},
+    {"site", "pmi", R"([null, ["pmix_v4", "pmi2", "none"], ["none"], []])"},
+    {"site",
+     "interconnect",
+     R"([null, {"kind": "infiniband", "network": "10.7.0.0/24", "devices": ["/dev/a b"]},
+         {"kind": "omni-path"}, {"kind": "slingshot"}, {"kind": "ethernet", "network": "10.7.0.0/33"}])"},
+    {"site",
+     "scratch",
+     R"([null, {"node": "/scratch/$USER/a b", "shared": "/s/$CYBELE_JOB"}, {"node": "~/s#%"}, {"node": "-s"}])"},
+    {"site",
+     "queues",
+     R"([null, [{"name": "long", "nodes": 18, "cores-per-node": 96, "memory-per-node": "512 GiB",
+                 "gpus-per-node": 8, "gpu-type": "a100", "time": "5 h", "max-time": "50 h", "features": ["ib", "nvme"]},
+                {"name": "night", "time": "6 h"}],
+         [{"name": "night", "gpus-per-node": 9}], [{"name": "a b"}]])"},
+    {"site", "modules", R"([null, ["gcc/12", "a b", "-m", "#%"]])"},
+    {"site",
+     "verify",
+     R"([null, {"keys": ["/k y", "~/k"], "require": "all"}, {"keys": ["/a"], "require": 3}, "pol", {"keys": ["/b"], "require": "any"}, "/pol"])"},
+    {"site", "mirrors", R"([null, {"debian:12": "http://mirror.example/d"}, {"x": "y"}])"},
+    {"site",
+     "kubernetes",
+     R"([null, {"bridge": "torque-operator", "api-version": "x.example/v3", "kind": "TorqueJob"},
+         {"bridge": "wlm-operator", "node-name": "slurm-hall"}, {"bridge": "interlink", "kind": "A b"},
+         {"bridge": "hpc-connector", "connector": {"image": "mirror.example/c:3", "backend": "barn",
+                "credentials": "key", "monitoring-period": "45 s", "grace": "90 s"}},
+         {"bridge": "bridge-operator"},
+         {"bridge": "cybelectl", "connector": {"image": "mirror.example/c:4", "credentials": "key", "grace": "30 s"}}])"},
+};
+
+/// The paths of a table's fields that hold values, as `queues[].name`.
+void list_fields(const document::Table& table,
+                 const std::string& before,
+                 std::set<std::string>& paths,
+                 std::set<std::string>& words);
+
+void list_shape(const document::Shape& shape,
+                const std::string& path,
+                std::set<std::string>& paths,
+                std::set<std::string>& words) {
+    if (shape.type == document::Type::kMap && shape.table->rest == nullptr) {
+        list_fields(*shape.table, path + ".", paths, words);
+    } else if (shape.type == document::Type::kList && shape.item->table != nullptr) {
+        list_fields(*shape.item->table, path + "[].", paths, words);
+    } else {
+        paths.insert(path);
+        const auto& list = shape.type == document::Type::kList ? shape.item->words : shape.words;
+        for (const auto word : list) {
+            words.insert(path + "=" + std::string(word));
+        }
+    }
+}
+
+void list_fields(const document::Table& table,
+                 const std::string& before,
+                 std::set<std::string>& paths,
+                 std::set<std::string>& words) {
+    for (const document::Field* field : table.all()) {
+        list_shape(*field->shape, before + std::string(field->name), paths, words);
+    }
+}
+
+/// The same of a value, also each of its words.
+void list_value(const json& value, const std::string& path, std::set<std::string>& paths) {
+    if (value.is_string()) {
+        paths.insert(path + "=" + value.get<std::string>());
+    }
+    if (!value.is_null()) {
+        paths.insert(path);
+    }
+    if (value.is_object()) {
+        for (const auto& [name, below] : value.items()) {
+            list_value(below, path.empty() ? name : fmt::format("{}.{}", path, name), paths);
+        }
+    } else if (value.is_array()) {
+        for (const auto& item : value) {
+            list_value(item, item.is_object() ? path + "[]" : path, paths);
+        }
+    }
+}
+
+std::set<std::string> tried_in(std::string_view document) {
+    std::set<std::string> tried;
+    for (const Factor& factor : kFactors) {
+        if (factor.document == document) {
+            std::string path(factor.path);
+            if (path.ends_with('*')) {
+                path.resize(path.size() < 2 ? 0 : path.size() - 2);
+            }
+            for (const auto& value : json::parse(factor.values)) {
+                list_value(value, path, tried);
+            }
+        }
+    }
+    return tried;
+}
+
+} // namespace
+
+std::span<const Factor> job_factors() {
+    return kFactors;
+}
+
+TEST_CASE("every field of a Job and a Site is a factor, and every word of them a value") {
+    for (const auto& [name, kind] :
+         {std::pair{"job", &launchers::job_kind()}, std::pair{"site", &launchers::site_kind()}}) {
+        std::set<std::string> paths;
+        std::set<std::string> words;
+        list_fields(*kind->table, "", paths, words);
+        const auto tried = tried_in(name);
+        CHECK(paths.size() > 25);
+        for (const auto& path : paths) {
+            CHECK_MESSAGE(tried.contains(path), name << ": " << path);
+        }
+        for (const auto& word : words) {
+            CHECK_MESSAGE(tried.contains(word), name << ": " << word);
+        }
+    }
+}
+
+} // namespace cybele::pairs

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every two values of fields in one Job, and every three where faults were found before: each
+// renders, or is refused with a place and a remedy.
+#include "job_cell.hpp"
+#include "job_factors.hpp"
+#include "support/message.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <doctest/doctest.h>
+
+namespace cybele::pairs {
+namespace {
+
+/// Words of our own mistakes, which no user may meet.
+constexpr std::string_view kOwnFaults[] = {
+    "template", "mustache", "internal", "byte for byte", "drops `"};
+
+std::string told(const std::vector<Fault>& faults, const Cell& cell) {
+    return format_text(faults) + "\n" + cell.target + "\n" + cell.job_text + cell.site_text;
+}
+
+bool has_place(const Fault& fault, const Cell& cell) {
+    if (!fault.where) {
+        // there is no file that could say it
+        return cell.site.is_null() && fault.help == "name a Site with --site";
+    }
+    const bool is_job = fault.where->file == "job.yaml";
+    // Only what is not written stands nowhere.
+    const bool is_missing = fault.message.find(" needs ") != std::string::npos ||
+                            fault.message.find(" says no ") != std::string::npos;
+    if (fault.where->line == 1 && !is_missing) {
+        return false;
+    }
+    const std::string& text = is_job ? cell.job_text : cell.site_text;
+    const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    return (is_job || fault.where->file == "site.yaml") && fault.where->line >= 1 &&
+           fault.where->line <= lines && fault.where->column >= 1;
+}
+
+} // namespace
+
+TEST_CASE("each two values meet in a cell, which renders or is refused with a place and a remedy") {
+    const Cells& cells = job_cells();
+    std::set<std::string> messages;
+    for (std::size_t index = 0; index < cells.refused.size(); ++index) {
+        const Cell& cell = cells.refused[index];
+        for (const Fault& fault : cells.faults[index]) {
+            if (fault.is_warning) {
+                continue;
+            }
+            messages.insert(fault.message);
+            INFO(told(cells.faults[index], cell));
+            CHECK_MESSAGE(fault.code == ErrorCode::kInput, fault.message);
+            CHECK_MESSAGE(has_place(fault, cell), fault.message);
+            CHECK_MESSAGE(!fault.help.empty(), fault.message);
+            for (const auto word : kOwnFaults) {
+                CHECK_MESSAGE(fault.message.find(word) == std::string::npos, fault.message);
+            }
+        }
+    }
+    MESSAGE("rows " << cells.rows << ", cells " << cells.rendered.size() + cells.refused.size()
+                    << ", rendered " << cells.rendered.size() << ", refused "
+                    << cells.refused.size() << " for " << messages.size() << " reasons");
+    CHECK(cells.rendered.size() == cells.rows);
+}
+
+} // namespace cybele::pairs

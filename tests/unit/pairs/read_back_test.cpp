@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of each script, read as the batch system reads it, says what the Job asks for.
+#include "read_back.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+
+#include <sstream>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace cybele::pairs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Directives = std::map<std::string, std::string>;
+
+std::uint64_t number_at(const Json& document, const std::string& path, std::uint64_t otherwise) {
+    const Json value = value_at(document, path);
+    return value.is_number() ? value.get<std::uint64_t>() : otherwise;
+}
+
+std::string text_at(const Json& document, const std::string& path, std::string otherwise = {}) {
+    const Json value = value_at(document, path);
+    return value.is_string() ? value.get<std::string>() : std::move(otherwise);
+}
+
+/// `23 GiB` in KiB.
+std::uint64_t kibibytes(const std::string& size) {
+    std::uint64_t value = 0;
+    std::string unit;
+    std::istringstream(size) >> value >> unit;
+    for (const char letter : std::string("KMGTP")) {
+        if (unit.front() == letter) {
+            return value;
+        }
+        value *= 1024;
+    }
+    FAIL("no size: " << size);
+    return 0;
+}
+
+/// `49 h` as HH:MM:SS.
+std::string clock_of(const std::string& duration) {
+    if (duration.find(':') != std::string::npos) {
+        return duration;
+    }
+    std::uint64_t value = 0;
+    std::string unit;
+    std::istringstream(duration) >> value >> unit;
+    const std::uint64_t seconds = value * (unit == "h" ? 3600 : unit == "min" ? 60 : 1);
+    return fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit;
+}
+
+/// The queue that a Job is for: its own, or the first of the Site, with its default time.
+void ask_queue(const Cell& cell, Asked& asked) {
+    asked.queue = text_at(cell.job, "queue");
+    const Json queues = cell.site.is_null() ? Json() : value_at(cell.site, "queues");
+    for (const Json& queue : queues) {
+        if (asked.queue.empty() || queue["name"] == asked.queue) {
+            asked.queue = queue["name"].get<std::string>();
+            if (asked.clock.empty() && queue.contains("time")) {
+                asked.clock = clock_of(queue["time"].get<std::string>());
+            }
+            return;
+        }
+    }
+}
+
+std::string joined(const Json& list, const char* between) {
+    std::string text;
+    for (const Json& item : list) {
+        text += (text.empty() ? "" : between) + item.get<std::string>();
+    }
+    return text;
+}
+
+std::string dependency(const Cell& cell) {
+    std::string text;
+    for (const Json& each : value_at(cell.job, "after")) {
+        const std::string when = each.value("when", "ok");
+        text += fmt::format("{}after{}:{}",
+                            text.empty() ? "" : ",",
+                            when == "ok"       ? "ok"
+                            : when == "any"    ? "any"
+                            : when == "failed" ? "notok"
+                                               : "",
+                            each["job"].get<std::string>());
+    }
+    return text;
+}
+
+struct MailWords {
+    std::string to;
+    std::string words;
+    std::string letters;
+};
+
+MailWords mail_of(const Cell& cell) {
+    MailWords mail;
+    const Json written = value_at(cell.job, "mail");
+    if (written.is_null()) {
+        return mail;
+    }
+    mail.to = written["to"].get<std::string>();
+    const Json on = written.contains("on") ? written["on"] : Json{"end", "fail"};
+    for (const auto& [word, name, letter] : {std::tuple{"begin", "BEGIN", 'b'},
+                                             std::tuple{"end", "END", 'e'},
+                                             std::tuple{"fail", "FAIL", 'a'}}) {
+        if (std::find(on.begin(), on.end(), word) != on.end()) {
+            mail.words += (mail.words.empty() ? "" : ",") + std::string(name);
+            mail.letters += letter;
+        }
+    }
+    mail.words = mail.words.empty() ? "NONE" : mail.words;
+    mail.letters = mail.letters.empty() ? "n" : mail.letters;
+    return mail;
+}
+
+/// To Slurm the elements of an array are apart by `%A` and `%a`.
+std::string slurm_pattern(const Cell& cell, const std::string& field, const std::string& usual) {
+    std::string pattern = text_at(cell.job, field, usual);
+    if (value_at(cell.job, "array").is_null()) {
+        return pattern;
+    }
+    const bool names_index = pattern.find("%a") != std::string::npos;
+    for (auto at = pattern.find("%j"); at != std::string::npos; at = pattern.find("%j", at)) {
+        pattern.replace(at, 2, names_index ? "%A" : "%A_%a");
+    }
+    return pattern;
+}
+
+void put(Directives& into, const std::string& name, const std::string& value) {
+    if (!value.empty()) {
+        into[name] = value;
+    }
+}
+
+std::string with_unit(std::uint64_t mebibytes, const char* unit) {
+    return mebibytes == 0 ? std::string() : std::to_string(mebibytes) + unit;
+}
+
+Directives slurm_directives(const Cell& cell, const Asked& asked) {
+    const bool is_for_operator = cell.target == "SlurmJob";
+    const char* const unit = is_for_operator ? "" : "M";
+    const MailWords mail = mail_of(cell);
+    Directives expected{{"--nodes", std::to_string(asked.nodes)},
+                        {"--job-name", text_at(cell.job, "name")},
+                        {"--ntasks", std::to_string(asked.tasks)},
+                        {"--ntasks-per-node", std::to_string(asked.tasks_per_node)},
+                        {"--cpus-per-task", std::to_string(asked.cpus)},
+                        {"--export", "ALL"}};
+    put(expected,
+        asked.is_memory_of_cpu ? "--mem-per-cpu" : "--mem",
+        with_unit(asked.is_memory_of_cpu ? asked.memory_of_cpu : asked.memory_of_node, unit));
+    if (asked.gpus > 0) {
+        expected["--gpus-per-node"] =
+            (asked.gpu_type.empty() ? "" : asked.gpu_type + ":") + std::to_string(asked.gpus);
+    }
+    put(expected, "--time", asked.clock);
+    if (value_at(cell.job, "resources.exclusive") == true) {
+        expected["--exclusive"] = "";
+    }
+    put(expected, "--constraint", joined(value_at(cell.job, "resources.constraint"), "&"));
+    put(expected, "--partition", asked.queue);
+    put(expected, "--account", text_at(cell.job, "account"));
+    put(expected, "--qos", text_at(cell.job, "qos"));
+    put(expected, "--array", text_at(cell.job, "array"));
+    put(expected, "--dependency", dependency(cell));
+    put(expected, "--mail-user", mail.to);
+    put(expected, "--mail-type", mail.to.empty() ? "" : mail.words);
+    const Json signal = value_at(cell.job, "signal");
+    if (!signal.is_null()) {
+        const std::string clock = clock_of(signal.value("before", "5 min"));
+        const auto seconds = std::stoul(clock.substr(0, 2)) * 3600 +
+                             std::stoul(clock.substr(3, 2)) * 60 + std::stoul(clock.substr(6));
+        expected["--signal"] = fmt::format("B:{}@{}", signal.value("name", "USR1"), seconds);
+    }
+    put(expected, "--chdir", text_at(cell.job, "workdir"));
+    put(expected, "--output", slurm_pattern(cell, "output.stdout", "%x-%j.out"));
+    put(expected, "--error", slurm_pattern(cell, "output.stderr", "%x-%j.err"));
+    return expected;
+}
+
+/// What all readers of `#PBS` lines have alike.
+Directives pbs_directives(const Cell& cell, const Asked& asked) {
+    const bool is_slurm = cell.dialect == "slurm-torque";
+    const MailWords mail = mail_of(cell);
+    Directives expected;
+    put(expected, "-l walltime", asked.clock);
+    put(expected, "-q", asked.queue);
+    put(expected, "-A", text_at(cell.job, "account"));
+    put(expected, cell.dialect == "pbspro" ? "-J" : "-t", text_at(cell.job, "array"));
+    put(expected, "-W depend", dependency(cell));
+    put(expected, "-M", mail.to);
+    put(expected, "-m", mail.letters);
+    if (is_slurm) {
+        put(expected, "-o", slurm_pattern(cell, "output.stdout", "%x-%j.out"));
+        put(expected, "-e", slurm_pattern(cell, "output.stderr", "%x-%j.err"));
+    } else {
+        expected["-j"] = "oe";
+    }
+    return expected;
+}
+
+/// Names that are too long for an old server are cut; the rest of the check is that they differ.
+std::string pbs_name(const Cell& cell) {
+    const std::string name = text_at(cell.job, "name");
+    const std::string version = cell.site.is_null() ? "" : text_at(cell.site, "scheduler.version");
+    const bool is_of_site =
+        !cell.site.is_null() && text_at(cell.site, "scheduler.dialect") == cell.dialect;
+    const double number = !is_of_site || version.empty() ? 100 : std::stod(version);
+    const bool is_old =
+        (cell.dialect == "torque" && number < 5) || (cell.dialect == "pbspro" && number < 14);
+    return is_old && name.size() > 15 ? name.substr(0, 10) + "-" + hex(sha256(name)).substr(0, 4)
+                                      : name;
+}
+
+} // namespace
+
+Asked asked_by(const Cell& cell) {
+    Asked asked;
+    asked.nodes = number_at(cell.job, "resources.nodes", 1);
+    asked.tasks_per_node = number_at(cell.job, "resources.tasks-per-node", 1);
+    asked.tasks = number_at(cell.job, "resources.tasks", asked.nodes * asked.tasks_per_node);
+    asked.cpus = number_at(cell.job, "resources.cpus-per-task", 1);
+    const std::string of_node = text_at(cell.job, "resources.memory-per-node");
+    const std::string of_cpu = text_at(cell.job, "resources.memory-per-cpu");
+    asked.is_memory_of_cpu = !of_cpu.empty();
+    if (!of_cpu.empty()) {
+        asked.memory_of_cpu = rounded_up(kibibytes(of_cpu), 1024);
+        asked.memory_of_node =
+            rounded_up(kibibytes(of_cpu) * asked.tasks_per_node * asked.cpus, 1024);
+    } else if (!of_node.empty()) {
+        asked.memory_of_node = rounded_up(kibibytes(of_node), 1024);
+    }
+    const Json gpus = value_at(cell.job, "resources.gpus-per-node");
+    asked.gpus = gpus.is_object() ? gpus["count"].get<std::uint64_t>()
+                                  : number_at(cell.job, "resources.gpus-per-node", 0);
+    asked.gpu_type = gpus.is_object() ? gpus["type"].get<std::string>() : "";
+    const std::string time = text_at(cell.job, "resources.time");
+    asked.clock = time.empty() ? "" : clock_of(time);
+    ask_queue(cell, asked);
+    return asked;
+}
+
+Directives directives_of(const Cell& cell, const std::string& script) {
+    Directives found;
+    std::istringstream lines(script);
+    std::string line;
+    std::getline(lines, line); // #!
+    while (std::getline(lines, line) && line.starts_with("#") && !line.starts_with("# ")) {
+        const std::string words = line.substr(line.find(' ') + 1);
+        const bool is_named = words.starts_with("-l ") || words.starts_with("-W ");
+        const auto end = cell.dialect == "slurm" ? words.find('=')
+                         : is_named              ? words.find('=')
+                                                 : words.find(' ');
+        std::string value = end == std::string::npos ? "" : words.substr(end + 1);
+        if (cell.dialect == "slurm" && value.find('"') != std::string::npos) {
+            std::string plain; // as sbatch takes quotes away
+            for (const char letter : value) {
+                plain += letter == '"' ? std::string() : std::string(1, letter);
+            }
+            value = plain;
+        }
+        const bool is_new = found.emplace(words.substr(0, end), value).second;
+        CHECK_MESSAGE(is_new, line);
+    }
+    return found;
+}
+
+Directives expected_directives(const Cell& cell) {
+    const Asked asked = asked_by(cell);
+    if (cell.dialect == "local") {
+        return {};
+    }
+    if (cell.dialect == "slurm") {
+        return slurm_directives(cell, asked);
+    }
+    Directives expected = pbs_directives(cell, asked);
+    const std::uint64_t slots = asked.tasks_per_node * asked.cpus;
+    if (cell.dialect == "torque") {
+        const std::string features = joined(value_at(cell.job, "resources.constraint"), ":");
+        expected["-l nodes"] =
+            fmt::format("{}:ppn={}{}{}",
+                        asked.nodes,
+                        slots,
+                        asked.gpus == 0 ? "" : ":gpus=" + std::to_string(asked.gpus),
+                        features.empty() ? "" : ":" + features);
+        put(expected, "-l mem", with_unit(asked.memory_of_node * asked.nodes, "mb"));
+        if (value_at(cell.job, "resources.exclusive") == true) {
+            expected["-n"] = "";
+        }
+    } else {
+        expected["-l select"] = fmt::format(
+            "{}:ncpus={}:mpiprocs={}{}{}",
+            asked.nodes,
+            slots,
+            asked.tasks_per_node,
+            asked.memory_of_node == 0 ? "" : ":mem=" + with_unit(asked.memory_of_node, "mb"),
+            asked.gpus == 0 ? "" : ":ngpus=" + std::to_string(asked.gpus));
+    }
+    if (cell.dialect == "pbspro") {
+        expected["-l place"] =
+            value_at(cell.job, "resources.exclusive") == true ? "scatter:excl" : "scatter";
+    }
+    expected["-N"] = pbs_name(cell);
+    return expected;
+}
+
+TEST_CASE("the directives of each script are those of its Job, by arithmetic of the test's own") {
+    const Cells& cells = job_cells();
+    std::size_t count = 0;
+    for (std::size_t index = 0; index < cells.rendered.size(); ++index) {
+        const Cell& cell = cells.rendered[index];
+        const Directives found = directives_of(cell, cells.scripts[index].script);
+        const Directives expected = expected_directives(cell);
+        INFO(cell.target << "\n" << cell.job_text << cell.site_text);
+        for (const auto& [name, value] : expected) {
+            const auto own = found.find(name);
+            CHECK_MESSAGE((own != found.end() && own->second == value),
+                          name << "=" << value << ", the script has "
+                               << (own == found.end() ? "none" : own->second));
+            ++count;
+        }
+        for (const auto& [name, value] : found) {
+            CHECK_MESSAGE(expected.contains(name), name << "=" << value << " is not asked for");
+        }
+    }
+    MESSAGE("directives " << count);
+    CHECK(count > cells.rendered.size() * 5);
+}
+
+} // namespace cybele::pairs
