@@ -143,6 +143,20 @@ Result<int> print_schema(const std::string& kind) {
     return 0;
 }
 
+/// What docs/failures.md says of a symptom, from its heading to the next one.
+std::string failure_section(std::string_view symptom) {
+    for (const EmbeddedFile& page : embedded::reference_pages()) {
+        const std::size_t name = page_name(page.name) == "failures"
+                                     ? page.bytes.find(fmt::format("Symptom: `{}`\n", symptom))
+                                     : std::string_view::npos;
+        if (name != std::string_view::npos) {
+            const std::size_t begin = page.bytes.rfind("\n### ", name) + 1;
+            return std::string(page.bytes.substr(begin, page.bytes.find("\n##", name) - begin));
+        }
+    }
+    return {};
+}
+
 /// A rule by its id, whoever tells it; "" where there is none.
 std::string rule_text(const std::string& id) {
     if (const definitions::Rule* rule = definitions::find_rule(id)) {
@@ -159,7 +173,7 @@ std::string rule_text(const std::string& id) {
     }
     for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
         if (symptom.id == id) {
-            return schedulers::explain_symptom(symptom);
+            return failure_section(symptom.id);
         }
     }
     return {};

@@ -5,7 +5,7 @@ set(program_share ${CMAKE_INSTALL_DATADIR}/cybelectl)
 install(DIRECTORY recipes/catalogue DESTINATION ${program_share} COMPONENT program)
 install(DIRECTORY docs/schemas DESTINATION ${program_share} COMPONENT program FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY templates/ci DESTINATION ${program_share} COMPONENT program)
-install(FILES README.md CHANGELOG.md LICENSE docs/catalogue.md docs/invariants.md docs/verified.md docs/glossary.md
+install(FILES README.md CHANGELOG.md LICENSE docs/catalogue.md docs/failures.md docs/invariants.md docs/verified.md docs/glossary.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(DIRECTORY docs/reference docs/tutorials docs/refusals DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 # All pages as one, where pandoc is installed; packaging/release and packaging/debian want it.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/invariants.hpp"
-#include "schedulers/reading/symptoms.hpp"
 
 #include <algorithm>
 
@@ -17,14 +16,6 @@ std::string explain_invariant(const Invariant& invariant) {
                        invariant.text,
                        is_readable ? "`job explain SCRIPT` finds where a script breaks it"
                                    : "every rendered script keeps it; it shows only in a run");
-}
-
-std::string explain_symptom(const Symptom& symptom) {
-    return fmt::format("{}: {}\nfix: {}\nknown from: {}\n",
-                       symptom.id,
-                       symptom.because,
-                       symptom.help,
-                       symptom.source);
 }
 
 } // namespace cybele::schedulers

@@ -9,7 +9,7 @@
 
 namespace cybele::schedulers {
 
-/// Something that a job's output shows when a launch went wrong.
+/// Something that a job's output shows when it failed; docs/failures.md has a section for each.
 struct Symptom {
     std::string_view id;      ///< `cma-forbidden`
     std::string_view because; ///< its cause
@@ -18,8 +18,6 @@ struct Symptom {
 };
 
 [[nodiscard]] std::span<const Symptom> symptoms();
-/// What `explain cma-forbidden` prints.
-[[nodiscard]] std::string explain_symptom(const Symptom& symptom);
 
 struct Finding {
     const Symptom* symptom = nullptr;
