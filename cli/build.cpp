@@ -137,12 +137,12 @@ void add_network_options(CLI::App& verb, BuildOptions& options) {
                     "certificates that build steps and registries are "
                     "trusted by")
         ->type_name("FILE");
-    verb.add_option("--authfile", options.access.authfile, "file of logins to registries")
+    verb.add_option("--authfile", options.access.authfile, "registry credentials file")
         ->type_name("FILE");
     add_library(verb, options.access);
     verb.add_flag("--plain-http,--no-https",
                   options.access.is_plain,
-                  "registries of bases by http:, where nobody proves who answers");
+                  "use plain HTTP for registries: no encryption, no server authentication");
 }
 
 void add_list_options(CLI::App& verb, BuildOptions& options) {
@@ -182,7 +182,7 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_flag("--no-cache", options.no_cache, "run every step again");
     verb.add_flag("--delta",
                   options.build.is_delta,
-                  "append what changed since the last flat image as an overlay partition");
+                  "store only the changes, as an overlay on the previous image");
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,
                   "build twice, and report whether the images are equal, else which files differ");

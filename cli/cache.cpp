@@ -310,7 +310,7 @@ Result<int> verify_cache(Session& session, const CacheOptions& options) {
 void install_cache(CLI::App& app, Session& session) {
     auto options = std::make_shared<CacheOptions>();
     CLI::App* cache =
-        add_verb(app, "cache", "Look at what builds and starts keep for the next one.", {});
+        add_verb(app, "cache", "Inspect and prune the caches of builds and container starts.", {});
     cache->require_subcommand(1);
     const auto add = [&](const std::string& name,
                          const std::string& description,
@@ -331,11 +331,11 @@ void install_cache(CLI::App& app, Session& session) {
                  "List the entries, with what each was made from.",
                  {"cybelectl cache list", "cybelectl cache list --kind steps"},
                  [&session, options] { return list_cache(session, *options); }));
-    add("tree", "Show which kept step lies on which.", {"cybelectl cache tree"}, [&session] {
+    add("tree", "Show cached build steps as a tree.", {"cybelectl cache tree"}, [&session] {
         return tree(session);
     });
     CLI::App* prune_verb = add("prune",
-                               "Remove what was not used for longest.",
+                               "Remove the least recently used entries.",
                                {"cybelectl cache prune --keep 2G",
                                 "cybelectl cache prune --unused 30",
                                 "cybelectl cache prune --all"},
@@ -345,16 +345,15 @@ void install_cache(CLI::App& app, Session& session) {
         prune_verb->add_option("--keep", options->keep, "how much may stay, for example 2G")
             ->type_name("SIZE");
     CLI::Option* unused =
-        prune_verb->add_option("--unused", options->days, "what was not used for so many days goes")
+        prune_verb->add_option("--unused", options->days, "remove entries unused for DAYS days")
             ->type_name("DAYS")
             ->check(CLI::Range(1U, 36500U));
-    prune_verb->add_flag("--all", options->is_all, "everything goes")
+    prune_verb->add_flag("--all", options->is_all, "remove everything")
         ->excludes(keep)
         ->excludes(unused);
-    prune_verb->add_flag("-n,--dry-run", options->is_dry, "only say what would go");
+    prune_verb->add_flag("-n,--dry-run", options->is_dry, "show what would be removed");
     add_kind(add("verify",
-                 "Compare each entry with its digest; damaged ones are removed, digests of other "
-                 "files forgotten.",
+                 "Compare each entry with its digest and remove damaged ones.",
                  {"cybelectl cache verify"},
                  [&session, options] { return verify_cache(session, *options); }));
 }

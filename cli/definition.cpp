@@ -182,7 +182,7 @@ void install_definition_check(CLI::App& def,
     CLI::App* verb =
         add_verb(def,
                  "check",
-                 "Read definition files as Apptainer would, and tell faults and traps.",
+                 "Check definition files by Apptainer's rules, and report errors and pitfalls.",
                  {"cybelectl def check app.def",
                   "cybelectl def check app.def --dialect 'apptainer>=1.2' --strict",
                   "cybelectl def check app.def --build-arg version=1.2",
@@ -208,7 +208,7 @@ void install_format(CLI::App& def,
                     const std::shared_ptr<DefinitionOptions>& options) {
     CLI::App* verb = add_verb(def,
                               "format",
-                              "Write definition files in their normal form.",
+                              "Format definition files.",
                               {"cybelectl def format app.def",
                                "cybelectl def format --in-place *.def",
                                "cybelectl def format --check *.def"});
@@ -232,7 +232,7 @@ void install_print(CLI::App& def,
     CLI::App* verb =
         add_verb(def,
                  "print",
-                 "Write back what was read, byte for byte, or its tree as JSON.",
+                 "Print a definition file as it was read, or its parsed form as JSON.",
                  {"cybelectl def print app.def", "cybelectl def print app.def --format json"});
     verb->add_option("file", options->files, "the definition file; - is standard input")
         ->required()

@@ -211,8 +211,7 @@ void install_explain(CLI::App& app, Session& session) {
     auto is_schema = std::make_shared<bool>(false);
     CLI::App* verb = add_verb(app,
                               "explain",
-                              "Show a reference page, or a rule that a check names; without a "
-                              "topic, list them.",
+                              "Show a reference page or a rule; without a topic, list all.",
                               {"cybelectl explain",
                                "cybelectl explain job",
                                "cybelectl explain CD012",

@@ -82,7 +82,7 @@ void install_generate(CLI::App& app, Session& session) {
     CLI::App* verb = add_verb(
         app,
         "generate",
-        "Render every definition file, script and object that a project asks for.",
+        "Render all definition files, scripts and manifests of a project.",
         {"cybelectl generate", "cybelectl generate --check", "cybelectl generate -v course/"});
     verb->add_option("folder", options->folder, "the project's folder")
         ->type_name("DIR")

@@ -170,7 +170,7 @@ void install_host(CLI::App& app, Session& session) {
     CLI::App* doctor_verb =
         add_verb(app,
                  "doctor",
-                 "Tell what this machine can do, and how to mend what it lacks.",
+                 "Report what this machine supports and how to fix what is missing.",
                  {"cybelectl doctor", "cybelectl doctor --format json"});
     add_format(*doctor_verb, session);
     doctor_verb->callback([&session] { session.action = [&session] { return doctor(session); }; });

@@ -157,14 +157,14 @@ void install_image(CLI::App& app, Session& session) {
                 false);
     install_one(*add_verb(*image,
                           "show",
-                          "Show what the store knows of an image.",
+                          "Show the details of a stored image.",
                           {"cybelectl image show app:1.0", "cybelectl image show sha256:4f2a91"}),
                 session,
                 show_image,
                 true);
     install_one(*add_verb(*image,
                           "path",
-                          "Print where an image lies, for programs that take a path.",
+                          "Print the path of a stored image's file.",
                           {"apptainer exec \"$(cybelectl image path app:1.0)\" true"}),
                 session,
                 path,

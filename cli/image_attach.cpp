@@ -158,7 +158,7 @@ void install_image_attachments(CLI::App& image, Session& session) {
     CLI::App* verb =
         add_verb(image,
                  "attach",
-                 "Put a document beside an image in its registry.",
+                 "Attach a document to an image in its registry.",
                  {"cybelectl image attach oras://registry.example/app:1 app.spdx.json",
                   "cybelectl image attach docker://registry.example/base:2 statement.dsse.json"});
     verb->add_option("reference", options->reference, "oras://… or docker://…")
@@ -172,7 +172,7 @@ void install_image_attachments(CLI::App& image, Session& session) {
     options = std::make_shared<AttachOptions>();
     verb = add_verb(image,
                     "referrers",
-                    "List what is attached to an image in its registry, or get one of it.",
+                    "List or download the documents attached to an image in its registry.",
                     {"cybelectl image referrers oras://registry.example/app:1",
                      "cybelectl image referrers oras://registry.example/app:1 --type spdx -o -"});
     verb->add_option("reference", options->reference, "oras://… or docker://…")

@@ -259,7 +259,7 @@ void install_names(CLI::App& image, Session& session) {
     auto options = std::make_shared<ImageChangeOptions>();
     CLI::App* verb = add_verb(image,
                               "add",
-                              "Put a SIF file into the store, under a name.",
+                              "Add a SIF file to the local store under a name.",
                               {"cybelectl image add app.sif",
                                "cybelectl image add app.sif group/app:1.0",
                                "cybelectl image add big.sif --link"});
@@ -274,7 +274,7 @@ void install_names(CLI::App& image, Session& session) {
     options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
                     "tag",
-                    "Give an image of the store a further name; a taken name moves.",
+                    "Add a name to a stored image; an existing name is moved.",
                     {"cybelectl image tag app:1.0 app:stable"});
     verb->add_option("image", options->file, "the image")->required()->type_name("IMAGE");
     verb->add_option("name", options->name, "NAME[:TAG]")->required()->type_name("NAME");
@@ -283,7 +283,7 @@ void install_names(CLI::App& image, Session& session) {
     options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
                     "remove",
-                    "Take names away; an image goes with its last name, or by its digest.",
+                    "Remove names or images; an image is deleted with its last name.",
                     {"cybelectl image remove app:1.0", "cybelectl image remove sha256:4f2a91"});
     verb->add_option("images", options->images, "names or digests")->required()->type_name("IMAGE");
     verb->add_flag("--force", options->is_forced, "images in use, too");
@@ -297,7 +297,7 @@ void install_image_changes(CLI::App& image, Session& session) {
     auto options = std::make_shared<ImageChangeOptions>();
     CLI::App* verb = add_verb(image,
                               "verify",
-                              "Hash images of the store again: all, or those named.",
+                              "Compare stored images with their digests: all, or those named.",
                               {"cybelectl image verify", "cybelectl image verify app:1.0"});
     verb->add_option("images", options->images, "names or digests")->type_name("IMAGE");
     finish_change_verb(*verb, session, options, verify_store);
@@ -305,18 +305,21 @@ void install_image_changes(CLI::App& image, Session& session) {
     options = std::make_shared<ImageChangeOptions>();
     verb = add_verb(image,
                     "gc",
-                    "Remove images that have no name, nor run, and what killed processes left.",
+                    "Remove images without a name that are not in use.",
                     {"cybelectl image gc",
                      "cybelectl image gc --older-than '30 d' --max-size '200 GiB' --dry-run"});
-    verb->add_option("--older-than", options->older_than, "images unused so long, named or not")
+    verb->add_option("--older-than",
+                     options->older_than,
+                     "also remove images unused for this long, even if named")
         ->type_name("DURATION");
-    verb->add_option(
-            "--max-size", options->maximum_size, "then the longest unused, until so much is left")
+    verb->add_option("--max-size",
+                     options->maximum_size,
+                     "then remove the least recently used images down to SIZE")
         ->type_name("SIZE");
-    verb->add_option("--grace", options->grace, "images added or used so shortly stay")
+    verb->add_option("--grace", options->grace, "keep images added or used within this period")
         ->type_name("DURATION")
         ->capture_default_str();
-    verb->add_flag("--dry-run", options->is_dry, "only say what would go");
+    verb->add_flag("--dry-run", options->is_dry, "show what would be removed");
     finish_change_verb(*verb, session, options, collect_garbage);
 }
 

@@ -118,11 +118,11 @@ void finish_login_verb(CLI::App& verb,
 void add_access(CLI::App& verb, AccessOptions& options) {
     verb.add_option("--ca-file", options.ca_file, "certificates that the registry is trusted by")
         ->type_name("FILE");
-    verb.add_option("--authfile", options.authfile, "file of logins, looked into first")
+    verb.add_option("--authfile", options.authfile, "registry credentials file, read first")
         ->type_name("FILE");
     verb.add_flag("--plain-http,--no-https",
                   options.is_plain,
-                  "http: nothing is encrypted, nobody proves who answers");
+                  "use plain HTTP: no encryption, no server authentication");
 }
 
 void add_library(CLI::App& verb, AccessOptions& options) {
@@ -154,12 +154,13 @@ Result<registry::Transport> make_transport(const Session& session,
 
 void install_image_logins(CLI::App& image, Session& session) {
     auto options = std::make_shared<LoginOptions>();
-    CLI::App* verb = add_verb(image,
-                              "login",
-                              "Log in to a registry; the password is asked for, or read.",
-                              {"cybelectl image login registry.example -u alice",
-                               "cybelectl image login registry.example -u alice --password-stdin "
-                               "<token.txt"});
+    CLI::App* verb =
+        add_verb(image,
+                 "login",
+                 "Log in to a registry; the password is prompted for or read from standard input.",
+                 {"cybelectl image login registry.example -u alice",
+                  "cybelectl image login registry.example -u alice --password-stdin "
+                  "<token.txt"});
     verb->add_option("-u,--username", options->user, "who logs in")->type_name("USER");
     verb->add_flag("--password-stdin", options->from_stdin, "read it from standard input");
     verb->add_option("--token-server",
@@ -169,10 +170,8 @@ void install_image_logins(CLI::App& image, Session& session) {
     finish_login_verb(*verb, session, options, login);
 
     options = std::make_shared<LoginOptions>();
-    verb = add_verb(image,
-                    "logout",
-                    "Forget the login to a registry.",
-                    {"cybelectl image logout registry.example"});
+    verb = add_verb(
+        image, "logout", "Log out of a registry.", {"cybelectl image logout registry.example"});
     finish_login_verb(*verb, session, options, logout);
 }
 

@@ -371,7 +371,7 @@ void install_pull(CLI::App& image, Session& session) {
     CLI::App* verb =
         add_verb(image,
                  "pull",
-                 "Get a SIF image from a registry into the store, or into a file.",
+                 "Pull a SIF image from a registry into the local store or a file.",
                  {"cybelectl image pull oras://registry.example/group/app:1.0",
                   "cybelectl image pull oras://registry.example/group/app:1.0 -o app.sif",
                   "cybelectl image pull oras://registry.example/app:1 --verify centre.pub",
@@ -395,7 +395,7 @@ void install_image_transfers(CLI::App& image, Session& session) {
     auto options = std::make_shared<TransferOptions>();
     CLI::App* verb = add_verb(image,
                               "push",
-                              "Put a SIF image into a registry; what is there is not sent again.",
+                              "Push a SIF image to a registry; existing parts are not sent again.",
                               {"cybelectl image push app.sif oras://registry.example/group/app:1.0",
                                "cybelectl image push store:app oras://localhost:5000/app:1 "
                                "--plain-http"});

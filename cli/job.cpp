@@ -125,15 +125,15 @@ Result<int> render_job(Session& session, const JobOptions& options) {
 void install_job(CLI::App& app, Session& session) {
     auto options = std::make_shared<JobOptions>();
     auto is_strict = std::make_shared<bool>(false);
-    CLI::App* job = add_verb(app,
-                             "job",
-                             "Check, render, explain and convert Jobs; list, follow, cancel and "
-                             "collect those that were submitted.",
-                             {});
+    CLI::App* job =
+        add_verb(app,
+                 "job",
+                 "Check, render and convert Jobs; list, follow, cancel and collect submitted jobs.",
+                 {});
     job->require_subcommand(1);
     CLI::App* check_verb = add_verb(*job,
                                     "check",
-                                    "Tell every fault of a Job before it costs queue time.",
+                                    "Check a Job and report all errors before it is queued.",
                                     {"cybelectl job check job.yaml --scheduler slurm",
                                      "cybelectl job check job.yaml --site hall-a.yaml --strict"});
     add_job_options(*check_verb, session, *options);

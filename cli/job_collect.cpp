@@ -56,7 +56,7 @@ void install_job_collect(CLI::App& job, Session& session) {
     CLI::App* verb =
         add_verb(job,
                  "collect",
-                 "Copy a job's results, and a record that is enough to run it again.",
+                 "Copy a job's results, with a record from which it can be run again.",
                  {"cybelectl job collect 1234",
                   "cybelectl job collect 1234_7",
                   "cybelectl job collect 1234 --to results-2 --results 'tiles/*.csv'"});

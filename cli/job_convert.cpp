@@ -133,7 +133,7 @@ void install_job_convert(CLI::App& job, Session& session) {
     CLI::App* verb = add_verb(
         job,
         "convert",
-        "Make a Job from a batch script or a Kubernetes Job; what it could not carry is told.",
+        "Convert a batch script or a Kubernetes Job to a Job, and report what cannot be converted.",
         {"cybelectl job convert old.sh -o job.yaml",
          "cybelectl job convert old.pbs --strict",
          "cybelectl job convert pod.yaml -o job.yaml"});

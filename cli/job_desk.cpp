@@ -17,9 +17,8 @@
 namespace cybele::cli {
 
 void add_follow_options(CLI::App& verb, FollowChoice& choice) {
-    verb.add_option("--monitoring-period",
-                    choice.longest_seconds,
-                    "the longest pause between two questions to the scheduler")
+    verb.add_option(
+            "--monitoring-period", choice.longest_seconds, "maximum polling interval, in seconds")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0));
 }

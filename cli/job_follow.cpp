@@ -143,7 +143,7 @@ void install_job_follow(CLI::App& job, Session& session) {
     CLI::App* cancel_verb =
         add_verb(job,
                  "cancel",
-                 "End jobs, and wait for the scheduler's word that they are.",
+                 "Cancel jobs, and wait until the scheduler confirms it.",
                  {"cybelectl job cancel 1234 1235", "cybelectl job cancel 1234_7"});
     cancel_verb->add_option("id", options->names, kIdHelp)->required()->type_name("ID");
     cancel_verb->add_flag("--no-wait", options->does_not_wait, "ask only");
@@ -154,7 +154,7 @@ void install_job_follow(CLI::App& job, Session& session) {
     CLI::App* attach_verb =
         add_verb(job,
                  "attach",
-                 "Take up a job again: after a crash, on another terminal, from its record.",
+                 "Reattach to a job: after a crash, in another terminal, or from its record.",
                  {"cybelectl job attach 3f2a9c1e --wait",
                   "cybelectl job attach .cybelectl/3f2a9c1e-0d1b-4c7e-9a55-0f6a4d1f7b21 --follow"});
     attach_verb->add_option("job", options->names, "native id, UUID, or a job's record folder")

@@ -17,8 +17,8 @@ struct HoldVerb {
     bool is_held;
 };
 constexpr HoldVerb kHoldVerbs[] = {
-    {"hold", "Keep jobs that wait from starting.", "cybelectl job hold 1234 1235", true},
-    {"release", "Let jobs start that were held.", "cybelectl job release 1234", false},
+    {"hold", "Hold pending jobs.", "cybelectl job hold 1234 1235", true},
+    {"release", "Release held jobs.", "cybelectl job release 1234", false},
 };
 
 /// Both PBS products accept the request for a job that runs, and it runs on; others refuse it.

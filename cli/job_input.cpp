@@ -19,21 +19,22 @@ void add_job_options(CLI::App& verb, Session& session, JobOptions& options) {
 
 void add_overrides(CLI::App& verb, JobOptions& options) {
     jobs::Overrides& overrides = options.overrides;
-    verb.add_option("-N,--nodes", overrides.nodes, "nodes");
-    verb.add_option("-n,--ntasks", overrides.tasks, "tasks (ranks) in all");
-    verb.add_option("--ntasks-per-node", overrides.tasks_per_node, "tasks on each node");
-    verb.add_option("-c,--cpus-per-task", overrides.cpus_per_task, "cores of each task");
-    verb.add_option("-t,--time", overrides.time, "minutes, H:M:S or D-H:M:S, as sbatch reads it");
-    verb.add_option("-p,--partition,--queue", overrides.queue, "queue or partition");
-    verb.add_option("-A,--account", overrides.account, "account");
-    verb.add_option("-J,--job-name", overrides.name, "name");
+    verb.add_option("-N,--nodes", overrides.nodes, "number of nodes");
+    verb.add_option("-n,--ntasks", overrides.tasks, "total number of tasks (ranks)");
+    verb.add_option("--ntasks-per-node", overrides.tasks_per_node, "tasks per node");
+    verb.add_option("-c,--cpus-per-task", overrides.cpus_per_task, "cores per task");
+    verb.add_option(
+        "-t,--time", overrides.time, "time limit: minutes, H:M:S or D-H:M:S, as for sbatch");
+    verb.add_option(
+        "-p,--partition,--queue", overrides.queue, "queue (partition) of the scheduler");
+    verb.add_option("-A,--account", overrides.account, "account that is charged");
+    verb.add_option("-J,--job-name", overrides.name, "job name");
     verb.add_option("-a,--array", overrides.array, "elements of an array, e.g. 0-9 or 1,4,7")
         ->type_name("RANGE");
-    verb.add_option("-d,--dependency",
-                    overrides.dependency,
-                    "jobs that come before, as sbatch names them: afterok:ID");
-    verb.add_option("--stdout", overrides.standard_output, "file of standard output");
-    verb.add_option("--stderr", overrides.standard_error, "file of standard error");
+    verb.add_option(
+        "-d,--dependency", overrides.dependency, "jobs to wait for, as for sbatch: afterok:ID");
+    verb.add_option("--stdout", overrides.standard_output, "file for standard output");
+    verb.add_option("--stderr", overrides.standard_error, "file for standard error");
     verb.add_flag("--allow-root", overrides.allow_root, "let mpirun start as root");
 }
 

@@ -96,7 +96,7 @@ void install_job_list(CLI::App& job, Session& session) {
     auto options = std::make_shared<ListOptions>();
     CLI::App* verb = add_verb(job,
                               "list",
-                              "List the jobs that were submitted, as squeue does.",
+                              "List submitted jobs, one line per job.",
                               {"cybelectl job list",
                                "cybelectl job list --elements 1234",
                                "cybelectl job list --elements --state failed --since '1 d'",

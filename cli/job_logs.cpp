@@ -130,7 +130,7 @@ void install_job_logs(CLI::App& job, Session& session) {
     auto options = std::make_shared<LogsOptions>();
     CLI::App* verb = add_verb(job,
                               "logs",
-                              "Show what a job has written.",
+                              "Show the output of a job.",
                               {"cybelectl job logs 1234",
                                "cybelectl job logs 1234 --stderr",
                                "cybelectl job logs 1234_7",

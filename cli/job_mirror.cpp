@@ -91,7 +91,7 @@ void install_job_mirror(CLI::App& job, Session& session) {
     CLI::App* verb = add_verb(
         job,
         "mirror",
-        "Run a batch job as if it were this process: in a pod of Kubernetes, for hpc-connector.",
+        "Run a batch job in the place of this process, in a Kubernetes pod (for hpc-connector).",
         {"cybelectl job mirror --backend /etc/cybelectl/backend --job /etc/cybelectl/job "
          "--print-logs",
          "cybelectl job mirror --backend backend --job job --uid nightly-7"});

@@ -139,7 +139,7 @@ void install_job_show(CLI::App& job, Session& session) {
     auto names = std::make_shared<std::vector<std::string>>();
     CLI::App* status_verb = add_verb(job,
                                      "status",
-                                     "Say in a line how a job is.",
+                                     "Show job status, one line per job.",
                                      {"cybelectl job status 1234",
                                       "cybelectl job status 1234_7 '68[2].head'",
                                       "cybelectl job status 1234 1235 --format json"});
@@ -151,7 +151,7 @@ void install_job_show(CLI::App& job, Session& session) {
     auto name = std::make_shared<std::string>();
     CLI::App* show_verb = add_verb(job,
                                    "show",
-                                   "Say everything that is known of a job.",
+                                   "Show all details of a job.",
                                    {"cybelectl job show 1234", "cybelectl job show 1234_7"});
     show_verb->add_option("id", *name, kIdHelp)->required()->type_name("ID");
     add_format(*show_verb, session);

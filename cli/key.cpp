@@ -253,9 +253,7 @@ void install_new(CLI::App& key, Session& session, const std::shared_ptr<KeyOptio
     CLI::App* verb =
         add_verb(key,
                  "new",
-                 "Make a key pair: PEM files (FILE, mode 0600, and its .pub), or with --pgp an "
-                 "OpenPGP key in "
-                 "the keyring.",
+                 "Make a key pair: PEM files, or with --pgp an OpenPGP key in the keyring.",
                  {"cybelectl key new centre.pem",
                   "cybelectl key new centre.pem --encrypt --passphrase-file secret.txt",
                   "cybelectl key new --pgp --name 'A Site' --email keys@site.example"});
@@ -283,8 +281,7 @@ void install_new(CLI::App& key, Session& session, const std::shared_ptr<KeyOptio
 void install_import(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
     CLI::App* verb = add_verb(key,
                               "import",
-                              "Put OpenPGP keys, public or private, into the keyring that "
-                              "Apptainer uses too.",
+                              "Import OpenPGP keys into the keyring that Apptainer uses, too.",
                               {"cybelectl key import centre.asc",
                                "gpg --export-secret-keys centre | cybelectl key import -"});
     verb->add_option(

@@ -112,14 +112,14 @@ void install_kube_check(CLI::App& kube, Session& session) {
     auto options = std::make_shared<CheckOptions>();
     CLI::App* verb = add_verb(kube,
                               "check",
-                              "Tell the traps of yaml for bridges, without a server.",
+                              "Check manifests for known bridge pitfalls, offline.",
                               {"cybelectl kube check job.yaml",
                                "cybelectl kube check *.yaml --strict",
                                "cybelectl kube check job.yaml --format sarif > job.sarif"});
     verb->add_option("file", options->files, "yaml files; - is standard input")
         ->required()
         ->type_name("FILE");
-    verb->add_flag("--strict", options->is_strict, "warnings end with 3 too");
+    verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit status 3)");
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json", "sarif"}))
         ->capture_default_str();
@@ -134,7 +134,7 @@ void install_render(CLI::App& kube, Session& session) {
     CLI::App* verb =
         add_verb(kube,
                  "render",
-                 "Write a Job as the object of a bridge, with its script inside.",
+                 "Render a Job as a Kubernetes manifest with its script inside.",
                  {"cybelectl kube render job.yaml --kind TorqueJob",
                   "cybelectl kube render job.yaml --kind TorqueJob --batch cow.sh",
                   "cybelectl kube render job.yaml --site hall-a.yaml | kubectl apply -f -"});
@@ -158,7 +158,7 @@ void install_crd(CLI::App& kube, Session& session) {
     auto options = std::make_shared<KubeOptions>();
     CLI::App* verb = add_verb(kube,
                               "crd",
-                              "Write the custom resource definition of a kind.",
+                              "Print the custom resource definition of a kind.",
                               {"cybelectl kube crd TorqueJob | kubectl apply -f -",
                                "cybelectl kube crd SlurmJob --group wlm.sylabs.io"});
     verb->add_option(
@@ -176,7 +176,7 @@ void install_crd(CLI::App& kube, Session& session) {
 
 void install_kube(CLI::App& app, Session& session) {
     CLI::App* kube =
-        add_verb(app, "kube", "Render and check the Kubernetes yaml that a bridge takes.", {});
+        add_verb(app, "kube", "Render and check Kubernetes manifests for bridge operators.", {});
     kube->require_subcommand(1);
     install_render(*kube, session);
     install_crd(*kube, session);

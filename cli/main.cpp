@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/call.hpp"
 #include "cli/cli11.hpp"
+#include "cli/help_formatter.hpp"
 #include "cli/image_store.hpp"
 #include "cli/run.hpp"
 #include "cli/session.hpp"
@@ -64,12 +65,14 @@ std::vector<std::string> cut_program_arguments(const CLI::App& app,
 /// The name, the sentence and the options that every verb takes.
 void set_up(CLI::App& app, Session& session) {
     app.name("cybelectl");
+    app.formatter(cybele::cli::make_help_formatter());
+    app.set_help_flag("-h,--help", "print this help");
     app.description("Builds, signs and launches Singularity containers on HPC clusters.");
-    app.set_version_flag("--version", "cybelectl " CYBELE_VERSION);
+    app.set_version_flag("--version", "cybelectl " CYBELE_VERSION, "print the version");
     app.require_subcommand(1);
     app.fallthrough();
-    app.add_flag("-v,--verbose", session.verbosity, "say more on standard error");
-    app.add_flag("-q,--quiet", session.is_quiet, "say nothing but errors");
+    app.add_flag("-v,--verbose", session.verbosity, "print more details on standard error");
+    app.add_flag("-q,--quiet", session.is_quiet, "print errors only");
     app.add_flag("--no-color", session.no_colour, "no colours, even on a terminal");
 }
 

@@ -2,6 +2,7 @@
 #include "cli/manual.hpp"
 
 #include "cli/cli11.hpp"
+#include "cli/help_formatter.hpp"
 #include "support/embedded.hpp"
 
 #include <algorithm>
@@ -89,18 +90,6 @@ std::string without_stop(std::string_view sentence) {
     return std::string(sentence);
 }
 
-/// What stands behind an option's name: `FILE ...`.
-std::string value_of(const CLI::Option& option) {
-    if (option.get_items_expected_max() == 0) {
-        return {};
-    }
-    std::string text = option.get_type_name();
-    if (!option.get_default_str().empty()) {
-        text += "=" + option.get_default_str();
-    }
-    return text + (option.get_expected_max() > 1 ? " ..." : "");
-}
-
 std::string names_of(const CLI::Option& option) {
     std::string names;
     for (const std::string& name : option.get_snames()) {
@@ -124,7 +113,7 @@ std::string options(const CLI::App& verb, bool is_positional) {
     std::string out;
     for (const CLI::Option* option : verb.get_options()) {
         if (option->get_positional() == is_positional) {
-            out += entry(names_of(*option), value_of(*option), option->get_description());
+            out += entry(names_of(*option), value_text(*option), description_text(*option));
         }
     }
     return out;

@@ -311,11 +311,11 @@ private:
 };
 
 void add_check(Verbs& verbs) {
-    CLI::App& verb = verbs.add(
-        "check",
-        "Read a Recipe, with all that it includes and all its variants, and tell every fault.",
-        {"cybelectl recipe check app.yaml", "cybelectl recipe check app.yaml --strict"},
-        check_recipe);
+    CLI::App& verb =
+        verbs.add("check",
+                  "Check a Recipe with its includes and variants, and report all errors.",
+                  {"cybelectl recipe check app.yaml", "cybelectl recipe check app.yaml --strict"},
+                  check_recipe);
     verbs.take_recipe(verb);
     verb.add_flag("--strict", verbs.options().is_strict, "warnings count as faults");
     verb.add_flag("--unlocked",

@@ -199,7 +199,8 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_flag("--lift",
                    options->lifts_all,
                    "make packages of installations that are only nearly the same");
-    verb->add_flag("--strict", options->is_strict, "3 where something could not be carried");
+    verb->add_flag(
+        "--strict", options->is_strict, "exit with 3 if anything could not be converted");
     verb->add_flag("--force", options->replaces, "replace the file that -o names");
     verb->callback([&session, options] {
         session.action = [&session, options] { return import_file(session, *options); };

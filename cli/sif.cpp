@@ -250,7 +250,7 @@ void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<SifO
     CLI::App* list_verb =
         add_verb(sif,
                  "list",
-                 "List an image's objects: number, group, link, place and type.",
+                 "List an image's objects: number, group, link, position and type.",
                  {"cybelectl sif list app.sif", "cybelectl sif list app.sif --format json"});
     list_verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
     do_verb(*list_verb, session, options, list_objects);
@@ -297,10 +297,8 @@ void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<Sif
     del_verb->add_flag("--compact", options->how.compact, "cut the file behind the last object");
     do_verb(*del_verb, session, options, del);
 
-    CLI::App* primary = add_verb(sif,
-                                 "setprim",
-                                 "Make a system partition the one that runs.",
-                                 {"cybelectl sif setprim 4 app.sif"});
+    CLI::App* primary = add_verb(
+        sif, "setprim", "Set the primary system partition.", {"cybelectl sif setprim 4 app.sif"});
     take_target(*primary, *options);
     do_verb(*primary, session, options, set_primary);
 
@@ -318,7 +316,7 @@ void install_sif(CLI::App& app, Session& session) {
     auto options = std::make_shared<SifOptions>();
     CLI::App* sif = add_verb(app,
                              "sif",
-                             "Look at and change the objects of a SIF image.",
+                             "List, add, extract and delete the objects of a SIF image.",
                              {"cybelectl sif list app.sif", "cybelectl sif dump 1 app.sif"});
     sif->require_subcommand(1);
     install_readers(*sif, session, options);

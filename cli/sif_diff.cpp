@@ -183,8 +183,8 @@ void install_diff(CLI::App& verb, Session& session, const std::shared_ptr<DiffOp
 void install_sif_diff(CLI::App& sif, Session& session) {
     CLI::App* verb = add_verb(sif,
                               "diff",
-                              "Say what differs between two images, down to their files. Exit code "
-                              "0: nothing; 4: something; 3: an image cannot be read.",
+                              "Compare two images down to their files. Exit status 0: equal; 4: "
+                              "different; 3: unreadable.",
                               {"cybelectl sif diff old.sif new.sif",
                                "cybelectl sif diff --ignore time --ignore id a.sif b.sif",
                                "cybelectl sif diff a.sif rootfs/ --format json"});
@@ -196,8 +196,8 @@ void install_image_diff(CLI::App& image, Session& session) {
     options->sections = {"package", "file"};
     CLI::App* verb = add_verb(image,
                               "diff",
-                              "Say in which packages and files two images differ. Exit code 0: in "
-                              "none; 4: in some; 3: an image cannot be read.",
+                              "Compare the packages and files of two images. Exit status 0: equal; "
+                              "4: different; 3: unreadable.",
                               {"cybelectl image diff store:app:1 store:app:2",
                                "cybelectl image diff old.sif new.sif --ignore time",
                                "cybelectl image diff a.sif b.sif --only package"});

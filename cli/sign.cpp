@@ -195,7 +195,7 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
         ->type_name("N")
         ->allow_extra_args(false)
         ->excludes(group);
-    verb.add_flag("-F,--force", options.force, "mixes kinds of signatures, signs again");
+    verb.add_flag("-F,--force", options.force, "allow mixed signature kinds and signing again");
     add_passphrase(verb, options.passphrase);
 }
 

@@ -55,12 +55,12 @@ Result<int> check_site(Session& session, const SiteOptions& options) {
 
 void install_site(CLI::App& app, Session& session) {
     auto options = std::make_shared<SiteOptions>();
-    CLI::App* site = add_verb(app, "site", "Facts of a place where jobs run.", {});
+    CLI::App* site = add_verb(app, "site", "Describe and check the sites where jobs run.", {});
     site->require_subcommand(1);
     CLI::App* probe_verb =
         add_verb(*site,
                  "probe",
-                 "Write a Site from what this machine shows: scheduler, runtime, MPI, queues.",
+                 "Write a Site from this machine's scheduler, runtime, MPI and queues.",
                  {"cybelectl site probe --name hall-a -o hall-a.yaml"});
     probe_verb->add_option("--name", options->name, "the Site's name")->type_name("NAME");
     probe_verb->add_option("-o,--output", options->output, "file; - is standard output")
@@ -71,7 +71,7 @@ void install_site(CLI::App& app, Session& session) {
     });
     CLI::App* check_verb = add_verb(*site,
                                     "check",
-                                    "Hold a Site against this machine.",
+                                    "Compare a Site with this machine.",
                                     {"cybelectl site check hall-a.yaml --strict"});
     check_verb->add_option("site", options->file, "the Site")->required()->type_name("FILE");
     check_verb->add_flag("--strict", options->is_strict, "notes count as faults");

@@ -176,6 +176,23 @@ END
     assert_line 'help: name one: probe, check'
 }
 
+@test "help groups the commands by task in 45 lines, and shows values, not types of a library" {
+    run -0 "$CYBELECTL" --help
+    ((${#lines[@]} <= 45))
+    assert_line 'Run jobs:'
+    while read -ra verb; do
+        run -0 "$CYBELECTL" "${verb[@]}" --help
+        refute_line --regexp '^ +-.*(TEXT:|[[:space:]]U?INT|FLOAT|Excludes|Needs|NONNEGATIVE|:\{)'
+        # shellcheck disable=SC2016
+        awk 'length > 100 && !/^  cybelectl /' <<<"$output" >long
+        assert_equal "$(cat long)" ''
+    done < <("$CYBELECTL" help --list)
+    run -0 "$CYBELECTL" build --help
+    assert_line --regexp '--compression zstd\|gzip '
+    run -0 "$CYBELECTL" cache prune --help
+    assert_line --regexp 'remove entries unused for DAYS days \(1 to 36500\)$'
+}
+
 @test "help VERB is VERB --help" {
     run "$CYBELECTL" help job render
     assert_success
