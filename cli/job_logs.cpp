@@ -64,23 +64,33 @@ print_logs(const Session& session, jobs::Desk& desk, jobs::Entry entry, bool is_
         *backend, entry, is_errors ? entry.standard_error : entry.standard_output, is_own);
 }
 
+/// What a job or an element has written, and goes on to write until its end.
+Result<int> follow_logs(Session& session,
+                        jobs::Desk& desk,
+                        const jobs::Entry& entry,
+                        const LogsOptions& options) {
+    const SignalWatch signals;
+    jobs::FollowOptions how = follow_options(session, options.choice);
+    how.has_logs = true;
+    CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, {entry}, how, signals));
+    constexpr int kSignals = 128;
+    return followed.left_by == 0 ? 0 : kSignals + followed.left_by;
+}
+
 /// Of an element of an array.
-Result<int> print_element(const Session& session,
+Result<int> print_element(Session& session,
                           jobs::Desk& desk,
                           const jobs::Entry& element,
                           const LogsOptions& options) {
     const std::string& file = options.is_errors ? element.standard_error : element.standard_output;
-    if (options.follow) {
-        return fail(ErrorCode::kUsage,
-                    "--follow is for a whole job",
-                    element.id + " is an element of an array",
-                    "leave it out, and look again");
-    }
     if (file.empty()) {
         return fail(ErrorCode::kInput,
                     "the output of " + element.id + " has a name that only its scheduler knows",
                     "the Job's `output` has no `%a` for the index",
                     "write one: `output: {stdout: '%x-%j-%a.out'}`");
+    }
+    if (options.follow && element.ended == 0) {
+        return follow_logs(session, desk, element, options);
     }
     CYBELE_TRY(jobs::Backend * backend, desk.backend(element));
     jobs::Entry asked = element;
@@ -116,12 +126,7 @@ Result<int> logs(Session& session, const LogsOptions& options) {
     if (!options.follow || entry.ended != 0) {
         return print_logs(session, desk, entry, options.is_errors);
     }
-    const SignalWatch signals;
-    jobs::FollowOptions how = follow_options(session, options.choice);
-    how.has_logs = true;
-    CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, {entry}, how, signals));
-    constexpr int kSignals = 128;
-    return followed.left_by == 0 ? 0 : kSignals + followed.left_by;
+    return follow_logs(session, desk, entry, options);
 }
 
 } // namespace
@@ -135,7 +140,8 @@ void install_job_logs(CLI::App& job, Session& session) {
                                "cybelectl job logs 1234 --stderr",
                                "cybelectl job logs 1234_7",
                                "cybelectl job logs '68[2].head'",
-                               "cybelectl job logs 1234 --follow"});
+                               "cybelectl job logs 1234 --follow",
+                               "cybelectl job logs 1234_7 --follow"});
     verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
     verb->add_flag("-f,--follow", options->follow, "go on until the job ends");
     verb->add_flag("--stderr", options->is_errors, "its standard error");

@@ -13,6 +13,7 @@
 #include "cli/submit_script.hpp"
 #include "jobs/resubmit.hpp"
 #include "jobs/submit.hpp"
+#include "support/quote.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -173,6 +174,11 @@ Result<int> resubmit(Session& session, const ResubmitOptions& options) {
     CYBELE_TRY(const auto elements, in_elements(session, desk, entries));
     CYBELE_TRY(const jobs::JobRequest request,
                jobs::repeat_request(entries.front(), elements, options.choice_of_elements));
+    if (jobs::has_changed_document(entries.front())) {
+        tell(session,
+             "cybelectl: " + printable(request.file.native()) + " has changed since job " +
+                 named.id + " was submitted: it is submitted as it is now");
+    }
     SubmitOptions again = options.submission;
     again.file = request.file.native();
     again.scheduler = request.scheduler;

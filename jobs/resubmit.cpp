@@ -3,6 +3,8 @@
 
 #include "jobs/follow/array.hpp"
 #include "launchers/job_fields_rules.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -49,6 +51,14 @@ std::int64_t number_in(const Json& document, const char* name) {
     return document.is_object() && found != document.end() && found->is_number_integer()
                ? found->get<std::int64_t>()
                : 0;
+}
+
+/// `sha256:…` of a Job, or of the job.yaml in a folder; empty: it cannot be read.
+std::string document_digest(const fs::path& place) {
+    std::error_code error;
+    const auto text =
+        read_file(fs::is_directory(place, error) ? place / "job.yaml" : place, kLongestRecord);
+    return text ? "sha256:" + hex(sha256(*text)) : std::string();
 }
 
 /// The record that a folder or a file is; unset: it is none.
@@ -251,8 +261,15 @@ std::string request_text(const JobRequest& request) {
     std::error_code error;
     const std::string site =
         request.site.empty() ? "" : fs::absolute(request.site, error).lexically_normal().native();
-    return Json{{"site", site}, {"overrides", overrides}}.dump(
-        -1, ' ', false, Json::error_handler_t::replace);
+    return Json{{"site", site},
+                {"overrides", overrides},
+                {"document-digest", document_digest(request.file)}}
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool has_changed_document(const Entry& job) {
+    const std::string before = text_in(parse_json(job.request), "document-digest");
+    return !before.empty() && before != document_digest(job.job);
 }
 
 Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {

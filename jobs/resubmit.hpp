@@ -11,9 +11,12 @@
 
 namespace cybele::jobs {
 
-/// What a submission was asked for in addition to its Job, as the journal keeps it: the Site and
-/// the overrides of the command line.
+/// What a submission was asked for, as the journal keeps it: the Site and the overrides of the
+/// command line, and the digest of its document.
 [[nodiscard]] std::string request_text(const JobRequest& request);
+
+/// Whether the job's document is another one than when it was submitted.
+[[nodiscard]] bool has_changed_document(const Entry& job);
 
 /// The job that is to run again: an id, a UUID or an element's name of the journal, a record folder
 /// of a job that the journal knows, or a record that `collect` made (NAME-ID.job.json, or the

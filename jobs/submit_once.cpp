@@ -69,6 +69,9 @@ std::string identity_of(const ReadyJob& ready) {
     return script + "+" + hex(sha256(words));
 }
 
+/// Seconds: a script of one's own leaves no record that could come late.
+constexpr std::int64_t kPatienceOfOwnScript = 30;
+
 /// The entry before anything was asked; its outputs are patterns until the id is known.
 Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::int64_t now) {
     const launchers::Job& job = ready.input.job;
@@ -100,7 +103,11 @@ Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::
     entry.tasks = job.resources.tasks;
     entry.cpus = std::int64_t{job.resources.tasks} * job.resources.cpus_per_task;
     entry.time_limit = job.resources.time.value_or(std::chrono::seconds(0)).count();
+    entry.follows = static_cast<std::int64_t>(job.after.size());
     entry.patience = ready.input.site ? ready.input.site->patience.count() : 0;
+    if (ready.own && entry.patience == 0) {
+        entry.patience = kPatienceOfOwnScript;
+    }
     entry.client = text_of(id_of_process(::getpid()));
     return entry;
 }

@@ -86,6 +86,15 @@ void add_gpus(const Rendering& rendering, Values& values) {
     values["gpu-variable"] = text_or_none(kind.variable);
     values["visible-devices"] =
         rendering.plan.uses_node_file ? text_or_none(kind.variable) : Value();
+    if (rendering.dialect.name == "pbspro" && !kind.variable.empty()) {
+        Fault note = rendering.input.job->fault_at(
+            "resources.gpus-per-node",
+            fmt::format("PBS sets {} only where the site has its cgroup hook", kind.variable),
+            "without it the job sees all GPUs of the node, as do other jobs there",
+            "ask the site, or let the job have the node alone: `exclusive: true`");
+        note.is_warning = true;
+        rendering.faults.add(std::move(note));
+    }
     values["gpu-listing"] = std::string(kind.listing);
     values["gpu-listed-by"] = std::string(kind.listed_by);
     values["gpu-what"] =

@@ -177,6 +177,11 @@ public:
     [[nodiscard]] virtual std::optional<Sighting> end_in_words(std::string_view /*words*/) const {
         return std::nullopt;
     }
+    /// What is asked in the place of `calls`, which the scheduler did not answer; none: it did.
+    [[nodiscard]] virtual std::vector<Call>
+    instead_of(const std::vector<Call>& /*calls*/, const std::vector<Outcome>& /*outcomes*/) const {
+        return {};
+    }
     /// Lists every job of this user, each with its UUID.
     [[nodiscard]] virtual Call search() const = 0;
     [[nodiscard]] virtual std::vector<Call>

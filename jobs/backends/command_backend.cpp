@@ -164,7 +164,7 @@ public:
                 words.push_back({job.folder + "/" + file});
             }
         }
-        auto answers = host_->exchange(commands_->inquiry(ids_of(jobs)), words);
+        auto answers = ask(commands_->inquiry(ids_of(jobs)), words);
         if (!answers) {
             survey.failure = std::move(answers).error();
             return survey;
@@ -251,9 +251,18 @@ private:
         }
     }
 
+    Result<Answers> ask(const std::vector<Call>& calls, const std::vector<Reading>& files) {
+        CYBELE_TRY(Answers answers, host_->exchange(calls, files));
+        const std::vector<Call> others = commands_->instead_of(calls, answers.outcomes);
+        if (others.empty()) {
+            return answers;
+        }
+        return host_->exchange(others, files); // a record must not be older than what is listed
+    }
+
     Survey survey(const std::vector<Call>& calls, const std::vector<Reading>& files) {
         Survey survey;
-        auto answers = host_->exchange(calls, files);
+        auto answers = ask(calls, files);
         if (!answers) {
             survey.failure = std::move(answers).error();
             survey.files.resize(files.size());

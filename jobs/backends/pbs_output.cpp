@@ -157,6 +157,8 @@ namespace {
 
 /// OpenPBS: finished, and not deleted. A job that never started has it where its dependency failed.
 constexpr std::string_view kFinishedSubstate = "92";
+/// OpenPBS: of an array. Without history an element that ended is shown with its array's values.
+constexpr std::string_view kArraySubstate = "70";
 
 /// CYBELE_JOB in the variables that qsub was given.
 std::string job_uuid(const std::string& variables) {
@@ -174,10 +176,7 @@ std::string job_uuid(const std::string& variables) {
 std::vector<std::string> unknown_ids(std::string_view errors) {
     std::vector<std::string> ids;
     for (const std::string_view line : split(errors, '\n')) {
-        // The last one is OpenPBS's answer to `-x` where it keeps no history, with code 0.
-        for (const std::string_view words : {"Unknown Job Id Error ",
-                                             "Unknown Job Id ",
-                                             "not configured to maintain job history "}) {
+        for (const std::string_view words : {"Unknown Job Id Error ", "Unknown Job Id "}) {
             if (const std::size_t at = line.find(words); at != std::string_view::npos) {
                 ids.emplace_back(trimmed(line.substr(at + words.size())));
                 break;
@@ -215,6 +214,10 @@ Sighting sighting_of(const PbsJob& job) {
         if (seen.state == State::kPending || seen.state == State::kHeld) {
             seen.reason = trimmed(job.get("comment")); // of others: where they started
         }
+        return seen;
+    }
+    if (letter == 'X' && job.get("substate") == kArraySubstate) {
+        seen.state = State::kLost; // it ended, and its code is not here
         return seen;
     }
     const std::string torque = job.get("exit_status");

@@ -261,6 +261,31 @@ void add_elements(const Entry& entry, std::size_t owner, std::vector<Element>& i
     }
 }
 
+void take_element(const Entry& element, Entry& job) {
+    auto known = known_elements(job);
+    known[element.index] = known_of(element);
+    nlohmann::json list = nlohmann::json::array();
+    for (const std::uint32_t index : array_indices(job.array)) {
+        if (const auto found = known.find(index); found != known.end()) {
+            list.push_back(found->second);
+        }
+    }
+    job.elements = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void take_known_ends(const Entry& kept, std::size_t owner, std::vector<Element>& elements) {
+    const auto known = known_elements(kept);
+    for (Element& element : elements) {
+        const auto found = known.find(element.entry.index);
+        if (element.owner != owner || element.entry.ended != 0 || found == known.end()) {
+            continue;
+        }
+        Entry there = element.entry;
+        restore(found->second, there);
+        element.entry = there.ended != 0 ? there : element.entry;
+    }
+}
+
 Failures failures_of(const std::vector<Entry>& elements) {
     Failures failures{elements.size(), {}};
     for (const Entry& element : elements) {

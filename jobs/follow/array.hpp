@@ -58,6 +58,13 @@ struct Element {
 /// `0-9`, `0-3,7`: the indices, which must be in order, as a Job writes them.
 [[nodiscard]] std::string array_text(const std::vector<std::uint32_t>& indices);
 
+/// Puts what is known of the element into the `elements` of its job.
+void take_element(const Entry& element, Entry& job);
+
+/// Ends those of the job's elements that have ended in `kept`, the job as the journal has it: an
+/// element that was cancelled by its own name, and that its scheduler has forgotten.
+void take_known_ends(const Entry& kept, std::size_t owner, std::vector<Element>& elements);
+
 /// The job as its elements.
 void add_elements(const Entry& entry, std::size_t owner, std::vector<Element>& into);
 

@@ -6,6 +6,8 @@
 namespace cybele::jobs {
 namespace {
 
+constexpr const char* kNeverBegan =
+    "never started: a job that it was to follow did not end as asked, or is not known";
 constexpr const char* kNoTrace = "the scheduler does not know it, and it left no record";
 
 void end(Entry& entry, State state, std::int64_t at) {
@@ -157,6 +159,13 @@ void conclude(const Evidence& evidence, Entry& entry) {
         const bool was_missing = entry.missing_since < entry.cancel_asked;
         entry.reason = was_missing ? kNoTrace : "";
         end(entry, was_missing ? State::kLost : State::kCancelled, evidence.now);
+        return;
+    }
+    // OpenPBS removes a job whose dependency failed, and where it keeps no history forgets it.
+    if (is_gone && entry.follows != 0 && entry.started == 0 && !evidence.has_begun &&
+        evidence.now >= entry.missing_since + kSettleSeconds) {
+        entry.reason = kNeverBegan;
+        end(entry, State::kCancelled, evidence.now);
         return;
     }
     // Not listed, or ended nobody knows how: the record may still come.

@@ -24,6 +24,7 @@ struct Evidence {
     std::optional<Sighting> accounted; ///< the accounting's, where it was asked
     bool was_asked = false;            ///< the queue gave an answer; else `seen` says nothing
     bool is_unknown = false;           ///< the queue's answer is that it knows no such job
+    bool has_begun = true;             ///< its script ran, or nothing was asked about that
     std::int64_t now = 0;              ///< Unix seconds
     std::int64_t patience = kPatienceSeconds;
 };

@@ -2,6 +2,7 @@
 #include "jobs/follow/poll.hpp"
 
 #include "jobs/follow/array.hpp"
+#include "jobs/follow/begun.hpp"
 #include "jobs/local.hpp"
 
 #include <algorithm>
@@ -143,7 +144,8 @@ struct Group {
     std::vector<Element> elements; ///< of those that are arrays, in the order of their owners
     std::vector<Entry*> asked;     ///< the jobs that are no arrays, and the elements
     std::vector<const Entry*> changed;
-    bool has_changed = false; ///< an element that was asked for by its own name
+    std::vector<const Entry*> ended; ///< elements that were asked for by their own names
+    bool has_changed = false;        ///< one of these
 };
 
 void split_batch(Group& group) {
@@ -171,6 +173,9 @@ void conclude_one(Group& group, const Evidence& evidence, Entry& entry) {
     conclude(evidence, entry);
     if (Changing(entry) != before && entry.is_element) {
         group.has_changed = true;
+        if (entry.ended != 0) {
+            group.ended.push_back(&entry);
+        }
     } else if (Changing(entry) != before) {
         group.changed.push_back(&entry);
     }
@@ -181,6 +186,15 @@ struct Silent {
     Entry* entry;
     Evidence evidence;
 };
+
+/// Whether the script ran, of a job that followed others and that the scheduler does not know.
+bool has_left_mark(Backend& backend, const Silent& silent) {
+    if (!silent.evidence.is_unknown || silent.entry->follows == 0) {
+        return true;
+    }
+    const auto mark = backend.read({mark_of_begin(*silent.entry)});
+    return !mark || mark->empty() || mark->front().exists;
+}
 
 /// Asks the second witness where the first two are silent.
 void inquire(Backend& backend, Group& group, std::vector<Silent>& silent) {
@@ -198,6 +212,7 @@ void inquire(Backend& backend, Group& group, std::vector<Silent>& silent) {
     const Sightings sightings(survey.seen);
     for (Silent& one : silent) {
         one.evidence.accounted = sightings.of(*one.entry);
+        one.evidence.has_begun = has_left_mark(backend, one);
         conclude_one(group, one.evidence, *one.entry);
     }
 }
@@ -249,13 +264,34 @@ std::optional<Error> ask_group(Desk& desk,
     return survey.failure;
 }
 
+/// Another command may have seen the end of elements that the scheduler lists no more.
+Result<void> take_ends_of_others(Desk& desk, Group& group, std::size_t owner) {
+    const bool is_any_missing =
+        std::any_of(group.elements.begin(), group.elements.end(), [owner](const Element& element) {
+            return element.owner == owner && element.entry.ended == 0 &&
+                   element.entry.missing_since != 0;
+        });
+    if (is_any_missing) {
+        CYBELE_TRY(const auto kept, desk.journal().matches(group.entries[owner]->uuid));
+        if (kept.size() == 1) {
+            take_known_ends(kept.front(), owner, group.elements);
+        }
+    }
+    return {};
+}
+
 /// Makes arrays of their elements; what changed goes into the journal.
 Result<bool> keep(Desk& desk, Group& group) {
+    for (const Entry* const element : group.ended) {
+        CYBELE_CHECK(desk.journal().change(element->uuid,
+                                           [element](Entry& job) { take_element(*element, job); }));
+    }
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
         Entry& entry = *group.entries[at];
         if (entry.array.empty() || entry.is_element) {
             continue;
         }
+        CYBELE_CHECK(take_ends_of_others(desk, group, at));
         const Changing before(entry);
         fold_elements(group.elements, at, entry);
         if (Changing(entry) != before) {

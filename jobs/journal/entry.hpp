@@ -45,6 +45,7 @@ struct Entry {
     std::int64_t tasks = 1;
     std::int64_t cpus = 1;
     std::int64_t time_limit = 0; ///< seconds; 0: the queue's
+    std::int64_t follows = 0;    ///< how many jobs it follows (`after`) as its scheduler knows
     std::int64_t patience = 0;   ///< seconds, as the Site says (Evidence::patience); 0: as usual
     std::string results;         ///< the Job's `output.results`, as a JSON list; empty: none
     std::string results_to;      ///< the Job's `output.to`

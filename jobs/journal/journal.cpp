@@ -158,6 +158,17 @@ Result<void> Journal::put(const std::vector<Entry>& entries) const {
     return put(places);
 }
 
+Result<void> Journal::change(const std::string& uuid,
+                             const std::function<void(Entry&)>& apply) const {
+    CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
+    CYBELE_TRY(std::vector<Entry> found, Rows(database_).select("WHERE uuid = ?1", {uuid}));
+    for (Entry& entry : found) {
+        apply(entry);
+        CYBELE_CHECK(Rows(database_).put({&entry}));
+    }
+    return transaction.commit();
+}
+
 namespace {
 
 /// Of jobs with one name: the only one, or of one scheduler's, whose numbers come again, the one

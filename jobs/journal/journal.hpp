@@ -7,6 +7,7 @@
 #include "support/error.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,6 +41,10 @@ public:
     /// Several at once.
     [[nodiscard]] Result<void> put(const std::vector<const Entry*>& entries) const;
     [[nodiscard]] Result<void> put(const std::vector<Entry>& entries) const;
+    /// Changes one as it is now, between reading and writing of which no other client comes; by
+    /// UUID. One that is not there is left alone.
+    [[nodiscard]] Result<void> change(const std::string& uuid,
+                                      const std::function<void(Entry&)>& apply) const;
     /// By UUID, by the first eight characters or more of one, or by native id (`12`, `12.server`);
     /// `slurm:12` of that scheduler only. Nothing or several, as jobs of two schedulers with one
     /// number: kInput.

@@ -50,7 +50,8 @@ constexpr struct {
                      {"node", kTextColumn},
                      {"elements", kTextColumn},
                      {"request", kTextColumn},
-                     {"patience", kNumberColumn}};
+                     {"patience", kNumberColumn},
+                     {"follows", kNumberColumn}};
 
 struct NumberColumn {
     const char* name;
@@ -70,6 +71,7 @@ constexpr NumberColumn kNumbers[] = {
     {"cpus", &Entry::cpus},
     {"time_limit", &Entry::time_limit},
     {"patience", &Entry::patience},
+    {"follows", &Entry::follows},
 };
 constexpr const char* kState = "state"; ///< the last column
 

@@ -25,8 +25,9 @@ struct Judging {
     void tell(std::string_view id, std::size_t line, std::string what, std::string help) const {
         breaks.push_back({id, line, std::move(what), std::move(help)});
     }
-    /// The first line behind which the text stands in code, comments left out; 0: nowhere.
-    [[nodiscard]] std::size_t line_with(std::string_view text) const;
+    /// The first line with the text in code, comments left out, and without the other text; 0:
+    /// nowhere.
+    [[nodiscard]] std::size_t line_with(std::string_view text, std::string_view without = {}) const;
 };
 
 /// A reading that finds breaks of some invariants.

@@ -5,12 +5,13 @@
 
 namespace cybele::schedulers {
 
-std::size_t Judging::line_with(std::string_view text) const {
+std::size_t Judging::line_with(std::string_view text, std::string_view without) const {
     for (std::size_t index = 0; index < script.lines.size(); ++index) {
         const auto& line = script.lines[index];
         const auto start = line.find_first_not_of(" \t");
         if (start != std::string::npos && line[start] != '#' &&
-            line.find(text) != std::string::npos) {
+            line.find(text) != std::string::npos &&
+            (without.empty() || line.find(without) == std::string::npos)) {
             return index + 1;
         }
     }

@@ -339,9 +339,11 @@ void judge_spark(const Judging& judging) {
     }
     const auto daemon = judging.line_with("start-worker.sh") + judging.line_with("start-slave.sh") +
                         judging.line_with("spark-daemon.sh") + judging.line_with("start-master.sh");
-    if (daemon != 0 || judging.line_with("setsid") != 0) {
+    // Ours ends with its job, and removes what is left.
+    const auto apart = judging.line_with("setsid", " sweep \"$$\" ");
+    if (daemon != 0 || apart != 0) {
         judging.tell("F7",
-                     daemon != 0 ? daemon : judging.line_with("setsid"),
+                     daemon != 0 ? daemon : apart,
                      "daemons that leave the job's session outlive it",
                      "start them in the foreground by srun or pbsdsh, and end them");
     }

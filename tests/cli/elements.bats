@@ -49,7 +49,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
 @test "an element is shown, waited for, read and cancelled by its name, and the others go on" {
     # shellcheck disable=SC2016
     printf '%s\n' 'kind: Job' 'name: long' 'array: 1-3' 'script: |' '  echo I am $CYBELE_ARRAY_INDEX' \
-        '  [ $CYBELE_ARRAY_INDEX != 2 ] || exec sleep 300' '  until [ -e go ]; do sleep 0.1; done' >long.yaml
+        '  [ $CYBELE_ARRAY_INDEX != 2 ] || exec sleep 300' '  until [ -e go ]; do sleep 0.1; done' '  echo and leave' >long.yaml
     id=$(submit long.yaml)
     wait_for 20 grep -q 'I am 2' "long-${id}_2.out"
     run "$CYBELECTL" job logs "${id}_2"
@@ -60,9 +60,16 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     assert_output "${id}_2 cancelled 143"
     run "$CYBELECTL" job status "$id"
     assert_output "$id running"
+    "$CYBELECTL" job logs "${id}_3" --follow >followed &
+    follower=$!
+    wait_for 20 grep -q 'I am 3' followed
     touch go
+    wait "$follower" # which ends with the element
+    assert_equal "$(cat followed)" $'I am 3\nand leave'
     run "$CYBELECTL" job wait "${id}_3"
     assert_success
+    run "$CYBELECTL" job logs "${id}_3" --follow
+    assert_output $'I am 3\nand leave'
     run "$CYBELECTL" job wait "$id" --quiet
     assert_equal "$status" 143
     run --separate-stderr "$CYBELECTL" job show "${id}_2"
@@ -170,12 +177,14 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     sed -i 's/|| exit 7/|| exit 5/' sweep.yaml # the Job as it is now
     run --separate-stderr "$CYBELECTL" job resubmit "$id" --failed --wait
     assert_equal "$status" 5
+    assert_regex "$stderr" "sweep.yaml has changed since job $id was submitted: it is submitted as it is now"
     again=$output
     assert_equal "$(rows "$again" | jq -c '.[1:4]' | tr '\n' ' ')" '[2,"failed",5] [3,"failed",5] '
     run jq -r '.jobs[0] | "\(.name) \(."time-limit") \(.array)"' <<<"$("$CYBELECTL" job show "$again" --format json)"
     assert_output 'other 540 2-3'
     run --separate-stderr "$CYBELECTL" job resubmit "$again" --array 3 --wait
     assert_equal "$status" 5
+    refute_regex "$stderr" 'has changed since'
     assert_equal "$(rows "$output" | jq -r '.[1]')" 3
     run --separate-stderr "$CYBELECTL" job resubmit "${id}_1" --wait
     assert_success

@@ -135,8 +135,19 @@ def qstat(root, rules, arguments):
     product = rules["product"]
     names = [word for word in arguments if not word.startswith("-")]
     code = 0
+    if product == "openpbs" and "-x" in arguments and rules.get("keep", 300) == 0:
+        for name in names or [""]: # of jobs that live, too
+            print("qstat: PBS is not configured to maintain job history " + name, file=sys.stderr)
+        return 0
     for name in names or ["*"]:
         folders = known(root, name)
+        if product == "openpbs" and "-x" not in arguments:
+            over = [folder for folder in folders if os.path.exists(os.path.join(folder, "exit"))]
+            if over and over == folders and name != "*":
+                print("qstat: %s Job has finished, use -x or -H to obtain historical job information" % name, file=sys.stderr)
+                code = 35
+                continue
+            folders = [folder for folder in folders if folder not in over]
         if not folders and name != "*":
             print("qstat: Unknown Job Id %s%s" % ("" if product == "openpbs" else "Error ", name), file=sys.stderr)
             code = 153

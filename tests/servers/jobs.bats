@@ -136,8 +136,8 @@ nothing_stays_behind_a_cancel() {
 @test "what a launch per node started in a session of its own is ended on each node" {
     on_each nothing_stays_behind
 }
-@test "OpenPBS: the same after a cancel" {
-    on openpbs nothing_stays_behind_a_cancel
+@test "the same after a cancel" {
+    on_each nothing_stays_behind_a_cancel
 }
 
 narrow_folders() {
@@ -345,6 +345,8 @@ server_is_down() {
     on_each server_is_down
 }
 
+# code_of_own CODE: what submit ends with; a script of one's own leaves no record, so where the server forgets at once, it is lost.
+code_of_own() { [[ -z ${CYBELE_SERVERS_FORGET:-} ]] && echo "$1" || echo 125; }
 # shellcheck disable=SC2016 # variables of the scripts
 own_script() {
     local -a words=()
@@ -352,19 +354,19 @@ own_script() {
     printf '%s\n' '#!/bin/sh' '#PBS -N wheat' '#PBS -l nodes=1:ppn=2,walltime=00:01:00' '#PBS -v FLOUR=rye' \
         'echo "$FLOUR ${1:-none}"' 'echo trouble >&2' 'exit 7' | server tee old.pbs >/dev/null
     run --separate-stderr server cybelectl submit --script old.pbs --scheduler "$dialect" --monitoring-period 1 --wait "${words[@]}"
-    assert_equal "$status" 7
+    assert_equal "$status" "$(code_of_own 7)"
     id=$output
     assert_equal "$(tail -n 1 "wheat.o${id%%.*}")" "rye ${words[1]:-none}"
     assert_equal "$(tail -n 1 "wheat.e${id%%.*}")" trouble
     run server cybelectl job logs "$id"
     assert_line "rye ${words[1]:-none}"
     run server cybelectl job status "$id"
-    assert_output --regexp "^$id failed 7"
+    [[ $(code_of_own 7) == 125 ]] || assert_output --regexp "^$id failed 7"
     [[ $product == openpbs ]] && index=J || index=t
     printf '%s\n' '#!/bin/sh' "#PBS -$index 1-3" '#PBS -j oe' 'echo "part $PBS_ARRAYID$PBS_ARRAY_INDEX"' '[ "$PBS_ARRAYID$PBS_ARRAY_INDEX" != 2 ]' |
         server tee parts.sh >/dev/null
     run --separate-stderr server cybelectl submit --script parts.sh --scheduler "$dialect" --monitoring-period 1 --wait
-    assert_equal "$status" 1
+    assert_equal "$status" "$(code_of_own 1)"
     id=$output
     for index in 1 2 3; do
         run server cybelectl job logs "${id/\[\]/[$index]}"

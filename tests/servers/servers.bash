@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Loaded by the suites that run on real TORQUE and OpenPBS servers (tests/parts/batch-server), each from the prefix that is given by
-# CYBELE_TORQUE_PREFIX or CYBELE_OPENPBS_PREFIX. A case runs on each server that is given.
+# CYBELE_TORQUE_PREFIX or CYBELE_OPENPBS_PREFIX. A case runs on each server that is given. With CYBELE_SERVERS_FORGET each server forgets a
+# job as soon as it has ended: keep_completed = 0, job_history_enable = False.
 # shellcheck disable=SC2154 # place and parts_dir are of suite.bash
 
 given=()
@@ -24,6 +25,18 @@ start_servers() {
     for start in "${starts[@]}"; do
         wait "$start" || return
     done
+    [[ -n ${CYBELE_SERVERS_FORGET:-} ]] || return 0
+    for product in "${given[@]}"; do
+        manage "$(forgets)"
+    done
+}
+
+# forgets, remembers: the setting with which $product forgets a job as soon as it has ended, and the one that keeps it.
+forgets() {
+    [[ $product == torque ]] && echo 'set server keep_completed = 0' || echo 'set server job_history_enable = False'
+}
+remembers() {
+    [[ $product == torque ]] && echo 'set server keep_completed = 300' || echo 'set server job_history_enable = True'
 }
 
 stop_servers() {
@@ -93,12 +106,9 @@ manage() { printf '%s\n' "$@" | as_manager qmgr >/dev/null; }
 
 # forgetting CASE…: while the server forgets a job as soon as it has ended.
 forgetting() {
-    local before after
-    case $product in
-        torque) before='set server keep_completed = 0' after='set server keep_completed = 300' ;;
-        *) before='set server job_history_enable = False' after='set server job_history_enable = True' ;;
-    esac
-    manage "$before"
-    "$@" || { manage "$after" && return 1; }
-    manage "$after"
+    local failure=0
+    manage "$(forgets)"
+    "$@" || failure=$?
+    [[ -n ${CYBELE_SERVERS_FORGET:-} ]] || manage "$(remembers)"
+    return "$failure"
 }

@@ -229,9 +229,6 @@ cat >"$private/node.sh" <<'END-OF-NODE'
 set -u
 private=$1
 node=$(uname -n)
-if [ -d "$private/output" ]; then # what tasks of pbsdsh write would go to the batch system's own files
-    exec >"$private/output/$node.out" 2>"$private/output/$node.err"
-fi
 if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
     kept_tmp=${TMPDIR:-}
     set -a

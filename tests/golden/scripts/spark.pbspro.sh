@@ -264,6 +264,9 @@ private=$1
 node=$(uname -n)
 if [ -d "$private/output" ]; then # what tasks of pbsdsh write would go to the batch system's own files
     exec >"$private/output/$node.out" 2>"$private/output/$node.err"
+    # TORQUE kills this process a moment after a cancel; what sweeps up has a session of its own.
+    # shellcheck disable=SC2016 # for the other shell
+    setsid /bin/bash -c "$(<"$private/sweep.sh")" sweep "$$" "$private" "$node" </dev/null >/dev/null 2>&1 &
 fi
 if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
     kept_tmp=${TMPDIR:-}
@@ -317,7 +320,26 @@ for folder in /proc/[0-9]*; do
 done
 exit "$code"
 END-OF-NODE
-declare -p PATH name first_node job_token private >"$private/words"
+cat >"$private/sweep.sh" <<'END-OF-SWEEP'
+main=$1 private=$2 node=$3 first_node='' job_process=''
+. "$private/words"
+while kill -s 0 "$main"; do
+    sleep 0.5
+done
+for folder in /proc/[0-9]*; do # what has a session of its own, too
+    if grep -qzxF "CYBELE_NODE=$private/$node" "$folder/environ"; then
+        kill -s KILL "${folder##*/}"
+    fi
+done
+if [ "$node" = "$first_node" ]; then
+    while kill -s 0 "$job_process"; do # it removes the folder itself, unless it is killed
+        sleep 0.5
+    done
+    rm -rf -- "$private"
+fi
+END-OF-SWEEP
+job_process=$$
+declare -p PATH name first_node job_token private job_process >"$private/words"
 declare -p runtime image options >>"$private/words"
 
 declare -A shown=() # bytes of the nodes' files

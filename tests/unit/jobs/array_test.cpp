@@ -116,6 +116,37 @@ TEST_CASE("what is known of the elements is kept with their array, and read agai
     CHECK(jobs::elements_of(entry)[1].state == State::kLost);
 }
 
+TEST_CASE(
+    "the end of one element is put into its array, and taken by who holds the array already") {
+    const auto journal = jobs::Journal::in_memory();
+    REQUIRE(journal.has_value());
+    jobs::Entry held;
+    held.uuid = "aaaaaaaa-1";
+    held.scheduler = "torque";
+    held.id = "68[].head";
+    held.array = "4-6";
+    auto elements = elements_of(held, {State::kDone, State::kRunning, State::kRunning});
+    jobs::fold_elements(elements, 0, held);
+    REQUIRE(journal->put(held).has_value());
+    jobs::Entry element = jobs::find_job(*journal, "68[5].head").value();
+    element.state = State::kCancelled;
+    element.ended = 300;
+    const auto take = [&element](jobs::Entry& job) { jobs::take_element(element, job); };
+    REQUIRE(journal->change("bbbbbbbb-2", take).has_value()); // no such job: nothing
+    REQUIRE(journal->change(held.uuid, take).has_value());
+    const jobs::Entry kept = journal->find(held.uuid).value();
+    CHECK(jobs::find_job(*journal, "68[5].head")->state == State::kCancelled);
+    CHECK(jobs::find_job(*journal, "68[4].head")->state == State::kDone);
+    CHECK(jobs::find_job(*journal, "68[6].head")->state == State::kRunning);
+    CHECK(kept.state == State::kRunning);
+    elements[2].owner = 3; // of another array
+    jobs::take_known_ends(kept, 0, elements);
+    CHECK(elements[0].entry.ended == 100);
+    CHECK(elements[1].entry.state == State::kCancelled);
+    CHECK(elements[1].entry.ended == 300);
+    CHECK(elements[2].entry.ended == 0);
+}
+
 TEST_CASE("an element is found by each of its names, and by no other") {
     const auto journal = jobs::Journal::in_memory();
     REQUIRE(journal.has_value());

@@ -175,13 +175,39 @@ TEST_CASE("ids that a server does not know are told, in each product's words") {
     const auto ids = jobs::unknown_ids("qstat: Unknown Job Id Error 9.head\nqstat: Unknown Job Id "
                                        "12[].head\nqstat: something else\nqstat: PBS is not "
                                        "configured to maintain job history 999.head\n");
-    CHECK(ids == std::vector<std::string>{"9.head", "12[].head", "999.head"});
+    CHECK(ids == std::vector<std::string>{"9.head", "12[].head"});
     const auto seen = jobs::torque_commands()->sightings(
         {outcome(153, "", "qstat: Unknown Job Id Error 9.head")});
     REQUIRE(seen.has_value());
     REQUIRE(seen->size() == 1);
     CHECK(seen->front().id == "9.head");
     CHECK(seen->front().is_unknown);
+}
+
+TEST_CASE("OpenPBS without history is asked again for the jobs that live") {
+    const auto commands = jobs::pbspro_commands();
+    const auto calls = commands->query({"12[].head", "13.head"});
+    using Words = std::vector<std::string>;
+    CHECK(calls.front().argv == Words{"qstat", "-x", "-f", "-t", "12[].head", "13.head"});
+    CHECK(commands->instead_of(calls, {outcome(0, "Job Id: 13.head\n")}).empty());
+    const auto plain = commands->instead_of(
+        calls, {outcome(0, "", "qstat: PBS is not configured to maintain job history 13.head")});
+    REQUIRE(plain.size() == 1);
+    CHECK(plain.front().argv == Words{"qstat", "-f", "-t", "12[].head", "13.head"});
+    CHECK(jobs::torque_commands()->instead_of(calls, {outcome(153, "", "anything")}).empty());
+}
+
+TEST_CASE(
+    "an element of OpenPBS without history is shown with its array's code, which counts not") {
+    const auto seen = jobs::pbspro_commands()->sightings({outcome(
+        0,
+        "Job Id: 20[1].head\n    job_state = X\n    substate = 70\n    Exit_status = 1\n\n"
+        "Job Id: 20[2].head\n    job_state = X\n    substate = 93\n    Exit_status = 6\n\n")});
+    REQUIRE(seen.has_value());
+    CHECK(seen->at(0).state == State::kLost);
+    CHECK_FALSE(seen->at(0).code.has_value());
+    CHECK(seen->at(1).state == State::kFailed);
+    CHECK(seen->at(1).code == 6);
 }
 
 TEST_CASE("what a server wrote to a job that it ended, and where") {

@@ -151,6 +151,41 @@ TEST_CASE("a job that the scheduler no longer knows is cancelled where that was 
     }
 }
 
+TEST_CASE("a job that followed others, never began, and is no longer known, was removed") {
+    jobs::Evidence given = evidence();
+    given.is_unknown = true;
+    given.has_begun = false;
+    auto waits = running();
+    waits.state = State::kPending;
+    waits.started = 0;
+    waits.follows = 3;
+    waits.missing_since = given.now - jobs::kSettleSeconds;
+    auto entry = concluded(given, waits);
+    CHECK(entry.state == State::kCancelled);
+    CHECK(entry.shell_code() == 143);
+    CHECK(entry.reason.starts_with("never started: a job that it was to follow"));
+    SUBCASE("its mark may still come") {
+        waits.missing_since += 1;
+        CHECK(concluded(given, waits).ended == 0);
+    }
+    SUBCASE("it began") {
+        given.has_begun = true;
+        CHECK(concluded(given, waits).ended == 0);
+    }
+    SUBCASE("it was seen to run") {
+        waits.started = 900;
+        CHECK(concluded(given, waits).ended == 0);
+    }
+    SUBCASE("it followed none") {
+        waits.follows = 0;
+        CHECK(concluded(given, waits).ended == 0);
+    }
+    SUBCASE("not listed is not unknown") {
+        given.is_unknown = false;
+        CHECK(concluded(given, waits).ended == 0);
+    }
+}
+
 TEST_CASE("the scheduler's own end, where the script left no word") {
     jobs::Evidence given = evidence();
     given.seen = sighting(State::kDone);
