@@ -97,6 +97,34 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
     end(entry, has_other_reason ? why->state : told, record.end > 0 ? record.end : evidence.now);
 }
 
+/// A job that nothing shows alive, and nothing says how it ended.
+void conclude_missing(const Evidence& evidence, Entry& entry) {
+    // Unknown twice, a second apart or more: a server that starts again may once say so of all.
+    const bool is_gone =
+        evidence.is_unknown && entry.missing_since != 0 && evidence.now > entry.missing_since;
+    if (is_gone && entry.cancel_asked != 0) {
+        const bool was_missing = entry.missing_since < entry.cancel_asked;
+        entry.reason = was_missing ? kNoTrace : "";
+        end(entry, was_missing ? State::kLost : State::kCancelled, evidence.now);
+        return;
+    }
+    // OpenPBS removes a job whose dependency failed, and where it keeps no history forgets it.
+    if (is_gone && entry.follows != 0 && entry.started == 0 && !evidence.has_begun &&
+        evidence.now >= entry.missing_since + kSettleSeconds) {
+        entry.reason = kNeverBegan;
+        end(entry, State::kCancelled, evidence.now);
+        return;
+    }
+    // Not listed, or ended nobody knows how: the record may still come.
+    if (entry.missing_since == 0) {
+        entry.missing_since = evidence.now;
+    }
+    if (evidence.now >= entry.missing_since + evidence.patience) {
+        entry.reason = evidence.seen ? "it ended, and left no record of how" : kNoTrace;
+        end(entry, State::kLost, evidence.now);
+    }
+}
+
 } // namespace
 
 bool needs_inquiry(const Evidence& evidence, const Entry& entry) {
@@ -152,30 +180,7 @@ void conclude(const Evidence& evidence, Entry& entry) {
         end(entry, State::kCancelled, evidence.now);
         return;
     }
-    // Unknown twice, a second apart or more: a server that starts again may once say so of all.
-    const bool is_gone =
-        evidence.is_unknown && entry.missing_since != 0 && evidence.now > entry.missing_since;
-    if (is_gone && entry.cancel_asked != 0) {
-        const bool was_missing = entry.missing_since < entry.cancel_asked;
-        entry.reason = was_missing ? kNoTrace : "";
-        end(entry, was_missing ? State::kLost : State::kCancelled, evidence.now);
-        return;
-    }
-    // OpenPBS removes a job whose dependency failed, and where it keeps no history forgets it.
-    if (is_gone && entry.follows != 0 && entry.started == 0 && !evidence.has_begun &&
-        evidence.now >= entry.missing_since + kSettleSeconds) {
-        entry.reason = kNeverBegan;
-        end(entry, State::kCancelled, evidence.now);
-        return;
-    }
-    // Not listed, or ended nobody knows how: the record may still come.
-    if (entry.missing_since == 0) {
-        entry.missing_since = evidence.now;
-    }
-    if (evidence.now >= entry.missing_since + evidence.patience) {
-        entry.reason = evidence.seen ? "it ended, and left no record of how" : kNoTrace;
-        end(entry, State::kLost, evidence.now);
-    }
+    conclude_missing(evidence, entry);
 }
 
 } // namespace cybele::jobs

@@ -195,6 +195,33 @@ ends_by_its_words() {
     on_each forgetting ends_by_its_words
 }
 
+# milliseconds: of the clock that only goes forward.
+milliseconds() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
+# is_over ID: plain qstat does not show it as alive.
+is_over() { ! server qstat -f "$1" 2>/dev/null | grep -qE 'job_state = [^CF]'; }
+# How long a server itself takes to end a job that it was asked to end is its own: OpenPBS kills after ten seconds.
+cancel_is_seen_soon() {
+    local began plain ours
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    id=$(printf 'sleep 300\n' | server qsub -l walltime=600)
+    wait_for 60 sh -c "'$parts_dir/batch-server' exec '$place' '$product' qstat -f '$id' | grep -q 'job_state = R'"
+    began=$(milliseconds)
+    server qdel "$id"
+    wait_for 60 is_over "$id"
+    plain=$(($(milliseconds) - began))
+    id=$(submit long)
+    runs "$id"
+    began=$(milliseconds)
+    run server cybelectl job cancel "$id" --monitoring-period 2
+    ours=$(($(milliseconds) - began))
+    assert_success
+    echo "$product: $plain ms from a plain qdel to the end in qstat, $ours ms for job cancel" >&3
+    assert [ "$ours" -lt "$((plain + 2 * 2000 + 1500))" ] # two periods, and the starts of the programs
+}
+@test "job cancel of a running job sees its end within two periods of the server's own" {
+    on_each cancel_is_seen_soon
+}
+
 array_is_followed() {
     job many 'script: echo mine' 'array: 0-1' 'resources: {time: 2 min}'
     run --separate-stderr submit many --follow
@@ -229,6 +256,20 @@ through_ssh() {
     assert_output --partial 'qsub is not in the PATH of any shell on head'
     refute_output --partial refused
 }
+# shellcheck disable=SC2016 # variables of the script
+own_script_through_ssh() {
+    printf '%s\n' '#!/bin/sh' '#PBS -N there' '#PBS -l walltime=00:01:00' 'echo "on $(uname -n) ${1:-}"' 'exit 7' | server tee old.pbs >/dev/null
+    run --separate-stderr server cybelectl submit --script old.pbs --scheduler "$dialect" --host head --workdir "$PWD" --monitoring-period 1 --wait
+    assert_equal "$status" "$(code_of_own 7)"
+    id=$output
+    assert_regex "$id" '^[0-9]+\.head$'
+    run server cybelectl job logs "$id"
+    assert_line --regexp '^on n[12] $'
+}
+@test "a batch script of one's own is submitted through ssh, and its output comes back" {
+    on_each own_script_through_ssh
+}
+
 @test "through ssh, commands that only a login shell finds are found; none is no refusal of the job" {
     on_each through_ssh
 }
