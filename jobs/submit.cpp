@@ -78,18 +78,19 @@ void tell(const Brought& brought, const SubmitRequest& request) {
 
 namespace {
 
-/// A Site's command runs as the user: only from a file that nobody else can have written.
-Result<void> check_command(const launchers::Site& site) {
+/// A Site's command runs as the user, and its login gets the user's files: only from a file that
+/// others cannot have written.
+Result<void>
+check_own_site(const launchers::Site& site, const std::string& what, const std::string& option) {
     const auto opened = open_own(site.source.file(), {.group_above = true});
     if (opened) {
         return {};
     }
     const Fault& fault = opened.error().faults().front();
     return fail(ErrorCode::kEnvironment,
-                "the `token-command` of " + printable(site.source.file()) + " is not run",
+                "the `" + what + "` of " + printable(site.source.file()) + " is not used",
                 fault.because.empty() ? fault.message : fault.because,
-                "give the command yourself (--token-command), or copy the Site into a folder of "
-                "your own");
+                "give it yourself (" + option + "), or copy the Site into a folder of your own");
 }
 
 } // namespace
@@ -100,6 +101,7 @@ Result<std::string> login_of(const JobInput& input, bool has_command) {
     }
     const auto host = input.site->through_settings.find("ssh");
     if (input.site->through == "ssh" && host != input.site->through_settings.end()) {
+        CYBELE_CHECK(check_own_site(*input.site, "ssh", "--host"));
         return host->second;
     }
     const auto setting = [&input](const std::string& name) {
@@ -112,7 +114,7 @@ Result<std::string> login_of(const JobInput& input, bool has_command) {
     way.host = setting("host");
     way.token_command = setting("token-command");
     if (!way.token_command.empty() && !has_command) {
-        CYBELE_CHECK(check_command(*input.site));
+        CYBELE_CHECK(check_own_site(*input.site, "token-command", "--token-command"));
     }
     CYBELE_CHECK(check_address(way));
     return text_of(way);

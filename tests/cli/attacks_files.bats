@@ -95,6 +95,19 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
     run "$CYBELECTL" submit j.yaml
     assert_failure
     grep -q login.hall.example "$place/called"
+    rm "$place/called"
+    chmod o+w site.yaml # others can name a login of theirs
+    for with in '' "--site=$place/shared/site.yaml"; do
+        run "$CYBELECTL" submit j.yaml ${with:+"$with"}
+        assert_failure 5
+        assert_line "error: the \`ssh\` of $place/shared/site.yaml is not used"
+        assert_line --regexp '^because: .*mode 0646'
+        assert_line 'help: give it yourself (--host), or copy the Site into a folder of your own'
+        assert_file_not_exist "$place/called"
+    done
+    run "$CYBELECTL" submit j.yaml --host login.hall.example # as the help says
+    assert_failure
+    grep -q login.hall.example "$place/called"
 }
 
 @test "C-F2: of another user, or open to others, a file counts for nothing, also where the folder is allowed" {
