@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
+#include "cli/job_outcome.hpp"
 #include "cli/job_table.hpp"
 #include "jobs/collect.hpp"
 #include "jobs/follow/array.hpp"
@@ -43,9 +44,7 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
     for (const jobs::ResultFile& file : collected.files) {
         Session::print(file.name + "\n");
     }
-    if (!collected.failures.empty()) {
-        tell(session, "cybelectl: " + collected.failures);
-    }
+    tell_outcome(session, collect_line(entry, collected));
     return 0;
 }
 

@@ -3,8 +3,6 @@
 
 #include "cli/cli11.hpp"
 #include "jobs/backends/way.hpp"
-#include "jobs/follow/array.hpp"
-#include "support/quote.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -158,41 +156,6 @@ std::string entries_json(const std::vector<jobs::Entry>& entries) {
         rows.push_back(job_row(entry));
     }
     return print_rows(rows);
-}
-
-namespace {
-
-/// `4 of 10 elements failed: 6-9` and where their outputs are named.
-std::string elements_told(const jobs::Entry& entry) {
-    const jobs::Failures failures = jobs::failures_of(jobs::elements_of(entry));
-    return fmt::format(
-        "{}; outputs: cybelectl job list --elements {}\n", failures.text(), shell_quote(entry.id));
-}
-
-} // namespace
-
-void tell_end(const Session& session, const jobs::Entry& entry) {
-    if (session.is_json() || session.is_quiet) {
-        return;
-    }
-    const std::string reason =
-        entry.reason.empty() || entry.state == jobs::State::kDone ? "" : " (" + entry.reason + ")";
-    const bool is_array = !entry.array.empty() && !entry.is_element;
-    const bool has_begun = entry.started != 0 && !is_array; // else nothing was written there
-    fmt::print(stderr,
-               "job {} {}{}: exit code {}{}{}\n",
-               entry.id.empty() ? entry.uuid : entry.id,
-               jobs::state_text(entry.state),
-               reason,
-               entry.shell_code(),
-               has_begun ? "; output in " : "",
-               has_begun ? entry.standard_output : "");
-    if (entry.state != jobs::State::kDone && has_begun) {
-        fmt::print(stderr, "its errors are in {}\n", entry.standard_error);
-    }
-    if (is_array && !entry.id.empty()) {
-        fmt::print(stderr, "{}", elements_told(entry));
-    }
 }
 
 } // namespace cybele::cli

@@ -39,9 +39,6 @@ void tell(const Session& session, const std::string& line);
 [[nodiscard]] std::string entry_json(const jobs::Entry& entry,
                                      const jobs::Consumption& consumption);
 
-/// `job 12 failed: exit code 3; output in …` on standard error.
-void tell_end(const Session& session, const jobs::Entry& entry);
-
 /// Below `job`.
 void install_job_list(CLI::App& job, Session& session);
 void install_job_show(CLI::App& job, Session& session);

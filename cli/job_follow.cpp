@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
+#include "cli/job_outcome.hpp"
 #include "jobs/attach.hpp"
 #include "jobs/follow/array.hpp"
 
@@ -47,8 +48,11 @@ Result<int> follow_job(Session& session,
     }
     for (const jobs::Entry& entry : followed.entries) {
         if (entry.ended != 0) {
-            tell_end(session, entry);
+            tell_outcome(session, end_line(entry));
         }
+    }
+    if (followed.entries.size() > 1) {
+        tell_outcome(session, list_line(followed.entries, false));
     }
     return code_of(followed);
 }
@@ -82,7 +86,7 @@ Result<int> cancel(Session& session, const FollowOptions& options) {
     CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, std::move(entries), how, signals));
     for (const jobs::Entry& entry : followed.entries) {
         if (entry.ended != 0) {
-            tell_end(session, entry);
+            tell_outcome(session, end_line(entry));
         }
     }
     constexpr int kSignals = 128;
@@ -162,7 +166,10 @@ void install_job_follow(CLI::App& job, Session& session) {
         ->expected(1)
         ->type_name("JOB");
     attach_verb->add_flag(
-        "--wait", options->wait, "wait for the end; exit with the program's code");
+        "--wait",
+        options->wait,
+        "wait for the end; exit with the program's code; Ctrl-C cancels the job, a hangup does "
+        "not");
     attach_verb->add_flag("--follow", options->follow, "--wait, and show what the job writes");
     add_follow_options(*attach_verb, options->choice);
     add_format(*attach_verb, session);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
+#include "cli/job_outcome.hpp"
 #include "cli/job_table.hpp"
 #include "jobs/follow/array.hpp"
 #include "jobs/selection.hpp"
@@ -72,7 +73,8 @@ Result<int> watch(const Session& session, jobs::Desk& desk, const ListOptions& o
     constexpr double kThousand = 1000.0;
     while (true) {
         CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
-        Session::print("\033[H\033[2J" + text_of(entries, options));
+        Session::print("\033[H\033[2J" + text_of(entries, options) +
+                       list_line(entries, options.has_elements) + "\n");
         pollfd waits{signals.fd(), POLLIN, 0};
         if (::poll(&waits, 1, static_cast<int>(options.watch_seconds * kThousand)) > 0) {
             return 0;
@@ -87,6 +89,7 @@ Result<int> list_jobs(const Session& session, const ListOptions& options) {
     }
     CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
     Session::print(session.is_json() ? entries_json(entries) : text_of(entries, options));
+    tell_outcome(session, list_line(entries, options.has_elements));
     return 0;
 }
 

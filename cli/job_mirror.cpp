@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cli11.hpp"
 #include "cli/job_desk.hpp"
+#include "cli/job_outcome.hpp"
 #include "jobs/mirror.hpp"
 #include "support/random.hpp"
 
@@ -79,7 +80,7 @@ Result<int> mirror(Session& session, const MirrorOptions& options) {
         tell(session,
              "cybelectl: the scheduler has not said yet that the job is cancelled; it was asked");
     } else {
-        tell_end(session, followed.entries.front());
+        tell_outcome(session, end_line(followed.entries.front()));
     }
     return code_of(followed);
 }

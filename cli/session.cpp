@@ -71,17 +71,27 @@ void Session::note(const std::vector<Fault>& faults) const {
 }
 
 void Session::print(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-        const int saved = errno;
-        if (saved == EPIPE) {
-            ::_exit(1); // the reader is gone, and wanted no more
-        }
-        const std::string said =
-            shown_faults(system_error("cannot write standard output", saved).faults(), false);
-        (void)std::fwrite(said.data(), 1, said.size(), stderr);
-        ::_exit(static_cast<int>(ErrorCode::kEnvironment));
+    const auto printed = try_print(text);
+    if (printed) {
+        return;
     }
+    if (errno == EPIPE) {
+        ::_exit(1); // the reader is gone, and wanted no more
+    }
+    const std::string said = shown_faults(printed.error().faults(), false);
+    (void)std::fwrite(said.data(), 1, said.size(), stderr);
+    ::_exit(static_cast<int>(ErrorCode::kEnvironment));
+}
+
+Result<void> Session::try_print(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+        std::fflush(stdout) == 0) {
+        return {};
+    }
+    const int number = errno;
+    Error error = system_error("cannot write standard output", number);
+    errno = number;
+    return fail(std::move(error));
 }
 
 } // namespace cybele::cli

@@ -66,6 +66,8 @@ struct Session {
     void note(const std::vector<Fault>& faults) const;
     /// Writes to standard output; a closed pipe ends the program quietly.
     static void print(std::string_view text);
+    /// The same, where the command goes on without a reader: the error.
+    [[nodiscard]] static Result<void> try_print(std::string_view text);
 };
 
 /// `verb.option("--format", …)` with the words that every printing verb takes.

@@ -7,6 +7,7 @@
 #include "cli/image_store.hpp"
 #include "cli/job_desk.hpp"
 #include "cli/job_input.hpp"
+#include "cli/job_outcome.hpp"
 #include "cli/job_table.hpp"
 #include "cli/session.hpp"
 #include "cli/submit_kube.hpp"
@@ -59,12 +60,40 @@ Result<jobs::SubmitRequest> submit_request(Session& session, const SubmitOptions
     return request;
 }
 
+/// Standard output did not take what says which job it is. The job runs all the same: a script that
+/// took this for a failure would submit it a second time.
+Error unread_id(const Error& error, const jobs::Entry& entry) {
+    Fault fault = error.faults().front();
+    fault.because += (fault.because.empty() ? "" : "; ") + std::string("job ") + entry.id +
+                     " is submitted and goes on";
+    fault.help = "do not submit it again: cybelectl job status " + entry.id;
+    return Error(fault);
+}
+
 /// The native id, alone: on standard output, or on standard error where that is the job's.
-void tell_id(const Session& session, const SubmitOptions& options, const jobs::Entry& entry) {
+Result<void>
+tell_id(const Session& session, const SubmitOptions& options, const jobs::Entry& entry) {
     if (options.follow) {
         fmt::print(stderr, "{}\n", entry.id);
-    } else if (!session.is_json()) {
-        Session::print(entry.id + "\n");
+        return {};
+    }
+    const auto printed = session.is_json() ? Result<void>() : Session::try_print(entry.id + "\n");
+    return printed ? Result<void>() : fail(unread_id(printed.error(), entry));
+}
+
+std::vector<Fault> as_warnings(std::vector<Fault> faults) {
+    for (Fault& fault : faults) {
+        fault.is_warning = true;
+    }
+    return faults;
+}
+
+/// On a terminal, what a person may want to press.
+void tell_leaving(const Session& session, const jobs::Entry& entry) {
+    if (session.is_terminal && !session.is_json()) {
+        tell(session,
+             "cybelectl: Ctrl-C cancels job " + entry.id +
+                 "; closing this terminal does not, then: cybelectl job logs --follow " + entry.id);
     }
 }
 
@@ -85,7 +114,7 @@ Result<int> follow_submission(Session& session,
         Session::print(entries_json(followed.entries));
     }
     if (followed.left_by == 0) {
-        tell_end(session, followed.entries.front());
+        tell_outcome(session, end_line(followed.entries.front()));
     } else {
         tell(session,
              "cybelectl: left job " + submitted.entry.id +
@@ -106,12 +135,18 @@ Result<int> submit_ready(Session& session,
     if (submitted.was_there) {
         tell(session, "cybelectl: the earlier submission had arrived: it is this job");
     }
-    tell_id(session, options, submitted.entry);
+    const auto printed = tell_id(session, options, submitted.entry);
     if (options.wait || options.follow || submitted.cancel_by != 0) {
+        if (!printed) { // what --wait is for can still be had
+            session.note(as_warnings(printed.error().faults()));
+        }
+        tell_leaving(session, submitted.entry);
         return follow_submission(session, options, desk, submitted, signals);
     }
+    CYBELE_CHECK(printed);
     if (session.is_json()) {
-        Session::print(entries_json({submitted.entry}));
+        const auto shown = Session::try_print(entries_json({submitted.entry}));
+        return shown ? Result<int>(0) : fail(unread_id(shown.error(), submitted.entry));
     }
     return 0;
 }
@@ -189,8 +224,16 @@ Result<int> resubmit(Session& session, const ResubmitOptions& options) {
 }
 
 void add_progress_options(CLI::App& verb, SubmitOptions& options) {
-    verb.add_flag("--wait", options.wait, "wait for the end; exit with the program's code");
-    verb.add_flag("--follow", options.follow, "--wait, and show what the job writes meanwhile");
+    verb.add_flag(
+        "--wait",
+        options.wait,
+        "wait for the end; exit with the program's code; Ctrl-C cancels the job, a hangup "
+        "does not");
+    verb.add_flag(
+        "--follow",
+        options.follow,
+        "--wait, and show what the job writes meanwhile; to watch a job without cancelling "
+        "it by Ctrl-C: submit, then job logs --follow ID");
     verb.add_flag("--dry-run", options.dry_run, "print the script only");
     verb.add_flag("--no-build",
                   options.no_build,

@@ -301,6 +301,7 @@ Result<Collected> collect(const CollectRequest& request) {
     CYBELE_TRY(const auto names, names_of(*results, entry, wanted_of(patterns, request)));
     CYBELE_CHECK(check_destinations(names, to));
     Collected collected;
+    collected.to = to;
     CYBELE_TRY(collected.files, results->fetch(names, to));
     collected.record = describe_results(entry, request.elements, record, collected.files);
     if (!request.elements.empty()) {

@@ -23,6 +23,7 @@ struct CollectRequest {
 
 struct Collected {
     std::vector<ResultFile> files;
+    std::filesystem::path to; ///< the folder
     std::string record;       ///< the JSON that lies beside them as NAME-ID.job.json
     std::vector<Fault> notes; ///< warnings
     std::string failures;     ///< of an array: how many elements failed, and which

@@ -87,6 +87,82 @@ host_job() {
     assert_line --regexp '^exit code +9$'
 }
 
+@test "submit --wait, job wait, job list and job collect end with a line: what ran, where its output is, what failed" {
+    host_job 'script: |' '  echo bad >&2' '  touch part' '  exit 9' 'output: {results: [part]}'
+    run --separate-stderr "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    assert_equal "$status" 9
+    id=$output
+    local end="job $id (demo) failed: exit code 9; output in $PWD/demo-$id.out, errors in $PWD/demo-$id.err"
+    assert_equal "$stderr" "$end"
+    run --separate-stderr "$CYBELECTL" job wait "$id"
+    assert_equal "$stderr" "$end"
+    host_job 'command: ["true"]'
+    run --separate-stderr "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    assert_equal "$stderr" "job $output (demo) done: exit code 0; output in $PWD/demo-$output.out"
+    run --separate-stderr "$CYBELECTL" job wait "$id" "$output"
+    local list="2 jobs: 1 done, 1 failed; errors of job $id (demo) in $PWD/demo-$id.err"
+    assert_equal "${stderr##*$'\n'}" "$list"
+    run --separate-stderr "$CYBELECTL" job list --all
+    assert_equal "$stderr" "$list"
+    run --separate-stderr "$CYBELECTL" job list
+    assert_equal "$stderr" 'no such jobs; `cybelectl job list --all` lists ended ones too'
+    run --separate-stderr "$CYBELECTL" job collect "$id"
+    assert_equal "$output" part
+    assert_equal "$stderr" "job $id (demo) failed: exit code 9; 1 file (0 B) and a record in $PWD/results"
+    for verb in 'job list --all' "job collect $id" "job wait $id"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$CYBELECTL" $verb --quiet
+        assert_equal "$stderr" ''
+        # shellcheck disable=SC2086
+        run --separate-stderr "$CYBELECTL" $verb --format json
+        assert_equal "$stderr" ''
+        jq -e .format <<<"$output"
+    done
+}
+
+@test "a job whose id cannot be written runs: the code and standard error say so" {
+    host_job 'command: ["true"]'
+    local format
+    for format in text json; do
+        run -5 sh -c '"$1" submit demo.yaml --scheduler local --format "$2" >/dev/full' - "$CYBELECTL" "$format"
+        assert_output --partial 'cannot write standard output'
+        assert_output --regexp 'No space left on device; job [0-9]+ is submitted and goes on'
+        assert_output --regexp 'do not submit it again: cybelectl job status [0-9]+'
+        run -5 sh -c '"$1" submit demo.yaml --scheduler local --format "$2" >&-' - "$CYBELECTL" "$format"
+        assert_output --regexp 'job [0-9]+ is submitted and goes on'
+        # shellcheck disable=SC2016
+        run -5 bash -c 'exec {gone}> >(true); wait "$!"; "$1" submit demo.yaml --scheduler local --format "$2" >&"$gone"' - \
+            "$CYBELECTL" "$format"
+        assert_output --regexp 'job [0-9]+ is submitted and goes on'
+    done
+    run -0 sh -c '"$1" submit demo.yaml --scheduler local --wait >/dev/full' - "$CYBELECTL"
+    assert_line --partial 'warning: cannot write standard output'
+    assert_line --partial 'done: exit code 0'
+    "$CYBELECTL" job list --all --format json | jq -e '.jobs | length == 7'
+}
+
+@test "--help says what Ctrl-C does, and how to leave without cancelling" {
+    for verb in submit 'job resubmit' 'job attach'; do
+        # shellcheck disable=SC2086
+        run -0 "$CYBELECTL" $verb --help
+        assert_output --regexp 'Ctrl-C cancels[[:space:]]+the[[:space:]]+job,[[:space:]]+a[[:space:]]+hangup'
+    done
+    run -0 "$CYBELECTL" submit --help
+    assert_output --regexp 'job[[:space:]]+logs[[:space:]]+--follow'
+    # A reader that is interrupted leaves the job alone.
+    host_job 'script: |' '  echo begun' '  while [ ! -e go ]; do sleep 0.1; done'
+    id=$("$CYBELECTL" submit demo.yaml --scheduler local)
+    wait_for 30 grep -qs begun "demo-$id.out"
+    env --default-signal=INT "$CYBELECTL" job logs --follow "$id" >seen &
+    wait_for 30 grep -qs begun seen
+    kill -INT "$!"
+    wait "$!" || assert_equal "$?" 130
+    run "$CYBELECTL" job status "$id"
+    assert_output "$id running"
+    touch go
+    run -0 "$CYBELECTL" job wait "$id"
+}
+
 @test "submit --follow: the output is the job's, line by line, the id on standard error" {
     host_job 'script: |' '  echo one' '  sleep 0.3' '  printf two'
     run --separate-stderr "$CYBELECTL" submit demo.yaml --scheduler local --follow
@@ -123,8 +199,9 @@ host_job() {
         'output: {results: ["tiles/*.csv", "tiles/deep"]}'
     id=$("$CYBELECTL" submit demo.yaml --scheduler local)
     "$CYBELECTL" job wait "$id" --quiet
-    run "$CYBELECTL" job collect "$id"
+    run --separate-stderr "$CYBELECTL" job collect "$id"
     assert_success
+    assert_equal "$stderr" "job $id (demo) done: exit code 0; 3 files (6 B) and a record in $PWD/results"
     assert_output $'tiles/a.csv\ntiles/b.csv\ntiles/deep/c.csv'
     assert_equal "$(cat results/tiles/deep/c.csv)" 3
     assert_equal "$(find results -name '*.part' -o -name other.txt)" ''
@@ -164,7 +241,7 @@ host_job() {
         PATH=/nonexistent refuses 5 "$CYBELECTL" submit demo.yaml --scheduler "$scheduler"
         assert_output --partial 'cannot be reached; nothing was submitted'
     done
-    run "$CYBELECTL" job list
+    run --separate-stderr "$CYBELECTL" job list
     assert_equal "${#lines[@]}" 1
 }
 
