@@ -7,7 +7,6 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -86,13 +85,6 @@ Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_TRY(request.step_timeout, parse_timeout(options.timeout));
     request.provenance = options.provenance;
     request.clock = [] { return Session::clock(); };
-    const auto begin = std::chrono::steady_clock::now();
-    request.on_step = [&session, begin](const std::string& line) {
-        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-        session.say(line.starts_with("warning: ")
-                        ? line
-                        : fmt::format("{:6.1f} s  {}", seconds.count(), line));
-    };
     CYBELE_TRY(const project::BuiltImage built, project::build_image(request, request.environment));
     if (session.is_json()) {
         nlohmann::json document{{"format", 1},

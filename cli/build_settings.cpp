@@ -45,7 +45,7 @@ Result<project::BuildSettings> build_settings(const Session& session, const Buil
     build.stages_at_once = build.is_verbose ? 1 : flags.jobs == 0 ? cores() : flags.jobs;
     build.now = session.now();
     build.is_deterministic = session.is_deterministic();
-    build.on_step = [&session](const std::string& line) { session.say(line); };
+    build.on_step = [&session](const std::string& line) { session.work(line); };
     build.environment = session.environment;
     for (const Folder& folder : kFolders) {
         if (const std::string value = settings.get(folder.setting); !value.empty()) {

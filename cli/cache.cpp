@@ -238,6 +238,7 @@ Result<int> prune(Session& session, const CacheOptions& options) {
                     "pruning without a limit would remove everything",
                     "give --keep SIZE, --unused DAYS or --all");
     }
+    session.doing("looking for what can be removed");
     CYBELE_CHECK(check_kind(options.kind));
     std::uint64_t limit = 0;
     if (!options.keep.empty()) {
@@ -265,6 +266,7 @@ Result<int> prune(Session& session, const CacheOptions& options) {
 }
 
 Result<int> verify_cache(Session& session, const CacheOptions& options) {
+    session.doing("verifying the cache");
     CYBELE_CHECK(check_kind(options.kind));
     if (options.kind == kUnpacked) {
         return fail(ErrorCode::kUsage,

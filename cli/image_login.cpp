@@ -140,6 +140,9 @@ Result<registry::Transport> make_transport(const Session& session,
     transport.client = &client;
     transport.environment = session.environment;
     transport.progress = progress(session, what);
+    if (!what.empty()) {
+        session.doing(what);
+    }
     transport.access.ca_file = options.ca_file.empty() ? settings.get("ca-file") : options.ca_file;
     transport.access.authfile = options.authfile;
     transport.access.is_plain = options.is_plain;

@@ -35,6 +35,7 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
     if (!entry.array.empty() && !entry.is_element) {
         CYBELE_TRY(request.elements, in_elements(session, desk, {entry}));
     }
+    session.doing("copying the results of job " + entry.id);
     CYBELE_TRY(const jobs::Collected collected, jobs::collect(request));
     session.note(collected.notes);
     if (session.is_json()) {

@@ -3,6 +3,7 @@
 
 #include "cli/cli11.hpp"
 #include "jobs/backends/way.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,40 @@ void add_follow_options(CLI::App& verb, FollowChoice& choice) {
             "--monitoring-period", choice.longest_seconds, "maximum polling interval, in seconds")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0));
+}
+
+namespace {
+
+/// What a client waits for, reported where nothing else is. With logs a job that runs speaks for
+/// itself.
+void tell_waiting(const Session& session, const jobs::Entry& entry, bool has_logs) {
+    const bool is_silent = entry.ended != 0 || (has_logs && entry.state == jobs::State::kRunning);
+    session.doing(
+        is_silent ? ""
+                  : fmt::format("job {} is {}{}",
+                                entry.id,
+                                jobs::state_text(entry.state),
+                                entry.reason.empty() ? "" : " (" + printable(entry.reason) + ")"),
+        true);
+}
+
+} // namespace
+
+Result<jobs::Followed> follow_jobs(const Session& session,
+                                   jobs::Desk& desk,
+                                   std::vector<jobs::Entry> entries,
+                                   jobs::FollowOptions how,
+                                   const SignalWatch& signals) {
+    const bool has_logs = how.has_logs;
+    how.on_change = [&session, has_logs](const jobs::Entry& entry) {
+        tell_waiting(session, entry, has_logs);
+    };
+    if (!entries.empty()) {
+        tell_waiting(session, entries.front(), has_logs);
+    }
+    auto followed = jobs::follow(desk, std::move(entries), how, signals);
+    session.doing("");
+    return followed;
 }
 
 jobs::FollowOptions follow_options(const Session& session, const FollowChoice& choice) {
@@ -45,6 +80,7 @@ Result<jobs::Desk> open_desk(const Session& session) {
 void tell(const Session& session, const std::string& line) {
     if (!session.is_quiet) {
         fmt::print(stderr, "{}\n", line);
+        session.touch();
     }
 }
 

@@ -23,6 +23,13 @@ void add_follow_options(CLI::App& verb, FollowChoice& choice);
 [[nodiscard]] jobs::FollowOptions follow_options(const Session& session,
                                                  const FollowChoice& choice);
 
+/// jobs::follow(), with a line on what is waited for where nothing else is printed.
+[[nodiscard]] Result<jobs::Followed> follow_jobs(const Session& session,
+                                                 jobs::Desk& desk,
+                                                 std::vector<jobs::Entry> entries,
+                                                 jobs::FollowOptions how,
+                                                 const SignalWatch& signals);
+
 [[nodiscard]] Result<jobs::Desk> open_desk(const Session& session);
 
 /// A line on standard error, unless --quiet.

@@ -42,7 +42,8 @@ Result<int> follow_job(Session& session,
                        std::vector<jobs::Entry> entries,
                        const jobs::FollowOptions& how,
                        const SignalWatch& signals) {
-    CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, std::move(entries), how, signals));
+    CYBELE_TRY(const jobs::Followed followed,
+               follow_jobs(session, desk, std::move(entries), how, signals));
     if (session.is_json() && !how.has_logs) {
         Session::print(entries_json(followed.entries));
     }
@@ -83,7 +84,8 @@ Result<int> cancel(Session& session, const FollowOptions& options) {
     }
     jobs::FollowOptions how = follow_options(session, options.choice);
     how.is_cancelling = true;
-    CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, std::move(entries), how, signals));
+    CYBELE_TRY(const jobs::Followed followed,
+               follow_jobs(session, desk, std::move(entries), how, signals));
     for (const jobs::Entry& entry : followed.entries) {
         if (entry.ended != 0) {
             tell_outcome(session, end_line(entry));

@@ -72,7 +72,7 @@ Result<int> follow_logs(Session& session,
     const SignalWatch signals;
     jobs::FollowOptions how = follow_options(session, options.choice);
     how.has_logs = true;
-    CYBELE_TRY(const jobs::Followed followed, jobs::follow(desk, {entry}, how, signals));
+    CYBELE_TRY(const jobs::Followed followed, follow_jobs(session, desk, {entry}, how, signals));
     constexpr int kSignals = 128;
     return followed.left_by == 0 ? 0 : kSignals + followed.left_by;
 }

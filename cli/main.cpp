@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/call.hpp"
 #include "cli/cli11.hpp"
+#include "cli/heartbeat.hpp"
 #include "cli/help_formatter.hpp"
 #include "cli/image_store.hpp"
 #include "cli/run.hpp"
@@ -145,6 +146,8 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
         Session::print(cybele::cli::version_json());
         return 0;
     }
+    cybele::cli::Heartbeat heartbeat(session.is_terminal);
+    session.long_work = &heartbeat;
     session.words = words;
     session.find_image = [&session](const std::string& image) {
         return cybele::cli::image_path(session, image);

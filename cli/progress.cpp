@@ -33,21 +33,26 @@ std::string cut(const std::string& text, std::size_t width) {
 std::function<void(std::uint64_t done, std::uint64_t total)> progress(const Session& session,
                                                                       const std::string& what) {
     constexpr std::uint64_t kSmall = std::uint64_t{64} << 20U; // done before anybody looks
-    if (!session.is_terminal || session.is_quiet) {
+    if (session.is_quiet) {
         return {};
     }
-    return
-        [what, last = std::make_shared<std::uint64_t>(0)](std::uint64_t done, std::uint64_t total) {
-            const std::uint64_t percent = total == 0 ? 100 : done * 100 / total;
-            if (total < kSmall || (percent == *last && done != total)) {
-                return;
-            }
-            *last = percent;
-            const std::string line =
-                done == total ? "\r\x1b[K"
-                              : fmt::format("\r{} {} %", cut(what, columns() - kPercent), percent);
-            (void)std::fwrite(line.data(), 1, line.size(), stderr);
-        };
+    return [&session, what, last = std::make_shared<std::uint64_t>(0)](std::uint64_t done,
+                                                                       std::uint64_t total) {
+        const std::uint64_t percent = total == 0 ? 100 : done * 100 / total;
+        if (percent == *last && done != total) {
+            return;
+        }
+        *last = percent;
+        session.doing(done == total ? what : fmt::format("{}: {} %", what, percent));
+        if (!session.is_terminal || total < kSmall) {
+            return;
+        }
+        const std::string line =
+            done == total ? "\r\x1b[K"
+                          : fmt::format("\r{} {} %", cut(what, columns() - kPercent), percent);
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+        session.touch();
+    };
 }
 
 } // namespace cybele::cli

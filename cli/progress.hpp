@@ -9,8 +9,8 @@
 
 namespace cybele::cli {
 
-/// A line on standard error that says how far something is, and goes when it is done; only on a
-/// terminal, and not with -q.
+/// How far something is: on a terminal a line on standard error that moves, and goes when it is
+/// done; elsewhere by Session::doing(). Not with -q.
 [[nodiscard]] std::function<void(std::uint64_t done, std::uint64_t total)>
 progress(const Session& session, const std::string& what);
 

@@ -110,7 +110,7 @@ write_lock(const Session& session, const LockPair& pair, const LockOptions& opti
     flags.access = options.access;
     CYBELE_TRY(static_cast<project::BuildSettings&>(request), build_settings(session, flags));
     request.directory = fs::path(pair.recipe).parent_path();
-    session.say("asking for versions and digests of " + printable(pair.recipe));
+    session.work("asking for versions and digests of " + printable(pair.recipe));
     CYBELE_TRY(const project::MadeLock made,
                project::make_lock(variants, request, request.environment));
     session.note(made.notes);

@@ -56,6 +56,28 @@ bool Session::is_deterministic() const {
 void Session::say(std::string_view line) const {
     if (!is_quiet && (is_terminal || verbosity > 0 || line.starts_with("warning: "))) {
         (void)std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+        touch();
+    }
+}
+
+void Session::work(std::string_view line) const {
+    if (long_work == nullptr || line.starts_with("warning: ")) {
+        say(line);
+        return;
+    }
+    doing(std::string(line));
+    say(long_work->line_of(line));
+}
+
+void Session::doing(const std::string& what, bool is_waiting) const {
+    if (long_work != nullptr && !is_quiet && !is_json()) {
+        long_work->doing(what, is_waiting);
+    }
+}
+
+void Session::touch() const {
+    if (long_work != nullptr) {
+        long_work->touch();
     }
 }
 
@@ -68,6 +90,7 @@ void Session::note(const std::vector<Fault>& faults) const {
     const std::string text =
         is_json() ? shown_faults_json(faults) : shown_faults(faults, is_coloured);
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
+    touch();
 }
 
 void Session::print(std::string_view text) {

@@ -20,6 +20,18 @@ namespace cybele::cli {
 
 struct StartOptions;
 
+/// Reports what takes long (cli/heartbeat.hpp).
+class LongWork {
+public:
+    LongWork() = default;
+    LongWork(const LongWork&) = delete;
+    LongWork& operator=(const LongWork&) = delete;
+    virtual ~LongWork() = default;
+    virtual void doing(std::string what, bool is_waiting) = 0;
+    virtual void touch() = 0;
+    [[nodiscard]] virtual std::string line_of(std::string_view what) const = 0;
+};
+
 /// What one call of the program holds: its environment, its streams and what the verb is to do.
 struct Session {
     Environment environment;
@@ -46,6 +58,8 @@ struct Session {
     /// Variables of folders whose relative path is ignored.
     std::vector<std::string> ignored_folders;
     mutable bool has_reported_settings = false;
+    /// Unset in the small program that starts.
+    LongWork* long_work = nullptr;
 
     [[nodiscard]] bool is_json() const {
         return format == "json";
@@ -62,6 +76,14 @@ struct Session {
     [[nodiscard]] Result<project::Settings> settings() const;
     /// A progress line on standard error: on a terminal, with -v, or a `warning: `; not with -q.
     void say(std::string_view line) const;
+    /// A step of what may take long: as say(), with the seconds since the start. Where nothing was
+    /// written for ten seconds the line comes (again), also without a terminal; not with -q, nor
+    /// where messages are JSON.
+    void work(std::string_view line) const;
+    /// What is being done, said only after ten seconds without a line; empty: nothing any more.
+    void doing(const std::string& what, bool is_waiting = false) const;
+    /// Something was written to standard error.
+    void touch() const;
     /// Warnings and notes on standard error.
     void note(const std::vector<Fault>& faults) const;
     /// Writes to standard output; a closed pipe ends the program quietly.

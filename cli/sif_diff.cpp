@@ -117,6 +117,7 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
     CYBELE_TRY(const std::string second, image_path(session, options.after));
     CYBELE_TRY(const auto before, images::open_contents(first));
     CYBELE_TRY(const auto after, images::open_contents(second));
+    session.doing("comparing " + printable(first) + " and " + printable(second));
     bool is_same = true;
     TextPrinter text;
     std::unique_ptr<Document> json;

@@ -18,7 +18,7 @@ struct SiteOptions {
 };
 
 Result<int> probe(Session& session, const SiteOptions& options) {
-    session.say("asking this machine's programs");
+    session.work("asking this machine's programs");
     host::ProbedSite probed = host::probe_site(session.environment);
     probed.site.name = options.name;
     const std::string text = host::write_site(probed);

@@ -106,7 +106,8 @@ Result<int> follow_submission(Session& session,
     how.cancels_on_signal = true;
     how.is_cancelling = submitted.cancel_by != 0;
     how.has_logs = options.follow;
-    CYBELE_TRY(jobs::Followed followed, jobs::follow(desk, {submitted.entry}, how, signals));
+    CYBELE_TRY(jobs::Followed followed,
+               follow_jobs(session, desk, {submitted.entry}, how, signals));
     if (followed.asked_by == 0) {
         followed.asked_by = submitted.cancel_by;
     }
@@ -176,6 +177,7 @@ Result<int> submit_job(Session& session, const SubmitOptions& options) {
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const registry::Transport transport,
                make_transport(session, options.access, client, "pulling"));
+    session.doing("preparing the job");
     request.transport = &transport;
     if (options.dry_run) {
         CYBELE_TRY(const jobs::ReadyJob ready, jobs::render_job(request, session.environment));

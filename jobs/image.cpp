@@ -10,6 +10,8 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <fmt/format.h>
+
 namespace cybele::jobs {
 namespace {
 
@@ -95,8 +97,16 @@ Result<void> provide_built(JobInput& input, const SubmitRequest& request) {
         request.on_word((state.is_missing ? "building " : "rebuilding ") + image_file_name(input) +
                         ": " + state.because());
     }
-    CYBELE_CHECK(
+    const std::int64_t begin = request.build.clock ? request.build.clock() : 0;
+    CYBELE_TRY(
+        const project::BuiltImage built,
         project::build_image(recipe_build_of(input, request.build), request.build.environment));
+    if (request.on_word && request.build.clock) {
+        request.on_word(fmt::format("built {} ({:.1f} MB, {} s)",
+                                    image_file_name(input),
+                                    static_cast<double>(built.bytes) / 1e6,
+                                    request.build.clock() - begin));
+    }
     return read_image_facts(input);
 }
 

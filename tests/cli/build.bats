@@ -267,3 +267,37 @@ make_oci() {
     refuses 2 "$CYBELECTL" build matrix.yaml --all --provenance file --sign-key key
     refuses 2 "$CYBELECTL" build matrix.yaml --all -o x.sif
 }
+
+@test "work that takes long prints a line every ten seconds, also without a terminal; none with -q or JSON" {
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'sleep 11' >slow.def
+    printf '%s\n' 'kind: Recipe' 'name: word' 'base: {image: base.sif}' 'steps: [sleep 11]' >word.yaml
+    printf '%s\n' 'kind: Job' 'name: say' 'image: {recipe: word.yaml}' 'command: [/bin/true]' >say.yaml
+    printf '%s\n' 'kind: Job' 'name: slow' 'command: [sleep, "11"]' >slow.yaml
+    local -a running=()
+    "$CYBELECTL" build slow.def --no-cache -o plain.sif >/dev/null 2>said.plain 3>&- &
+    running+=("$!")
+    "$CYBELECTL" build slow.def --no-cache -o quiet.sif -q >/dev/null 2>said.quiet 3>&- &
+    running+=("$!")
+    "$CYBELECTL" build slow.def --no-cache -o json.sif --format json >/dev/null 2>said.json 3>&- &
+    running+=("$!")
+    "$CYBELECTL" submit slow.yaml --scheduler local --wait >/dev/null 2>said.waiting 3>&- &
+    running+=("$!")
+    "$CYBELECTL" submit say.yaml --scheduler local --wait >/dev/null 2>said.submit 3>&- &
+    running+=("$!")
+    for process in "${running[@]}"; do
+        wait "$process" || {
+            cat said.*
+            return 1
+        }
+    done
+    for file in said.plain said.submit; do
+        grep -qE '^ +1[0-9]\.[0-9] s  %post' "$file"
+        run -1 grep -q $'[\r\e]' "$file"
+    done
+    grep -qE '^cybelectl: built word\.sif \([0-9.]+ MB, 1[0-9] s\)$' said.submit
+    grep -qE '^job [0-9]+ \(say\) done: exit code 0; output in ' said.submit
+    grep -qE '^ +[0-9]+\.[0-9] s  job [0-9]+ is running$' said.waiting
+    for file in said.quiet said.json; do
+        assert_equal "$(cat "$file")" ''
+    done
+}

@@ -59,7 +59,7 @@ state_of() {
     assert_output --partial 'the job needs 99 GPUs, and this machine has'
     assert_output --partial ' --> wide.yaml:4:28'
     refute [ -e .cybelectl ]
-    run "$CYBELECTL" job list --all
+    run --separate-stderr "$CYBELECTL" job list --all
     assert_equal "${#lines[@]}" 1
 }
 
