@@ -37,10 +37,14 @@ Result<void> judge_remote(const JobInput& input, const std::string& login) {
     return {};
 }
 
+std::string variant_of(const JobInput& input) {
+    return input.job.image ? input.job.image->variant : std::string();
+}
+
 /// The command that builds the image of a Job's Recipe.
-std::string build_command(const JobInput& input) {
-    const std::string& variant = input.job.image->variant;
-    const fs::path& file = input.made->recipe_file;
+std::string build_command(const JobInput& input, const project::RecipeImage& made) {
+    const std::string variant = variant_of(input);
+    const fs::path& file = made.recipe_file;
     const fs::path shorter = file.lexically_normal(); // another file where a folder is a link
     std::error_code error;
     return "cybelectl build " +
@@ -52,55 +56,63 @@ std::string image_file_name(const JobInput& input) {
     return printable(input.image_file.filename().native());
 }
 
-Fault not_current_fault(const JobInput& input, const project::ImageState& state, std::string help) {
+Fault not_current_fault(const JobInput& input,
+                        const project::RecipeImage& made,
+                        const project::ImageState& state,
+                        std::string help) {
     return input.job.fault_at(
         "image",
         image_file_name(input) +
             (state.is_missing ? " does not exist" : " is older than what it is built from"),
-        state.is_missing ? "it is built from " + printable(input.made->recipe_file.native())
+        state.is_missing ? "it is built from " + printable(made.recipe_file.native())
                          : state.because(),
         std::move(help));
 }
 
-Fault unlocked_note(const JobInput& input) {
+Fault unlocked_note(const JobInput& input, const project::RecipeImage& made) {
     Fault note = input.job.fault_at("image",
                                     image_file_name(input) + " was built with --unlocked",
                                     "its packages are not those of the Lock",
-                                    "build it again without that: " + build_command(input));
+                                    "build it again without that: " + build_command(input, made));
     note.is_warning = true;
     return note;
 }
 
 /// As `submit` builds it, whatever else is set.
-project::ImageBuild recipe_build_of(const JobInput& input, const project::ImageBuild& settings) {
+project::ImageBuild recipe_build_of(const JobInput& input,
+                                    const project::RecipeImage& made,
+                                    const project::ImageBuild& settings) {
     project::ImageBuild build = settings;
-    build.source = input.made->recipe_file;
+    build.source = made.recipe_file;
     build.output = input.image_file;
-    build.variant = input.job.image->variant;
+    build.variant = variant_of(input);
     return build;
 }
 
-Result<void> provide_built(JobInput& input, const SubmitRequest& request) {
-    CYBELE_TRY(const project::ImageState state,
-               project::state_of_image(*input.made, request.build));
+Result<void>
+provide_built(JobInput& input, const project::RecipeImage& made, const SubmitRequest& request) {
+    CYBELE_TRY(const project::ImageState state, project::state_of_image(made, request.build));
     if (state.is_current()) {
         if (state.is_unlocked && request.on_notes) {
-            request.on_notes({unlocked_note(input)});
+            request.on_notes({unlocked_note(input, made)});
         }
         return {};
     }
     if (!request.builds) {
-        return fail(Error(not_current_fault(
-            input, state, "leave --no-build out, or run `" + build_command(input) + "`")));
+        return fail(Error(not_current_fault(input,
+                                            made,
+                                            state,
+                                            "leave --no-build out, or run `" +
+                                                build_command(input, made) + "`")));
     }
     if (request.on_word) {
         request.on_word((state.is_missing ? "building " : "rebuilding ") + image_file_name(input) +
                         ": " + state.because());
     }
     const std::int64_t begin = request.build.clock ? request.build.clock() : 0;
-    CYBELE_TRY(
-        const project::BuiltImage built,
-        project::build_image(recipe_build_of(input, request.build), request.build.environment));
+    CYBELE_TRY(const project::BuiltImage built,
+               project::build_image(recipe_build_of(input, made, request.build),
+                                    request.build.environment));
     if (request.on_word && request.build.clock) {
         request.on_word(fmt::format("built {} ({:.1f} MB, {} s)",
                                     image_file_name(input),
@@ -120,7 +132,7 @@ Result<void> provide_image(JobInput& input,
         return {};
     }
     if (input.made) {
-        return provide_built(input, request);
+        return provide_built(input, *input.made, request);
     }
     if (input.image.find("://") != std::string::npos) {
         CYBELE_CHECK(judge_remote(input, login));
@@ -151,28 +163,30 @@ Result<std::vector<Fault>> check_image(JobInput& input, const project::ImageBuil
     if (!input.made) {
         return notes;
     }
-    CYBELE_TRY(const project::ImageState state, project::state_of_image(*input.made, build));
+    const project::RecipeImage& made = *input.made;
+    CYBELE_TRY(const project::ImageState state, project::state_of_image(made, build));
     if (!state.is_current()) {
         input.facts.reset(); // they are those of another image
     }
     if (!state.is_missing && !state.is_current()) {
-        notes.push_back(not_current_fault(input, state, "`cybelectl submit` builds it again"));
+        notes.push_back(
+            not_current_fault(input, made, state, "`cybelectl submit` builds it again"));
         notes.back().is_warning = true;
     }
     if (state.is_current() && state.is_unlocked) {
-        notes.push_back(unlocked_note(input));
+        notes.push_back(unlocked_note(input, made));
     }
     return notes;
 }
 
 std::vector<Fault> image_notes(const JobInput& input) {
-    if (!input.is_outdated) {
+    if (!input.is_outdated || !input.made) {
         return {};
     }
     Fault note = input.job.fault_at("image",
                                     image_file_name(input) + " is older than its Recipe",
                                     "what it says of its MPI and libraries is not used",
-                                    "build it again: " + build_command(input));
+                                    "build it again: " + build_command(input, *input.made));
     note.is_warning = true;
     return {note};
 }
