@@ -2,11 +2,15 @@
 #include "cli/cli11.hpp"
 #include "cli/image_store.hpp"
 #include "cli/inspect_print.hpp"
+#include "cli/job_table.hpp"
 #include "cli/session.hpp"
 #include "images/difference/diff.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -24,6 +28,8 @@ struct DiffOptions {
     std::string after;
     std::vector<std::string> ignored;
     std::vector<std::string> sections; ///< empty: all
+    bool is_summary = false;           ///< numbers only
+    bool lists_times = false;          ///< files that differ in their times only, too
 };
 
 struct Mark {
@@ -46,9 +52,98 @@ std::string or_nothing(const std::string& text) {
     return text.empty() ? "nothing" : printable(text);
 }
 
+bool is_time(const images::Difference& difference, const images::FieldChange& field) {
+    const std::string& name = field.field.empty() ? difference.name : field.field;
+    return name == "time" || name == "created" || name == "modified";
+}
+
+/// `2026-11-24T20:15:00Z` of Unix seconds, so that the year 1 of images without times is seen.
+std::string shown_value(const std::string& text, bool is_time) {
+    std::int64_t seconds = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, seconds);
+    if (!is_time || error != std::errc() || end != last) {
+        return or_nothing(text);
+    }
+    return seconds == 0 ? "1970-01-01T00:00:00Z" : date_text(seconds);
+}
+
+/// A file whose content and rights are the same.
+bool is_time_only(const images::Difference& difference) {
+    return difference.section == "file" && difference.change == images::Change::kChanged &&
+           difference.lines.empty() &&
+           std::all_of(difference.fields.begin(),
+                       difference.fields.end(),
+                       [](const images::FieldChange& field) { return field.field == "time"; });
+}
+
+/// How many things of each section differ.
+class Counts {
+public:
+    void add(const images::Difference& difference) {
+        const std::string word =
+            is_time_only(difference) ? "time-only" : mark_of(difference.change).word;
+        if (sections_.empty() || sections_.back().first != difference.section) {
+            sections_.emplace_back(difference.section, Section{});
+        }
+        ++sections_.back().second[word];
+    }
+    [[nodiscard]] std::string text() const {
+        std::string text;
+        for (const auto& [name, numbers] : sections_) {
+            std::string separator = ": ";
+            text += name;
+            for (const char* const word : kWords) {
+                if (const auto found = numbers.find(word); found != numbers.end()) {
+                    text += fmt::format("{}{} {}", separator, found->second, word);
+                    separator = ", ";
+                }
+            }
+            text += "\n";
+        }
+        return text;
+    }
+    [[nodiscard]] nlohmann::ordered_json json() const {
+        nlohmann::ordered_json json = nlohmann::ordered_json::object();
+        for (const auto& [name, numbers] : sections_) {
+            for (const char* const word : kWords) {
+                const auto found = numbers.find(word);
+                json[name][word] = found == numbers.end() ? 0 : found->second;
+            }
+        }
+        return json;
+    }
+
+private:
+    static constexpr std::array kWords = {"added", "removed", "changed", "time-only"};
+    using Section = std::map<std::string, std::size_t>;
+    std::vector<std::pair<std::string, Section>> sections_; ///< in the order that they come in
+};
+
 /// Differences as lines, a heading before each section.
 class TextPrinter {
 public:
+    explicit TextPrinter(bool lists_times) : lists_times_(lists_times) {}
+
+    /// Files that differ in their times only are counted, unless they are asked for.
+    void add(const images::Difference& difference) {
+        if (is_time_only(difference) && !lists_times_) {
+            ++time_only_;
+        } else {
+            print(difference);
+        }
+    }
+    void end() const {
+        if (time_only_ != 0) {
+            Session::print(fmt::format("{}  {} file{} in the time only; --times lists {}\n",
+                                       section_ == "file" ? "" : "file:\n",
+                                       time_only_,
+                                       time_only_ == 1 ? " differs" : "s differ",
+                                       time_only_ == 1 ? "it" : "them"));
+        }
+    }
+
+private:
     void print(const images::Difference& difference) {
         if (difference.section != section_) {
             section_ = difference.section;
@@ -60,7 +155,8 @@ public:
         for (const auto& field : difference.fields) {
             text += separator + (field.field.empty() ? "" : field.field + " ");
             text += difference.change == images::Change::kChanged
-                        ? or_nothing(field.before) + " -> " + or_nothing(field.after)
+                        ? shown_value(field.before, is_time(difference, field)) + " -> " +
+                              shown_value(field.after, is_time(difference, field))
                         : printable(field.before + field.after);
             separator = ", ";
         }
@@ -73,8 +169,9 @@ public:
         Session::print(text);
     }
 
-private:
     std::string section_;
+    bool lists_times_;
+    std::size_t time_only_ = 0;
 };
 
 nlohmann::ordered_json difference_json(const images::Difference& difference) {
@@ -119,11 +216,14 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
     CYBELE_TRY(const auto after, images::open_contents(second));
     session.doing("comparing " + printable(first) + " and " + printable(second));
     bool is_same = true;
-    TextPrinter text;
+    TextPrinter text(options.lists_times);
+    Counts counts;
     std::unique_ptr<Document> json;
     if (session.is_json()) {
         json = std::make_unique<Document>();
-        json->begin_list("differences");
+        if (!options.is_summary) {
+            json->begin_list("differences");
+        }
     }
     const auto notes = images::diff_contents(
         before, after, ignored_of(options), [&](const images::Difference& difference) {
@@ -131,19 +231,30 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
                 return;
             }
             is_same = false;
-            if (json) {
+            if (options.is_summary) {
+                counts.add(difference);
+            } else if (json) {
                 json->entry(difference_json(difference));
             } else {
-                text.print(difference);
+                text.add(difference);
             }
         });
     if (json) {
-        json->end_list();
+        if (options.is_summary) {
+            json->member("summary", counts.json());
+        } else {
+            json->end_list();
+        }
         json->member("same", is_same && notes.has_value());
         json->member("notes", notes.value_or(std::vector<std::string>{}));
     }
     if (!notes) {
         return tl::unexpected<Error>(notes.error());
+    }
+    if (!json && options.is_summary) {
+        Session::print(counts.text());
+    } else if (!json) {
+        text.end();
     }
     std::vector<Fault> faults;
     for (const auto& note : *notes) {
@@ -173,6 +284,12 @@ void install_diff(CLI::App& verb, Session& session, const std::shared_ptr<DiffOp
         ->check(CLI::IsMember({"time", "id"}))
         ->allow_extra_args(false)
         ->type_name("WHAT");
+    auto* const times = verb.add_flag("--times",
+                                      options->lists_times,
+                                      "list files that differ in their times only, which are "
+                                      "counted otherwise");
+    verb.add_flag("--summary", options->is_summary, "print how many things of each kind differ")
+        ->excludes(times);
     add_format(verb, session);
     verb.callback([&session, options] {
         session.action = [&session, options] { return diff(session, *options); };

@@ -134,6 +134,42 @@ make_root() {
     refuses 3 "$CYBELECTL" sif diff app.sif app.def
 }
 
+@test "differences in time only are counted, and listed by --times; --summary counts all; the year 1 is a date" {
+    mkdir times
+    printf 'one' >times/a && cp times/a times/b && mkdir times/d
+    cp -a times other
+    touch -d @1000000000 times/a times/b
+    touch -d @1000000007 other/a
+    touch -d @0 other/b
+    touch -d @5 times/d other/d times other
+    run -4 "$CYBELECTL" sif diff times other
+    assert_output $'file:\n  2 files differ in the time only; --times lists them'
+    run -4 "$CYBELECTL" sif diff times other --times
+    assert_output "file:
+  ~ /a: time 2001-09-09T01:46:40Z -> 2001-09-09T01:46:47Z
+  ~ /b: time 2001-09-09T01:46:40Z -> 1970-01-01T00:00:00Z"
+    chmod 600 other/a
+    touch other/new
+    touch -d @5 other
+    run -4 "$CYBELECTL" sif diff times other
+    assert_line --regexp '^  ~ /a: mode 0644 -> 0600, time 2001-09-09T01:46:40Z -> '
+    assert_line '  1 file differs in the time only; --times lists it'
+    run -4 "$CYBELECTL" image diff times other --summary
+    assert_output 'file: 1 added, 1 changed, 1 time-only'
+    run -4 --separate-stderr "$CYBELECTL" sif diff times other --summary --format json
+    assert_equal "$(jq -c '[.summary, .same]' <<<"$output")" '[{"file":{"added":1,"removed":0,"changed":1,"time-only":1}},false]'
+    run -4 --separate-stderr "$CYBELECTL" sif diff times other --format json
+    assert_equal "$(jq '.differences | length' <<<"$output")" 3
+    run -0 "$CYBELECTL" sif diff times times --summary
+    assert_output ''
+    run -2 "$CYBELECTL" sif diff times other --summary --times
+    "$CYBELECTL" sif new new.sif
+    cp new.sif old.sif
+    printf '\0\11n\210\361\377\377\377' | dd of=old.sif bs=1 seek=64 conv=notrunc status=none
+    run -4 "$CYBELECTL" sif diff old.sif new.sif
+    assert_line --regexp '^  ~ created: 0001-01-01T00:00:00Z -> [12]'
+}
+
 @test "sif diff as JSON" {
     run --separate-stderr "$CYBELECTL" sif diff app.sif plain.sif --format json
     assert_equal "$status" 4
