@@ -31,12 +31,6 @@ constexpr std::uint64_t kDiskForBase = std::uint64_t{1} << 30U;
 constexpr std::size_t kShownBootstrapLines = 20;
 
 /// What apt says when it is the network that fails.
-constexpr std::array<std::string_view, 5> kDebianNetworkFaults = {"Temporary failure resolving",
-                                                                  "Could not resolve",
-                                                                  "Could not connect",
-                                                                  "Unable to connect",
-                                                                  "Connection timed out"};
-
 struct Places {
     fs::path methods; ///< apt's, ours in front of its own
     fs::path kept;    ///< what they bring
@@ -135,17 +129,14 @@ void keep_mounts_apart(Command& command) {
 }
 
 Error debian_bootstrap_failed(const DebianBase& base, const std::string& output) {
-    const bool is_network =
-        std::any_of(kDebianNetworkFaults.begin(),
-                    kDebianNetworkFaults.end(),
-                    [&](std::string_view text) { return output.find(text) != std::string::npos; });
+    const bool is_network = is_network_fault(output);
     // Its own parts send it one, too, when they fail.
     if (!is_network && output.find("main() received signal") != std::string::npos) {
         return Error(ErrorCode::kExecution, "the build was interrupted", "mmdebstrap got a signal");
     }
     return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
                  fmt::format("the bootstrap of debian '{}' failed", printable(base.suite)),
-                 "mmdebstrap said:\n" + last_lines(output, kShownBootstrapLines),
+                 output_because("mmdebstrap said", last_lines(output, kShownBootstrapLines)),
                  is_network ? "check the network, or name another mirror with --mirror"
                             : "check OSVersion, Include and the mirror; -v shows the whole output");
 }

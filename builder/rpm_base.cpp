@@ -38,13 +38,6 @@ constexpr std::array<const char*, 7> kNotYet = {
     "product", "user", "regcode", "productpgp", "registerurl", "modules", "confurl"};
 
 /// What the tools say when it is the network that fails.
-constexpr std::array<std::string_view, 6> kRpmNetworkFaults = {"Could not resolve",
-                                                               "Couldn't resolve",
-                                                               "Failed to connect",
-                                                               "Couldn't connect",
-                                                               "Connection timed out",
-                                                               "Could not connect"};
-
 /// What the tools leave in the tree of what they did there, and when.
 constexpr std::array<const char*, 8> kLeft = {"var/cache/yum-bootstrap",
                                               "var/cache/dnf",
@@ -207,15 +200,12 @@ ns::Sandbox on_this_machine(const fs::path& root, const Words& words, const Fill
 }
 
 Error rpm_bootstrap_failed(const RpmBase& base, const std::string& last_lines, int code) {
-    const bool is_network =
-        std::any_of(kRpmNetworkFaults.begin(), kRpmNetworkFaults.end(), [&](std::string_view text) {
-            return last_lines.find(text) != std::string::npos;
-        });
+    const bool is_network = is_network_fault(last_lines);
     const std::string tool = base.tool.filename().native();
     return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
                  code == ns::kTimeIsUp ? fmt::format("'{}' did not end in time", tool)
                                        : fmt::format("the bootstrap by '{}' failed", tool),
-                 last_lines.empty() ? "" : tool + " said:\n" + last_lines,
+                 last_lines.empty() ? "" : output_because(tool + " said", last_lines),
                  is_network ? "check the network, or name another repository as MirrorURL"
                             : "check MirrorURL, OSVersion and Include; -v shows the whole output");
 }

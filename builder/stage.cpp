@@ -119,8 +119,12 @@ Error StageBuilder::step_failed(const Section& section,
         fault.help = "give it more with --timeout";
     }
     if (!end.last_lines.empty()) {
-        fault.because = "the end of its output:\n" + end.last_lines;
-        fault.help = fault.help.empty() ? "-v shows the whole output" : fault.help;
+        fault.because = output_because("the end of its output", end.last_lines);
+        if (fault.help.empty()) {
+            fault.help = is_network_fault(end.last_lines)
+                             ? "build where the network is reached, and check https_proxy"
+                             : "-v shows the whole output";
+        }
     } else if (fault.help.empty() && !surroundings_.is_verbose) {
         fault.because = "it printed nothing";
         fault.help = "add `set -x` to it, which prints each command";

@@ -24,6 +24,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Words of package managers and downloaders.
+constexpr std::array<std::string_view, 11> kNetworkFaults = {"Temporary failure resolving",
+                                                             "Temporary failure in name resolution",
+                                                             "Could not resolve",
+                                                             "Couldn't resolve",
+                                                             "Could not connect",
+                                                             "Couldn't connect",
+                                                             "Unable to connect",
+                                                             "Failed to connect",
+                                                             "Failed to establish a new connection",
+                                                             "Network is unreachable",
+                                                             "Connection timed out"};
 constexpr std::size_t kShownStepLines = 20;
 constexpr std::size_t kLogTail = std::size_t{256} << 10U;
 
@@ -120,6 +132,17 @@ std::string last_lines(std::string_view text, std::size_t count) {
     const std::size_t skipped = lines.size() > count ? lines.size() - count : 0;
     return fmt::format(
         "{}", fmt::join(lines.begin() + static_cast<std::ptrdiff_t>(skipped), lines.end(), "\n"));
+}
+
+bool is_network_fault(std::string_view output) {
+    return std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view words) {
+        return output.find(words) != std::string_view::npos;
+    });
+}
+
+std::string output_because(const std::string& who, std::string_view output) {
+    return (is_network_fault(output) ? "the network was not reached; " : "") + who + ":\n" +
+           std::string(output);
 }
 
 Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox, const Surroundings& surroundings) {

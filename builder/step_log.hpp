@@ -15,6 +15,13 @@ namespace cybele::builder {
 /// left out.
 [[nodiscard]] std::string last_lines(std::string_view text, std::size_t count);
 
+/// Whether the output of apt, dnf, zypper, pip or curl says that the network was not reached.
+[[nodiscard]] bool is_network_fault(std::string_view output);
+
+/// What a fault of a program that printed `output` says of it: its end, and where that is so that
+/// the network was not reached (cli/refusal.cpp has a page for these words).
+[[nodiscard]] std::string output_because(const std::string& who, std::string_view output);
+
 /// Runs it; with -v its output is the user's, else its end is kept for a message.
 [[nodiscard]] Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox,
                                            const Surroundings& surroundings);

@@ -38,6 +38,7 @@ constexpr RefusalRow kRows[] = {
     {"newer-version", std::nullopt, "a later one made it"},
     {"newer-version", std::nullopt, "a later one wrote it"},
     {"newer-version", std::nullopt, "was written by another cybelectl"},
+    {"no-network", std::nullopt, "the network was not reached"},
     {"no-network", ErrorCode::kEnvironment, "cannot reach "},
     {"no-network", ErrorCode::kEnvironment, "cannot use the network"},
     {"mpi-does-not-fit", ErrorCode::kInput, "in the image aborts"},

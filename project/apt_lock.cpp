@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "project/apt_lock.hpp"
 
+#include "builder/step_log.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/process.hpp"
@@ -95,6 +96,48 @@ std::vector<recipes::LockedPackage> read_stanzas(std::string_view text) {
     return list;
 }
 
+/// `E: Unable to locate package NAME`, `E: Package 'NAME' has no installation candidate`,
+/// `E: Version '1' for 'NAME' was not found`: the name; nothing of other lines.
+std::string missing_package(std::string_view line) {
+    constexpr std::string_view kUnknown = "Unable to locate package ";
+    if (const auto at = line.find(kUnknown); at != std::string_view::npos) {
+        return std::string(line.substr(at + kUnknown.size()));
+    }
+    const bool is_version = line.find("was not found") != std::string_view::npos;
+    if (!is_version && line.find("has no installation") == std::string_view::npos) {
+        return {};
+    }
+    const auto end = line.rfind('\'');
+    const auto begin = end == std::string_view::npos ? end : line.rfind('\'', end - 1);
+    return begin == std::string_view::npos ? std::string()
+                                           : std::string(line.substr(begin + 1, end - begin - 1));
+}
+
+Error apt_fault(std::string_view errors) {
+    constexpr std::size_t kShownLines = 10;
+    const std::string because =
+        builder::output_because("apt said", builder::last_lines(errors, kShownLines));
+    Faults faults;
+    for (std::string_view rest = errors; !rest.empty();) {
+        const std::string name = missing_package(next_line(rest));
+        if (!name.empty()) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = std::string(kMissingPackage) + printable(name) + "'";
+            fault.because = "this release has no such package, or not in this version";
+            fault.help = "correct its name or version in the Recipe";
+            faults.add(std::move(fault));
+        }
+    }
+    if (faults.has_errors()) {
+        return faults.take();
+    }
+    return {ErrorCode::kEnvironment,
+            "apt cannot determine the packages",
+            because,
+            "check the network, or name another mirror with --mirror"};
+}
+
 } // namespace
 
 std::optional<std::uint64_t> parse_release_date(std::string_view text) {
@@ -172,21 +215,14 @@ Result<std::string> AptSuite::run(std::vector<std::string> argv) const {
     command.input = "";
     CYBELE_TRY(Outcome outcome, run_process(command));
     if (!outcome.ok()) {
-        const bool is_missing = outcome.errors.find("Unable to locate") != std::string::npos ||
-                                outcome.errors.find("has no installation") != std::string::npos ||
-                                outcome.errors.find("was not found") != std::string::npos;
-        return fail(is_missing ? ErrorCode::kInput : ErrorCode::kEnvironment,
-                    is_missing ? "a package does not exist in this release"
-                               : "apt cannot tell the packages",
-                    printable(outcome.errors.substr(0, 2000)),
-                    is_missing ? "correct its name or version in the Recipe"
-                               : "check the network, or name another mirror with --mirror");
+        return fail(apt_fault(outcome.errors));
     }
     return std::move(outcome.output);
 }
 
 Result<void> AptSuite::update() {
-    CYBELE_CHECK(run({"apt-get", "update"}));
+    // Without this apt reports a mirror that it cannot reach by a warning, and succeeds.
+    CYBELE_CHECK(run({"apt-get", "-o", "APT::Update::Error-Mode=any", "update"}));
     return read_release();
 }
 
@@ -210,8 +246,8 @@ Result<void> AptSuite::read_release() {
     }
     if (release_.empty()) {
         return fail(ErrorCode::kEnvironment,
-                    "the mirror gave no release files",
-                    "without them nothing says what the packages are",
+                    "the mirror has no release files",
+                    "they say which packages there are",
                     "check the network, or name another mirror with --mirror");
     }
     std::sort(release_.begin(), release_.end());

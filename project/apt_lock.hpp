@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cybele::project {
@@ -46,6 +47,9 @@ private:
     std::vector<std::string> release_;
     std::uint64_t epoch_ = 0;
 };
+
+/// How the message of a package begins that the suite does not have; its name and a quote follow.
+inline constexpr std::string_view kMissingPackage = "there is no package '";
 
 /// "Sat, 10 Jan 2026 10:11:12 UTC" → seconds since 1970; nothing where it is no such date.
 [[nodiscard]] std::optional<std::uint64_t> parse_release_date(std::string_view text);

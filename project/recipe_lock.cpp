@@ -2,6 +2,7 @@
 #include "project/recipe_lock.hpp"
 
 #include "builder/builder.hpp"
+#include "builder/step_log.hpp"
 #include "project/apt_lock.hpp"
 #include "recipes/mpi/mpi.hpp"
 #include "recipes/packages/packages.hpp"
@@ -63,7 +64,11 @@ public:
                 CYBELE_CHECK(add_image(context, variant));
                 continue;
             }
-            CYBELE_TRY(auto packages, suite->resolve(recipes::system_packages(context)));
+            auto resolved = suite->resolve(recipes::system_packages(context));
+            if (!resolved) {
+                return fail(at_packages(context, resolved.error()));
+            }
+            std::vector<LockedPackage> packages = std::move(*resolved);
             auto& list = variant.packages["system"];
             std::move(packages.begin(), packages.end(), std::back_inserter(list));
             CYBELE_CHECK(add_others(context, variant));
@@ -74,6 +79,28 @@ public:
     std::vector<Fault> notes;
 
 private:
+    /// Where the Recipe names the packages that do not exist; one that a generic name became has
+    /// the place of its stage's packages.
+    static Error at_packages(const StageContext& context, const Error& error) {
+        const auto& named = context.fields->packages.system;
+        Faults faults;
+        for (Fault fault : error.faults()) {
+            std::string field = context.prefix + "packages";
+            for (std::size_t i = 0; i < named.size(); ++i) {
+                const std::string name = named[i].substr(0, named[i].find('='));
+                if (fault.message == std::string(kMissingPackage) + printable(name) + "'") {
+                    field += ".system[" + std::to_string(i) + "]";
+                    break;
+                }
+            }
+            if (fault.message.starts_with(kMissingPackage)) {
+                fault = context.recipe->fault_at(field, fault.message, fault.because, fault.help);
+            }
+            faults.add(std::move(fault));
+        }
+        return faults.take();
+    }
+
     static Result<void> check(const Recipe& recipe, const StageContext& last) {
         Faults faults;
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
@@ -251,10 +278,11 @@ private:
         command.input = "";
         CYBELE_TRY(const Outcome outcome, run_process(command));
         if (!outcome.ok()) {
-            return fail(ErrorCode::kEnvironment,
-                        "pip cannot tell the packages",
-                        printable(outcome.errors.substr(0, 2000)),
-                        "check the requirement lines, the network and the machine's own pip");
+            return fail(
+                ErrorCode::kEnvironment,
+                "pip cannot determine the packages",
+                builder::output_because("pip said", builder::last_lines(outcome.errors, 10)),
+                "check the requirement lines, the network and the machine's own pip");
         }
         CYBELE_TRY(const std::string json, read_file(report));
         return read_report(json);

@@ -227,6 +227,19 @@ make_oci() {
     refute_output --partial '\n'
 }
 
+@test "a step that does not reach the network says so, with the page about it" {
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' \
+        'echo "Err:1 http://mirror.example stable InRelease"' \
+        "echo \"  Temporary failure resolving 'mirror.example'\" >&2" 'exit 100' >away.def
+    refuses 6 "$CYBELECTL" build away.def -o away.sif
+    assert_line --partial 'because: the network was not reached; the end of its output:'
+    assert_line 'help: build where the network is reached, and check https_proxy'
+    assert_line 'more: cybelectl explain no-network'
+    sed -i '/Err\|Temporary/d' away.def
+    refuses 6 "$CYBELECTL" build away.def -o away.sif
+    refute_output --partial network
+}
+
 @test "several sources into a folder that the base has" {
     mkdir -p tools && touch tools/a-1 tools/a-2
     printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%files' 'tools/a-* /bin' >into.def

@@ -87,6 +87,24 @@ END
     assert_line --regexp '^openmpi-devel +libopenmpi-dev'
 }
 
+@test "a lock names the line of a package that does not exist, and says that the network was not reached" {
+    printf '%s\n' 'kind: Recipe' 'name: l' 'base: debian:12' 'packages:' '  system:' '    - hello' '    - no-such-thing' '    - jq=0.0.1' >l.yaml
+    refuses 3 "$CYBELECTL" recipe lock l.yaml
+    assert_line "error: there is no package 'no-such-thing'"
+    assert_line ' --> l.yaml:7:7'
+    refute_output --partial '\n'
+    sed -i '/no-such/d' l.yaml
+    refuses 3 "$CYBELECTL" recipe lock l.yaml
+    assert_line "error: there is no package 'jq'"
+    assert_line ' --> l.yaml:7:7'
+    refuses 5 env -u http_proxy -u HTTP_PROXY "$CYBELECTL" recipe lock l.yaml --mirror http://127.0.0.1:1/debian
+    assert_line 'error: apt cannot determine the packages'
+    assert_line --partial 'because: the network was not reached; apt said:'
+    assert_line 'more: cybelectl explain no-network'
+    refute_output --partial '\n'
+    nothing_left l.yaml
+}
+
 @test "a lock holds versions and digests; a stale one stops the build" {
     printf 'kind: Recipe\nname: l\nbase: debian:12\npackages: {system: [hello]}\n' >l.yaml
     run -0 "$CYBELECTL" recipe lock l.yaml
