@@ -59,6 +59,18 @@ convert() { "$CYBELECTL" job convert "$@"; }
     jq -e '.format == 1 and .reads == "torque" and ([.breaks[] | select(.invariant == "D6")][0].line == 14)' <<<"$output"
 }
 
+@test "a proxy of the job reaches the container; the Job's environment names another one, or none" {
+    ln -sf "$(fixture)/hello-mpi.sif" .
+    export https_proxy=http://proxy.example:3128 NO_PROXY=.example http_proxy=http://login.example:1
+    local script='script: echo "${https_proxy:-none} ${http_proxy:-none} ${NO_PROXY:-none}"'
+    write_job given "$script"
+    "$CYBELECTL" submit given.yaml --scheduler local --wait
+    assert_equal "$(cat given-*.out)" 'http://proxy.example:3128 http://login.example:1 .example'
+    write_job named "$script" 'environment: {https_proxy: "http://nodes.example:2", http_proxy: ""}'
+    run -0 "$CYBELECTL" submit named.yaml --scheduler local --wait
+    assert_equal "$(cat named-*.out)" 'http://nodes.example:2 none .example'
+}
+
 @test "a log is explained; one without a symptom says so" {
     printf '%s\n' 'start' 'Read -1, expected 65536, errno = 1' >job.out
     run explain --log job.out
