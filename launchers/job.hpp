@@ -29,7 +29,8 @@ enum class LaunchKind { kSerial, kOpenmp, kMpi, kMpiBind, kHorovod, kTorch, kSpa
 /// defaults.
 struct Launch {
     LaunchKind kind = LaunchKind::kSerial;
-    std::optional<std::uint32_t> threads; ///< unset: cpus-per-task; `all` is stored as unset too
+    std::optional<std::uint32_t> threads; ///< unset: cpus-per-task; of Spark 1
+    bool takes_all_threads = false;       ///< `threads: all`, in place of a number
     std::string places = "cores";         ///< openmp: cores, threads, sockets
     std::string bind = "close";           ///< openmp: close, spread, none
     std::string launcher = "auto";        ///< mpi: auto, mpirun, srun

@@ -39,7 +39,8 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const std::uint32_t share = plan.torch ? plan.torch->processes : 1;
     const std::uint32_t cores = std::max(1U, plan.cpus_per_task / share);
     // Spark runs as many Python workers as it has cores: each takes one.
-    plan.threads = job.launch.threads.value_or(plan.spark ? 1 : cores);
+    plan.threads =
+        job.launch.threads.value_or(plan.spark && !job.launch.takes_all_threads ? 1 : cores);
     if (plan.threads > cores && !job.launch.oversubscribe) {
         faults.add(job.fault_at("launch.threads",
                                 fmt::format("{} threads do not fit on {} CPUs a {}",

@@ -68,6 +68,12 @@ Value words_of(const std::vector<std::string>& words) {
     return {Value::Verbatim{shell_join(words)}};
 }
 
+/// A program, which may be a path that begins with `~/` or `-`, and its words.
+Value command_of(const std::vector<std::string>& words) {
+    const std::string rest = shell_join({words.begin() + 1, words.end()});
+    return {Value::Verbatim{path_expression(words.front()) + (rest.empty() ? "" : " ") + rest}};
+}
+
 /// The patterns that every dialect can write; `%a` needs an array.
 void check_pattern(const Rendering& rendering, std::string_view field, const std::string& pattern) {
     const Job& job = *rendering.input.job;
@@ -177,7 +183,7 @@ void add_runtime(const Rendering& rendering, Values& values) {
     } else {
         runtimes = {"apptainer", "singularity", "cybelectl"};
     }
-    values["runtimes"] = words_of(runtimes);
+    values["runtimes"] = runtimes.size() == 1 ? command_of(runtimes) : words_of(runtimes);
     values["runtime-because"] = fmt::format("looked for {}", fmt::join(runtimes, ", "));
     values["runtime-help"] = "install one, or name its path in the Site (runtime)";
 }
@@ -318,8 +324,8 @@ void add_launch(const Rendering& rendering, Values& values) {
     values["is-openmpi"] = is_openmpi;
     values["is-srun"] = !is_openmpi && !is_hydra;
     values["allow-root"] = plan.allow_root;
-    values["launcher"] = words_of(plan.launcher);
-    values["once-a-node"] = words_of(once_a_node(plan, *plan.starter));
+    values["launcher"] = command_of(plan.launcher);
+    values["once-a-node"] = command_of(once_a_node(plan, *plan.starter));
     values["hosts-option"] = is_openmpi ? "--hostfile" : "-f";
     values["checks-nodes"] = plan.nodes > 1 && rendering.input.job->image.has_value();
     values["probe"] = plan.probe.empty() ? Value() : Value(plan.probe);

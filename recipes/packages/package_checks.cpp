@@ -216,7 +216,12 @@ private:
         const auto wanted = wanted_needs(context_);
         if (row == nullptr) {
             if (!packages.system.empty() || !wanted.empty()) {
-                tell(packages.system.empty() ? wanted.front().field : field("packages.system"),
+                const std::string at =
+                    packages.system.empty() ? wanted.front().field : field("packages.system");
+                // What the build of an MPI needs is written nowhere else.
+                tell(is_written(at)             ? at
+                     : is_written(field("mpi")) ? field("mpi")
+                                                : "mpi",
                      "which package manager the image has is not known",
                      "its name does not tell its distribution",
                      "install the packages in `steps`, or name an image such as "
@@ -325,6 +330,18 @@ private:
                      "run `cybelectl recipe lock`, or add `--hash=sha256:…`");
             }
         }
+    }
+
+    /// Whether the Recipe has the field, or one around it.
+    [[nodiscard]] bool is_written(const std::string& name) const {
+        const auto& marks = context_.recipe->marks;
+        for (auto end = name.size(); end != std::string::npos && end != 0;
+             end = name.find_last_of(".[", end - 1)) {
+            if (marks.contains(name.substr(0, end))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     [[nodiscard]] std::string field(const std::string& name) const {

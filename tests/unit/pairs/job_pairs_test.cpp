@@ -3,12 +3,15 @@
 // renders, or is refused with a place and a remedy.
 #include "job_cell.hpp"
 #include "job_factors.hpp"
+#include "support/environment.hpp"
+#include "support/file.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>
 #include <set>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 namespace cybele::pairs {
 namespace {
@@ -64,6 +67,30 @@ TEST_CASE("each two values meet in a cell, which renders or is refused with a pl
                     << ", rendered " << cells.rendered.size() << ", refused "
                     << cells.refused.size() << " for " << messages.size() << " reasons");
     CHECK(cells.rendered.size() == cells.rows);
+}
+
+TEST_CASE("the cells are written into the folder that CYBELE_CELLS names, for other programs") {
+    const auto folder = Environment::of_this_process().get("CYBELE_CELLS");
+    if (!folder) {
+        return; // tests/cli/cells.bats sets it
+    }
+    const Cells& cells = job_cells();
+    for (std::size_t index = 0; index < cells.rendered.size(); ++index) {
+        const Cell& cell = cells.rendered[index];
+        const auto put = [&](const char* suffix, const std::string& text) {
+            REQUIRE(
+                write_file(fmt::format("{}/{:04}.{}", *folder, index, suffix), text).has_value());
+        };
+        put(cell.dialect.c_str(), cells.scripts[index].script);
+        // What a call of the program can repeat: it has no facts of an image.
+        const bool is_alone = !cell.is_object() && value_at(cell.job, "image").is_null();
+        if (is_alone) {
+            put("job.yaml", cell.job_text);
+        }
+        if (is_alone && !cell.site.is_null()) {
+            put("site.yaml", cell.site_text);
+        }
+    }
 }
 
 } // namespace cybele::pairs

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# The scripts of the pairs test (tests/unit/pairs), as other programs read them: shellcheck and the rules of qsub of
+# TORQUE and OpenPBS. CYBELE_CELLS_STEP is the distance between two scripts that shellcheck reads; 1 reads all.
+load ../parts/suite.bash
+
+setup_file() {
+    enter_place
+    mkdir cells
+    CYBELE_CELLS=$place/cells "$repo/build/dev/tests/unit_pairs" --test-case='the cells are written*' >/dev/null
+    export place step=${CYBELE_CELLS_STEP:-40}
+}
+setup() { cd "$place/cells" || return; }
+teardown_file() { leave_place; }
+
+# every STEP FILE…: each STEP-th of the files.
+every() {
+    local distance=$1 index
+    shift
+    for ((index = 1; index <= $#; index += distance)); do echo "${!index}"; done
+}
+
+@test "shellcheck has no warning for the scripts of the cells" {
+    local -a scripts
+    mapfile -t scripts < <(every "$step" ./*.slurm ./*.torque ./*.pbspro ./*.slurm-torque ./*.local)
+    ((${#scripts[@]} > 20))
+    shellcheck -s bash --severity=warning "${scripts[@]}" # info: what a word of the Job looks like
+    echo "# shellcheck read ${#scripts[@]} scripts" >&3
+}
+
+@test "qsub of TORQUE and OpenPBS reads each head" {
+    run python3 - "$parts_dir" ./*.torque ./*.pbspro <<'END'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from torque_rules_request import Refusal, directives, take_options
+for name in sys.argv[2:]:
+    product = "torque" if name.endswith(".torque") else "openpbs"
+    with open(name, "rb") as file:
+        script = file.read()
+    job = {"l": {}, "W": {}}
+    for words in directives(script, product):
+        if take_options(words, product, job, True):
+            sys.exit("%s: %s is left" % (name, words))
+    if "N" not in job or not job["l"]:
+        sys.exit("%s: nothing was read" % name)
+print(len(sys.argv) - 2)
+END
+    assert_success
+    ((output > 300))
+    echo "# qsub's rules read $output scripts" >&3
+}
