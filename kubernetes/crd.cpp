@@ -77,11 +77,41 @@ Tree results() {
                                    {"maxLength", std::int64_t{63}}}}}}}}}}};
 }
 
+/// What the user of our own bridge may set besides the script.
+Map own_fields() {
+    return Map{{"queue", text(63, "queue or partition; the script's, else the site's")},
+               {"account", text(63, "account on the cluster, where the namespace has several")},
+               {"ttlSecondsAfterFinished",
+                Map{{"type", "integer"},
+                    {"format", "int32"},
+                    {"minimum", std::int64_t{0}},
+                    {"description", "after these seconds a finished object is deleted"}}},
+               {"onDelete",
+                Map{{"type", "string"},
+                    {"enum", Tree::List{"Cancel", "Orphan"}},
+                    {"default", "Cancel"},
+                    {"description", "what becomes of the batch job when the object is deleted"}}}};
+}
+
+/// Every field but `onDelete` stays as it was made: the batch job is made of them once.
+Tree immutable_spec() {
+    constexpr std::array<std::string_view, 5> kFields{
+        "queue", "account", "nodeSelector", "results", "ttlSecondsAfterFinished"};
+    std::string all;
+    for (const std::string_view field : kFields) {
+        all += fmt::format("{0}has(self.{1}) == has(oldSelf.{1}) && "
+                           "(!has(self.{1}) || self.{1} == oldSelf.{1})",
+                           all.empty() ? "" : " && ",
+                           field);
+    }
+    return Tree::List{rule(all, "the spec of a submitted job cannot change, except onDelete")};
+}
+
 Tree spec(const Row& row, bool is_ours) {
     Map batch{{"type", "string"},
               {"minLength", std::int64_t{1}},
               {"maxLength", kLongestScript},
-              {"description", fmt::format("the whole batch script for {}", row.system)}};
+              {"description", fmt::format("the complete batch script for {}", row.system)}};
     if (is_ours) {
         batch.emplace_back(
             "x-kubernetes-validations",
@@ -93,81 +123,131 @@ Tree spec(const Row& row, bool is_ours) {
     Map properties{{"batch", std::move(batch)},
                    {"nodeSelector", node_selector_schema()},
                    {"results", results()}};
+    Map schema{{"type", "object"}, {"required", Tree::List{"batch"}}};
     if (is_ours) {
-        properties.emplace_back("queue",
-                                text(63, "queue or partition; the script's, else the site's"));
-        properties.emplace_back(
-            "onDelete",
-            Map{{"type", "string"},
-                {"enum", Tree::List{"Cancel", "Orphan"}},
-                {"default", "Cancel"},
-                {"description", "what becomes of the batch job when the object is deleted"}});
+        for (auto& field : own_fields()) {
+            properties.push_back(std::move(field));
+        }
+        schema.emplace_back("x-kubernetes-validations", immutable_spec());
     }
-    return Map{{"type", "object"},
-               {"required", Tree::List{"batch"}},
-               {"properties", std::move(properties)}};
+    schema.emplace_back("properties", std::move(properties));
+    return schema;
 }
 
 Tree conditions() {
-    return Map{
-        {"type", "array"},
-        {"maxItems", std::int64_t{16}},
-        {"x-kubernetes-list-type", "map"},
-        {"x-kubernetes-list-map-keys", Tree::List{"type"}},
-        {"items",
-         Map{{"type", "object"},
-             {"required", Tree::List{"type", "status"}},
-             {"properties",
-              Map{{"type", text(316, "Submitted, Running, Complete, Failed, ResultsCollected")},
-                  {"status", words({"True", "False", "Unknown"}, "whether it holds")},
-                  {"reason", text(1024, "one word")},
-                  {"message", text(32768, "for people")},
-                  {"lastTransitionTime", time("when it last changed")},
-                  {"observedGeneration",
-                   integer_schema("int64", "of the spec that it speaks of")}}}}}};
+    return Map{{"type", "array"},
+               {"maxItems", std::int64_t{16}},
+               {"x-kubernetes-list-type", "map"},
+               {"x-kubernetes-list-map-keys", Tree::List{"type"}},
+               {"items",
+                Map{{"type", "object"},
+                    {"required", Tree::List{"type", "status"}},
+                    {"properties",
+                     Map{{"type",
+                          text(316,
+                               "Accepted, Submitted, Running, Cancelling, Complete, Failed, "
+                               "ResultsCollected")},
+                         {"status", words({"True", "False", "Unknown"}, "whether it holds")},
+                         {"reason", text(1024, "one word")},
+                         {"message", text(32768, "for people")},
+                         {"lastTransitionTime", time("when it last changed")},
+                         {"observedGeneration",
+                          integer_schema("int64", "of the spec that it speaks of")}}}}}};
 }
 
-Tree status() {
+/// A pair of texts, of standard output and standard error.
+Tree streams(std::int64_t most, std::string_view description) {
     return Map{{"type", "object"},
+               {"description", description},
                {"properties",
-                Map{{"status",
-                     words({"Pending", "Running", "Succeeded", "Failed", "Unknown"},
-                           "the phase, in the words that other tools wait for")},
-                    {"jobId", text(256, "the batch system's own id")},
-                    {"submitToken", text(253, "by which the batch job is found again")},
-                    {"state", text(64, "the batch system's own word")},
-                    {"reason", text(1024, "why it is in this state")},
-                    {"exitCode", integer_schema("int32", "of the job, when it has ended")},
-                    {"signal", integer_schema("int32", "that ended the job, or 0")},
-                    {"startTime", time("when the job began to run")},
-                    {"endTime", time("when it ended")},
-                    {"observedGeneration",
-                     integer_schema("int64", "of the spec that this status speaks of")},
-                    {"conditions", conditions()}}}};
+                Map{{"stdout", text(most, "of standard output")},
+                    {"stderr", text(most, "of standard error")}}}};
+}
+
+Tree result_files() {
+    return Map{{"type", "array"},
+               {"maxItems", std::int64_t{32}},
+               {"description", "files that were collected"},
+               {"items",
+                Map{{"type", "object"},
+                    {"required", Tree::List{"name"}},
+                    {"properties",
+                     Map{{"name", text(4096, "path below the target")},
+                         {"size", integer_schema("int64", "bytes")},
+                         {"sha256", text(64, "of its bytes")}}}}}};
+}
+
+/// What only our own bridge writes.
+Map own_status_fields() {
+    return Map{{"account", text(63, "the account that the job was submitted as")},
+               {"attempt", integer_schema("int32", "how often the job was handed over")},
+               {"restarts", integer_schema("int32", "how often the job was requeued")},
+               {"output", streams(4096, "paths on the cluster")},
+               {"tail", streams(4096, "the last 2 KiB of the output")},
+               {"results", result_files()},
+               {"resultsCount", integer_schema("int64", "of all files that were collected")}};
+}
+
+Tree status(bool is_ours) {
+    Map fields{
+        {"status",
+         words({"Pending", "Running", "Succeeded", "Failed", "Unknown"},
+               "the phase, in the words that other tools wait for")},
+        {"jobId", text(256, "the batch system's own id")},
+        {"submitToken", text(253, "by which the batch job is found again")},
+        {"state", text(64, "the batch system's own word")},
+        {"reason", text(1024, "why it is in this state")},
+        {"exitCode", integer_schema("int32", "of the job, when it has ended")},
+        {"signal", integer_schema("int32", "that ended the job, or 0")},
+        {"startTime", time("when the job began to run")},
+        {"endTime", time("when it ended")},
+        {"observedGeneration", integer_schema("int64", "of the spec that this status speaks of")},
+        {"conditions", conditions()}};
+    if (is_ours) {
+        for (auto& field : own_status_fields()) {
+            fields.push_back(std::move(field));
+        }
+    }
+    return Map{{"type", "object"}, {"properties", std::move(fields)}};
 }
 
 Tree column(std::string_view name, std::string_view type, std::string_view path) {
     return Map{{"name", name}, {"type", type}, {"jsonPath", path}};
 }
 
-Tree version(const Row& row, bool is_ours) {
+/// Shown by `kubectl get -o wide` only.
+Tree wide_column(std::string_view name, std::string_view path) {
     return Map{
-        {"name", "v1alpha1"},
-        {"served", true},
-        {"storage", true},
-        {"subresources", Map{{"status", Map{}}}},
-        {"additionalPrinterColumns",
-         Tree::List{column("Status", "string", ".status.status"),
-                    column("State", "string", ".status.state"),
-                    column("Job", "string", ".status.jobId"),
-                    column("Exit", "integer", ".status.exitCode"),
-                    column("Age", "date", ".metadata.creationTimestamp")}},
-        {"schema",
-         Map{{"openAPIV3Schema",
-              Map{{"type", "object"},
-                  {"description", fmt::format("A batch job for {}.", row.system)},
-                  {"required", Tree::List{"spec"}},
-                  {"properties", Map{{"spec", spec(row, is_ours)}, {"status", status()}}}}}}}};
+        {"name", name}, {"type", "string"}, {"jsonPath", path}, {"priority", std::int64_t{1}}};
+}
+
+Tree version(const Row& row, bool is_ours) {
+    Tree::List columns{column("Status", "string", ".status.status"),
+                       column("State", "string", ".status.state"),
+                       column("Job", "string", ".status.jobId"),
+                       column("Exit", "integer", ".status.exitCode"),
+                       column("Age", "date", ".metadata.creationTimestamp")};
+    Map version{{"name", "v1alpha1"},
+                {"served", true},
+                {"storage", true},
+                {"subresources", Map{{"status", Map{}}}}};
+    if (is_ours) {
+        columns.push_back(wide_column("Queue", ".spec.queue"));
+        columns.push_back(wide_column("Account", ".status.account"));
+        columns.push_back(wide_column("Reason", ".status.reason"));
+        version.emplace_back(
+            "selectableFields",
+            Tree::List{Map{{"jsonPath", ".status.state"}}, Map{{"jsonPath", ".spec.queue"}}});
+    }
+    version.emplace_back("additionalPrinterColumns", std::move(columns));
+    version.emplace_back(
+        "schema",
+        Map{{"openAPIV3Schema",
+             Map{{"type", "object"},
+                 {"description", fmt::format("A batch job for {}.", row.system)},
+                 {"required", Tree::List{"spec"}},
+                 {"properties", Map{{"spec", spec(row, is_ours)}, {"status", status(is_ours)}}}}}});
+    return version;
 }
 
 bool is_group(std::string_view text) {

@@ -75,11 +75,10 @@ std::string flags(const Object& object) {
             continue;
         }
         if (flag.find_first_of(" \"") != std::string_view::npos) {
-            refuse_directive(object,
-                             flag,
-                             fmt::format("'{}' has a blank or a quote", printable(flag)),
-                             "interLink splits its flags at blanks",
-                             "write it without");
+            object.refuse(name.substr(2),
+                          fmt::format("'{}' has a blank or a quote", printable(flag)),
+                          "interLink splits its flags at blanks",
+                          "write it without");
         }
         words += (words.empty() ? "" : " ") + std::string(flag);
     }
@@ -168,7 +167,7 @@ std::string quantity(std::int64_t mebibytes) {
 }
 
 Tree limits(const Object& object) {
-    const auto memory = launchers::memory_of_node(object.job.resources);
+    const auto memory = memory_of_node(object.job);
     if (!memory) {
         object.refuse("resources.memory-per-node",
                       "a Pod needs `memory-per-node`",

@@ -166,6 +166,43 @@ END
 END
 }
 
+@test "nothing of a submitted spec changes but onDelete" {
+    define
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: fixed}' \
+        'spec: {batch: "#!/bin/sh\n", queue: batch, nodeSelector: {a: "1"}, results: {from: /a, mount: {name: b}}}' | kubectl create -f -
+    for change in '{"queue": "other"}' '{"queue": null}' '{"account": "alice"}' '{"nodeSelector": {"a": "2"}}' \
+        '{"nodeSelector": null}' '{"results": {"from": "/c"}}' '{"ttlSecondsAfterFinished": 60}'; do
+        run kubectl patch slurmjobs.cybelectl.io fixed --type merge -p "{\"spec\": $change}"
+        assert_failure
+        assert_output --partial 'the spec of a submitted job cannot change, except onDelete'
+    done
+    kubectl patch slurmjobs.cybelectl.io fixed --type merge -p '{"spec": {"onDelete": "Orphan"}}'
+    kubectl patch slurmjobs.cybelectl.io fixed --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}'
+    kubectl delete slurmjobs.cybelectl.io fixed --wait=false
+    run kubectl patch slurmjobs.cybelectl.io fixed --type merge -p '{"spec": {"account": "alice"}}'
+    assert_failure
+    kubectl patch slurmjobs.cybelectl.io fixed --type merge -p '{"metadata": {"finalizers": null}}'
+}
+
+@test "a bridge finds jobs by state and queue, and kubectl shows account and reason" {
+    define
+    for queue in batch long; do
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: in-$queue}" \
+            "spec: {batch: \"#!/bin/sh\\n\", queue: $queue, account: alice, ttlSecondsAfterFinished: 60}" | kubectl create -f -
+    done
+    kubectl patch slurmjobs.cybelectl.io in-long --type merge --subresource status -p '{"status": {"state": "PENDING", "account": "alice",
+        "reason": "Resources", "attempt": 1, "restarts": 2, "output": {"stdout": "/home/alice/o"}, "tail": {"stderr": "x"}, "resultsCount": 1,
+        "results": [{"name": "a", "size": 3, "sha256": "00"}]}}'
+    assert_equal "$(kubectl get slurmjobs.cybelectl.io --field-selector spec.queue=batch -o name)" slurmjob.cybelectl.io/in-batch
+    assert_equal "$(kubectl get slurmjobs.cybelectl.io --field-selector status.state=PENDING -o name)" slurmjob.cybelectl.io/in-long
+    run kubectl get slurmjobs.cybelectl.io in-long -o wide
+    assert_line --regexp '^NAME .*AGE +QUEUE +ACCOUNT +REASON$'
+    assert_line --regexp ' long +alice +Resources$'
+    run kubectl get slurmjobs.cybelectl.io in-long -o 'jsonpath={.status.restarts} {.status.output.stdout} {.status.results[0].size} {.status.tail.stderr}'
+    assert_output '2 /home/alice/o 3 x'
+    kubectl delete slurmjobs.cybelectl.io in-batch in-long
+}
+
 @test "status is written by its own way alone, keeps the old words, and is shown in columns" {
     define
     printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: shown}' 'spec: {batch: "#!/bin/sh\n"}' |
