@@ -2,8 +2,11 @@
 #include "kubernetes/object.hpp"
 
 #include "kubernetes/names.hpp"
+#include "launchers/plan.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -81,6 +84,46 @@ void refuse_asked(const Object& object, std::span<const Unserved> list) {
     }
 }
 
+void refuse_directive(const Object& object,
+                      std::string_view directive,
+                      std::string message,
+                      std::string because,
+                      std::string help) {
+    struct Row {
+        std::string_view option;
+        std::string_view field;
+    };
+    constexpr std::array<Row, 16> kFields{{{"--account", "account"},
+                                           {"--array", "array"},
+                                           {"--chdir", "workdir"},
+                                           {"--constraint", "resources.constraint"},
+                                           {"--dependency", "after"},
+                                           {"--error", "output.stderr"},
+                                           {"--exclusive", "resources.exclusive"},
+                                           {"--gpus-per-node", "resources.gpus-per-node"},
+                                           {"--job-name", "name"},
+                                           {"--mail-type", "mail.on"},
+                                           {"--mail-user", "mail.to"},
+                                           {"--output", "output.stdout"},
+                                           {"--partition", "queue"},
+                                           {"--qos", "qos"},
+                                           {"--signal", "signal"},
+                                           {"--time", "resources.time"}}};
+    const std::string_view option = directive.substr(0, directive.find('='));
+    const auto* row = std::find_if(
+        kFields.begin(), kFields.end(), [&](const Row& each) { return each.option == option; });
+    const std::string_view field = row == kFields.end() ? "script" : row->field;
+    if (field == "queue") {
+        object.faults.add(launchers::fault_at_queue(object.job,
+                                                    object.input.site,
+                                                    std::move(message),
+                                                    std::move(because),
+                                                    std::move(help)));
+    } else {
+        object.refuse(field, std::move(message), std::move(because), std::move(help));
+    }
+}
+
 bool is_absolute_path(std::string_view path) {
     return path.starts_with('/') && path.find('$') == std::string_view::npos &&
            (std::string(path) + "/").find("/../") == std::string::npos;
@@ -126,17 +169,6 @@ std::optional<Tree> wlm_results(const Object& object) {
 std::int64_t mebibytes(std::uint64_t bytes) {
     constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
     return static_cast<std::int64_t>(bytes / kMebibyte + (bytes % kMebibyte == 0 ? 0 : 1));
-}
-
-std::optional<std::uint64_t> memory_of_node(const launchers::Job& job) {
-    const auto& resources = job.resources;
-    if (resources.memory_per_node_bytes) {
-        return resources.memory_per_node_bytes;
-    }
-    if (resources.memory_per_cpu_bytes) {
-        return *resources.memory_per_cpu_bytes * resources.tasks_per_node * resources.cpus_per_task;
-    }
-    return std::nullopt;
 }
 
 } // namespace cybele::kubernetes

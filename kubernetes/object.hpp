@@ -23,6 +23,7 @@ struct Object {
     std::string api_version;
     std::string kind;
     std::string script; ///< in the reader's dialect; empty when its rendering failed
+    bool is_rendered;   ///< the script; else it is the user's own
     Faults& faults;
 
     /// A fault at a field of the Job.
@@ -59,6 +60,14 @@ struct Unserved {
 /// Refuses, each at its place, what the Job asks of the list.
 void refuse_asked(const Object& object, std::span<const Unserved> list);
 
+/// Refuses what the bridge cannot read of a rendered directive, such as `--partition="a b"`: at the
+/// field of the Job that it stands for, or at the Site's queue.
+void refuse_directive(const Object& object,
+                      std::string_view directive,
+                      std::string message,
+                      std::string because,
+                      std::string help);
+
 /// Such as `/a/b`: from the root on, without `$`, `..` and `~`.
 [[nodiscard]] bool is_absolute_path(std::string_view path);
 /// Refuses a path that the cluster would read in a way of its own.
@@ -67,7 +76,5 @@ void check_absolute(const Object& object, std::string_view field, const std::str
 [[nodiscard]] std::optional<Tree> wlm_results(const Object& object);
 /// Mebibytes, rounded up.
 [[nodiscard]] std::int64_t mebibytes(std::uint64_t bytes);
-/// Memory of a node, from whichever field says it.
-[[nodiscard]] std::optional<std::uint64_t> memory_of_node(const launchers::Job& job);
 
 } // namespace cybele::kubernetes

@@ -75,10 +75,11 @@ std::string flags(const Object& object) {
             continue;
         }
         if (flag.find_first_of(" \"") != std::string_view::npos) {
-            object.refuse(name.substr(2),
-                          fmt::format("'{}' has a blank or a quote", printable(flag)),
-                          "interLink splits its flags at blanks",
-                          "write it without");
+            refuse_directive(object,
+                             flag,
+                             fmt::format("'{}' has a blank or a quote", printable(flag)),
+                             "interLink splits its flags at blanks",
+                             "write it without");
         }
         words += (words.empty() ? "" : " ") + std::string(flag);
     }
@@ -167,7 +168,7 @@ std::string quantity(std::int64_t mebibytes) {
 }
 
 Tree limits(const Object& object) {
-    const auto memory = memory_of_node(object.job);
+    const auto memory = launchers::memory_of_node(object.job.resources);
     if (!memory) {
         object.refuse("resources.memory-per-node",
                       "a Pod needs `memory-per-node`",

@@ -3,6 +3,7 @@
 #include "kubernetes/operator_reader.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -81,6 +82,16 @@ constexpr std::array kWlmJobUnserved{
              "use `--kind SlurmJob`"},
 };
 
+constexpr std::string_view kDirective = "#SBATCH ";
+
+/// A line of a text, from 1.
+std::string_view script_line(std::string_view text, std::size_t line) {
+    for (; line > 1 && !text.empty(); --line) {
+        text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    }
+    return text.substr(0, text.find('\n'));
+}
+
 /// What the operator would crash on, ignore or misread is never written.
 void refuse_what_operator_misreads(const Object& object) {
     if (object.job.resources.exclusive) {
@@ -94,6 +105,16 @@ void refuse_what_operator_misreads(const Object& object) {
         if (finding.trouble == OperatorTrouble::kUnread) {
             continue; // only where the user brings a script of their own: sbatch reads it all the
                       // same
+        }
+        const std::string_view line = script_line(object.script, finding.line);
+        if (object.is_rendered && line.starts_with(kDirective)) {
+            const auto directive = line.substr(kDirective.size());
+            refuse_directive(object,
+                             directive,
+                             fmt::format("WLM-Operator cannot read '{}'", printable(directive)),
+                             finding.what,
+                             "write it without blanks and quotes");
+            continue;
         }
         object.refuse("script",
                       fmt::format("WLM-Operator cannot read line {} of the script", finding.line),
@@ -160,7 +181,7 @@ Documents build_wlm_job(const Object& object) {
     Tree::Map asked{
         {"nodes", std::int64_t{resources.nodes}},
         {"cpuPerNode", std::int64_t{resources.tasks_per_node} * resources.cpus_per_task}};
-    if (const auto memory = memory_of_node(object.job)) {
+    if (const auto memory = launchers::memory_of_node(resources)) {
         asked.emplace_back("memPerNode", mebibytes(*memory));
     }
     if (resources.time) {

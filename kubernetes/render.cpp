@@ -404,6 +404,7 @@ Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
         {},
         {},
         std::move(script),
+        !options.script,
         faults};
     set_type(*kind, object);
     check_names(object);

@@ -19,17 +19,18 @@ struct ScriptReader {
     std::array<std::string_view, 2> array;
     bool is_operator; ///< WLM-Operator reads the script too
 };
-constexpr std::array<ScriptReader, 4> kReaders{{{"TorqueJob", "#PBS", {"-t", "-J"}, false},
-                                                {"SlurmJob", "#SBATCH", {"--array", "-a"}, true},
-                                                {"BridgeJob", "#SBATCH", {"--array", "-a"}, false},
-                                                {"SlurmBridgeJob", "#SBATCH", {"", ""}, false}}};
+constexpr std::array<ScriptReader, 4> kScriptReaders{
+    {{"TorqueJob", "#PBS", {"-t", "-J"}, false},
+     {"SlurmJob", "#SBATCH", {"--array", "-a"}, true},
+     {"BridgeJob", "#SBATCH", {"--array", "-a"}, false},
+     {"SlurmBridgeJob", "#SBATCH", {"", ""}, false}}};
 
 const ScriptReader* reader_of(const CheckedScript& script) {
     const auto* found =
-        std::find_if(kReaders.begin(), kReaders.end(), [&](const ScriptReader& reader) {
+        std::find_if(kScriptReaders.begin(), kScriptReaders.end(), [&](const ScriptReader& reader) {
             return reader.kind == script.object->known;
         });
-    return found == kReaders.end() ? nullptr : found;
+    return found == kScriptReaders.end() ? nullptr : found;
 }
 
 bool is_option(const Directive& directive, std::initializer_list<std::string_view> names) {
