@@ -125,6 +125,12 @@ Result<int> list_topics() {
 
 constexpr std::string_view kSchemaKinds[] = {"recipe", "lock", "job", "site", "project", "policy"};
 
+/// The document that was most likely meant.
+std::string nearest_kind(const std::string& kind) {
+    const std::string near = nearest(kind, kSchemaKinds);
+    return near.empty() ? std::string(kSchemaKinds[0]) : near;
+}
+
 /// For editors.
 Result<int> print_schema(const std::string& kind) {
     if (kind.empty()) {
@@ -137,7 +143,7 @@ Result<int> print_schema(const std::string& kind) {
         return fail(ErrorCode::kUsage,
                     "there is no document '" + printable(kind) + "'",
                     "schemas are of recipe, lock, job, site, project and policy",
-                    "name one of these");
+                    "did you mean '" + nearest_kind(kind) + "'?");
     }
     Session::print(*schema);
     return 0;

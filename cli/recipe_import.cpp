@@ -138,7 +138,7 @@ Result<int> import_file(Session& session, const RecipeImportOptions& options) {
         return fail(ErrorCode::kInput,
                     printable(options.output) + " exists already",
                     "an import replaces nothing unless it is told to",
-                    "choose another file, or add --force");
+                    "add --force to replace it, or choose another file");
     }
     CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
     if (!session.is_json() || !options.output.empty()) {

@@ -3,7 +3,9 @@
 
 #include "cli/cli11.hpp"
 #include "cli/verb_hints.hpp"
+#include "support/document_help.hpp"
 #include "support/quote.hpp"
+#include "support/split.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -80,11 +82,15 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
     if (at == std::string_view::npos) {
         return std::nullopt;
     }
-    std::string_view word = message.substr(at + kSays.size());
-    word = word.substr(0, word.find_first_of(" ="));
-    if (word.size() < 2 || word.front() != '-') {
+    // An option that is unknown makes an argument of its value: `demo.pub --kye`.
+    const std::vector<std::string_view> words = split(message.substr(at + kSays.size()), ' ');
+    const auto found = std::find_if(words.begin(), words.end(), [](std::string_view word) {
+        return word.size() > 1 && word.front() == '-';
+    });
+    if (found == words.end()) {
         return std::nullopt;
     }
+    const std::string_view word = found->substr(0, found->find('='));
     std::vector<std::string> names;
     for (const CLI::App* app = called.verb; app != nullptr; app = app->get_parent()) {
         for (const CLI::Option* option : app->get_options()) {
@@ -119,7 +125,7 @@ std::optional<Usage> missing_verb(const CLI::App& app,
 }
 
 /// `--format csv`, in CLI11's words "--format: csv not in {text,json}".
-std::optional<Usage> wrong_choice(const Called& called, std::string_view message) {
+std::optional<Usage> wrong_choice(std::string_view message) {
     constexpr std::string_view kSays = " not in {";
     const std::size_t colon = message.find(": ");
     const std::size_t at = message.find(kSays);
@@ -138,10 +144,15 @@ std::optional<Usage> wrong_choice(const Called& called, std::string_view message
         shown += (shown.empty() ? "" : ", ") + known.back();
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    return Usage{std::string(message.substr(0, colon)) + " takes " + shown + ", not '" +
-                     printable(word) + "'",
-                 did_you_mean(nearest_of(word, known),
-                              "`" + called.path + " --help` shows how it is called")};
+    const std::vector<std::string_view> choices(known.begin(), known.end());
+    const std::string_view synonym = document::synonym_of(word, choices);
+    const std::string near = synonym.empty() ? nearest(word, choices) : std::string(synonym);
+    const std::string option = // of a positional: its value alone
+        message.starts_with('-') ? std::string(message.substr(0, colon)) + " " : std::string();
+    return Usage{
+        std::string(message.substr(0, colon)) + " takes " + shown + ", not '" + printable(word) +
+            "'",
+        did_you_mean(near, "write `" + option + known.front() + "`, or another of these words")};
 }
 
 } // namespace
@@ -158,7 +169,7 @@ Fault usage_fault(const CLI::App& app,
         usage = std::move(*verb);
     } else if (auto option = unknown_option(called, line)) {
         usage = std::move(*option);
-    } else if (auto choice = wrong_choice(called, line)) {
+    } else if (auto choice = wrong_choice(line)) {
         usage = std::move(*choice);
     }
     Fault fault;

@@ -7,6 +7,7 @@
 #include "definitions/scan.hpp"
 #include "definitions/sections.hpp"
 #include "definitions/substitute.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -216,6 +217,16 @@ read_definition(std::string_view text, std::string_view file, const ParseOptions
                      "the definition file is empty",
                      "it has neither a header nor a section",
                      "begin it with 'Bootstrap: AGENT'");
+    }
+    const auto other = recognize_file(text);
+    if (other && other->command != "def check" && !findings.empty()) {
+        Findings one;
+        one.add("CD005",
+                fault_at(file, 1, first_line(text)),
+                "this is " + std::string(other->what) + ", not a definition file",
+                "a definition file begins with its header",
+                help_for_other_file(*other, file));
+        findings = std::move(one);
     }
     outcome.refusals = std::move(findings.all());
     return outcome;

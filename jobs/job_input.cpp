@@ -52,7 +52,7 @@ void set_count(const std::string& text, const char* option, std::uint32_t& into,
     if (error != std::errc() || end != text.data() + text.size() || value == 0) {
         faults.add(usage_fault(std::string(option) + " takes a count of 1 or more, not '" +
                                    printable(text) + "'",
-                               std::string("write ") + option + " 4"));
+                               std::string("write ") + option + " 1, or more"));
         return;
     }
     into = value;
@@ -106,9 +106,8 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
         return;
     }
     const auto refuse = [&faults](const std::string& what) {
-        faults.add(
-            usage_fault("-d does not read '" + printable(what) + "'",
-                        "write afterok:ID, afterany, afternotok or after, several with commas"));
+        faults.add(usage_fault("-d does not read '" + printable(what) + "'",
+                               "write -d afterok:ID, with the id of the job that comes before"));
     };
     job.after.clear();
     for (const auto& part : pieces_of(text, ',')) {
@@ -181,7 +180,7 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
             job.resources.time = *time;
         } else {
             faults.add(usage_fault("-t does not read '" + printable(overrides.time) + "'",
-                                   "write minutes, H:M:S or D-H:M:S, e.g. -t 1:30:00"));
+                                   "write -t 30 for 30 minutes, or H:M:S or D-H:M:S"));
         }
     }
     if (job.resources.tasks % job.launch.ranks_multiple_of != 0) {

@@ -20,7 +20,7 @@ void add_workdir(const launchers::Job& job, const fs::path& workdir, Faults& fau
         faults.add(job.fault_at("workdir",
                                 "the working directory does not exist",
                                 printable(workdir.native()) + " is no directory",
-                                "make it with mkdir -p"));
+                                "make it: `mkdir -p " + shell_quote(workdir.native()) + "`"));
     }
 }
 
@@ -38,7 +38,8 @@ void add_outputs(const launchers::Job& job,
             faults.add(job.fault_at(field,
                                     "the folder of this output does not exist",
                                     printable((workdir / folder).native()) + " is no directory",
-                                    "make it with mkdir -p"));
+                                    "make it: `mkdir -p " +
+                                        shell_quote((workdir / folder).native()) + "`"));
         }
     }
 }

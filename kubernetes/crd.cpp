@@ -255,6 +255,14 @@ bool is_group(std::string_view text) {
            is_api_version(std::string(text) + "/v1");
 }
 
+/// The kind that was most likely meant.
+std::string nearest_crd(std::string_view kind) {
+    const std::vector<std::string> names = crd_names();
+    const std::string near =
+        nearest(kind, std::vector<std::string_view>(names.begin(), names.end()));
+    return near.empty() ? names.front() : near;
+}
+
 } // namespace
 
 Result<std::string> crd(const std::string& kind, const std::string& group) {
@@ -264,7 +272,7 @@ Result<std::string> crd(const std::string& kind, const std::string& group) {
         return fail(ErrorCode::kUsage,
                     fmt::format("there is no definition of a kind '{}'", printable(kind)),
                     fmt::format("known are {}; capitals count", fmt::join(crd_names(), ", ")),
-                    "name one of these");
+                    fmt::format("write `{}`", nearest_crd(kind)));
     }
     const std::string in_group = group.empty() ? std::string(kOwnGroup) : group;
     if (!is_group(in_group)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/job_fields_rules.hpp"
 
+#include "support/document_help.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ Complaint check_range(std::string_view item) {
                 "write `" + std::to_string(*last) + "-" + std::to_string(*first) + "`"};
     }
     if (*stride == 0) {
-        return {"a step of 0 never ends", "write a step of 1 or more"};
+        return {"a step of 0 never ends", "write `" + std::string(item) + ":1`"};
     }
     return {};
 }
@@ -86,10 +87,13 @@ Complaint check_array(std::string_view text) {
 Complaint check_bind(std::string_view text) {
     const auto parts = split_array(text, ':');
     if (text.find(',') != std::string_view::npos) {
-        return {"a comma separates binds for the container runtimes", "write one bind an item"};
+        return {"a comma separates binds for the container runtimes",
+                "write `" + std::string(text.substr(0, text.find(','))) +
+                    "`, and the rest as an item of its own"};
     }
     if (parts.size() > 3) {
-        return {"it has more than three parts", "write `SRC`, `SRC:DST` or `SRC:DST:ro`"};
+        return {"it has more than three parts",
+                "write `" + std::string(parts[0]) + ":" + std::string(parts[1]) + ":ro`"};
     }
     if (parts[0].empty() || (parts[0].front() == '~' && !parts[0].starts_with("~/"))) {
         return {"the source is a path; only `~/` is known for a home directory",
@@ -97,10 +101,12 @@ Complaint check_bind(std::string_view text) {
     }
     if (parts.size() > 1 && !parts[1].starts_with('/')) {
         return {"the place in the container is an absolute path",
-                "write `" + std::string(parts[0]) + ":/" + std::string(parts[1]) + "`"};
+                "write `" + std::string(parts[0]) + ":/" +
+                    std::string(text.substr(parts[0].size() + 1)) + "`"};
     }
     if (parts.size() > 2 && parts[2] != "ro") {
-        return {"the only option is `ro`", "write `ro`, or leave it out"};
+        return {"the only option is `ro`",
+                "write `" + std::string(parts[0]) + ":" + std::string(parts[1]) + ":ro`"};
     }
     return {};
 }
@@ -116,7 +122,8 @@ Complaint check_variable(std::string_view text) {
     if (is_variable_name(text)) {
         return {};
     }
-    return {"a variable has letters, digits and `_`, and begins with no digit", "rename it"};
+    return {"a variable has letters, digits and `_`, and begins with no digit",
+            "write `" + document::suggest_variable(text) + "`"};
 }
 
 Complaint check_url(std::string_view text) {
@@ -128,7 +135,7 @@ Complaint check_url(std::string_view text) {
         return {};
     }
     return {"an address begins with http://, https:// or file:// and has no blanks or quotes",
-            "write it as a browser shows it"};
+            "write for example `https://example.org/file`"};
 }
 
 Complaint check_network(std::string_view text) {

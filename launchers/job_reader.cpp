@@ -3,6 +3,7 @@
 #include "launchers/job_fields.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
+#include "support/duration.hpp"
 #include "support/encoding.hpp"
 
 #include <algorithm>
@@ -180,7 +181,7 @@ void check_positive(Reading& reading, std::string_view path, std::optional<std::
         reading.complain(path,
                          "'" + std::string(path) + "' is 0",
                          "nothing can run with none of them",
-                         "write 1 or more");
+                         "write `1`, or more");
     }
 }
 
@@ -247,13 +248,16 @@ void check_time(Reading& reading, const Job& job) {
         reading.complain("resources.time",
                          "'resources.time' is 0",
                          "the job would be over before it begins",
-                         "write for example `30 min`, or leave the line out");
+                         "write for example `30 min`");
     } else if (job.signal && reading.is_good("signal") &&
                job.signal->before >= *job.resources.time) {
-        reading.complain("signal.before",
-                         "the signal comes before the job begins",
-                         "'signal.before' is not shorter than 'resources.time'",
-                         "shorten it, or raise `time`");
+        reading.complain(
+            "signal.before",
+            "the signal comes before the job begins",
+            "'signal.before' is not shorter than 'resources.time'",
+            "write `" +
+                format_duration(std::chrono::seconds((job.resources.time->count() + 1) / 2)) +
+                "`, or raise `time`");
     }
 }
 
@@ -268,7 +272,7 @@ void check_settings(Reading& reading, const View& launch) {
                              "'" + std::string(owner.setting) + "' is no setting of launch kind '" +
                                  kind + "'",
                              "it belongs to: " + std::string(owner.kinds),
-                             "remove it, or change `kind`");
+                             "remove `" + std::string(owner.setting) + "`, or change `kind`");
         }
     }
 }

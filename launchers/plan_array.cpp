@@ -54,11 +54,16 @@ bool is_for_shell(const std::vector<std::string>& words, std::size_t index) {
 /// A word of `command`, or a value of `environment`.
 void check_word(const Job& job, const std::string& field, std::string_view word, Faults& faults) {
     if (const std::string_view name = variable_in(word); !name.empty()) {
+        const bool is_braced = word.find(fmt::format("${{{}}}", name)) != std::string_view::npos;
+        const std::string written =
+            is_braced ? fmt::format("${{{}}}", name) : fmt::format("${}", name);
+        const bool is_alone = word == written; // a plain word cannot begin with `@`
         faults.add(job.fault_at(
             field,
             fmt::format("`${}` is not replaced here", name),
             "no shell reads `command` and `environment`: each element would get the same text",
-            fmt::format("write `@{{index}}` in its place{}",
+            fmt::format("write `{}`{}",
+                        is_alone ? "'@{index}'" : "@{index}` in place of `" + written,
                         job.array.empty() ? ", and `array: 0-9`" : "")));
     }
     if (job.array.empty() && holds_mark(word)) {

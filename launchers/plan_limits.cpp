@@ -89,6 +89,28 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
     return limits;
 }
 
+/// The largest value of the field that fits.
+std::string remedy(const Limit& limit, std::uint64_t most, const Resources& resources) {
+    const std::string_view field = limit.field.substr(limit.field.rfind('.') + 1);
+    if (most == 0) {
+        return fmt::format("remove `{}`, or choose another queue", field);
+    }
+    if (field == "tasks-per-node") {
+        return most < resources.tasks_per_node
+                   ? fmt::format("write `tasks-per-node: {}`",
+                                 std::max<std::uint64_t>(most / resources.cpus_per_task, 1))
+                   : fmt::format("write `cpus-per-task: {}`", most / resources.tasks_per_node);
+    }
+    if (field == "memory-per-cpu") {
+        constexpr std::uint64_t kMebibyte = 1024UL * 1024;
+        const std::uint64_t cores =
+            std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
+        return fmt::format("write `memory-per-cpu: {} MiB`",
+                           std::max<std::uint64_t>(most / cores / kMebibyte, 1));
+    }
+    return fmt::format("write `{}: {}`, or less", field, limit.most_text);
+}
+
 void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
     if (queue.features.empty()) {
         return;
@@ -100,7 +122,7 @@ void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
                 "resources.constraint",
                 fmt::format("queue '{}' has no nodes with '{}'", queue.name, printable(feature)),
                 fmt::format("its features are {}", fmt::join(queue.features, ", ")),
-                "drop the constraint, or choose another queue"));
+                fmt::format("remove `{}`, or choose another queue", printable(feature))));
         }
     }
 }
@@ -142,7 +164,7 @@ void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                                                 queue->name,
                                                 limit.most_text),
                                     fmt::format("site '{}' says so", input.site->name),
-                                    fmt::format("ask for at most {}", limit.most_text)));
+                                    remedy(limit, *limit.most, job.resources)));
         }
     }
     check_features(job, *queue, faults);

@@ -3,6 +3,7 @@
 #include "launchers/site.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
+#include "support/duration.hpp"
 #include "support/encoding.hpp"
 
 #include <set>
@@ -115,7 +116,8 @@ void check_queues(Reading& reading, const View& root, const Site& site) {
             reading.complain(path + ".time",
                              "'time' is longer than 'max-time'",
                              "jobs without a time of their own would be refused",
-                             "lower `time`, or raise `max-time`");
+                             "write `time: " + format_duration(*queue.max_time) +
+                                 "`, or raise `max-time`");
         }
     }
 }
@@ -136,20 +138,22 @@ void check_through(Reading& reading, const View& root, const Site& site) {
                          "use `commands` or `{ssh: HOST}`");
     }
     if (site.through == "rimrock" && !through.has("host")) {
-        reading.complain(
-            path, "'host' is missing", "rimrock must be told the login host", "add `host: …`");
+        reading.complain(path,
+                         "'host' is missing",
+                         "rimrock must be told the login host",
+                         "add `host: login.example.org`, with the name of your login host");
     }
     if (through.has("host") && site.through != "rimrock") {
         reading.complain(path + ".host",
                          "'host' belongs to rimrock",
                          "'" + site.through + "' names its host already",
-                         "remove it");
+                         "remove `host`");
     }
     if (through.has("token-command") && site.through == "ssh") {
         reading.complain(path + ".token-command",
                          "'token-command' is no setting of ssh",
                          "ssh has its own keys",
-                         "remove it");
+                         "remove `token-command`");
     }
 }
 

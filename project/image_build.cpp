@@ -117,7 +117,7 @@ Result<void> check_output(const fs::path& output,
         return fail(ErrorCode::kInput,
                     "the folder " + printable(folder.native()) + " does not exist",
                     "the image is written there",
-                    "make it with mkdir -p");
+                    "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
     }
     return {};
 }

@@ -10,6 +10,23 @@ namespace cybele::project {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+Result<void> write_project(const fs::path& folder,
+                           const std::vector<std::pair<std::string, std::string>>& files,
+                           std::vector<fs::path>& made) {
+    for (const auto& [file, text] : files) {
+        CYBELE_CHECK(make_directories((folder / file).parent_path()));
+        CYBELE_CHECK(write_file(folder / file, text));
+        made.push_back(folder / file);
+    }
+    CYBELE_TRY(const auto schemas, write_schemas(folder, {"Recipe", "Job"}));
+    made.insert(made.end(), schemas.begin(), schemas.end());
+    return {};
+}
+
+} // namespace
+
 Result<std::vector<fs::path>> new_project(const fs::path& folder,
                                           const std::string& template_name) {
     std::error_code error;
@@ -31,14 +48,18 @@ Result<std::vector<fs::path>> new_project(const fs::path& folder,
     if (faults.has_errors()) {
         return fail(faults.take());
     }
+    const bool is_new = !fs::exists(folder, error);
     std::vector<fs::path> made;
-    for (const auto& [file, text] : files) {
-        CYBELE_CHECK(make_directories((folder / file).parent_path()));
-        CYBELE_CHECK(write_file(folder / file, text));
-        made.push_back(folder / file);
+    auto written = write_project(folder, files, made);
+    if (!written) { // all or nothing
+        for (const fs::path& file : made) {
+            fs::remove(file, error);
+        }
+        if (is_new) {
+            fs::remove_all(folder, error);
+        }
+        return fail(written.error());
     }
-    CYBELE_TRY(const auto schemas, write_schemas(folder, {"Recipe", "Job"}));
-    made.insert(made.end(), schemas.begin(), schemas.end());
     return made;
 }
 

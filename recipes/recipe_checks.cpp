@@ -40,7 +40,7 @@ void check_needs(Reading& reading, const StageFields& fields, std::string_view p
         reading.complain(item(list, i),
                          "no generic name '" + printable(need) + "'",
                          "docs/reference/recipe.md lists the names that are known",
-                         near.empty() ? "name the distribution's packages in `system`"
+                         near.empty() ? "move `" + printable(need) + "` to `system`"
                                       : "did you mean `" + near + "`?");
     }
 }
@@ -68,17 +68,21 @@ void check_sources(Reading& reading, const StageFields& fields, std::string_view
             reading.complain(path,
                              "'url' and 'sha256' belong together",
                              "what is downloaded must be known",
-                             source.url.empty() ? "add `url`" : "add `sha256`");
+                             source.url.empty() ? "add `url: …`, the address of the archive"
+                                                : "add `sha256: …`, as `sha256sum FILE` prints it");
         } else if (source.git.empty() != source.commit.empty()) {
             reading.complain(path,
                              "'git' and 'commit' belong together",
                              "a branch moves",
-                             source.git.empty() ? "add `git`" : "add `commit`");
+                             source.git.empty()
+                                 ? "add `git: …`, the address of the repository"
+                                 : "add `commit: …`, as `git rev-parse HEAD` prints it");
         } else if ((source.build == "script") == source.script.empty()) {
             reading.complain(path,
                              "'script' goes with `build: script`",
                              "the other ways of building have their own commands",
-                             source.script.empty() ? "add `script`" : "write `build: script`");
+                             source.script.empty() ? "add `script: make install`"
+                                                   : "write `build: script`");
         }
     }
 }

@@ -331,7 +331,9 @@ Result<Recipe> read_variant(std::string text,
     return fail(ErrorCode::kUsage,
                 "the Recipe has no variant '" + printable(variant) + "'",
                 "it has " + list,
-                near.empty() ? "choose one of them" : "did you mean `" + near + "`?");
+                near.empty()
+                    ? "write --variant " + std::string(names.front()) + ", or another of them"
+                    : "did you mean `" + near + "`?");
 }
 
 Result<std::vector<Recipe>> read_variants(std::string text,

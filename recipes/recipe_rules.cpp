@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/recipe_rules.hpp"
 
+#include "support/document_help.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>
@@ -22,6 +23,25 @@ bool is_word_with(std::string_view text, std::string_view others) {
            });
 }
 
+/// The text with `-` for each character that such a word does not have.
+std::string with_dashes(std::string_view text, std::string_view others) {
+    std::string word;
+    for (const char c : text) {
+        const bool is_good = is_alphanumeric(c) || others.find(c) != std::string_view::npos;
+        word += is_good ? std::string(1, c) : word.empty() ? "" : "-";
+    }
+    return word.empty() ? "example" : word;
+}
+
+/// Up to the first blank, without what is no part of a name at its end.
+std::string_view first_word(std::string_view text) {
+    text = text.substr(0, text.find(' '));
+    while (text.size() > 1 && !is_alphanumeric(text.back())) {
+        text.remove_suffix(1);
+    }
+    return text;
+}
+
 bool is_hex(std::string_view text, std::size_t length) {
     return text.size() == length &&
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -41,7 +61,8 @@ Complaint check_distribution(std::string_view text) {
     const bool is_image = text.find('/') != std::string_view::npos || text.ends_with(".sif");
     return {"a distribution is written with its release, so that the same Recipe gives the same "
             "image",
-            is_image ? "write `base: {image: …}`" : "write for example `debian:12`"};
+            is_image ? "write `{image: " + std::string(text) + "}`"
+                     : "write for example `debian:12`"};
 }
 
 Complaint check_package(std::string_view text) {
@@ -52,14 +73,18 @@ Complaint check_package(std::string_view text) {
         return {};
     }
     return {"a package is its name, or name and version as `gcc=4:12.2.0-3`",
-            text.find(' ') != std::string_view::npos ? "write one package an item" : "rename it"};
+            text.find(' ') != std::string_view::npos
+                ? "write `" + with_dashes(first_word(text), "+._-=:~") +
+                      "`, and the rest as items of their own"
+                : "write `" + with_dashes(text, "+._-") + "`"};
 }
 
 Complaint check_variable(std::string_view text) {
     if (is_variable_name(text)) {
         return {};
     }
-    return {"a variable has letters, digits and `_`, and begins with no digit", "rename it"};
+    return {"a variable has letters, digits and `_`, and begins with no digit",
+            "write `" + document::suggest_variable(text) + "`"};
 }
 
 Complaint check_argument_name(std::string_view text) {
@@ -68,7 +93,7 @@ Complaint check_argument_name(std::string_view text) {
     }
     const std::string better = suggest_name(text);
     return {"arguments are named with small letters, digits and `-`",
-            better.empty() ? "rename it" : "write `" + better + "`"};
+            "write `" + (better.empty() ? "example" : better) + "`"};
 }
 
 Complaint check_label(std::string_view text) {
@@ -81,13 +106,13 @@ Complaint check_label(std::string_view text) {
     }
     return {"a label's name has letters, digits, `.`, `_`, `-` and `/`: definition files end it at "
             "a blank",
-            "rename it"};
+            "write `" + with_dashes(text, "._/-") + "`"};
 }
 
 Complaint check_app(std::string_view text) {
     return is_word_with(text, "._-") ? Complaint{}
                                      : Complaint{"an app's name becomes a folder below /scif/apps",
-                                                 "use letters, digits, `.`, `_` and `-`"};
+                                                 "write `" + with_dashes(text, "._-") + "`"};
 }
 
 Complaint check_mode(std::string_view text) {
@@ -96,7 +121,7 @@ Complaint check_mode(std::string_view text) {
         return {};
     }
     return {"a mode is three octal digits, with or without a 0 before them",
-            "write `\"0755\"` or `\"0644\"`"};
+            "write `\"0755\"` for a program, `\"0644\"` for other files"};
 }
 
 Complaint check_hex_digest(std::string_view text) {

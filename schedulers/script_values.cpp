@@ -74,6 +74,27 @@ Value command_of(const std::vector<std::string>& words) {
     return {Value::Verbatim{path_expression(words.front()) + (rest.empty() ? "" : " ") + rest}};
 }
 
+/// The pattern with what every dialect can write: `%J` as `%j`, a lone `%` twice, no `%a` without
+/// an array, no `~` in front.
+std::string writable_pattern(std::string_view pattern, bool is_array) {
+    std::string text;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        if (pattern[at] != '%') {
+            text += pattern[at];
+            continue;
+        }
+        const char key = at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+        const char lower = key >= 'A' && key <= 'Z' ? static_cast<char>(key - 'A' + 'a') : key;
+        const bool is_known =
+            lower != '\0' && std::string_view("xja%").find(lower) != std::string_view::npos;
+        at += is_known ? 1 : 0;
+        text += !is_known                   ? "%%"
+                : lower == 'a' && !is_array ? std::string("%j")
+                                            : std::string("%") + lower;
+    }
+    return text.starts_with("~/") ? text.substr(2) : text;
+}
+
 /// The patterns that every dialect can write; `%a` needs an array.
 void check_pattern(const Rendering& rendering, std::string_view field, const std::string& pattern) {
     const Job& job = *rendering.input.job;
@@ -93,7 +114,10 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
     }
     if (!message.empty()) {
         rendering.faults.add(job.fault_at(
-            field, message, {}, "use `%x` name, `%j` id, `%a` index, and a path without `~`"));
+            field,
+            message,
+            "`%x` stands for the name, `%j` for the id and `%a` for the index of an array",
+            fmt::format("write `{}`", printable(writable_pattern(pattern, !job.array.empty())))));
     }
 }
 

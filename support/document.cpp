@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/document.hpp"
 
+#include "support/document_help.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
 
@@ -93,7 +94,7 @@ Fault object_of_kubernetes(const yaml::Source& source, yaml::Mark mark) {
                     mark,
                     "this is a Kubernetes object, not one of our documents",
                     "it has an `apiVersion`",
-                    "turn it into a Job with `cybelectl job convert FILE`");
+                    "turn it into a Job: `cybelectl job convert " + source.file() + "`");
 }
 
 /// Faults that say that this is no document of the kind at all.
@@ -105,7 +106,7 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
                         root.mark,
                         "a " + std::string(kind.name) + " is a map of fields",
                         "every document is one",
-                        "begin it with " + line);
+                        "add " + line + " as the first line");
     }
     for (const auto& [key, value] : root.entries) {
         if (key.scalar == "apiVersion") {
@@ -118,7 +119,7 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
                         root.entries.front().first.mark,
                         "'kind' is missing",
                         "the kind says what the fields mean",
-                        "write " + line + " in the first line");
+                        "add " + line + " as the first line");
     }
     if (name->kind != Kinds::kScalar || name->scalar != kind.name) {
         const bool is_known = std::find(std::begin(kKindNames),
@@ -126,8 +127,8 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
                                         std::string_view(name->scalar)) != std::end(kKindNames);
         const std::string near = nearest(name->scalar, kKindNames);
         const std::string help = near == kind.name ? "did you mean " + line + "?"
-                                 : is_known        ? "name a file of kind " + std::string(kind.name)
-                                                   : "write " + line;
+                                 : is_known ? help_for_document(name->scalar, document.source)
+                                            : "write " + line;
         return fault_at(document.source,
                         name->mark,
                         "a " + std::string(kind.name) + " is wanted here, not kind '" +
@@ -234,6 +235,19 @@ private:
                          "leave '" + path + "' out");
             reading_.not_yet_.push_back(std::move(fault));
         }
+        const bool is_empty = value.kind == Kinds::kScalar && value.scalar.empty();
+        if (value.kind == Kinds::kNull ||
+            (is_empty && !check_scalar(*field.shape, "", false).because.empty())) {
+            reading_.marks_[path] = value.mark;
+            const std::string name(field.name);
+            tell(path,
+                 value.mark,
+                 "'" + path + "' has no value",
+                 "it wants " + describe(*field.shape),
+                 field.is_required ? "write `" + name + ": " + example_of(*field.shape) + "`"
+                                   : "remove `" + name + "`, or give it a value");
+            return;
+        }
         any(*field.shape, value, path);
     }
 
@@ -252,20 +266,15 @@ private:
     }
 
     void unknown(const Table& table, const yaml::Node& key, const std::string& path) {
-        std::vector<std::string_view> known;
         std::string list;
         for (const Field* field : table.all()) {
-            known.push_back(field->name);
             list += (list.empty() ? "" : ", ") + std::string(field->name);
         }
-        const std::string near = nearest(key.scalar, known);
         tell(path,
              key.mark,
              "unknown field '" + printable(key.scalar) + "'",
              "'" + std::string(table.title) + "' has these: " + list,
-             near.empty()
-                 ? "remove it, or see `cybelectl explain " + std::string(reading_.kind_->name) + "`"
-                 : "did you mean `" + near + "`?");
+             help_for_field(table, key.scalar));
     }
 
     void missing(const Table& table, const yaml::Node& node, const std::string& path) {
@@ -274,12 +283,25 @@ private:
                 continue;
             }
             const std::string name(field->name);
+            if (is_meant(table, node, name)) {
+                continue; // told at the field that is written
+            }
             tell(dotted(path, name),
                  node.mark,
                  "'" + name + "' is missing",
                  "'" + std::string(table.title) + "' needs it: " + std::string(field->description),
-                 "add `" + name + ": …`");
+                 "add `" + name + ": " + example_of(*field->shape) + "`");
         }
+    }
+
+    /// Whether a field that the table does not have is a field of that name, mistyped.
+    static bool is_meant(const Table& table, const yaml::Node& node, const std::string& name) {
+        return table.rest == nullptr &&
+               std::any_of(node.entries.begin(), node.entries.end(), [&](const yaml::Entry& entry) {
+                   return table.find(entry.first.scalar) == nullptr &&
+                          help_for_field(table, entry.first.scalar) ==
+                              "did you mean `" + name + "`?";
+               });
     }
 
     void groups(const Table& table, const yaml::Node& node, const std::string& path) {
@@ -309,13 +331,14 @@ private:
                  written[1]->mark,
                  "'" + written[1]->scalar + "' and '" + written[0]->scalar + "' exclude each other",
                  "'" + std::string(table.title) + "' takes one of " + names,
-                 "keep one of them");
+                 "remove `" + written[1]->scalar + "`, or remove `" + written[0]->scalar + "`");
         } else if (written.empty() && group.is_required) {
             tell(path,
                  node.mark,
                  "one of " + names + " is missing",
                  "'" + std::string(table.title) + "' needs exactly one of them",
-                 "add one of them");
+                 "add `" + std::string(group.fields[0]) + ": " +
+                     example_of(*table.find(group.fields[0])->shape) + "`");
         }
     }
 
@@ -327,7 +350,7 @@ private:
                  value.mark,
                  "'" + path + "' has no value",
                  "it wants " + describe(shape),
-                 "give it a value, or leave the line out");
+                 "remove the item");
             return;
         case Kinds::kScalar:
             scalar(shape, value, path);
@@ -386,22 +409,11 @@ private:
     }
 
     void wrong(const Shape& shape, const yaml::Node& value, const std::string& path) {
-        std::string help;
-        if (shape.type == Type::kList && value.kind == Kinds::kScalar) {
-            help = "write `[" + printable(value.scalar) + "]`";
-        } else if (shape.type == Type::kMap) {
-            help = "write its fields as `{field: value, …}`";
-        } else if (shape.type == Type::kList || shape.type == Type::kArgvOrScript ||
-                   shape.type == Type::kTextOrList) {
-            help = "write it as `[first, second, …]`";
-        } else {
-            help = "write " + describe(shape) + " behind the colon, on one line";
-        }
         tell(path,
              value.mark,
              "'" + path + "' wants " + describe(shape) + ", not " + kind_of_node(value),
              "the field decides the type",
-             std::move(help));
+             help_for_value(shape, value, reading_.document_.source));
     }
 
     void tell(const std::string& path,
@@ -432,6 +444,9 @@ Result<Reading> Reading::open(const Kind& kind, yaml::Document document) {
 }
 
 Result<Reading> Reading::open(const Kind& kind, std::string text, const std::string& file) {
+    if (auto fault = fault_of_file(kind, text, file)) {
+        return fail(Error(std::move(*fault)));
+    }
     CYBELE_TRY(yaml::Document document, yaml::parse(std::move(text), file));
     return open(kind, std::move(document));
 }

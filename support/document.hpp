@@ -46,7 +46,7 @@ struct Complaint {
 
 /// A form that a text must have.
 struct Rule {
-    std::string_view name;    ///< "an array", for messages
+    std::string_view name;    ///< "a network as 10.0.0.0/24", for messages
     std::string_view pattern; ///< ECMA 262, for the schema
     Complaint (*check)(std::string_view text) = nullptr;
 };

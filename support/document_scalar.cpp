@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/document.hpp"
+#include "support/document_help.hpp"
 #include "support/duration.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -63,6 +64,32 @@ Complaint check_name(std::string_view text) {
             better.empty() ? "" : "write `" + better + "`"};
 }
 
+/// The number that the text means: `-3`, `3.0`, `three`; else a word of the shape, else 1.
+std::string help_for_count(const Shape& shape, std::string_view text) {
+    constexpr std::string_view kNumbers[] = {
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"};
+    if (const std::string near = nearest(text, shape.words); !near.empty()) {
+        return "did you mean `" + near + "`?";
+    }
+    const auto* const word = std::find(std::begin(kNumbers), std::end(kNumbers), text);
+    std::string_view digits = text;
+    digits.remove_prefix(!digits.empty() && (digits[0] == '-' || digits[0] == '+') ? 1 : 0);
+    const std::size_t point = digits.find('.');
+    if (point != std::string_view::npos &&
+        digits.find_first_not_of('0', point + 1) == std::string_view::npos) {
+        digits = digits.substr(0, point);
+    }
+    const bool is_number = !digits.empty() && digits.size() <= kLongestCount &&
+                           digits.find_first_not_of("0123456789") == std::string_view::npos &&
+                           digits.front() != '0';
+    const std::string value = word != std::end(kNumbers)
+                                  ? std::to_string(word - std::begin(kNumbers))
+                              : is_number            ? std::string(digits)
+                              : !shape.words.empty() ? std::string(shape.words[0])
+                                                     : "1";
+    return "write `" + value + "`";
+}
+
 Complaint check_count(const Shape& shape, std::string_view text, bool is_plain) {
     if (std::find(shape.words.begin(), shape.words.end(), text) != shape.words.end()) {
         return {};
@@ -70,16 +97,14 @@ Complaint check_count(const Shape& shape, std::string_view text, bool is_plain) 
     const bool is_number =
         !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
     if (!is_number) {
-        const std::string near = nearest(text, shape.words);
-        return {"a count is a decimal integer, 0 or more",
-                near.empty() ? "write a number such as `2`" : "did you mean `" + near + "`?"};
+        return {"a count is a decimal integer, 0 or more", help_for_count(shape, text)};
     }
     if (text.size() > 1 && text.front() == '0') {
         const auto first = std::min(text.find_first_not_of('0'), text.size() - 1);
         return {"a count has no leading zero", "write `" + std::string(text.substr(first)) + "`"};
     }
     if (text.size() > kLongestCount) {
-        return {"it is larger than 999999999", "write a smaller number"};
+        return {"it is larger than 999999999", "write `999999999` or less"};
     }
     if (!is_plain) {
         return {"a count stands without quotes", "write `" + std::string(text) + "`"};
@@ -133,7 +158,7 @@ Complaint check_path(std::string_view text) {
     }
     if (text.front() == '~' && !text.starts_with("~/")) {
         return {"only `~/`, the home directory of who runs it, is known",
-                "write the directory out, or begin with `./`"};
+                "write `./" + std::string(text) + "`, or the directory from `/` on"};
     }
     return {};
 }
@@ -142,9 +167,13 @@ Complaint check_word(const Shape& shape, std::string_view text) {
     if (std::find(shape.words.begin(), shape.words.end(), text) != shape.words.end()) {
         return {};
     }
-    const std::string near = nearest(text, shape.words);
+    const std::string_view synonym = synonym_of(text, shape.words);
+    const std::string near = synonym.empty() ? nearest(text, shape.words) : std::string(synonym);
     return {"only these words are known here",
-            near.empty() ? "write one of them" : "did you mean `" + near + "`?"};
+            !near.empty() ? "did you mean `" + near + "`?"
+            : shape.words.size() == 1
+                ? "write `" + std::string(shape.words[0]) + "`"
+                : "write `" + std::string(shape.words[0]) + "`, or another of these words"};
 }
 
 Complaint check_type(const Shape& shape, std::string_view text, bool is_plain) {

@@ -116,7 +116,7 @@ private:
              "'" + printable(name) + "' has no value",
              "`@{…}` names an argument of `args` or a key of `matrix`",
              near.empty() ? "add `" + printable(name) + "` to `args`"
-                          : "did you mean `@{" + near + "}`?");
+                          : "write `@{" + near + "}` in place of `@{" + printable(name) + "}`");
         return {};
     }
 

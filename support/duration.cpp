@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace cybele {
 namespace {
@@ -142,6 +143,31 @@ std::string format_duration(std::chrono::seconds duration) {
     return text;
 }
 
+namespace {
+
+/// "40 minutes", "2 Hours", "1 day", "90sec": a number and a unit by another name.
+std::string suggest_unit(std::int64_t number, std::string_view rest) {
+    constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+        {"sec", "s"}, {"min", "min"}, {"h", "h"}, {"d", "d"}, {"w", "w"}, {"m", "min"}, {"s", "s"}};
+    skip_blanks(rest);
+    std::string lower(rest);
+    for (char& c : lower) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    if (lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string::npos) {
+        return {};
+    }
+    for (const auto& [name, unit] : kNames) {
+        if (lower.starts_with(name)) {
+            return unit == "w" ? std::to_string(number * 7) + " d"
+                               : std::to_string(number) + " " + std::string(unit);
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 std::string suggest_duration(std::string_view text) {
     std::string_view rest = text;
     if (const auto number = take_number(rest)) {
@@ -152,6 +178,9 @@ std::string suggest_duration(std::string_view text) {
         if (two && *number < 100) {
             return (*number < 10 ? "0" : "") + std::to_string(*number) + ":" +
                    (*two < 10 ? "0" : "") + std::to_string(*two) + ":00";
+        }
+        if (const std::string unit = suggest_unit(*number, rest); !unit.empty()) {
+            return unit;
         }
     }
     return "30 min";

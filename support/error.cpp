@@ -60,6 +60,8 @@ constexpr Remedy kRemedies[] = {
     {EROFS, "choose a place that can be written"},
     {EISDIR, "name a file, not a folder"},
     {ENOTDIR, "a part of the path is a file: correct the path"},
+    {ELOOP, "name the file that the link is meant to lead to"},
+    {ENAMETOOLONG, "give it a shorter name"},
     {EMFILE, "raise the limit of open files (ulimit -n)"},
 };
 
@@ -72,7 +74,9 @@ Error system_error(std::string message, int saved_errno) {
             help = remedy.help;
         }
     }
-    const bool is_input = saved_errno == ENOENT || saved_errno == ENOTDIR || saved_errno == EISDIR;
+    const bool is_input = saved_errno == ENOENT || saved_errno == ENOTDIR ||
+                          saved_errno == EISDIR || saved_errno == ELOOP ||
+                          saved_errno == ENAMETOOLONG;
     return {is_input ? ErrorCode::kInput : ErrorCode::kEnvironment,
             std::move(message),
             std::generic_category().message(saved_errno),

@@ -194,7 +194,7 @@ tl::unexpected<Error> cannot_write(const fs::path& path, const fs::path& folder,
         return fail(ErrorCode::kInput,
                     std::move(message),
                     "the folder " + printable(folder.native()) + " does not exist",
-                    "make it with mkdir -p");
+                    "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
     }
     return fail(system_error(std::move(message), number));
 }

@@ -31,7 +31,7 @@ std::string store_fault(std::string_view text, std::string& help) {
     const std::string_view name = text.substr(0, colon);
     const bool has_tag = colon != std::string_view::npos;
     if (!is_store_word(name) || (has_tag && !is_store_word(text.substr(colon + 1)))) {
-        help = "write `store:NAME` or `store:NAME:TAG`";
+        help = "write for example `store:app:1`";
         return "a name in the store has letters, digits, `.`, `_`, `-` and `/`";
     }
     return {};
@@ -113,13 +113,14 @@ std::string image_reference_fault(std::string_view text, std::string& help) {
     }
     if (std::find(kSchemes.begin(), kSchemes.end(), name) == kSchemes.end()) {
         const std::string near = nearest(name, kSchemes);
-        help = near.empty() ? "use docker://, library:// or oras://"
+        help = near.empty() ? "write `oras" + std::string(text.substr(scheme)) +
+                                  "`, or download the file and name its path"
                             : "did you mean `" + near + "://`?";
         return "`" + std::string(name) + "://` is no transport that is known";
     }
     const std::string_view rest = text.substr(scheme + 3);
     if (rest.empty() || rest.find(' ') != std::string_view::npos || rest.front() == '/') {
-        help = "write it as `" + std::string(name) + "://HOST/NAME:TAG`";
+        help = "write for example `" + std::string(name) + "://example.org/app:1`";
         return "no name of an image follows `" + std::string(name) + "://`";
     }
     return {};

@@ -84,7 +84,9 @@ std::string suggest_size(std::string_view text) {
     }
     rest = without_blanks(rest);
     constexpr std::string_view kLower = "kmgtp";
-    std::size_t unit = 2; // a bare number most often means GiB
+    // a bare number means MiB to who has written it for sbatch, and GiB where it is small
+    constexpr std::uint64_t kManyGib = 512;
+    std::size_t unit = std::stoull(number) > kManyGib ? 1 : 2;
     if (!rest.empty()) {
         const auto upper = kUnitLetters.find(rest.front());
         const auto lower = kLower.find(rest.front());

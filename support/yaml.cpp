@@ -2,6 +2,8 @@
 #include "support/yaml.hpp"
 
 #include "support/quote.hpp"
+#include "support/split.hpp"
+#include "support/yaml_syntax.hpp"
 
 #include <algorithm>
 #include <istream>
@@ -60,16 +62,10 @@ Mark mark_of(const YAML::Mark& mark) {
             static_cast<std::size_t>(std::max(mark.column, 0)) + 1};
 }
 
-struct Refusal {
-    Mark mark;
-    std::string message;
-    std::string because;
-    std::string help;
-};
-
 /// Builds the tree from yaml-cpp's events, since its own tree keeps neither anchors nor tags apart.
 class TreeBuilder final : public YAML::EventHandler {
 public:
+    explicit TreeBuilder(std::string_view text) : text_(text) {}
     void OnDocumentStart(const YAML::Mark&) override {}
     void OnDocumentEnd() override {}
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -79,7 +75,8 @@ public:
         place_node(std::move(node));
     }
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-        refuse_anchor(mark_of(mark));
+        const std::string word = word_at(text_, mark_of(mark));
+        refuse_anchor(mark_of(mark), "write the value out in place of `" + word + "`");
         Node node;
         node.mark = mark_of(mark);
         place_node(std::move(node));
@@ -119,6 +116,11 @@ public:
     Node root;
     std::vector<Refusal> refusals;
     std::optional<Mark> last; ///< of the scalars that are not plain
+
+    /// The list or map that was begun last and has no end yet.
+    [[nodiscard]] std::optional<Mark> open_mark() const {
+        return stack_.empty() ? std::nullopt : std::optional(stack_.back().node.mark);
+    }
 
 private:
     struct Open {
@@ -177,30 +179,32 @@ private:
                                 "duplicate key '" + printable(key.scalar) + "'",
                                 "it stands in line " + std::to_string(first->mark.line) +
                                     " already, and readers differ on which one counts",
-                                "keep one of them"});
+                                "remove `" + printable(key.scalar) + "` here, or in line " +
+                                    std::to_string(first->mark.line)});
         }
     }
 
     void check(const std::string& tag, YAML::anchor_t anchor, Mark mark) {
         if (anchor != 0) {
-            refuse_anchor(mark);
+            refuse_anchor(mark, "remove `" + word_at(text_, mark) + "`");
         }
         if (!tag.empty() && tag != "?" && tag != "!") {
             refusals.push_back({mark,
                                 "tags are not read: " + printable(tag),
                                 "the field decides the type",
-                                "remove the tag"});
+                                "remove `" + word_at(text_, mark) + "`"});
         }
     }
 
-    void refuse_anchor(Mark mark) {
+    void refuse_anchor(Mark mark, std::string help) {
         refusals.push_back({mark,
                             "anchors and aliases are not read",
                             "the document must mean the same to every reader",
-                            "write the value out"});
+                            std::move(help)});
     }
 
     std::vector<Open> stack_;
+    std::string_view text_;
 };
 
 Fault fault_of(const Source& source, const Refusal& refusal) {
@@ -211,14 +215,6 @@ Fault fault_of(const Source& source, const Refusal& refusal) {
     fault.because = refusal.because;
     fault.help = refusal.help;
     return fault;
-}
-
-std::size_t offset_of(std::string_view text, Mark mark) {
-    std::size_t at = 0;
-    for (std::size_t line = 1; line < mark.line && at < text.size(); ++line) {
-        at = std::min(text.find('\n', at), text.size() - 1) + 1;
-    }
-    return at + mark.column - 1;
 }
 
 /// yaml-cpp takes a file's end behind a line's end for the quote that is missing, and all keys
@@ -232,6 +228,8 @@ void check_closed(std::string_view text, TreeBuilder& builder) {
     if (quote != '"' && quote != '\'') {
         return; // a block
     }
+    const std::size_t begin = at;
+    const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
     for (++at; at < text.size(); ++at) {
         const bool is_pair = quote == '\'' && text.substr(at, 2) == "''";
         if (text[at] == quote && !is_pair) {
@@ -243,62 +241,43 @@ void check_closed(std::string_view text, TreeBuilder& builder) {
     builder.refusals.push_back({*builder.last,
                                 "a quote is not closed",
                                 "all that follows it would be this value's text",
-                                std::string("close it with `") + quote + "`"});
+                                "write `" + std::string(text.substr(begin, end - begin)) + quote +
+                                    "` in place of `" +
+                                    std::string(text.substr(begin, end - begin)) + "`"});
 }
 
-/// Remedies for what yaml-cpp says (its exceptions.h), by the beginning of its words.
-struct SyntaxHelp {
-    std::string_view message;
-    std::string_view help;
-};
-constexpr SyntaxHelp kSyntaxHelp[] = {
-    {"illegal map value", "put a value with `: ` in it into quotes, and one key on a line"},
-    {"end of map flow", "close the `{` with `}`"},
-    {"end of sequence flow", "close the `[` with `]`"},
-    {"illegal flow end", "remove the bracket that closes nothing, or put the value into quotes"},
-    {"end of map not found",
-     "begin all keys of a map in one column, and write nothing behind a closing quote"},
-    {"end of sequence not found",
-     "begin all items of a list in one column, and write nothing behind a closing quote"},
-    {"illegal block entry", "begin the list on a line of its own, a `- ` before each item"},
-    {"illegal EOF in scalar", "close the quotes"},
-    {"illegal document indicator", "close the quotes"},
-    {"unknown escape character", "put it into single quotes, which keep a backslash"},
-    {"illegal tab", "indent with blanks"},
-    {"unknown token", "put a value that begins with `@`, `` ` `` or `%` into quotes"},
-    {"the referenced anchor",
-     "define the anchor before the alias, or put a value with `*` into quotes"},
-};
-
-std::string_view help_for(std::string_view message) {
-    for (const SyntaxHelp& row : kSyntaxHelp) {
-        if (message.starts_with(row.message)) {
-            return row.help;
+/// Bytes that are not UTF-8: most often letters of an older encoding, in a line of their own.
+Refusal not_text(std::string_view text, const std::string& file) {
+    Refusal refusal{{0, 0, 0},
+                    printable(file) + " is not a text",
+                    "it holds bytes that are not UTF-8",
+                    "check that this is the right file"};
+    const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+    if (!is_utf16 && text.find('\0') != std::string_view::npos) {
+        return refusal;
+    }
+    std::size_t number = 0;
+    for (const std::string_view line : split(text, '\n')) {
+        ++number;
+        if (!is_utf8(line)) {
+            break;
         }
     }
-    return "look for a quote or bracket that is not closed, here and in the line before";
+    refusal.mark = {is_utf16 ? 1 : number, 1, 0};
+    refusal.help = "convert it: `iconv -f " + std::string(is_utf16 ? "UTF-16" : "LATIN1") +
+                   " -t UTF-8 " + shell_quote(file) + " -o utf8.yaml`, and give utf8.yaml";
+    return refusal;
 }
 
-/// The tab that indents a line of the text, or nothing.
-std::optional<Mark> tab_of(const Source& source, std::size_t line) {
-    const std::string text = source.place({line, 1}).text;
-    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-    const std::size_t tab = text.find('\t');
-    return tab < begin ? std::optional(Mark{line, tab + 1}) : std::nullopt;
-}
-
-/// What yaml-cpp refused. It says in many ways that a tab indents a line, here or before this one.
-Refusal syntax_refusal(const Source& source, const YAML::Exception& error) {
-    const Mark mark = mark_of(error.mark);
-    auto tab = tab_of(source, mark.line);
-    if (!tab && mark.line > 1) {
-        tab = tab_of(source, mark.line - 1);
+/// The `---` that begins a second document, whose first value is at the mark.
+Mark second_mark(std::string_view text, Mark mark) {
+    const std::size_t at = text.rfind("\n---", offset_of(text, mark));
+    if (at == std::string_view::npos) {
+        return mark;
     }
-    if (tab) {
-        return {
-            *tab, "a tab indents this line", "yaml is indented with blanks", "indent with blanks"};
-    }
-    return {mark, "not yaml: " + error.msg, "", std::string(help_for(error.msg))};
+    const auto before =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    return {static_cast<std::size_t>(before) + 2, 1};
 }
 
 } // namespace
@@ -307,12 +286,9 @@ Result<Document> parse(std::string text, std::string file) {
     Document document{Source(std::move(file), std::move(text)), {}};
     const std::string& bytes = document.source.text();
     if (!is_utf8(bytes) || bytes.find('\0') != std::string::npos) {
-        return fail(ErrorCode::kInput,
-                    printable(document.source.file()) + " is no text",
-                    "it holds bytes that are not UTF-8",
-                    "check that this is the right file");
+        return fail(Error(fault_of(document.source, not_text(bytes, document.source.file()))));
     }
-    TreeBuilder builder;
+    TreeBuilder builder(bytes);
     try {
         std::istringstream stream(bytes);
         YAML::Parser parser(stream);
@@ -322,15 +298,17 @@ Result<Document> parse(std::string text, std::string file) {
                         {},
                         "begin it with `kind: …`");
         }
-        TreeBuilder second;
+        TreeBuilder second(bytes);
         if (parser.HandleNextDocument(second)) {
-            builder.refusals.push_back({second.root.mark,
+            builder.refusals.push_back({second_mark(bytes, second.root.mark),
                                         "a second document in one file",
                                         "one file holds one document",
-                                        "put it into a file of its own"});
+                                        "remove `---` and what follows it, or put that into a file "
+                                        "of its own"});
         }
     } catch (const YAML::Exception& error) {
-        return fail(Error(fault_of(document.source, syntax_refusal(document.source, error))));
+        const Stop stop{mark_of(error.mark), error.msg, builder.open_mark(), builder.last};
+        return fail(Error(fault_of(document.source, explain_stop(bytes, stop))));
     }
     check_closed(bytes, builder);
     if (!builder.refusals.empty()) {

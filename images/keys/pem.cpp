@@ -25,9 +25,8 @@ struct Content {
     KeyForm form = KeyForm::kPlain;
 };
 
-constexpr std::string_view kExtract = "openssl pkey -in FILE -pubout -out NAME.pub";
 constexpr std::string_view kFromCosign = "give cosign.pub, which cosign wrote beside it";
-constexpr std::string_view kOwn = "make a key pair: cybelectl key new";
+constexpr std::string_view kOwn = "give a PEM file, as `cybelectl key new NAME.pem` makes it";
 
 constexpr Content kLabels[] = {
     {"PRIVATE KEY", ContentKind::kPrivate, "a private key", {}},
@@ -162,13 +161,24 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
         found.form = content.form;
         return found;
     }
-    std::string_view help = content.help;
+    std::string help(content.help);
     const bool is_extracted = content.kind == ContentKind::kForeign ||
                               (help.empty() && content.kind == ContentKind::kPrivate);
     if (use == KeyUse::kPublic && is_extracted) {
-        help = kExtract;
+        const std::string half = path.stem().native() + ".pub";
+        const fs::path beside = path.parent_path() / half;
+        std::error_code error;
+        help = fs::exists(beside, error) && content.kind == ContentKind::kPrivate
+                   ? "give `" + printable(beside.native()) + "` in place of `" +
+                         printable(path.native()) + "`"
+                   : "openssl pkey -in " + shell_quote(path.native()) + " -pubout -out " +
+                         shell_quote(half);
     } else if (use == KeyUse::kPrivate && content.kind == ContentKind::kPublic) {
-        help = "give the private half of the pair";
+        const fs::path beside = path.parent_path() / (path.stem().native() + ".pem");
+        std::error_code error;
+        help = fs::exists(beside, error) ? "give `" + printable(beside.native()) +
+                                               "` in place of `" + printable(path.native()) + "`"
+                                         : "give the private half of the pair";
     }
     return fail(ErrorCode::kInput,
                 fmt::format("{} is no {} key to {} with",
@@ -176,7 +186,7 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
                             use == KeyUse::kPrivate ? "private" : "public",
                             use == KeyUse::kPrivate ? "sign" : "verify"),
                 fmt::format("it is {}", content.is),
-                std::string(help));
+                std::move(help));
 }
 
 } // namespace cybele::images

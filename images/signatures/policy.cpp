@@ -70,12 +70,13 @@ void check_signers(Reading& reading, const Policy& policy) {
     const std::set<std::string> keys(policy.keys.begin(), policy.keys.end());
     const std::set<std::string> pgp(policy.pgp.begin(), policy.pgp.end());
     const std::size_t signers = keys.size() + pgp.size() + roots;
-    if (signers == 0 && reading.is_good("keys") && reading.is_good("pgp") &&
+    const bool is_complete = !reading.faults().has_errors(); // else a field may be meant for it
+    if (signers == 0 && is_complete && reading.is_good("keys") && reading.is_good("pgp") &&
         reading.is_good("certificates")) {
         reading.complain("keys",
                          "the policy names no signer",
                          "it would accept every image, or none",
-                         "add `keys`, `certificates` or `pgp`");
+                         "add `keys: [centre.pub]`, with the key of who must have signed");
         return;
     }
     const auto count = number(policy.require);
@@ -86,13 +87,13 @@ void check_signers(Reading& reading, const Policy& policy) {
         reading.complain("require",
                          "'require' is 0",
                          "unsigned images would pass",
-                         "write `any`, `all` or 1 and more");
+                         "write `any`, or how many signatures are required");
     } else if (roots == 0 && *count > signers) {
         reading.complain("require",
                          "'require' is " + policy.require + ", but there are " +
                              std::to_string(signers) + " signers",
                          "no image could pass",
-                         "lower it, or add signers");
+                         "write `all`, or add signers");
     }
 }
 

@@ -2,6 +2,7 @@
 #include "recipes/language/language.hpp"
 #include "recipes/language/tree.hpp"
 #include "recipes/recipe_fields.hpp"
+#include "support/document_help.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -194,6 +195,9 @@ private:
 } // namespace
 
 Result<yaml::Document> read_merged(std::string text, const fs::path& file) {
+    if (auto fault = document::fault_of_file(recipe_kind(), text, file.native())) {
+        return fail(Error(std::move(*fault)));
+    }
     CYBELE_TRY(yaml::Document document, yaml::parse(std::move(text), file.native()));
     if (document.root.find("include") == nullptr) {
         return document;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/mpi/build_rows.hpp"
 #include "recipes/mpi/mpi.hpp"
+#include "recipes/packages/base.hpp"
 
 #include <algorithm>
 #include <set>
@@ -276,8 +277,10 @@ std::optional<MpiRow> mpi_row_of(const RecipeMpi& mpi, const DistributionRow* re
 void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) {
     const RecipeMpi& mpi = stage.fields->mpi;
     const std::string path = stage.prefix + "mpi";
-    if (mpi.family.empty()) {
-        return;
+    const bool is_base_unknown =
+        stage.base.row == nullptr && base_of(recipe, *stage.fields).image.empty();
+    if (mpi.family.empty() || is_base_unknown) {
+        return; // a base that is unknown is refused already
     }
     const auto add = [&](const std::string& field,
                          std::string what,

@@ -90,16 +90,21 @@ private:
 
     static std::string nearest_release(const std::string& wanted,
                                        const std::vector<std::string_view>& known) {
-        if (std::string near = nearest(wanted, known); !near.empty()) {
-            return near;
-        }
         const std::string name = wanted.substr(0, wanted.find(':'));
+        for (const auto& row : distributions()) {
+            const bool is_suite = !row.suite.empty() && row.name() == name &&
+                                  wanted == name + ":" + std::string(row.suite);
+            if (is_suite || wanted.starts_with(std::string(row.id) + ".")) {
+                return std::string(row.id);
+            }
+        }
         for (auto row = distributions().rbegin(); row != distributions().rend(); ++row) {
-            if (row->name() == name || row->image.ends_with(name)) {
+            const bool is_moving = row->id == "debian:sid";
+            if (!is_moving && (row->name() == name || row->image.ends_with(name))) {
                 return std::string(row->id);
             }
         }
-        return {};
+        return nearest(wanted, known);
     }
 
     void image(const std::string& image) {
@@ -215,7 +220,8 @@ private:
         const Packages& packages = context_.fields->packages;
         const auto wanted = wanted_needs(context_);
         if (row == nullptr) {
-            if (!packages.system.empty() || !wanted.empty()) {
+            const bool is_image = !base_of(*context_.recipe, *context_.fields).image.empty();
+            if (is_image && (!packages.system.empty() || !wanted.empty())) {
                 const std::string at =
                     packages.system.empty() ? wanted.front().field : field("packages.system");
                 // What the build of an MPI needs is written nowhere else.

@@ -281,7 +281,13 @@ Result<Reference> read_reference(std::string_view text) {
             return unusable_reference(text, std::string(other.because), std::string(other.help));
         }
     }
-    return unusable_reference(text, "it does not begin with oras://", "write oras://HOST/NAME:TAG");
+    const std::size_t scheme = text.find("://");
+    const std::string_view rest = scheme == std::string_view::npos ? text : text.substr(scheme + 3);
+    const bool is_host = rest.find('/') != std::string_view::npos && !rest.starts_with('/');
+    return unusable_reference(text,
+                              "it does not begin with oras://",
+                              "write `" + std::string(kOrasScheme) +
+                                  (is_host ? printable(rest) : "example.org/app:1") + "`");
 }
 
 Result<Reference> read_pull_reference(std::string_view text, std::string_view library) {

@@ -78,8 +78,8 @@ END
 @test "a damaged Recipe is still read as one, by whatever name" {
     printf '%s\n' '# a comment' 'kind: Recipe' 'name: [' >damaged
     run -3 "$CYBELECTL" build damaged
-    assert_output --partial 'not yaml'
-    assert_output --partial 'damaged:4:1'
+    assert_output --partial '`[` is not closed'
+    assert_output --partial 'damaged:3:7'
     refute_output --partial 'definition'
 }
 

@@ -157,7 +157,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     assert_line 'error: `$CYBELE_ARRAY_INDEX` is not replaced here'
     assert_line ' --> a.yaml:3:17'
     # shellcheck disable=SC2016
-    assert_line 'help: write `@{index}` in its place'
+    assert_line "help: write \`'@{index}'\`"
     # shellcheck disable=SC2016
     sed -i 's/\$CYBELE_ARRAY_INDEX/@{index}/' a.yaml # as the help says
     run "$CYBELECTL" job check a.yaml

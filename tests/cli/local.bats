@@ -29,7 +29,7 @@ host_job() {
     assert_equal "$status" 255
     assert_line --partial 'demo.yaml:4:18'
     assert_line --partial 'demo.yaml:4:39'
-    assert_line 'help: make it with mkdir -p'
+    assert_line 'help: make it: `mkdir -p /none`'
     assert_dir_not_exists .cybelectl
     mkdir taken
     host_job 'command: ["true"]' 'output: {stdout: taken}'

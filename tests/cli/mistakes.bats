@@ -36,6 +36,10 @@ tries() {
     tries files
 }
 
+@test "words of a command line that are mistyped, missing or too many" {
+    tries commands
+}
+
 # row NAME CODE PLACE SAYS THEN CHANGE COMMAND: a table of one row, tried.
 row() {
     local IFS=$'\t'
@@ -47,7 +51,7 @@ row() {
     local edit="sub job.yaml '40 min' 40" check='cybelectl job check job.yaml' at=job.yaml:11:9
     row right 3 "$at" duration 'auto: time: 40 min' "$edit" "$check"
     assert_success
-    assert_output 'mistakes: 1, helps applied: 1, by a person: 0, failed: 0'
+    assert_output 'mistakes: 1, different errors: 1, helps applied: 1, by a person: 0, failed: 0'
     row code 5 "$at" duration auto "$edit" "$check"
     assert_line --partial 'exit code 3, not 5'
     row place 3 job.yaml:11:3 duration auto "$edit" "$check"

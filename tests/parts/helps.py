@@ -87,7 +87,7 @@ class Remedy:
     def option(self, _fault, option):
         name = option.split()[0].split("=")[0]
         words = self.command
-        old = re.search(rf"(?<!\S){re.escape(name)}(?:[ =](?:'[^']*'|[^\s'-]\S*))?(?!\S)", words)
+        old = re.search(rf"(?<!\S){re.escape(name)}(?:[ =](?:'[^']*'|-\d\S*|[^\s'-]\S*))?(?!\S)", words)
         self.command = words.replace(old[0], option) if old else self._appended(option)
         return True
 
@@ -146,7 +146,45 @@ class Remedy:
         if fault.line == 0:
             self.command = self._appended(text)
             return True
-        return self._field(fault, text)
+        return self._field(fault, text, is_new=True)
+
+    def add_first(self, fault, text):
+        self._save(fault, [text] + self._lines(fault))
+        return True
+
+    def column(self, fault, column):
+        lines = self._lines(fault)
+        lines[fault.line - 1] = " " * (int(column) - 1) + lines[fault.line - 1].lstrip()
+        self._save(fault, lines)
+        return True
+
+    def at_end(self, fault, text):
+        lines = self._lines(fault)
+        lines[fault.line - 1] = lines[fault.line - 1].rstrip() + text
+        self._save(fault, lines)
+        return True
+
+    def end_document(self, fault):
+        self._save(fault, self._lines(fault)[:fault.line - 1] + [""])
+        return True
+
+    def move_under(self, fault, name, parent):
+        """A field with its value, from the place to another map of the file."""
+        line = self._lines(fault)[fault.line - 1]
+        field = line[fault.column - 1:].strip()
+        return field.startswith(name) and self.remove_field(fault, name) and self.add_under(fault, field, parent)
+
+    def move_item(self, fault, item, parent):
+        """An item of a list, to the list of another field."""
+        lines = self._lines(fault)
+        number = fault.line - 1
+        lines[number] = re.sub(rf"(, )?{re.escape(item)}(?(1)|(, )?)", "", lines[number], count=1)
+        for at, line in enumerate(lines):
+            if re.match(rf"\s*(- )?{re.escape(parent)}: \[", line):
+                lines[at] = line.replace("[", f"[{item}, ", 1)
+                self._save(fault, lines)
+                return True
+        return False
 
     def add_under(self, fault, text, parent):
         lines = self._lines(fault)
@@ -201,12 +239,14 @@ class Remedy:
         if text.startswith("--"):
             return self.no_option(fault, text)
         if fault.line:
+            if KEY.match(text + ":") and self.remove_field(fault, text):
+                return True
             lines = self._lines(fault)
             if text in lines[fault.line - 1]:
                 lines[fault.line - 1] = lines[fault.line - 1].replace(text, "", 1).rstrip()
                 self._save(fault, lines)
                 return True
-            return KEY.match(text + ":") is not None and self.remove_field(fault, text)
+            return False
         if text in self.command:
             self.command = " ".join(self.command.replace(text, "", 1).split())
             return True
@@ -244,8 +284,6 @@ class Remedy:
 
     def _word(self, fault, text):
         """On the command line: the word that the message quotes becomes `text`."""
-        if text.startswith("--"):
-            return self.option(fault, text)
         for old in re.findall(r"'([^']+)'", fault.what):
             words = self.command.split(" ")
             if old in words:
@@ -255,15 +293,15 @@ class Remedy:
             if old in self.command:
                 self.command = self.command.replace(old, text, 1)
                 return True
-        return False
+        return text.startswith("-") and self.option(fault, text)
 
-    def _field(self, fault, text):
-        """A `name: value` replaces the field of that name, or joins the map at the place."""
+    def _field(self, fault, text, is_new=False):
+        """A `name: value` replaces the field of that name unless it is new, or joins the map at the place."""
         name = text.split(":")[0]
         lines = self._lines(fault)
         line = lines[fault.line - 1]
         start = fault.column - 1
-        for number in [fault.line - 1] + list(range(len(lines))):
+        for number in [] if is_new else [fault.line - 1] + list(range(len(lines))):
             found = re.match(rf"(\s*(?:- )?){re.escape(name)}:(?=\s|$)", lines[number])
             if found:
                 lines[number] = found[1] + text
@@ -302,13 +340,19 @@ class Remedy:
 
 FORMS = [
     (r"`(cybelectl [^`]*)`", Remedy.run),
-    (r"^(?:run|[\w ,]+:) ?`?((?:cybelectl|chmod|mkdir|mv|cp|rm|tr|gpg|sed|touch) [^`]*?)`?$", Remedy.run),
-    (r"`((?:chmod|mkdir|mv|cp|rm|tr|gpg|sed|touch) [^`]*)`", Remedy.run),
+    (r"^(?:run|[\w ,]+:) ?`?((?:cybelectl|chmod|mkdir) [^`]*?)`?$", Remedy.run),
+    (r"`((?:chmod|iconv|mkdir) [^`]*)`", Remedy.run),
     (r"^indent with blanks", Remedy.blanks),
     (r"^move `([^`]*)` to the (first|second) line$", Remedy.move),
-    (r"^(?:write|use) `([^`]*)` in(?: the)? place of `([^`]*)`", Remedy.instead),
+    (r"^move `([^`]*)` under `([^`]*)`$", Remedy.move_under),
+    (r"^move `([^`]*)` to `([^`]*)`$", Remedy.move_item),
+    (r"^begin it in column (\d+)$", Remedy.column),
+    (r"^write `([^`]*)` at the end of the line$", Remedy.at_end),
+    (r"^add `([^`]*)` as the first line$", Remedy.add_first),
+    (r"^remove `---` and what follows it", Remedy.end_document),
+    (r"^(?:give|write|use|write each item as a field:) `([^`]*)` in(?: the)? place of `([^`]*)`", Remedy.instead),
     (r"^(?:write|add) `([^`]*)` under `([^`]*)`", Remedy.add_under),
-    (r"^(?:give|add|use|write|name \w+:|[\w ,]+:) `?(--?[\w-]+(?:[ =](?:'[^']*'|[^\s`'…]+))?)`?$", Remedy.option),
+    (r"^(?:give|add|use|write|name \w+:|[\w ,]+:) `?(--?[\w-]+(?:[ =](?:'[^']*'|[^\s`'…,]+))?)`?(?:$|,? (?:for|or|to) )", Remedy.option),
     (r"^(?:leave|drop) `?(--?[\w-]+)`?(?: out)?$", Remedy.no_option),
     (r"^(?:set|give|name [\w ]+:) `?([A-Z_]+)=([^\s`]+)`?$", Remedy.setting),
     (r"^(?:write|use) (?:for example )?`((?:`` ` ``|[^`])+)`", Remedy.write),

@@ -31,7 +31,7 @@ full_disk() {
     "${sudo[@]}" unshare --mount bash -c 'mount -t tmpfs -o "size=128k,mode=0755,uid=$2" full full
         fill() { head -c 1M /dev/zero >full/ballast 2>/dev/null || :; }
         fill; eval "$1"; code=$?
-        rm full/ballast; [ -z "$(find full -mindepth 1 ! -name "own*")" ] || { find full >&2; exit 99; }
+        rm full/ballast; [ -z "$(find full -mindepth 1 ! -path "full/own*")" ] || { find full >&2; exit 99; }
         exit "$code"' bash "$1" "$(id -u)"
     local code=$?
     rmdir full

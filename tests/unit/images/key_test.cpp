@@ -101,7 +101,7 @@ TEST_CASE("files that are no usable key are told by name, without asking for a p
         {"pkey -in good.pem -aes256 -passout pass:x -out k",
          "",
          "no passphrase for the key",
-         "it is a private key | openssl pkey -in FILE -pubout"},
+         "it is a private key | openssl pkey -in "},
         {"genrsa -traditional -aes128 -passout pass:x -out k 2048",
          "",
          "no passphrase for the key",

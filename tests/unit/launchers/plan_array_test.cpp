@@ -31,13 +31,14 @@ TEST_CASE("a variable of the index is refused where no shell would read it") {
         CAPTURE(name);
         CHECK(faults_of("command: [run, 'x$" + std::string(name) + "']\narray: 0-9\n") ==
               "3:16 `$" + std::string(name) +
-                  "` is not replaced here -> write `@{index}` in its place\n");
+                  "` is not replaced here -> write `@{index}` in place of `$" + std::string(name) +
+                  "`\n");
         CHECK(faults_of("command: [run]\nenvironment: {A: '$B ${" + std::string(name) +
                         "}'}\narray: 0-9\n")
                   .starts_with("4:18 "));
     }
     CHECK(faults_of("command: [run, '$CYBELE_ARRAY_INDEX']\n")
-              .ends_with("write `@{index}` in its place, and `array: 0-9`\n"));
+              .ends_with("write `'@{index}'`, and `array: 0-9`\n"));
     for (const char* good : {"'$CYBELE_ARRAY_INDEXES'", "CYBELE_ARRAY_INDEX", "'$OTHER'", "'$'"}) {
         CHECK(faults_of("command: [run, " + std::string(good) + "]\narray: 0-9\n").empty());
     }

@@ -73,7 +73,7 @@ TEST_CASE("a wrong value is told with its place, the reason and a remedy") {
         {"time: 1:30", "'time' wants a duration, not '1:30'", 7, "write `01:30:00`"},
         {"count: 04", "'count' wants a count, not '04'", 8, "write `4`"},
         {"count: \"4\"", "'count' wants a count, not '4'", 8, "write `4`"},
-        {"count: four", "'count' wants a count, not 'four'", 8, "write a number such as `2`"},
+        {"count: four", "'count' wants a count, not 'four'", 8, "write `4`"},
         {"wet: yes", "'wet' wants a flag, not 'yes'", 6, "write `true`"},
         {"wet: \"false\"", "'wet' wants a flag, not 'false'", 6, "write `false`"},
         {"box: {size: 4 G, colour: gren}",
@@ -82,8 +82,8 @@ TEST_CASE("a wrong value is told with its place, the reason and a remedy") {
          "did you mean `green`?"},
         {"colours: red", "'colours' wants a list, not 'red'", 10, "write `[red]`"},
         {"cuont: 4", "unknown field 'cuont'", 1, "did you mean `count`?"},
-        {"box: {colour: red}", "'size' is missing", 6, "add `size: …`"},
-        {"time:", "'time' has no value", 1, "give it a value, or leave the line out"},
+        {"box: {colour: red}", "'size' is missing", 6, "add `size: 4 GiB`"},
+        {"time:", "'time' has no value", 1, "remove `time`, or give it a value"},
         {"run: \"a\\u0001\"", "'run' wants a script, not 'a\\x01'", 6, "remove them"},
         {"other: \"a\\nb\"", "'other' wants a text, not 'a\\nb'", 8, "write it on one line"},
     };
@@ -113,14 +113,17 @@ TEST_CASE("what is no such document at all") {
         const char* help;
     };
     const Row rows[] = {
-        {"title: a\n", "'kind' is missing", 1, "write `kind: Job` in the first line"},
+        {"title: a\n", "'kind' is missing", 1, "add `kind: Job` as the first line"},
         {"kind: Jobb\n", "a Job is wanted here, not kind 'Jobb'", 1, "did you mean `kind: Job`?"},
-        {"kind: Site\n", "a Job is wanted here, not kind 'Site'", 1, "name a file of kind Job"},
-        {"- a\n", "a Job is a map of fields", 1, "begin it with `kind: Job`"},
+        {"kind: Site\n",
+         "a Job is wanted here, not kind 'Site'",
+         1,
+         "give another file; this one is read by `cybelectl site check t.yaml`"},
+        {"- a\n", "a Job is a map of fields", 1, "add `kind: Job` as the first line"},
         {"kind: Job\napiVersion: batch/v1\n",
          "this is a Kubernetes object, not one of our documents",
          2,
-         "turn it into a Job with `cybelectl job convert FILE`"},
+         "turn it into a Job: `cybelectl job convert t.yaml`"},
     };
     for (const auto& row : rows) {
         CAPTURE(row.text);

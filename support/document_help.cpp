@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/document_help.hpp"
+
+#include "support/other_file.hpp"
+#include "support/quote.hpp"
+#include "support/split.hpp"
+#include "support/yaml_syntax.hpp"
+
+#include <algorithm>
+
+namespace cybele::document {
+namespace {
+
+using Kinds = yaml::Node::Kind;
+
+/// What other programs call a thing, and what it is called here.
+struct Synonym {
+    std::string_view theirs;
+    std::string_view ours;
+};
+constexpr Synonym kSynonyms[] = {
+    // values
+    {"amd", "rocm"},
+    {"completed", "any"},
+    {"def", "definition"},
+    {"docker", "dockerfile"},
+    {"done", "ok"},
+    {"gcc", "gnu"},
+    {"hybrid", "mpi"},
+    {"mpirun", "mpi"},
+    {"nvidia", "cuda"},
+    {"omp", "openmp"},
+    {"openpbs", "pbspro"},
+    {"parallel", "mpi"},
+    {"pbs", "torque"},
+    {"pyspark", "spark"},
+    {"pytorch", "torch"},
+    {"sbatch", "slurm"},
+    {"suid", "setuid"},
+    {"threads", "openmp"},
+    {"torque", "torque-operator"},
+    {"torchrun", "torch"},
+    {"wlm", "wlm-operator"},
+    // fields
+    {"args", "command"},
+    {"bind", "binds"},
+    {"build", "steps"},
+    {"container", "image"},
+    {"cpus", "cpus-per-task"},
+    {"dependency", "after"},
+    {"env", "environment"},
+    {"from", "base"},
+    {"gpus", "gpus-per-node"},
+    {"mem", "memory-per-node"},
+    {"memory", "memory-per-node"},
+    {"mounts", "binds"},
+    {"ntasks", "tasks"},
+    {"ntasks-per-node", "tasks-per-node"},
+    {"partition", "queue"},
+    {"post", "steps"},
+    {"ppn", "tasks-per-node"},
+    {"project", "account"},
+    {"runscript", "run"},
+    {"size", "memory-per-node"},
+    {"volumes", "binds"},
+    {"walltime", "time"},
+};
+
+/// The words of a command as a shell would split them, or `sh -c TEXT` where a shell would do more.
+std::string command_line(std::string_view text) {
+    if (text.find_first_of("$|&;<>*?`\\~(){}#") != std::string_view::npos) {
+        return "[sh, -c, " + yaml::flow_value(text) + "]";
+    }
+    std::string list;
+    std::string word;
+    bool is_word = false;
+    char quote = '\0';
+    const auto end_word = [&] {
+        list += is_word ? (list.empty() ? "" : ", ") + yaml::flow_value(word) : "";
+        word.clear();
+        is_word = false;
+    };
+    for (const char c : text) {
+        if (quote == '\0' ? c == '\'' || c == '"' : c == quote) {
+            quote = quote == '\0' ? c : '\0';
+            is_word = true;
+        } else if (quote == '\0' && (c == ' ' || c == '\t')) {
+            end_word();
+        } else {
+            word += c;
+            is_word = true;
+        }
+    }
+    end_word();
+    return "[" + list + "]";
+}
+
+bool is_argv(const Shape& shape) {
+    return shape.type == Type::kArgvOrScript ||
+           (shape.type == Type::kList && shape.item != nullptr && shape.item->type == Type::kValue);
+}
+
+/// `{from: path, to: path}`: the fields that a map needs. `first` is the first one's value.
+std::string example_map(const Table& table, std::string_view first) {
+    std::string text;
+    for (const Field* field : table.all()) {
+        if (!field->is_required && !(text.empty() && !first.empty() && field == &table.fields[0])) {
+            continue;
+        }
+        const bool is_given = !first.empty() && text.empty();
+        text += (text.empty() ? "" : ", ") + std::string(field->name) + ": " +
+                (is_given ? std::string(first) : example_of(*field->shape));
+    }
+    if (text.empty() && table.rest != nullptr) {
+        return "{NAME: " + example_of(*table.rest) + "}";
+    }
+    if (text.empty() && !table.fields.empty()) {
+        text = std::string(table.fields[0].name) + ": " + example_of(*table.fields[0].shape);
+    }
+    return "{" + text + "}";
+}
+
+/// The value's own text, where it is a list or map in brackets on one line; else "".
+std::string_view flow_text(std::string_view line, const yaml::Node& value) {
+    if (value.mark.column == 0 || value.mark.column > line.size()) {
+        return {};
+    }
+    const std::string_view rest = line.substr(value.mark.column - 1);
+    int depth = 0;
+    for (std::size_t at = 0; at < rest.size(); ++at) {
+        depth += rest[at] == '[' || rest[at] == '{' ? 1 : 0;
+        depth -= rest[at] == ']' || rest[at] == '}' ? 1 : 0;
+        if (depth == 0) {
+            return at == 0 ? std::string_view() : rest.substr(0, at + 1);
+        }
+    }
+    return {};
+}
+
+/// `A=b`, as a field.
+std::string field_of(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    return equals == std::string_view::npos || equals == 0
+               ? std::string()
+               : std::string(text.substr(0, equals)) + ": " +
+                     yaml::flow_value(text.substr(equals + 1));
+}
+
+std::string write(std::string_view text) {
+    return "write `" + printable(text) + "`";
+}
+
+std::string help_for_list(const Shape& shape, const yaml::Node& value, std::string_view flow) {
+    if (value.kind == Kinds::kMapping && is_argv(shape)) {
+        return "write for example `" + example_of(shape) + "`";
+    }
+    if (value.kind == Kinds::kMapping) {
+        return flow.empty() ? write("- ") + " before each map, and indent its other fields"
+                            : write("[" + std::string(flow) + "]");
+    }
+    if (is_argv(shape)) {
+        return write(command_line(value.scalar));
+    }
+    const std::string item = yaml::flow_value(value.scalar);
+    const bool is_map = shape.item != nullptr && shape.item->type == Type::kMap &&
+                        shape.item->table != nullptr && !shape.item->table->has_short_form &&
+                        shape.item->scalar == nullptr;
+    return write("[" + (is_map ? example_map(*shape.item->table, item) : item) + "]");
+}
+
+/// `[A=b, C=d]` for a map: each as a field.
+std::string fields_of_items(const yaml::Node& value) {
+    std::string text;
+    for (const yaml::Node& item : value.items) {
+        const std::string field = field_of(item.scalar);
+        if (item.kind != Kinds::kScalar || field.empty()) {
+            return {};
+        }
+        text += (text.empty() ? "" : ", ") + field;
+    }
+    return text;
+}
+
+std::string help_for_map(const Shape& shape, const yaml::Node& value, std::string_view flow) {
+    const Table& table = *shape.table;
+    if (value.kind == Kinds::kScalar) {
+        const std::string field = field_of(value.scalar);
+        return field.empty() ? "write for example `" + example_of(shape) + "`"
+                             : write("{" + field + "}");
+    }
+    if (const std::string fields = fields_of_items(value); !fields.empty()) {
+        return flow.empty() ? "write each item as a field: `" + fields.substr(0, fields.find(',')) +
+                                  "` in place of `- " + printable(value.items.front().scalar) + "`"
+                            : write("{" + fields + "}");
+    }
+    for (const Field* field : table.all()) {
+        if (field->shape->type == Type::kList && !flow.empty()) {
+            return write("{" + std::string(field->name) + ": " + std::string(flow) + "}");
+        }
+    }
+    return "write for example `" + example_of(shape) + "`";
+}
+
+/// Nothing but blanks and comments.
+bool is_empty(std::string_view text) {
+    if (text.starts_with("\xef\xbb\xbf")) {
+        text.remove_prefix(3);
+    }
+    const auto lines = split(text, '\n');
+    return std::all_of(lines.begin(), lines.end(), [](std::string_view line) {
+        const std::size_t begin = line.find_first_not_of(" \t\r");
+        return begin == std::string_view::npos || line[begin] == '#';
+    });
+}
+
+} // namespace
+
+std::string help_for_document(const std::string& kind, const yaml::Source& source) {
+    const auto other = recognize_file("kind: " + kind);
+    return other ? help_for_other_file(*other, source.file()) : "give another file";
+}
+
+std::optional<Fault>
+fault_of_file(const Kind& kind, std::string_view text, const std::string& file) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.where = Place{file, 0, 0, {}};
+    const auto other = recognize_file(text);
+    const bool is_document = other && other->what.find(kind.name) != std::string_view::npos;
+    const bool is_ours = std::any_of(std::begin(kKindNames), std::end(kKindNames), [&](auto name) {
+        return other && other->what.ends_with(" " + std::string(name));
+    });
+    if (other && !is_document && !is_ours && other->command != "kube check") {
+        fault.message = "this is " + std::string(other->what) + ", not a " + std::string(kind.name);
+        fault.because =
+            "a " + std::string(kind.name) + " begins with `kind: " + std::string(kind.name) + "`";
+        fault.help = help_for_other_file(*other, file);
+        return fault;
+    }
+    if (is_utf8(text) && is_empty(text)) {
+        std::string page(kind.name);
+        page.front() = static_cast<char>(page.front() - 'A' + 'a');
+        fault.message = printable(file) + " is empty";
+        fault.because =
+            "a " + std::string(kind.name) + " begins with `kind: " + std::string(kind.name) + "`";
+        fault.help = "write its fields as `cybelectl explain " + page + "` shows them";
+        return fault;
+    }
+    return std::nullopt;
+}
+
+std::string suggest_variable(std::string_view text) {
+    const bool has_digit_first = !text.empty() && text.front() >= '0' && text.front() <= '9';
+    std::string name(text.empty() || has_digit_first ? "_" : "");
+    for (const char c : text) {
+        const bool is_good =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        name += is_good ? c : '_';
+    }
+    return name;
+}
+
+std::string_view synonym_of(std::string_view word, std::span<const std::string_view> words) {
+    std::string lower(word);
+    for (char& c : lower) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == '_' ? '-' : c;
+    }
+    const auto known = [&](std::string_view name) {
+        const auto found = std::find(words.begin(), words.end(), name);
+        return found != words.end() ? *found : std::string_view();
+    };
+    for (const Synonym& row : kSynonyms) {
+        if (row.theirs == lower && !known(row.ours).empty()) {
+            return known(row.ours);
+        }
+    }
+    for (const std::string_view name : words) {
+        std::string folded(name);
+        for (char& c : folded) {
+            c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+        if (folded == lower || "sig" + folded == lower) {
+            return name;
+        }
+    }
+    return {};
+}
+
+std::string example_of(const Shape& shape) {
+    constexpr std::string_view kAs = " as ";
+    if (shape.rule != nullptr && shape.rule->name.find(kAs) != std::string_view::npos) {
+        return std::string(shape.rule->name.substr(shape.rule->name.find(kAs) + kAs.size()));
+    }
+    switch (shape.type) {
+    case Type::kText:
+    case Type::kValue:
+    case Type::kName:
+    case Type::kTextOrList:
+        return "example";
+    case Type::kCount:
+        return shape.words.empty() ? "1" : std::string(shape.words[0]);
+    case Type::kFlag:
+        return "true";
+    case Type::kDuration:
+        return "30 min";
+    case Type::kSize:
+        return "4 GiB";
+    case Type::kPath:
+        return "path/to/file";
+    case Type::kImage:
+        return "app.sif";
+    case Type::kScript:
+        return "echo hello";
+    case Type::kWord:
+        return std::string(shape.words[0]);
+    case Type::kList:
+        return is_argv(shape) ? "[echo, hello]" : "[" + example_of(*shape.item) + "]";
+    case Type::kMap:
+        if (shape.scalar != nullptr) {
+            return example_of(*shape.scalar);
+        }
+        return shape.table->has_short_form ? example_of(*shape.table->fields.front().shape)
+                                           : example_map(*shape.table, {});
+    case Type::kArgvOrScript:
+        return "[echo, hello]";
+    }
+    return {};
+}
+
+std::string
+help_for_value(const Shape& shape, const yaml::Node& value, const yaml::Source& source) {
+    const std::string line = source.place(value.mark).text;
+    const std::string_view flow = flow_text(line, value);
+    switch (shape.type) {
+    case Type::kList:
+        return help_for_list(shape, value, flow);
+    case Type::kArgvOrScript:
+        return "write for example `" + example_of(shape) + "`";
+    case Type::kMap:
+        return help_for_map(shape, value, flow);
+    default:
+        break;
+    }
+    if (value.kind == Kinds::kSequence && value.items.size() == 1 &&
+        value.items.front().kind == Kinds::kScalar && !flow.empty()) {
+        return write(value.items.front().scalar);
+    }
+    return "write for example `" + example_of(shape) + "`";
+}
+
+std::string help_for_field(const Table& table, std::string_view name) {
+    std::vector<std::string_view> known;
+    for (const Field* field : table.all()) {
+        known.push_back(field->name);
+    }
+    if (const std::string_view ours = synonym_of(name, known); !ours.empty()) {
+        return "did you mean `" + std::string(ours) + "`?";
+    }
+    if (const std::string near = nearest(name, known); !near.empty()) {
+        return "did you mean `" + near + "`?";
+    }
+    for (const Field* field : table.all()) {
+        const Table* inner = field->shape->type == Type::kMap ? field->shape->table : nullptr;
+        if (inner != nullptr && inner->find(name) != nullptr) {
+            return "move `" + std::string(name) + "` under `" + std::string(field->name) + "`";
+        }
+    }
+    return "remove `" + printable(name) + "`";
+}
+
+} // namespace cybele::document

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/document.hpp"
+
+#include <string>
+#include <string_view>
+
+/// Remedies for mistakes in documents. Each names one exact thing to write, so that it can be
+/// applied word by word (tests/cli/mistakes.bats does that).
+namespace cybele::document {
+
+/// A value of that shape, as it may be written.
+[[nodiscard]] std::string example_of(const Shape& shape);
+
+/// What to write in place of a value of another kind: a text for a list, a list for a map, …
+[[nodiscard]] std::string
+help_for_value(const Shape& shape, const yaml::Node& value, const yaml::Source& source);
+
+/// A file that is none of our documents, or holds nothing.
+[[nodiscard]] std::optional<Fault>
+fault_of_file(const Kind& kind, std::string_view text, const std::string& file);
+
+/// What to do with a document of another kind.
+[[nodiscard]] std::string help_for_document(const std::string& kind, const yaml::Source& source);
+
+/// The nearest name of a variable: `SEASON-1` becomes `SEASON_1`.
+[[nodiscard]] std::string suggest_variable(std::string_view text);
+
+/// What to do with a field that the table does not have.
+[[nodiscard]] std::string help_for_field(const Table& table, std::string_view name);
+
+/// The word of `words` that other programs call `word`, or "".
+[[nodiscard]] std::string_view synonym_of(std::string_view word,
+                                          std::span<const std::string_view> words);
+
+} // namespace cybele::document
