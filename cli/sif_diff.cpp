@@ -78,7 +78,7 @@ bool is_time_only(const images::Difference& difference) {
 }
 
 /// How many things of each section differ.
-class Counts {
+class SectionCounts {
 public:
     void add(const images::Difference& difference) {
         const std::string word =
@@ -217,7 +217,7 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
     session.doing("comparing " + printable(first) + " and " + printable(second));
     bool is_same = true;
     TextPrinter text(options.lists_times);
-    Counts counts;
+    SectionCounts counts;
     std::unique_ptr<Document> json;
     if (session.is_json()) {
         json = std::make_unique<Document>();
