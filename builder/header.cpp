@@ -81,7 +81,9 @@ std::string base_image(const Stage& stage) {
         while (before.ends_with('/')) {
             before.pop_back();
         }
-        image = before.empty() ? image : before + "/" + image;
+        if (!before.empty()) {
+            image.insert(0, before.append("/"));
+        }
     }
     return image;
 }
