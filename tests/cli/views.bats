@@ -50,14 +50,14 @@ jsonschema.validate(json.load(sys.stdin), schema, jsonschema.Draft202012Validato
 @test "job list chooses by states, name and time; mistakes are told all at once" {
     run_job good 'command: ["true"]'
     run_job bad 'script: exit 3'
-    run "$CYBELECTL" job list
+    run --separate-stderr "$CYBELECTL" job list
     assert_equal "${#lines[@]}" 1
-    run "$CYBELECTL" job list --state failed,timeout
+    run --separate-stderr "$CYBELECTL" job list --state failed,timeout
     assert_equal "${#lines[@]}" 2
     assert_line --partial bad
-    run "$CYBELECTL" job list --since '1 h' --name good
+    run --separate-stderr "$CYBELECTL" job list --since '1 h' --name good
     assert_equal "${#lines[@]}" 2
-    run "$CYBELECTL" job list --since 2999-01-01
+    run --separate-stderr "$CYBELECTL" job list --since 2999-01-01
     assert_equal "${#lines[@]}" 1
     refuses 2 "$CYBELECTL" job list --state odd,done --since soon
     assert_line --partial "no state 'odd'"
