@@ -76,7 +76,7 @@ std::string term_of(const CLI::Option& option, bool is_positional) {
     return value.empty() ? names : names + " " + value;
 }
 
-/// A term and its text, which is wrapped beside it.
+/// A term and its text, which is wrapped next to it.
 std::string row(std::string_view term, std::string_view text, std::size_t begin) {
     std::string out = "  " + std::string(term);
     if (out.size() + 2 > begin) {

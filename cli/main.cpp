@@ -123,7 +123,7 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
     }
 }
 
-/// A word that is no verb here may be one elsewhere: all verbs are asked.
+/// An unknown command may be one of another family: all of them are searched.
 int usage_error(Session& session,
                 const std::string& message,
                 const std::vector<std::string>& words) {

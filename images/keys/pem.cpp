@@ -166,19 +166,20 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
                               (help.empty() && content.kind == ContentKind::kPrivate);
     if (use == KeyUse::kPublic && is_extracted) {
         const std::string half = path.stem().native() + ".pub";
-        const fs::path beside = path.parent_path() / half;
+        const fs::path other_half = path.parent_path() / half;
         std::error_code error;
-        help = fs::exists(beside, error) && content.kind == ContentKind::kPrivate
-                   ? "give `" + printable(beside.native()) + "` in place of `" +
+        help = fs::exists(other_half, error) && content.kind == ContentKind::kPrivate
+                   ? "give `" + printable(other_half.native()) + "` in place of `" +
                          printable(path.native()) + "`"
                    : "openssl pkey -in " + shell_quote(path.native()) + " -pubout -out " +
                          shell_quote(half);
     } else if (use == KeyUse::kPrivate && content.kind == ContentKind::kPublic) {
-        const fs::path beside = path.parent_path() / (path.stem().native() + ".pem");
+        const fs::path other_half = path.parent_path() / (path.stem().native() + ".pem");
         std::error_code error;
-        help = fs::exists(beside, error) ? "give `" + printable(beside.native()) +
-                                               "` in place of `" + printable(path.native()) + "`"
-                                         : "give the private half of the pair";
+        help = fs::exists(other_half, error)
+                   ? "give `" + printable(other_half.native()) + "` in place of `" +
+                         printable(path.native()) + "`"
+                   : "give the private half of the pair";
     }
     return fail(ErrorCode::kInput,
                 fmt::format("{} is no {} key to {} with",
