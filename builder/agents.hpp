@@ -4,8 +4,8 @@
 #include "builder/apart.hpp"
 #include "builder/inside.hpp"
 #include "builder/plan.hpp"
-#include "registry/cache.hpp"
-#include "registry/known_files.hpp"
+#include "registry/cache/cache.hpp"
+#include "registry/cache/known_files.hpp"
 
 #include <cstdint>
 #include <filesystem>

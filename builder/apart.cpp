@@ -2,8 +2,8 @@
 #include "builder/apart.hpp"
 
 #include "builder/fault_pipe.hpp"
-#include "namespaces/children.hpp"
-#include "namespaces/fake_root.hpp"
+#include "runtime/namespaces/children.hpp"
+#include "runtime/namespaces/fake_root.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 

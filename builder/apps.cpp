@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/apps.hpp"
 
-#include "definitions/grammar.hpp"
-#include "definitions/scan.hpp"
-#include "images/metadata_labels.hpp"
+#include "definitions/grammar/grammar.hpp"
+#include "definitions/grammar/scan.hpp"
+#include "images/container/metadata_labels.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "definitions/definition.hpp"
-#include "definitions/lines.hpp"
+#include "definitions/grammar/definition.hpp"
+#include "definitions/grammar/lines.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>

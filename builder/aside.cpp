@@ -2,7 +2,7 @@
 #include "builder/aside.hpp"
 
 #include "builder/fault_pipe.hpp"
-#include "namespaces/children.hpp"
+#include "runtime/namespaces/children.hpp"
 #include "support/process.hpp"
 
 #include <cerrno>

@@ -6,7 +6,7 @@
 #include "builder/packages.hpp"
 #include "builder/step_log.hpp"
 #include "builder/workspace.hpp"
-#include "definitions/scan.hpp"
+#include "definitions/grammar/scan.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/builder.hpp"
-#include "registry/cache.hpp"
+#include "registry/cache/cache.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "definitions/definition.hpp"
-#include "images/container.hpp"
+#include "definitions/grammar/definition.hpp"
+#include "images/container/container.hpp"
 #include "registry/oci/connection.hpp"
 #include "registry/store/place.hpp"
 #include "support/environment.hpp"

@@ -2,8 +2,8 @@
 #include "builder/busybox_base.hpp"
 
 #include "builder/step_log.hpp"
-#include "definitions/scan.hpp"
-#include "images/container_architecture.hpp"
+#include "definitions/grammar/scan.hpp"
+#include "images/inspection/container_architecture.hpp"
 #include "images/sif/types.hpp"
 #include "support/file.hpp"
 #include "support/http.hpp"

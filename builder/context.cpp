@@ -3,7 +3,7 @@
 
 #include "builder/output.hpp"
 #include "builder/workspace.hpp"
-#include "images/start.hpp"
+#include "images/sif/start.hpp"
 
 #include <fcntl.h>
 

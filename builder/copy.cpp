@@ -2,8 +2,8 @@
 #include "builder/copy.hpp"
 
 #include "builder/expand.hpp"
-#include "definitions/scan.hpp"
-#include "namespaces/resolve.hpp"
+#include "definitions/grammar/scan.hpp"
+#include "runtime/namespaces/resolve.hpp"
 #include "support/directory.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"

@@ -3,9 +3,9 @@
 
 #include "builder/context.hpp"
 #include "builder/copy_nodes.hpp"
-#include "definitions/definition.hpp"
-#include "definitions/lines.hpp"
-#include "registry/known_files.hpp"
+#include "definitions/grammar/definition.hpp"
+#include "definitions/grammar/lines.hpp"
+#include "registry/cache/known_files.hpp"
 #include "support/digest.hpp"
 #include "support/error.hpp"
 

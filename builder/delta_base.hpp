@@ -3,7 +3,7 @@
 
 #include "builder/kept_image.hpp"
 #include "builder/stage.hpp"
-#include "images/container.hpp"
+#include "images/container/container.hpp"
 
 #include <filesystem>
 #include <functional>

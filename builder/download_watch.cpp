@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/download_watch.hpp"
 
-#include "images/file_copy.hpp"
 #include "support/file.hpp"
+#include "support/file_copy.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "builder/aside.hpp"
-#include "images/layout_root.hpp"
-#include "namespaces/children.hpp"
+#include "images/inspection/layout_root.hpp"
+#include "runtime/namespaces/children.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>

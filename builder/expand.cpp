@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/expand.hpp"
 
-#include "namespaces/resolve.hpp"
+#include "runtime/namespaces/resolve.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/header.hpp"
 
-#include "definitions/grammar.hpp"
+#include "definitions/grammar/grammar.hpp"
 #include "images/openpgp/keyring.hpp"
 #include "support/quote.hpp"
 #include "support/split.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "definitions/definition.hpp"
+#include "definitions/grammar/definition.hpp"
 #include "support/error.hpp"
 
 #include <string>

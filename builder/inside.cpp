@@ -7,9 +7,9 @@
 #include "builder/pip_step.hpp"
 #include "builder/rpm_step.hpp"
 #include "builder/step_log.hpp"
-#include "images/environment_script.hpp"
-#include "images/layout_root.hpp"
-#include "namespaces/build_step.hpp"
+#include "images/container/environment_script.hpp"
+#include "images/inspection/layout_root.hpp"
+#include "runtime/namespaces/build_step.hpp"
 #include "support/quote.hpp"
 
 #include <array>

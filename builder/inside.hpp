@@ -3,7 +3,7 @@
 
 #include "builder/builder.hpp"
 #include "builder/packages.hpp"
-#include "namespaces/sandbox.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
@@ -50,7 +50,7 @@ struct ScriptEnd {
 };
 
 /// Runs a script in the tree: working directory /, clean environment, umask 0022 (the reference's
-/// 0002 makes every file group-writable), enclosed (namespaces/build_step.hpp). kInput for
+/// 0002 makes every file group-writable), enclosed (runtime/namespaces/build_step.hpp). kInput for
 /// arguments that the reference refuses.
 [[nodiscard]] Result<ScriptEnd> run_inside(const std::filesystem::path& root,
                                            const InsideScript& script,

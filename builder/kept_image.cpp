@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/kept_image.hpp"
 
-#include "images/file_copy.hpp"
 #include "images/sif/image.hpp"
+#include "support/file_copy.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

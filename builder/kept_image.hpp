@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container.hpp"
-#include "registry/cache.hpp"
+#include "images/container/container.hpp"
+#include "registry/cache/cache.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
 

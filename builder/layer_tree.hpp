@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/layer.hpp"
-#include "images/layout_root.hpp"
+#include "images/inspection/layout_root.hpp"
 #include "registry/oci/oci_image.hpp"
 #include "support/error.hpp"
 

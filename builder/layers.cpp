@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/layers.hpp"
 
-#include "images/container.hpp"
+#include "images/container/container.hpp"
 #include "images/squashfs/unpack.hpp"
-#include "namespaces/squashfs_mount.hpp"
+#include "runtime/namespaces/squashfs_mount.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

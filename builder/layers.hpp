@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/kept_image.hpp"
-#include "images/container.hpp"
+#include "images/container/container.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/oci_config.hpp"
 
-#include "images/layout_root.hpp"
-#include "images/metadata_labels.hpp"
+#include "images/container/metadata_labels.hpp"
+#include "images/inspection/layout_root.hpp"
 #include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"

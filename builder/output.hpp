@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/builder.hpp"
-#include "registry/known_files.hpp"
+#include "registry/cache/known_files.hpp"
 #include "support/digest.hpp"
 #include "support/file.hpp"
 

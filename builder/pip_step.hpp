@@ -3,8 +3,8 @@
 
 #include "builder/download_watch.hpp"
 #include "builder/packages.hpp"
-#include "images/layout_root.hpp"
-#include "registry/cache.hpp"
+#include "images/inspection/layout_root.hpp"
+#include "registry/cache/cache.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -5,9 +5,9 @@
 #include "builder/header.hpp"
 #include "builder/image_base.hpp"
 #include "builder/output.hpp"
-#include "definitions/grammar.hpp"
-#include "definitions/lines.hpp"
-#include "definitions/scan.hpp"
+#include "definitions/grammar/grammar.hpp"
+#include "definitions/grammar/lines.hpp"
+#include "definitions/grammar/scan.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include "builder/apps.hpp"
 #include "builder/builder.hpp"
 #include "builder/copy.hpp"
-#include "namespaces/sandbox.hpp"
 #include "registry/oci/oci_image.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 
 #include <filesystem>
 #include <memory>

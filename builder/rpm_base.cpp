@@ -5,7 +5,7 @@
 #include "builder/output.hpp"
 #include "builder/rpm_packages.hpp"
 #include "builder/step_log.hpp"
-#include "definitions/scan.hpp"
+#include "definitions/grammar/scan.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 

@@ -4,7 +4,7 @@
 #include "builder/packages.hpp"
 #include "builder/rpm_base.hpp"
 #include "builder/rpm_shelf.hpp"
-#include "registry/cache.hpp"
+#include "registry/cache/cache.hpp"
 
 #include <filesystem>
 #include <map>

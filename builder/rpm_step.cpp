@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/rpm_step.hpp"
 
-#include "images/contents/packages.hpp"
-#include "images/file_copy.hpp"
+#include "images/inspection/packages.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/file_copy.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 #include "builder/download_watch.hpp"
 #include "builder/packages.hpp"
 #include "builder/rpm_shelf.hpp"
-#include "images/layout_root.hpp"
-#include "registry/cache.hpp"
+#include "images/inspection/layout_root.hpp"
+#include "registry/cache/cache.hpp"
 
 #include <filesystem>
 #include <map>

@@ -6,7 +6,7 @@
 #include "builder/keys.hpp"
 #include "builder/layers.hpp"
 #include "builder/plan.hpp"
-#include "registry/cache.hpp"
+#include "registry/cache/cache.hpp"
 
 #include <filesystem>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/step_log.hpp"
 
-#include "namespaces/children.hpp"
+#include "runtime/namespaces/children.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"

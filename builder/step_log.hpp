@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/inside.hpp"
-#include "namespaces/sandbox.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "support/error.hpp"
 
 #include <string>
@@ -19,7 +19,7 @@ namespace cybele::builder {
 [[nodiscard]] bool is_network_fault(std::string_view output);
 
 /// What a fault of a program that printed `output` says of it: its end, and where that is so that
-/// the network was not reached (cli/refusal.cpp has a page for these words).
+/// the network was not reached (cli/common/refusal.cpp has a page for these words).
 [[nodiscard]] std::string output_because(const std::string& who, std::string_view output);
 
 /// Runs it; with -v its output is the user's, else its end is kept for a message.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/tidy.hpp"
 
-#include "images/layout_root.hpp"
+#include "images/inspection/layout_root.hpp"
 
 #include <array>
 #include <string>

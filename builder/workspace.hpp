@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "namespaces/sandbox.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"

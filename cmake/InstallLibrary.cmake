@@ -8,13 +8,13 @@ include(CMakePackageConfigHelpers)
 set(CYBELE_PUBLIC_HEADERS
     images/sif/sif.hpp
     images/signatures/signature.hpp
-    images/container.hpp
-    images/contents/checked_facts.hpp
-    images/contents/contents.hpp
-    images/contents/listing.hpp
-    images/contents/packages.hpp
-    images/contents/sbom.hpp
-    images/difference/diff.hpp
+    images/container/container.hpp
+    images/inspection/checked_facts.hpp
+    images/inspection/contents.hpp
+    images/inspection/listing.hpp
+    images/inspection/packages.hpp
+    images/inspection/sbom.hpp
+    images/inspection/diff.hpp
     support/digest.hpp
     support/error.hpp
     support/file.hpp

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The static program as it starts: exec, run and shell, which ranks call by the thousand, are done
 // by this small program; for all else, and for whatever it cannot tell, it becomes the whole one.
-#include "cli/call.hpp"
+#include "cli/common/call.hpp"
+#include "cli/run/start_words.hpp"
 #include "cli/start/whole_program.hpp"
-#include "cli/start_words.hpp"
 #include "registry/store/name.hpp"
 
 #include <algorithm>

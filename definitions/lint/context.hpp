@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "definitions/lint.hpp"
-#include "definitions/script.hpp"
+#include "definitions/lint/lint.hpp"
+#include "definitions/lint/script.hpp"
 
 #include <set>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/lines.hpp"
+#include "definitions/grammar/lines.hpp"
 #include "definitions/lint/context.hpp"
 #include "support/quote.hpp"
 

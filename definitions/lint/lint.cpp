@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/lint.hpp"
+#include "definitions/lint/lint.hpp"
 
-#include "definitions/grammar.hpp"
+#include "definitions/grammar/grammar.hpp"
+#include "definitions/grammar/rules.hpp"
 #include "definitions/lint/context.hpp"
-#include "definitions/rules.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/grammar.hpp"
+#include "definitions/grammar/grammar.hpp"
 #include "definitions/lint/context.hpp"
 #include "support/quote.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/lint/secrets.hpp"
 
-#include "definitions/grammar.hpp"
+#include "definitions/grammar/grammar.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/grammar.hpp"
-#include "definitions/lines.hpp"
+#include "definitions/grammar/grammar.hpp"
+#include "definitions/grammar/lines.hpp"
+#include "definitions/grammar/tree.hpp"
 #include "definitions/lint/context.hpp"
-#include "definitions/tree.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

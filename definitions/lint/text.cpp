@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/grammar.hpp"
+#include "definitions/grammar/grammar.hpp"
+#include "definitions/grammar/substitute.hpp"
 #include "definitions/lint/context.hpp"
-#include "definitions/substitute.hpp"
 
 #include <algorithm>
 #include <set>

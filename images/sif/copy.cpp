@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/sif/copy.hpp"
 
-#include "images/file_copy.hpp"
+#include "support/file_copy.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

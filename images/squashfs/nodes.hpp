@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/contents/file_node.hpp"
+#include "images/squashfs/file_node.hpp"
 #include "support/error.hpp"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container.hpp"
-#include "images/contents/file_node.hpp"
+#include "images/container/container.hpp"
+#include "images/squashfs/file_node.hpp"
 #include "images/squashfs/fragment_reader.hpp"
 #include "images/squashfs/nodes.hpp"
 #include "images/squashfs/ready_blocks.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container.hpp"
-#include "images/file_copy.hpp"
+#include "images/container/container.hpp"
+#include "support/file_copy.hpp"
 
 #include <condition_variable>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container.hpp"
+#include "images/container/container.hpp"
 #include "images/squashfs/file.hpp"
 #include "images/squashfs/packed_files.hpp"
 #include "images/squashfs/range_copier.hpp"

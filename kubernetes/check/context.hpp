@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kubernetes/check/check.hpp"
-#include "kubernetes/documents.hpp"
+#include "kubernetes/objects/documents.hpp"
 #include "support/yaml.hpp"
 
 #include <cstddef>

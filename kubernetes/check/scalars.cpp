@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
-#include "kubernetes/names.hpp"
+#include "kubernetes/objects/names.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
-#include "kubernetes/operator_reader.hpp"
+#include "kubernetes/objects/operator_reader.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
-#include "kubernetes/names.hpp"
-#include "kubernetes/render.hpp"
+#include "kubernetes/objects/names.hpp"
+#include "kubernetes/objects/render.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
-#include "kubernetes/object.hpp"
+#include "kubernetes/objects/object.hpp"
 #include "support/quote.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include "kubernetes/convert/convert.hpp"
 
 #include "kubernetes/convert/parts.hpp"
-#include "launchers/job.hpp"
+#include "launchers/documents/job.hpp"
 #include "support/document.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"

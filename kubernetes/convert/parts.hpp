@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kubernetes/documents.hpp"
-#include "kubernetes/yaml_tree.hpp"
+#include "kubernetes/objects/documents.hpp"
+#include "kubernetes/objects/yaml_tree.hpp"
 #include "support/yaml.hpp"
 
 #include <map>

@@ -2,7 +2,7 @@
 #include "recipes/import/commands.hpp"
 
 #include "recipes/import/words.hpp"
-#include "recipes/recipe_rules.hpp"
+#include "recipes/model/recipe_rules.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/lists.hpp"
-#include "recipes/recipe_rules.hpp"
+#include "recipes/model/recipe_rules.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

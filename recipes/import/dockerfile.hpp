@@ -6,7 +6,7 @@
 #include "recipes/import/dockerfile_words.hpp"
 #include "recipes/import/draft.hpp"
 #include "recipes/import/ledger.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/tables/tables.hpp"
 
 #include <map>
 #include <optional>

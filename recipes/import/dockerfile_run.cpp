@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/dockerfile.hpp"
-#include "recipes/render_text.hpp"
+#include "recipes/stage/render_text.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

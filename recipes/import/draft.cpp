@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/draft.hpp"
 
-#include "recipes/language/tree.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/model/tree.hpp"
+#include "recipes/tables/tables.hpp"
 #include "support/embedded.hpp"
 
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "recipes/recipe.hpp"
+#include "recipes/model/recipe.hpp"
 
 #include <map>
 #include <string>

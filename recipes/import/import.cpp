@@ -3,7 +3,7 @@
 
 #include "recipes/import/dockerfile.hpp"
 #include "recipes/import/lists.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/tables/tables.hpp"
 #include "support/document.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"

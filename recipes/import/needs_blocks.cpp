@@ -2,11 +2,11 @@
 #include "recipes/import/needs_blocks.hpp"
 
 #include "recipes/import/words.hpp"
+#include "recipes/model/recipe_rules.hpp"
 #include "recipes/mpi/build_rows.hpp"
 #include "recipes/mpi/mpi.hpp"
-#include "recipes/recipe_rules.hpp"
-#include "recipes/render_text.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/stage/render_text.hpp"
+#include "recipes/tables/tables.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "recipes/import/blocks.hpp"
 #include "recipes/import/lists.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/tables/tables.hpp"
 
 #include <string>
 #include <string_view>

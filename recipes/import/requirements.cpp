@@ -2,8 +2,8 @@
 #include "recipes/import/lists.hpp"
 #include "recipes/import/marker.hpp"
 #include "recipes/import/words.hpp"
+#include "recipes/model/recipe_rules.hpp"
 #include "recipes/packages/packages.hpp"
-#include "recipes/recipe_rules.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/lists.hpp"
-#include "recipes/recipe_rules.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/model/recipe_rules.hpp"
+#include "recipes/tables/tables.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/mpi/build_rows.hpp"
 #include "recipes/mpi/mpi.hpp"
-#include "recipes/packages/base.hpp"
+#include "recipes/stage/base.hpp"
 
 #include <algorithm>
 #include <set>

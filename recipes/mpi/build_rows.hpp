@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "compatibility/version.hpp"
+#include "launchers/mpi/version.hpp"
 
 #include <span>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compatibility/judge.hpp"
+#include "launchers/mpi/judge.hpp"
 #include "recipes/mpi/mpi.hpp"
-#include "recipes/packages/compilers.hpp"
+#include "recipes/stage/compilers.hpp"
 
 namespace cybele::recipes {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/mpi/build_rows.hpp"
 #include "recipes/mpi/mpi.hpp"
-#include "recipes/render_text.hpp"
+#include "recipes/stage/render_text.hpp"
 
 #include <algorithm>
 #include <charconv>

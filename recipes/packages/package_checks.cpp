@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/packages/compilers.hpp"
 #include "recipes/packages/packages.hpp"
+#include "recipes/stage/compilers.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "recipes/packages/base.hpp"
-#include "recipes/render_text.hpp"
+#include "recipes/stage/base.hpp"
+#include "recipes/stage/render_text.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/mpi/mpi.hpp"
-#include "recipes/packages/compilers.hpp"
 #include "recipes/packages/packages.hpp"
+#include "recipes/stage/compilers.hpp"
 
 #include <algorithm>
 #include <map>

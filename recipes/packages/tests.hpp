@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "recipes/packages/base.hpp"
+#include "recipes/stage/base.hpp"
 
 #include <span>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/tables.hpp"
+#include "recipes/tables/tables.hpp"
 
 namespace cybele::recipes {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "recipes/tables.hpp"
+#include "recipes/tables/tables.hpp"
 
 #include <string_view>
 #include <vector>

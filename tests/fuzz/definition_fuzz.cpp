@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/definition.hpp"
-#include "definitions/format.hpp"
-#include "definitions/lint.hpp"
-#include "definitions/tree.hpp"
+#include "definitions/grammar/definition.hpp"
+#include "definitions/grammar/format.hpp"
+#include "definitions/grammar/tree.hpp"
+#include "definitions/lint/lint.hpp"
 
 #include <cstddef>
 #include <cstdint>

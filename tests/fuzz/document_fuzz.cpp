@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launchers/job.hpp"
-#include "launchers/site.hpp"
+#include "launchers/documents/job.hpp"
+#include "launchers/documents/site.hpp"
 
 #include <cstddef>
 #include <cstdint>

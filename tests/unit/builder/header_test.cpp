@@ -5,7 +5,7 @@
 #include "builder/bootstrap.hpp"
 #include "builder/header.hpp"
 #include "builder/plan.hpp"
-#include "definitions/grammar.hpp"
+#include "definitions/grammar/grammar.hpp"
 
 #include <map>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compatibility/judge.hpp"
+#include "launchers/mpi/judge.hpp"
 #include "tests/unit/support/document_golden.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/definition.hpp"
-#include "definitions/dialect.hpp"
-#include "definitions/grammar.hpp"
+#include "definitions/grammar/definition.hpp"
+#include "definitions/grammar/dialect.hpp"
+#include "definitions/grammar/grammar.hpp"
 
 #include <string>
 #include <vector>

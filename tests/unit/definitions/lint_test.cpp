@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/lint.hpp"
-#include "definitions/report.hpp"
-#include "definitions/rules.hpp"
+#include "definitions/grammar/rules.hpp"
+#include "definitions/lint/lint.hpp"
+#include "definitions/lint/report.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/definition.hpp"
-#include "definitions/lines.hpp"
+#include "definitions/grammar/definition.hpp"
+#include "definitions/grammar/lines.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "definitions/definition.hpp"
+#include "definitions/grammar/definition.hpp"
 
 #include <string>
 #include <tuple>

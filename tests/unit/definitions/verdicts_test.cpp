@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference's verdicts on recorded definition files (tests/cases/definitions).
-#include "definitions/definition.hpp"
+#include "definitions/grammar/definition.hpp"
 #include "support/file.hpp"
 
 #include <filesystem>

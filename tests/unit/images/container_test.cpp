@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container.hpp"
-#include "images/container_architecture.hpp"
-#include "images/inspect_json.hpp"
+#include "images/container/container.hpp"
+#include "images/inspection/container_architecture.hpp"
+#include "images/inspection/inspect_json.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tree_sample.hpp"

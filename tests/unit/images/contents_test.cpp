@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is in an image, read in place. Images are made by squashfs-tools, or by our own writer.
-#include "images/contents/binary_text.hpp"
-#include "images/contents/contents.hpp"
-#include "images/contents/file_node.hpp"
-#include "images/contents/layered_node.hpp"
-#include "images/contents/listing.hpp"
+#include "images/inspection/binary_text.hpp"
+#include "images/inspection/contents.hpp"
+#include "images/inspection/layered_node.hpp"
+#include "images/inspection/listing.hpp"
+#include "images/squashfs/file_node.hpp"
 #include "images/squashfs/nodes.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/difference/diff.hpp"
+#include "images/inspection/diff.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tree_sample.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/contents/checked_facts.hpp"
-#include "images/contents/contents.hpp"
+#include "images/inspection/checked_facts.hpp"
+#include "images/inspection/contents.hpp"
 #include "support/file.hpp"
 #include "tree_sample.hpp"
 

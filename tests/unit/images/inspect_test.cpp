@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/inspect_json.hpp"
+#include "images/inspection/inspect_json.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container.hpp"
-#include "images/layout_files.hpp"
-#include "images/layout_root.hpp"
+#include "images/container/container.hpp"
+#include "images/container/layout_files.hpp"
+#include "images/inspection/layout_root.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tree_sample.hpp"

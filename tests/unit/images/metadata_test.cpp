@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container.hpp"
-#include "images/metadata_labels.hpp"
+#include "images/container/container.hpp"
+#include "images/container/metadata_labels.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/contents/contents.hpp"
-#include "images/contents/packages.hpp"
+#include "images/inspection/contents.hpp"
+#include "images/inspection/packages.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tree_sample.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of what is inside, against the fields that SPDX 2.3 (clauses 6, 7 and 11) and the JSON
 // schema of CycloneDX 1.5 require.
-#include "images/container.hpp"
-#include "images/contents/sbom.hpp"
+#include "images/container/container.hpp"
+#include "images/inspection/sbom.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/convert/convert.hpp"
 #include "kubernetes/convert/parts.hpp"
-#include "launchers/job.hpp"
+#include "launchers/documents/job.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>

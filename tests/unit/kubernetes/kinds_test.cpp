@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/check.hpp"
 #include "kubernetes/check/rules.hpp"
-#include "kubernetes/crd.hpp"
-#include "kubernetes/documents.hpp"
-#include "kubernetes/operator_reader.hpp"
-#include "kubernetes/render.hpp"
+#include "kubernetes/objects/crd.hpp"
+#include "kubernetes/objects/documents.hpp"
+#include "kubernetes/objects/operator_reader.hpp"
+#include "kubernetes/objects/render.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>

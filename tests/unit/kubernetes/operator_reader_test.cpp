@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubernetes/operator_reader.hpp"
+#include "kubernetes/objects/operator_reader.hpp"
 
 #include <array>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubernetes/literal_block.hpp"
-#include "kubernetes/names.hpp"
-#include "kubernetes/operator_reader.hpp"
-#include "kubernetes/render.hpp"
+#include "kubernetes/objects/literal_block.hpp"
+#include "kubernetes/objects/names.hpp"
+#include "kubernetes/objects/operator_reader.hpp"
+#include "kubernetes/objects/render.hpp"
 #include "support/environment.hpp"
 #include "support/file.hpp"
 #include "support/message.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubernetes/literal_block.hpp"
-#include "kubernetes/yaml_tree.hpp"
+#include "kubernetes/objects/literal_block.hpp"
+#include "kubernetes/objects/yaml_tree.hpp"
 #include "nasty.hpp"
 #include "support/file.hpp"
 #include "support/yaml.hpp"

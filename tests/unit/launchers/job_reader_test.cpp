@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launchers/job.hpp"
-#include "launchers/job_fields.hpp"
+#include "launchers/documents/job.hpp"
+#include "launchers/documents/job_fields.hpp"
 #include "tests/unit/support/document_fields.hpp"
 #include "tests/unit/support/document_golden.hpp"
 

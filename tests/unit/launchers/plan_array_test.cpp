@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launchers/plan.hpp"
+#include "launchers/plan/plan.hpp"
 
 #include <array>
 

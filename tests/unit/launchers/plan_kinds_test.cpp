@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch kinds beside serial, openmp and mpi: torch, spark, mpi-bind, horovod, and jobs of the
 // host.
-#include "images/container.hpp"
-#include "launchers/plan.hpp"
+#include "images/container/container.hpp"
+#include "launchers/plan/plan.hpp"
 #include "support/message.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container.hpp"
-#include "launchers/plan.hpp"
+#include "images/container/container.hpp"
+#include "launchers/plan/plan.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>

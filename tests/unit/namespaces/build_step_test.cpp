@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What encloses a build step, by small programs in real namespaces. All that a hostile step tries:
 // tests/cli/attacks_builds.bats.
-#include "namespaces/build_step.hpp"
-#include "namespaces/step_filter.hpp"
+#include "runtime/namespaces/build_step.hpp"
+#include "runtime/namespaces/step_filter.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <set>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In a user namespace of one id, what package managers do seems to work.
-#include "namespaces/fake_root.hpp"
-#include "namespaces/sandbox.hpp"
+#include "runtime/namespaces/fake_root.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "support/file.hpp"
 
 #include <filesystem>

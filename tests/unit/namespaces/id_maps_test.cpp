@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "namespaces/accounts.hpp"
-#include "namespaces/explain.hpp"
-#include "namespaces/sandbox.hpp"
+#include "runtime/namespaces/accounts.hpp"
+#include "runtime/namespaces/explain.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <cerrno>

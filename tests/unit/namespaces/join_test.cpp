@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which namespaces are entered, and which are refused.
-#include "namespaces/id_maps.hpp"
-#include "namespaces/join.hpp"
+#include "runtime/namespaces/id_maps.hpp"
+#include "runtime/namespaces/join.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <array>

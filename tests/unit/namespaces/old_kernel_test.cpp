@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sandbox under a filter that knows no system call newer than Linux 4.18.
-#include "namespaces/resolve.hpp"
-#include "namespaces/sandbox.hpp"
+#include "runtime/namespaces/resolve.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "tests/unit/namespaces/old_kernel.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "namespaces/program.hpp"
+#include "runtime/namespaces/program.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <array>

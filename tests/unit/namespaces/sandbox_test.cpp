@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "namespaces/sandbox.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that keeps only the calls that it names.
-#include "namespaces/system_call_filter.hpp"
+#include "runtime/namespaces/system_call_filter.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <array>

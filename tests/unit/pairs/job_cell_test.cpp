@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job_cell.hpp"
 #include "job_factors.hpp"
-#include "kubernetes/render.hpp"
-#include "launchers/job.hpp"
-#include "launchers/site.hpp"
-#include "schedulers/render.hpp"
+#include "kubernetes/objects/render.hpp"
+#include "launchers/documents/job.hpp"
+#include "launchers/documents/site.hpp"
+#include "schedulers/scripts/render.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>

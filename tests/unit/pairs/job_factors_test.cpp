@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job_factors.hpp"
-#include "launchers/job_fields.hpp"
+#include "launchers/documents/job_fields.hpp"
 #include "support/document.hpp"
 
 #include <set>

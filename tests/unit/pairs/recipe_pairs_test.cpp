@@ -2,8 +2,8 @@
 // Every two values of a Recipe's fields, and every three of base, MPI and packages: each renders to
 // a definition that reads back as the same stages, or is refused with a place and a remedy.
 #include "covering_array.hpp"
-#include "recipes/lock.hpp"
-#include "recipes/recipe.hpp"
+#include "recipes/model/lock.hpp"
+#include "recipes/model/recipe.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>

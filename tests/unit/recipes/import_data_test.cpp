@@ -3,7 +3,7 @@
 #include "recipes/import/blocks.hpp"
 #include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
-#include "recipes/recipe.hpp"
+#include "recipes/model/recipe.hpp"
 #include "support/file.hpp"
 #include "tests/unit/support/document_golden.hpp"
 

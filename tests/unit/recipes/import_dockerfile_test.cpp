@@ -2,7 +2,7 @@
 #include "recipes/import/commands.hpp"
 #include "recipes/import/dockerfile_words.hpp"
 #include "recipes/import/import.hpp"
-#include "recipes/recipe.hpp"
+#include "recipes/model/recipe.hpp"
 #include "support/process.hpp"
 #include "tests/unit/support/document_golden.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/language/language.hpp"
-#include "recipes/language/tree.hpp"
-#include "recipes/recipe.hpp"
+#include "recipes/model/language.hpp"
+#include "recipes/model/recipe.hpp"
+#include "recipes/model/tree.hpp"
 #include "support/file.hpp"
 #include "tests/unit/support/document_golden.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/model/recipe.hpp"
 #include "recipes/packages/packages.hpp"
-#include "recipes/recipe.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"

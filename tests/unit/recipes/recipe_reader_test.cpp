@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/lock.hpp"
-#include "recipes/recipe.hpp"
-#include "recipes/recipe_fields.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/model/lock.hpp"
+#include "recipes/model/recipe.hpp"
+#include "recipes/model/recipe_fields.hpp"
+#include "recipes/tables/tables.hpp"
 #include "tests/unit/support/document_fields.hpp"
 #include "tests/unit/support/document_golden.hpp"
 

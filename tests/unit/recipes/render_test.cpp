@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/init.hpp"
-#include "recipes/recipe.hpp"
-#include "recipes/render_text.hpp"
+#include "recipes/model/recipe.hpp"
+#include "recipes/stage/render_text.hpp"
+#include "recipes/starters/init.hpp"
 #include "support/digest.hpp"
 #include "support/process.hpp"
 #include "tests/unit/support/document_golden.hpp"

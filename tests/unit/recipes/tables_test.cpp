@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/packages/compilers.hpp"
+#include "recipes/model/recipe.hpp"
 #include "recipes/packages/tests.hpp"
-#include "recipes/recipe.hpp"
-#include "recipes/tables.hpp"
+#include "recipes/stage/compilers.hpp"
 #include "recipes/tables/table.hpp"
+#include "recipes/tables/tables.hpp"
 #include "tests/unit/support/document_golden.hpp"
 
 #include <algorithm>

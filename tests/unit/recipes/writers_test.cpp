@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/recipe.hpp"
-#include "recipes/render_text.hpp"
+#include "recipes/model/recipe.hpp"
+#include "recipes/stage/render_text.hpp"
 #include "support/process.hpp"
 #include "tests/unit/support/document_golden.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "registry/cache.hpp"
+#include "registry/cache/cache.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 

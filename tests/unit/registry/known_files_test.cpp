@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "registry/known_files.hpp"
+#include "registry/cache/known_files.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/bind_option.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/containers/bind_option.hpp"
+#include "runtime/containers/plan.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/action_script.hpp"
-#include "runtime/environment_option.hpp"
-#include "runtime/host_files.hpp"
-#include "runtime/locale.hpp"
-#include "runtime/payload_environment.hpp"
+#include "runtime/containers/action_script.hpp"
+#include "runtime/containers/environment_option.hpp"
+#include "runtime/containers/host_files.hpp"
+#include "runtime/containers/locale.hpp"
+#include "runtime/containers/payload_environment.hpp"
 #include "tests/unit/runtime/trial.hpp"
 
 using namespace cybele;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files of the host come in by --nv and --rocm.
-#include "runtime/gpu.hpp"
+#include "runtime/containers/gpu.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One container for the ranks of a launch: real ones, as root and as the user nobody.
-#include "runtime/holder.hpp"
-#include "runtime/join_key.hpp"
-#include "runtime/meeting.hpp"
-#include "runtime/rank.hpp"
-#include "runtime/state_folder.hpp"
+#include "runtime/containers/holder.hpp"
+#include "runtime/containers/join_key.hpp"
+#include "runtime/containers/meeting.hpp"
+#include "runtime/containers/rank.hpp"
+#include "runtime/containers/state_folder.hpp"
 #include "tests/unit/namespaces/old_kernel.hpp"
 #include "tests/unit/runtime/trial.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Environment files that are read without a shell: what comes out is what /bin/sh makes of them;
 // all else is left to it.
-#include "runtime/known_environment.hpp"
+#include "runtime/containers/known_environment.hpp"
 #include "support/file.hpp"
 
 #include <fstream>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "images/sif/sif.hpp"
-#include "runtime/runtime.hpp"
+#include "runtime/containers/runtime.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
 #include <string>

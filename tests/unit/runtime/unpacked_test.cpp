@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images that neither the kernel nor FUSE mounts: unpacked into the cache, listed and removed
 // there.
-#include "runtime/unpacked_trees.hpp"
+#include "runtime/containers/unpacked_trees.hpp"
 #include "tests/unit/runtime/trial.hpp"
 
 #include <csignal>

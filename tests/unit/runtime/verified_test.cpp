@@ -2,10 +2,10 @@
 // What is verified is what is mounted: over generated pairs of an image and everything that can be
 // next to it or be laid over it. CYBELE_PAIRS and CYBELE_MOUNTS set how many pairs there are.
 #include "images/signatures/verify.hpp"
-#include "namespaces/sandbox.hpp"
-#include "runtime/image_file.hpp"
-#include "runtime/overlay.hpp"
-#include "runtime/root_image.hpp"
+#include "runtime/containers/image_file.hpp"
+#include "runtime/containers/overlay.hpp"
+#include "runtime/containers/root_image.hpp"
+#include "runtime/namespaces/sandbox.hpp"
 #include "tests/unit/runtime/verified_attacker.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container.hpp"
+#include "images/container/container.hpp"
 #include "images/keys/new.hpp"
 #include "images/openpgp/clear_sign.hpp"
 #include "images/openpgp/generate.hpp"

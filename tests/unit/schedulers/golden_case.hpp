@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container.hpp"
-#include "schedulers/render.hpp"
+#include "images/container/container.hpp"
+#include "schedulers/scripts/render.hpp"
 
 #include <filesystem>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden_case.hpp"
-#include "schedulers/needs.hpp"
-#include "schedulers/values.hpp"
+#include "schedulers/dialects/needs.hpp"
+#include "schedulers/scripts/values.hpp"
 
 #include <algorithm>
 #include <array>

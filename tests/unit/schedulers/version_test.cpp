@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on the version of a batch system, and the forms that a dialect lacks.
 #include "golden_case.hpp"
-#include "schedulers/needs.hpp"
+#include "schedulers/dialects/needs.hpp"
 
 #include <array>
 

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/build/options.hpp"
+#include "cli/common/assignments.hpp"
+#include "cli/common/build_settings.hpp"
+#include "cli/common/cli11.hpp"
+#include "cli/common/image_store.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+/// "90", "90s", "30m", "2h".
+Result<unsigned> parse_timeout(const std::string& text) {
+    if (text.empty()) {
+        return 0U;
+    }
+    constexpr unsigned kMost = 30 * 86400;
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::string unit = text.substr(digits);
+    const unsigned times = unit.empty() || unit == "s" ? 1
+                           : unit == "m"               ? 60
+                           : unit == "h"               ? 3600
+                                                       : 0;
+    const unsigned number =
+        digits == 0 || digits > 7 ? 0 : static_cast<unsigned>(std::stoul(text.substr(0, digits)));
+    if (times == 0 || number == 0 || number > kMost / times) {
+        return fail(ErrorCode::kUsage,
+                    "--timeout takes a time, not '" + printable(text) + "'",
+                    "it is the longest that one step may take, at most 30 days",
+                    "write --timeout 90s, 30m or 2h");
+    }
+    return number * times;
+}
+
+Result<void> take_arguments(BuildOptions& options) {
+    CYBELE_TRY(options.build.arguments, read_build_arguments(options.build_arguments));
+    CYBELE_TRY(options.build.recipe_arguments,
+               read_assignments(kRecipeArguments, options.recipe_arguments));
+    return {};
+}
+
+/// Other builders take the image first.
+Result<void> check_source(const BuildOptions& options) {
+    if (options.more.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                "one source is built at a time, not '" + printable(options.source) + "' and '" +
+                    printable(options.more.front()) + "'",
+                "the image is named by -o, not by its place",
+                "write `cybelectl build " + printable(options.more.back()) + " -o " +
+                    printable(options.source) + "`");
+}
+
+Result<int> build(Session& session, BuildOptions& options) {
+    CYBELE_CHECK(check_source(options));
+    CYBELE_CHECK(take_arguments(options));
+    if (options.is_all) {
+        return build_all(session, options);
+    }
+    pipeline::ImageBuild& request = options.build;
+    AccessOptions access = options.access;
+    access.ca_file = options.ca_file;
+    CYBELE_TRY(static_cast<pipeline::BuildSettings&>(request),
+               build_settings(session,
+                              {request.builder,
+                               request.mirror,
+                               request.pip_index,
+                               options.sign_key,
+                               std::move(access),
+                               options.jobs}));
+    request.source = options.source;
+    request.output = options.output;
+    request.sign_passphrase = passphrase_source(session, options.passphrase);
+    request.run_tests = !options.no_test;
+    request.use_cache = !options.no_cache;
+    CYBELE_TRY(request.step_timeout, parse_timeout(options.timeout));
+    request.provenance = options.provenance;
+    request.clock = [] { return Session::clock(); };
+    CYBELE_TRY(const pipeline::BuiltImage built,
+               pipeline::build_image(request, request.environment));
+    if (session.is_json()) {
+        nlohmann::json document{{"format", 1},
+                                {"image", built.image.native()},
+                                {"bytes", built.bytes},
+                                {"signed", !built.signed_by.empty()}};
+        if (built.is_reproduced) {
+            document["reproducible"] = true;
+        }
+        Session::print(document.dump(2) + "\n");
+    } else if (!session.is_quiet) {
+        Session::print(built_line(built.image.native(), built.bytes, !built.signed_by.empty()));
+        if (built.is_reproduced) {
+            Session::print(
+                "reproducible: a second build, without the cache, made the same image\n");
+        }
+    }
+    return 0;
+}
+
+void add_output_options(CLI::App& verb, BuildOptions& options) {
+    verb.add_option("-o,--output", options.output, "the image's file; NAME.sif beside the source")
+        ->type_name("FILE");
+    verb.add_option("--sign-key", options.sign_key, "sign with this private PEM key")
+        ->type_name("FILE");
+    add_passphrase(verb, options.passphrase);
+    options.build.builder.clear();
+    verb.add_option("--builder", options.build.builder, "embedded, apptainer or singularity")
+        ->check(CLI::IsMember({"embedded", "apptainer", "singularity"}));
+}
+
+void add_network_options(CLI::App& verb, BuildOptions& options) {
+    verb.add_option(
+            "--mirror", options.build.mirror, "package mirror; the machine's own without it")
+        ->type_name("URL");
+    verb.add_option("--pip-index",
+                    options.build.pip_index,
+                    "where pip asks in build steps; else where the machine's own does")
+        ->type_name("URL");
+    verb.add_option("--ca-file",
+                    options.ca_file,
+                    "certificates that build steps and registries are "
+                    "trusted by")
+        ->type_name("FILE");
+    verb.add_option("--authfile", options.access.authfile, "registry credentials file")
+        ->type_name("FILE");
+    add_library(verb, options.access);
+    verb.add_flag("--plain-http,--no-https",
+                  options.access.is_plain,
+                  "use plain HTTP for registries: no encryption, no server authentication");
+}
+
+void add_list_options(CLI::App& verb, BuildOptions& options) {
+    verb.add_option("--provenance",
+                    options.provenance,
+                    "file for what the image was made from "
+                    "and by, signed by --sign-key")
+        ->type_name("FILE");
+    verb.add_option("--sbom",
+                    options.build.sbom,
+                    "list of packages in the image; the Recipe's "
+                    "without it, of a definition none")
+        ->check(CLI::IsMember({"spdx", "cyclonedx", "none"}));
+}
+
+void add_recipe_options(CLI::App& verb, BuildOptions& options) {
+    add_build_arguments(verb, options.build_arguments);
+    add_assignments(verb, kRecipeArguments, options.recipe_arguments);
+    auto* variant = verb.add_option(
+        "--variant", options.build.variant, "which image of a Recipe with a matrix");
+    variant->type_name("NAME");
+    verb.add_flag("--all", options.is_all, "build every variant of the Recipe")->excludes(variant);
+    verb.add_option("--jobs",
+                    options.jobs,
+                    "how many stages at a time (the cores), with --all: how many images (1)")
+        ->check(CLI::Range(1, 64));
+    verb.add_flag("--unlocked",
+                  options.build.ignores_lock,
+                  "ignore the Lock beside the Recipe; take packages without a checksum");
+}
+
+void add_step_options(CLI::App& verb, BuildOptions& options) {
+    verb.add_option("--compression", options.build.compression, "of the file system")
+        ->check(CLI::IsMember({"zstd", "gzip"}));
+    verb.add_flag("-F,--force", options.build.force, "replace an existing output");
+    verb.add_flag("-T,--notest", options.no_test, "do not run %test");
+    verb.add_flag("--no-cache", options.no_cache, "run every step again");
+    verb.add_flag("--delta",
+                  options.build.is_delta,
+                  "store only the changes, as an overlay on the previous image");
+    verb.add_flag("--verify-reproducible",
+                  options.build.verifies_reproducible,
+                  "build twice, and report whether the images are equal, else which files differ");
+    verb.add_option("--timeout", options.timeout, "the longest that one step may take")
+        ->type_name("TIME");
+}
+
+} // namespace
+
+std::string built_line(const std::string& image, std::uint64_t bytes, bool is_signed) {
+    return fmt::format("built {} ({:.1f} MB{})\n",
+                       image,
+                       static_cast<double>(bytes) / 1e6,
+                       is_signed ? ", signed" : "");
+}
+
+void install_build(CLI::App& app, Session& session) {
+    auto options = std::make_shared<BuildOptions>();
+    CLI::App* verb = add_verb(app,
+                              "build",
+                              "Build an image from a Recipe, a definition file or another image.",
+                              {"cybelectl build demo",
+                               "cybelectl build recipe.yaml -o app.sif --sign-key centre.pem",
+                               "cybelectl build matrix.yaml --all --jobs 2",
+                               "cybelectl build app.def -o app.sif --builder apptainer",
+                               "cybelectl build docker://debian:12 -o debian.sif"});
+    verb->add_option("source",
+                     options->source,
+                     "Recipe, definition file, folder with a Recipe, or image: docker://…, a SIF")
+        ->required()
+        ->type_name("RECIPE|DEF|DIR|IMAGE");
+    verb->add_option("more", options->more)->group(""); // for a word of its own on them
+    add_output_options(*verb, *options);
+    add_network_options(*verb, *options);
+    add_list_options(*verb, *options);
+    add_recipe_options(*verb, *options);
+    add_step_options(*verb, *options);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return build(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

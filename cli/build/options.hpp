@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/build_arguments.hpp"
+#include "cli/common/image_access.hpp"
+#include "cli/common/passphrase.hpp"
+#include "pipeline/image_build.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cybele::cli {
+
+/// What the command line of `build` says.
+struct BuildOptions {
+    pipeline::ImageBuild build;
+    std::string source;
+    std::vector<std::string> more; ///< words behind it
+    std::string output;
+    std::string sign_key;
+    PassphraseOptions passphrase;
+    std::string ca_file;
+    AccessOptions access;
+    std::string provenance;
+    BuildArgumentOptions build_arguments;
+    std::vector<std::string> recipe_arguments;
+    bool is_all = false;
+    unsigned jobs = 0; ///< 0: the default
+    bool no_test = false;
+    bool no_cache = false;
+    std::string timeout;
+};
+
+/// The line that tells an image of `bytes` bytes.
+[[nodiscard]] std::string built_line(const std::string& image, std::uint64_t bytes, bool is_signed);
+
+/// `build --all`: each variant by a program of its own, options.jobs at a time; each has its own
+/// messages. Gives the highest of their exit codes. Options that no two images can share are
+/// refused (kUsage).
+[[nodiscard]] Result<int> build_all(Session& session, const BuildOptions& options);
+
+} // namespace cybele::cli

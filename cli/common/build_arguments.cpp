@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/build_arguments.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "definitions/grammar/grammar.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::cli {
+namespace {
+
+Result<void> add_argument(const std::string& text, definitions::BuildArguments& arguments) {
+    const std::size_t equals = text.find('=');
+    const std::string name(definitions::trim(text.substr(0, equals)));
+    if (equals == std::string::npos || name.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(text) + "' is no build argument",
+                    "a build argument is NAME=VALUE",
+                    "write for example --build-arg version=1.2");
+    }
+    arguments[name] = definitions::trim(std::string_view(text).substr(equals + 1));
+    return {};
+}
+
+} // namespace
+
+void add_build_arguments(CLI::App& verb, BuildArgumentOptions& options) {
+    verb.add_option("--build-arg",
+                    options.words,
+                    "value of a {{ NAME }} in a definition file; may be repeated")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    verb.add_option("--build-arg-file", options.file, "file of NAME=VALUE lines")
+        ->type_name("FILE");
+}
+
+Result<definitions::BuildArguments> read_build_arguments(const BuildArgumentOptions& options) {
+    definitions::BuildArguments arguments;
+    if (!options.file.empty()) {
+        CYBELE_TRY(const std::string text, read_file(options.file));
+        for (std::size_t begin = 0; begin < text.size();) {
+            const std::size_t end = std::min(text.find('\n', begin), text.size());
+            (void)add_argument(text.substr(begin, end - begin), arguments);
+            begin = end + 1;
+        }
+    }
+    for (const std::string& word : options.words) {
+        CYBELE_CHECK(add_argument(word, arguments));
+    }
+    return arguments;
+}
+
+} // namespace cybele::cli

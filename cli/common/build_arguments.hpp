@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/session.hpp"
+#include "definitions/grammar/definition.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cybele::cli {
+
+/// Values of a definition's `{{ NAME }}`, for every verb that reads one.
+struct BuildArgumentOptions {
+    std::vector<std::string> words;
+    std::string file;
+};
+
+/// Adds --build-arg and --build-arg-file.
+void add_build_arguments(CLI::App& verb, BuildArgumentOptions& options);
+
+/// The file's values, then those of the command line; neither keeps blanks around a name or a
+/// value, as with the reference. kUsage for a word that is no NAME=VALUE; lines of the file that
+/// are none are passed over, as by the reference.
+[[nodiscard]] Result<definitions::BuildArguments>
+read_build_arguments(const BuildArgumentOptions& options);
+
+} // namespace cybele::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/build_settings.hpp"
+
+#include "cli/common/image_store.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <thread>
+
+namespace cybele::cli {
+
+namespace {
+
+struct Folder {
+    std::string_view setting;
+    const char* variable; ///< by which the libraries find it
+};
+constexpr Folder kFolders[] = {{"cache-dir", "CYBELE_CACHE_DIR"}, {"tmpdir", "CYBELE_TMPDIR"}};
+
+} // namespace
+
+unsigned cores() {
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+Result<pipeline::BuildSettings> build_settings(const Session& session, const BuildFlags& flags) {
+    CYBELE_TRY(const pipeline::Settings settings, session.settings());
+    const auto choose = [&settings](const std::string& flag, std::string_view setting) {
+        return flag.empty() ? settings.get(setting) : flag;
+    };
+    pipeline::BuildSettings build;
+    build.builder = choose(flags.builder, "builder");
+    build.mirror = choose(flags.mirror, "mirror");
+    build.pip_index = flags.pip_index;
+    build.ca_file = choose(flags.access.ca_file, "ca-file");
+    build.sign_key = choose(flags.sign_key, "sign-key");
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const registry::Transport transport,
+               make_transport(session, flags.access, client, ""));
+    build.bases.access = transport.access;
+    build.bases.program = session.program;
+    CYBELE_TRY(build.bases.store, store_root(session));
+    build.is_verbose = session.verbosity > 0;
+    // Outputs of stages that run at once would be mixed.
+    build.stages_at_once = build.is_verbose ? 1 : flags.jobs == 0 ? cores() : flags.jobs;
+    build.now = session.now();
+    build.is_deterministic = session.is_deterministic();
+    build.on_step = [&session](const std::string& line) { session.work(line); };
+    build.environment = session.environment;
+    for (const Folder& folder : kFolders) {
+        if (const std::string value = settings.get(folder.setting); !value.empty()) {
+            build.environment.set(folder.variable, value);
+        }
+    }
+    return build;
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/call.hpp"
+
+#include "runtime/namespaces/accounts.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include <unistd.h>
+
+namespace cybele::cli {
+
+namespace {
+
+/// Batch systems and services start programs without HOME, and a relative one counts as none; then
+/// it is that of the account.
+void find_home(Environment& environment) {
+    constexpr std::size_t kHomeField = 5; // passwd(5)
+    if (environment.get_absolute("HOME")) {
+        return;
+    }
+    if (const auto line = namespaces::passwd_line(::getuid())) {
+        if (const auto home = namespaces::account_field(*line, kHomeField); !home.empty()) {
+            environment.set("HOME", home);
+        }
+    }
+}
+
+} // namespace
+
+void learn(Session& session, void (*sigpipe_before)(int)) {
+    session.sigpipe_before = sigpipe_before;
+    session.environment = Environment::of_this_process();
+    session.ignored_folders = session.environment.ignored_folders();
+    find_home(session.environment);
+    session.is_terminal = ::isatty(STDERR_FILENO) != 0;
+}
+
+int act(const Session& session) {
+    const auto code = session.action();
+    if (code) {
+        return *code;
+    }
+    session.note(code.error().faults());
+    return session.refuses_with_255 ? kRefusedToRun : static_cast<int>(code.error().code());
+}
+
+int guarded(int (*call)(int, char**, void (*)(int)), int argc, char** argv) {
+    auto* const sigpipe_before = std::signal(SIGPIPE, SIG_IGN); // NOLINT: before any thread
+    try {
+        return call(argc, argv, sigpipe_before);
+    } catch (const std::exception& exception) {
+        (void)std::fprintf(
+            stderr,
+            "error: a fault of cybelectl itself: %s\nhelp: please report it with the "
+            "command line\n",
+            exception.what());
+    } catch (...) {
+        (void)std::fprintf(stderr, "error: a fault of cybelectl itself\n");
+    }
+    return 1;
+}
+
+} // namespace cybele::cli

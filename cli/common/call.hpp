@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/session.hpp"
+
+namespace cybele::cli {
+
+/// The exit code of a refusal where the program's own code is passed on (DESIGN: exit codes).
+constexpr int kRefusedToRun = 255;
+
+// What both entrances share: `main.cpp`, which knows all verbs, and `start/main.cpp`, which knows
+// those that start a container.
+
+/// Fills in what a call finds: the environment, whether there is a terminal.
+void learn(Session& session, void (*sigpipe_before)(int));
+
+/// Does what the command line asked for; a refusal is told on standard error. The exit code.
+[[nodiscard]] int act(const Session& session);
+
+/// Runs `call`; an exception, which is a fault of the program itself, becomes a message and 1.
+[[nodiscard]] int guarded(int (*call)(int, char**, void (*)(int)), int argc, char** argv);
+
+} // namespace cybele::cli

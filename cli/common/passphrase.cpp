@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/passphrase.hpp"
+
+#include "cli/common/cli11.hpp"
+
+#include <limits>
+
+namespace cybele::cli {
+
+void add_passphrase(CLI::App& verb, PassphraseOptions& options) {
+    CLI::Option* const file = verb.add_option("--passphrase-file",
+                                              options.file,
+                                              "the key's passphrase is the first line of this file")
+                                  ->type_name("FILE");
+    verb.add_option("--passphrase-fd",
+                    options.descriptor,
+                    "the key's passphrase is the next line of this descriptor")
+        ->type_name("N")
+        ->check(CLI::Range(std::numeric_limits<double>::max(), "NONNEGATIVE"))
+        ->excludes(file);
+}
+
+PassphraseSource passphrase_source(const Session& session, const PassphraseOptions& options) {
+    PassphraseSource source;
+    source.file = options.file;
+    source.descriptor = options.descriptor;
+    source.variable = "CYBELE_PASSPHRASE";
+    source.value = session.environment.get("CYBELE_PASSPHRASE");
+    if (!source.value) {
+        source.value = session.environment.get("COSIGN_PASSWORD");
+    }
+    source.may_ask = true;
+    source.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
+    return source;
+}
+
+} // namespace cybele::cli

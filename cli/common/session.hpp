@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pipeline/settings.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace cybele::cli {
+
+struct StartOptions;
+
+/// Reports what takes long (cli/common/heartbeat.hpp).
+class LongWork {
+public:
+    LongWork() = default;
+    LongWork(const LongWork&) = delete;
+    LongWork& operator=(const LongWork&) = delete;
+    virtual ~LongWork() = default;
+    virtual void doing(std::string what, bool is_waiting) = 0;
+    virtual void touch() = 0;
+    [[nodiscard]] virtual std::string line_of(std::string_view what) const = 0;
+};
+
+/// What one call of the program holds: its environment, its streams and what the verb is to do.
+struct Session {
+    Environment environment;
+    std::string program;            ///< path of this program; empty in the small one that starts
+    std::vector<std::string> words; ///< of the command line, behind the program's name
+    std::string format = "text";
+    int verbosity = 0;
+    bool is_quiet = false;
+    bool no_colour = false;
+    bool is_terminal = false; ///< standard error is one
+    /// Set by the verb's callback: does the work, gives the exit code.
+    std::function<Result<int>()> action;
+    /// Verbs that pass on a program's code tell their own refusals by 255 (DESIGN: exit codes).
+    bool refuses_with_255 = false;
+    /// Of exec, run and shell: everything behind the image, which belongs to the program.
+    std::vector<std::string> program_arguments;
+    /// Of exec, run and shell: the path of an image, which may be one of the store (`store:NAME`).
+    std::function<Result<std::string>(const std::string& image)> find_image;
+    /// Of exec, run and shell: puts a demand for signatures into the request. Unset in the small
+    /// program that starts.
+    std::function<Result<void>(const Session& session, StartOptions& options)> demand_signatures;
+    /// What SIGPIPE did before main() ignored it; a started program gets it back.
+    void (*sigpipe_before)(int) = nullptr;
+    /// Variables of folders whose relative path is ignored.
+    std::vector<std::string> ignored_folders;
+    mutable bool has_reported_settings = false;
+    /// Unset in the small program that starts.
+    LongWork* long_work = nullptr;
+
+    [[nodiscard]] bool is_json() const {
+        return format == "json";
+    }
+    /// A SOURCE_DATE_EPOCH that is no time is kUsage: nobody wants the clock's instead.
+    [[nodiscard]] Result<void> check_epoch() const;
+    /// For what is written: Unix seconds by SOURCE_DATE_EPOCH, else the clock.
+    [[nodiscard]] std::int64_t now() const;
+    /// For what is judged (is a key valid now?): Unix seconds by the clock, whatever is set.
+    [[nodiscard]] static std::int64_t clock();
+    [[nodiscard]] bool is_deterministic() const;
+    /// The effective settings (flag > variable > project > user > machine > default). The first
+    /// call of a command reports what is ignored, and with -v which files count.
+    [[nodiscard]] Result<pipeline::Settings> settings() const;
+    /// A progress line on standard error: on a terminal, with -v, or a `warning: `; not with -q.
+    void say(std::string_view line) const;
+    /// A step of what may take long: as say(), with the seconds since the start. Where nothing was
+    /// written for ten seconds the line comes (again), also without a terminal; not with -q, nor
+    /// where messages are JSON.
+    void work(std::string_view line) const;
+    /// What is being done, said only after ten seconds without a line; empty: nothing any more.
+    void doing(const std::string& what, bool is_waiting = false) const;
+    /// Something was written to standard error.
+    void touch() const;
+    /// Warnings and notes on standard error.
+    void note(const std::vector<Fault>& faults) const;
+    /// Writes to standard output; a closed pipe ends the program quietly.
+    static void print(std::string_view text);
+    /// The same, where the command goes on without a reader: the error.
+    [[nodiscard]] static Result<void> try_print(std::string_view text);
+};
+
+/// `verb.option("--format", …)` with the words that every printing verb takes.
+void add_format(CLI::App& verb, Session& session);
+
+/// A verb with its help: one sentence and examples (a line each).
+CLI::App* add_verb(CLI::App& parent,
+                   const std::string& name,
+                   const std::string& description,
+                   const std::vector<std::string>& examples);
+
+/// `--version --format json`: the version, how it was built, and what it can do.
+[[nodiscard]] std::string version_json();
+
+using Install = void (*)(CLI::App&, Session&);
+
+void install_build(CLI::App& app, Session& session);
+void install_cache(CLI::App& app, Session& session);
+void install_sign(CLI::App& app, Session& session);
+void install_key(CLI::App& app, Session& session);
+void install_inspect(CLI::App& app, Session& session);
+void install_sif(CLI::App& app, Session& session);
+/// Below `sif`.
+void install_sif_diff(CLI::App& sif, Session& session);
+/// Below `image`.
+void install_image_diff(CLI::App& image, Session& session);
+void install_image(CLI::App& app, Session& session);
+void install_run(CLI::App& app, Session& session);
+void install_recipe(CLI::App& app, Session& session);
+/// Below `recipe`.
+void install_recipe_import(CLI::App& recipe, Session& session);
+/// Below `recipe`.
+void install_recipe_lock(CLI::App& recipe, Session& session);
+void install_job(CLI::App& app, Session& session);
+void install_kube(CLI::App& app, Session& session);
+void install_submit(CLI::App& app, Session& session);
+void install_init(CLI::App& app, Session& session);
+void install_site(CLI::App& app, Session& session);
+void install_generate(CLI::App& app, Session& session);
+void install_host(CLI::App& app, Session& session);
+void install_explain(CLI::App& app, Session& session);
+void install_help(CLI::App& app, Session& session);
+void install_completion(CLI::App& app, Session& session);
+
+} // namespace cybele::cli

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/cli11.hpp"
+#include "cli/common/session.hpp"
+#include "definitions/grammar/rules.hpp"
+#include "kubernetes/check/rules.hpp"
+#include "launchers/mpi/rules.hpp"
+#include "pipeline/schemas.hpp"
+#include "schedulers/reading/invariants.hpp"
+#include "schedulers/reading/symptoms.hpp"
+#include "support/embedded.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cybele::embedded {
+std::span<const EmbeddedFile> reference_pages();
+}
+
+namespace cybele::cli {
+
+namespace {
+
+/// "../docs/reference/job.md" → "job".
+std::string_view page_name(std::string_view file) {
+    const std::size_t begin = file.rfind('/') + 1;
+    return file.substr(begin, file.rfind('.') - begin);
+}
+
+/// The title of a page; of one whose title is its name, its first sentence.
+std::string page_summary(std::string_view name, std::string_view text) {
+    const std::string_view first = text.substr(0, text.find('\n'));
+    std::string title(first.substr(std::min(first.find_first_not_of("# "), first.size())));
+    std::string low = title;
+    std::transform(low.begin(), low.end(), low.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    if (low != name) {
+        return title;
+    }
+    std::string_view rest = text.substr(std::min(first.size(), text.size()));
+    rest.remove_prefix(std::min(rest.find_first_not_of('\n'), rest.size()));
+    std::string sentence(rest.substr(0, rest.find("\n\n")));
+    std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+    if (sentence.find_first_of("[#|`") == 0 || sentence.find("](") != std::string::npos) {
+        return title;
+    }
+    constexpr std::size_t kMostOfSummary = 120;
+    sentence.resize(std::min(sentence.find(". "), sentence.size()));
+    if (sentence.size() > kMostOfSummary) {
+        sentence.resize(std::min(sentence.find_last_of(",:;", kMostOfSummary), kMostOfSummary));
+    }
+    if (sentence.ends_with('.')) {
+        sentence.pop_back();
+    }
+    return sentence;
+}
+
+/// Ids below the place where they are named, in lines of a terminal's width.
+std::string ids_lines(std::string_view where, const std::vector<std::string_view>& ids) {
+    constexpr std::size_t kWidth = 100;
+    std::string text = fmt::format("\n{}:\n", where);
+    std::string line = " ";
+    for (auto id = ids.begin(); id != ids.end(); ++id) {
+        if (std::find(ids.begin(), id, *id) != id) {
+            continue; // several rows of a table share one
+        }
+        if (line.size() + id->size() >= kWidth) {
+            text += line + "\n";
+            line = " ";
+        }
+        line += " " + std::string(*id);
+    }
+    return text + line + "\n";
+}
+
+std::string rule_ids() {
+    std::vector<std::string_view> definition;
+    for (const definitions::Rule* rule : definitions::all_rules()) {
+        definition.push_back(rule->id);
+    }
+    std::vector<std::string_view> object;
+    for (const lint::Rule* rule : kubernetes::check_rules()) {
+        object.push_back(rule->id);
+    }
+    std::vector<std::string_view> script;
+    for (const schedulers::Invariant& rule : schedulers::invariants()) {
+        script.push_back(rule.id);
+    }
+    std::vector<std::string_view> log;
+    for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
+        log.push_back(symptom.id);
+    }
+    std::vector<std::string_view> launch;
+    for (const compatibility::Rule* rule : compatibility::all_rules()) {
+        launch.push_back(rule->id);
+    }
+    return ids_lines("rules of `def check`", definition) +
+           ids_lines("rules of `kube check`", object) +
+           ids_lines("rules of `job explain`", script) +
+           ids_lines("symptoms of `job explain --log`", log) +
+           ids_lines("rules of `job check` about MPI", launch);
+}
+
+Result<int> list_topics() {
+    std::vector<std::pair<std::string, std::string>> pages;
+    std::size_t width = 0;
+    for (const EmbeddedFile& page : embedded::reference_pages()) {
+        const std::string_view name = page_name(page.name);
+        pages.emplace_back(name, page_summary(name, page.bytes));
+        width = std::max(width, name.size());
+    }
+    std::sort(pages.begin(), pages.end());
+    std::string text = "cybelectl explain TOPIC, where TOPIC is a page:\n";
+    for (const auto& [name, summary] : pages) {
+        text += fmt::format("  {:<{}}  {}\n", name, width, summary);
+    }
+    Session::print(text + rule_ids());
+    return 0;
+}
+
+constexpr std::string_view kSchemaKinds[] = {"recipe", "lock", "job", "site", "project", "policy"};
+
+/// The document that was most likely meant.
+std::string nearest_kind(const std::string& kind) {
+    const std::string near = nearest(kind, kSchemaKinds);
+    return near.empty() ? std::string(kSchemaKinds[0]) : near;
+}
+
+/// For editors.
+Result<int> print_schema(const std::string& kind) {
+    if (kind.empty()) {
+        Session::print(fmt::format("cybelectl explain KIND --schema, where KIND is one of: {}\n",
+                                   fmt::join(kSchemaKinds, ", ")));
+        return 0;
+    }
+    const auto schema = pipeline::schema_of(kind);
+    if (!schema) {
+        return fail(ErrorCode::kUsage,
+                    "there is no document '" + printable(kind) + "'",
+                    "schemas are of recipe, lock, job, site, project and policy",
+                    "did you mean '" + nearest_kind(kind) + "'?");
+    }
+    Session::print(*schema);
+    return 0;
+}
+
+/// What docs/failures.md says of a symptom, from its heading to the next one.
+std::string failure_section(std::string_view symptom) {
+    for (const EmbeddedFile& page : embedded::reference_pages()) {
+        const std::size_t name = page_name(page.name) == "failures"
+                                     ? page.bytes.find(fmt::format("Symptom: `{}`\n", symptom))
+                                     : std::string_view::npos;
+        if (name != std::string_view::npos) {
+            const std::size_t begin = page.bytes.rfind("\n### ", name) + 1;
+            return std::string(page.bytes.substr(begin, page.bytes.find("\n##", name) - begin));
+        }
+    }
+    return {};
+}
+
+/// A rule by its id, whoever tells it; "" where there is none.
+std::string rule_text(const std::string& id) {
+    if (const definitions::Rule* rule = definitions::find_rule(id)) {
+        return definitions::explain_rule(*rule);
+    }
+    if (const lint::Rule* rule = kubernetes::find_check_rule(id)) {
+        return kubernetes::explain_check_rule(*rule);
+    }
+    if (const compatibility::Rule* rule = compatibility::find_rule(id)) {
+        return compatibility::explain_rule(*rule);
+    }
+    if (const schedulers::Invariant* rule = schedulers::find_invariant(id)) {
+        return schedulers::explain_invariant(*rule);
+    }
+    for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
+        if (symptom.id == id) {
+            return failure_section(symptom.id);
+        }
+    }
+    return {};
+}
+
+Result<int> explain_topic(const std::string& topic) {
+    if (const std::string text = rule_text(topic); !text.empty()) {
+        Session::print(text);
+        return 0;
+    }
+    std::vector<std::string_view> names;
+    for (const EmbeddedFile& page : embedded::reference_pages()) {
+        if (page_name(page.name) == topic) {
+            Session::print(page.bytes);
+            return 0;
+        }
+        names.push_back(page_name(page.name));
+    }
+    const std::string meant = nearest(topic, names);
+    std::string known;
+    for (const std::string_view name : names) {
+        known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    return fail(ErrorCode::kUsage,
+                "nothing is written about '" + printable(topic) + "'",
+                "the pages are " + known,
+                meant.empty() ? "name one of them; `cybelectl explain` says what each is about"
+                              : "did you mean '" + meant + "'?");
+}
+
+} // namespace
+
+void install_explain(CLI::App& app, Session& session) {
+    auto topic = std::make_shared<std::string>();
+    auto is_schema = std::make_shared<bool>(false);
+    CLI::App* verb = add_verb(app,
+                              "explain",
+                              "Show a reference page or a rule; without a topic, list all.",
+                              {"cybelectl explain",
+                               "cybelectl explain job",
+                               "cybelectl explain CD012",
+                               "cybelectl explain K19",
+                               "cybelectl explain bind/libc-newer",
+                               "cybelectl explain no-user-namespaces",
+                               "cybelectl explain job --schema > job.schema.json"});
+    verb->add_option("topic",
+                     *topic,
+                     "recipe, job, site, exit-codes, glossary, …, or a rule's id; "
+                     "without one, all topics are listed")
+        ->type_name("TOPIC");
+    verb->add_flag("--schema", *is_schema, "the document's JSON schema, for editors");
+    verb->callback([&session, topic, is_schema] {
+        session.action = [topic, is_schema] {
+            return *is_schema       ? print_schema(*topic)
+                   : topic->empty() ? list_topics()
+                                    : explain_topic(*topic);
+        };
+    });
+}
+
+} // namespace cybele::cli

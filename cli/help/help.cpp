@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/cli11.hpp"
+#include "cli/common/session.hpp"
+#include "cli/help/manual.hpp"
+#include "cli/help/verb_hints.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <memory>
+
+namespace cybele::cli {
+
+namespace {
+
+struct HelpOptions {
+    std::vector<std::string> words;
+    bool is_man = false;
+    bool is_list = false;
+};
+
+std::string words_behind_program(const VerbPath& path) {
+    std::string words;
+    for (std::size_t at = 1; at < path.size(); ++at) {
+        words += (words.empty() ? "" : " ") + path[at]->get_name();
+    }
+    return words;
+}
+
+/// `VERB --help` prints the same.
+std::string help_text(const VerbPath& path) {
+    std::string before;
+    for (std::size_t at = 0; at + 1 < path.size(); ++at) {
+        before += (before.empty() ? "" : " ") + path[at]->get_name();
+    }
+    return path.back()->help(before);
+}
+
+Result<int> help(const CLI::App& program, const HelpOptions& options) {
+    const std::vector<VerbPath> all = all_verbs(program);
+    if (options.is_list) {
+        for (const VerbPath& path : all) {
+            if (path.size() > 1) {
+                Session::print(words_behind_program(path) + "\n");
+            }
+        }
+        return 0;
+    }
+    std::string wanted;
+    for (const std::string& word : options.words) {
+        wanted += (wanted.empty() ? "" : " ") + word;
+    }
+    std::vector<std::string> known;
+    known.reserve(all.size());
+    for (const VerbPath& path : all) {
+        known.push_back(words_behind_program(path));
+        if (known.back() == wanted) {
+            Session::print(options.is_man ? man_page(path) : help_text(path));
+            return 0;
+        }
+    }
+    const auto commands = options.words.empty() ? std::vector<std::string>()
+                                                : commands_for(program, options.words.back());
+    if (!commands.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "there is no verb '" + printable(wanted) + "'",
+                    "",
+                    verb_hint(commands, {"--help"}));
+    }
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    const std::string meant = nearest(wanted, names);
+    return fail(ErrorCode::kUsage,
+                "there is no verb '" + printable(wanted) + "'",
+                "",
+                meant.empty() ? "`cybelectl --help` lists the verbs"
+                              : "did you mean '" + meant + "'?");
+}
+
+} // namespace
+
+void install_help(CLI::App& app, Session& session) {
+    auto options = std::make_shared<HelpOptions>();
+    CLI::App* verb = add_verb(app,
+                              "help",
+                              "Print the help of a verb, or its man page.",
+                              {"cybelectl help kube render",
+                               "cybelectl help --man submit | man -l -",
+                               "cybelectl help --list"});
+    verb->add_option("verb", options->words, "the words of the verb; none: the program's own help");
+    CLI::Option* man = verb->add_flag("--man", options->is_man, "as a man page, in man(7)");
+    verb->add_flag("--list", options->is_list, "all verbs, a line each")->excludes(man);
+    verb->callback([&app, &session, options] {
+        session.action = [&app, options] { return help(app, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/cli11.hpp"
+
+#include <memory>
+#include <string>
+
+namespace cybele::cli {
+
+/// The value that an option expects, as help and man pages write it: `FILE`, `zstd|gzip`, `N ...`;
+/// empty for a flag.
+[[nodiscard]] std::string value_text(const CLI::Option& option);
+
+/// What an option does, with its range and its default.
+[[nodiscard]] std::string description_text(const CLI::Option& option);
+
+/// Prints `--help`: the program's commands grouped by task, options with the values they expect,
+/// no line longer than 100 characters where words allow it.
+[[nodiscard]] std::shared_ptr<CLI::FormatterBase> make_help_formatter();
+
+} // namespace cybele::cli

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help/usage.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "cli/help/verb_hints.hpp"
+#include "support/document_help.hpp"
+#include "support/quote.hpp"
+#include "support/split.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace cybele::cli {
+namespace {
+
+struct Usage {
+    std::string message;
+    std::string help;
+};
+
+/// The verb that the words name, as far as they name one.
+struct Called {
+    const CLI::App* verb = nullptr;
+    std::string path = "cybelectl";
+    std::string unknown;                  ///< a word where a verb should stand
+    std::vector<std::string> following{}; ///< the words after that one
+};
+
+Called called_by(const CLI::App& app, const std::vector<std::string>& words) {
+    Called called{&app, "cybelectl", {}};
+    for (auto at = words.begin(); at != words.end(); ++at) {
+        const std::string& word = *at;
+        if (word.empty() || word.front() == '-') {
+            continue;
+        }
+        const auto verbs = called.verb->get_subcommands({});
+        if (verbs.empty()) {
+            break;
+        }
+        const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const CLI::App* verb) {
+            return verb->get_name() == word;
+        });
+        if (found == verbs.end()) {
+            called.unknown = word;
+            called.following.assign(at + 1, words.end());
+            break;
+        }
+        called.verb = *found;
+        called.path += " " + word;
+    }
+    return called;
+}
+
+std::string did_you_mean(const std::string& meant, std::string otherwise) {
+    return meant.empty() ? std::move(otherwise) : "did you mean '" + meant + "'?";
+}
+
+std::string nearest_of(std::string_view word, const std::vector<std::string>& names) {
+    return nearest(word, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+Usage unknown_verb(const CLI::App& app, const Called& called) {
+    const std::string message = "there is no verb '" + printable(called.unknown) + "'";
+    const auto commands = commands_for(app, called.unknown);
+    if (!commands.empty()) {
+        return {message, verb_hint(commands, called.following)};
+    }
+    std::vector<std::string> names;
+    for (const CLI::App* verb : called.verb->get_subcommands({})) {
+        names.push_back(verb->get_name());
+    }
+    return {message,
+            did_you_mean(nearest_of(called.unknown, names),
+                         "`" + called.path + " --help` lists the verbs")};
+}
+
+/// `--wiat`, in CLI11's words "The following argument was not expected: --wiat".
+std::optional<Usage> unknown_option(const Called& called, std::string_view message) {
+    constexpr std::string_view kSays = "not expected: ";
+    const std::size_t at = message.find(kSays);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    // An option that is unknown makes an argument of its value: `demo.pub --kye`.
+    const std::vector<std::string_view> words = split(message.substr(at + kSays.size()), ' ');
+    const auto found = std::find_if(words.begin(), words.end(), [](std::string_view word) {
+        return word.size() > 1 && word.front() == '-';
+    });
+    if (found == words.end()) {
+        return std::nullopt;
+    }
+    const std::string_view word = found->substr(0, found->find('='));
+    std::vector<std::string> names;
+    for (const CLI::App* app = called.verb; app != nullptr; app = app->get_parent()) {
+        for (const CLI::Option* option : app->get_options()) {
+            for (const std::string& name : option->get_lnames()) {
+                names.push_back("--" + name);
+            }
+        }
+    }
+    return Usage{called.path + " has no option '" + printable(word) + "'",
+                 did_you_mean(nearest_of(word, names), "`" + called.path + " --help` lists them")};
+}
+
+/// Words before every verb are options of ours; "A subcommand is required" is CLI11's only word.
+std::optional<Usage> missing_verb(const CLI::App& app,
+                                  const Called& called,
+                                  std::string_view message,
+                                  const std::vector<std::string>& words) {
+    if (!message.starts_with("A subcommand is required")) {
+        return std::nullopt;
+    }
+    for (const std::string& word : words) {
+        const std::string name = word.substr(0, word.find('='));
+        if (word.size() > 1 && word.front() == '-' && app.get_option_no_throw(name) == nullptr) {
+            return unknown_option(called, "not expected: " + word);
+        }
+    }
+    std::string verbs;
+    for (const CLI::App* verb : called.verb->get_subcommands({})) {
+        verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
+    }
+    return Usage{"`" + called.path + "` needs a verb behind it", "name one: " + verbs};
+}
+
+/// `--format csv`, in CLI11's words "--format: csv not in {text,json}".
+std::optional<Usage> wrong_choice(std::string_view message) {
+    constexpr std::string_view kSays = " not in {";
+    const std::size_t colon = message.find(": ");
+    const std::size_t at = message.find(kSays);
+    if (colon == std::string_view::npos || at == std::string_view::npos || at < colon ||
+        !message.ends_with('}')) {
+        return std::nullopt;
+    }
+    const std::string_view word = message.substr(colon + 2, at - colon - 2);
+    std::string_view rest = message.substr(at + kSays.size());
+    rest.remove_suffix(1);
+    std::vector<std::string> known;
+    std::string shown;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        known.emplace_back(rest.substr(0, end));
+        shown += (shown.empty() ? "" : ", ") + known.back();
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    const std::vector<std::string_view> choices(known.begin(), known.end());
+    const std::string_view synonym = document::synonym_of(word, choices);
+    const std::string near = synonym.empty() ? nearest(word, choices) : std::string(synonym);
+    const std::string option = // of a positional: its value alone
+        message.starts_with('-') ? std::string(message.substr(0, colon)) + " " : std::string();
+    return Usage{
+        std::string(message.substr(0, colon)) + " takes " + shown + ", not '" + printable(word) +
+            "'",
+        did_you_mean(near, "write `" + option + known.front() + "`, or another of these words")};
+}
+
+} // namespace
+
+Fault usage_fault(const CLI::App& app,
+                  const std::string& message,
+                  const std::vector<std::string>& words) {
+    const Called called = called_by(app, words);
+    const std::string line = message.substr(0, message.find('\n'));
+    Usage usage{line, "`" + called.path + " --help` shows how it is called"};
+    if (!called.unknown.empty()) {
+        usage = unknown_verb(app, called);
+    } else if (auto verb = missing_verb(app, called, line, words)) {
+        usage = std::move(*verb);
+    } else if (auto option = unknown_option(called, line)) {
+        usage = std::move(*option);
+    } else if (auto choice = wrong_choice(line)) {
+        usage = std::move(*choice);
+    }
+    Fault fault;
+    fault.code = ErrorCode::kUsage;
+    fault.message = std::move(usage.message);
+    fault.help = std::move(usage.help);
+    return fault;
+}
+
+} // namespace cybele::cli

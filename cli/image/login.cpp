@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// How registries are reached, and logging in.
+#include "cli/common/cli11.hpp"
+#include "cli/common/image_access.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/common/progress.hpp"
+#include "support/duration.hpp"
+#include "support/passphrase.hpp"
+#include "support/quote.hpp"
+
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+constexpr const char* kVariable = "CYBELE_REGISTRY_PASSWORD";
+
+struct LoginOptions : AccessOptions {
+    std::string host;
+    std::string user;
+    std::string token_server;
+    bool from_stdin = false;
+};
+
+Result<registry::Login> read_login(const Session& session, const LoginOptions& options) {
+    if (options.user.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "no user to log in",
+                    {},
+                    "name one: cybelectl image login HOST --username USER");
+    }
+    PassphraseSource source;
+    source.file = options.from_stdin ? "-" : "";
+    source.variable = kVariable;
+    source.file_option = "--password-stdin <FILE";
+    source.value = session.environment.get(kVariable);
+    source.may_ask = true;
+    CYBELE_TRY(const Secret password,
+               read_passphrase(source,
+                               fmt::format("{} at {}", options.user, options.host),
+                               PassphraseUse::kOpen));
+    return registry::Login{options.user, std::string(password.view()), {}, "this login"};
+}
+
+Result<int> login(const Session& session, const LoginOptions& options) {
+    CYBELE_TRY(const std::string host, registry::read_host(options.host));
+    CYBELE_TRY(const registry::Login login, read_login(session, options));
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(registry::Transport transport, make_transport(session, options, client, ""));
+    transport.access.login = login;
+    if (!options.token_server.empty()) {
+        CYBELE_TRY(transport.access.token_server, registry::read_host(options.token_server));
+    }
+    registry::Registry tried(client, transport.access, session.environment, {host, "", "", ""}, "");
+    CYBELE_CHECK(tried.ping());
+    const auto file = registry::login_file(options.authfile, session.environment);
+    CYBELE_CHECK(registry::write_login(file, host, login));
+    if (!transport.access.token_server.empty()) {
+        CYBELE_CHECK(registry::write_login(file, transport.access.token_server, login));
+    }
+    if (session.is_json()) {
+        print_document({{"host", host}, {"user", options.user}, {"file", file.native()}});
+    } else if (!session.is_quiet) {
+        Session::print(fmt::format("logged in to {} as {}; the login is in {}\n",
+                                   host,
+                                   printable(options.user),
+                                   printable(file.native())));
+    }
+    return 0;
+}
+
+Result<int> logout(const Session& session, const LoginOptions& options) {
+    CYBELE_TRY(const std::string host, registry::read_host(options.host));
+    const auto file = registry::login_file(options.authfile, session.environment);
+    CYBELE_TRY(const bool is_erased, registry::erase_login(file, host));
+    if (session.is_json()) {
+        print_document({{"host", host}, {"file", file.native()}, {"removed", is_erased}});
+    } else if (!session.is_quiet) {
+        Session::print(
+            is_erased ? fmt::format("logged out of {}\n", host)
+                      : fmt::format("no login for {} in {}\n", host, printable(file.native())));
+    }
+    return 0;
+}
+
+Result<std::chrono::seconds> stall_limit(const std::string& text) {
+    const auto limit = parse_duration(text);
+    if (!limit || limit->count() < 1) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(text) + "' is no stall limit",
+                    "the setting `stall-limit` is a time of a second or more",
+                    "write it as `30 s` or `2 min`");
+    }
+    return *limit;
+}
+
+using LoginVerb = Result<int> (*)(const Session&, const LoginOptions&);
+
+void finish_login_verb(CLI::App& verb,
+                       Session& session,
+                       const std::shared_ptr<LoginOptions>& options,
+                       LoginVerb what) {
+    verb.add_option("host", options->host, "the registry")->required()->type_name("HOST");
+    add_access(verb, *options);
+    add_format(verb, session);
+    verb.callback([&session, options, what] {
+        session.action = [&session, options, what] { return what(session, *options); };
+    });
+}
+
+} // namespace
+
+void add_access(CLI::App& verb, AccessOptions& options) {
+    verb.add_option("--ca-file", options.ca_file, "certificates that the registry is trusted by")
+        ->type_name("FILE");
+    verb.add_option("--authfile", options.authfile, "registry credentials file, read first")
+        ->type_name("FILE");
+    verb.add_flag("--plain-http,--no-https",
+                  options.is_plain,
+                  "use plain HTTP: no encryption, no server authentication");
+}
+
+void add_library(CLI::App& verb, AccessOptions& options) {
+    verb.add_option("--library", options.library, "host of library:// images that name none")
+        ->type_name("HOST");
+}
+
+Result<registry::Transport> make_transport(const Session& session,
+                                           const AccessOptions& options,
+                                           const HttpClient& client,
+                                           const std::string& what) {
+    CYBELE_TRY(const pipeline::Settings settings, session.settings());
+    registry::Transport transport;
+    CYBELE_TRY(transport.access.stall, stall_limit(settings.get("stall-limit")));
+    transport.client = &client;
+    transport.environment = session.environment;
+    transport.progress = progress(session, what);
+    if (!what.empty()) {
+        session.doing(what);
+    }
+    transport.access.ca_file = options.ca_file.empty() ? settings.get("ca-file") : options.ca_file;
+    transport.access.authfile = options.authfile;
+    transport.access.is_plain = options.is_plain;
+    transport.access.library = options.library.empty() ? settings.get("library") : options.library;
+    transport.access.clock = [] { return Session::clock(); };
+    transport.access.wait = [](std::chrono::milliseconds pause) {
+        std::this_thread::sleep_for(pause);
+    };
+    transport.access.say = [&session](const std::string& line) { session.say(line); };
+    return transport;
+}
+
+void install_image_logins(CLI::App& image, Session& session) {
+    auto options = std::make_shared<LoginOptions>();
+    CLI::App* verb =
+        add_verb(image,
+                 "login",
+                 "Log in to a registry; the password is prompted for or read from standard input.",
+                 {"cybelectl image login registry.example -u alice",
+                  "cybelectl image login registry.example -u alice --password-stdin "
+                  "<token.txt"});
+    verb->add_option("-u,--username", options->user, "who logs in")->type_name("USER");
+    verb->add_flag("--password-stdin", options->from_stdin, "read it from standard input");
+    verb->add_option("--token-server",
+                     options->token_server,
+                     "give the login also to this token server of the registry, of another origin")
+        ->type_name("HOST[:PORT]");
+    finish_login_verb(*verb, session, options, login);
+
+    options = std::make_shared<LoginOptions>();
+    verb = add_verb(
+        image, "logout", "Log out of a registry.", {"cybelectl image logout registry.example"});
+    finish_login_verb(*verb, session, options, logout);
+}
+
+} // namespace cybele::cli

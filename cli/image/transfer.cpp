@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images to and from registries.
+#include "cli/common/cli11.hpp"
+#include "cli/common/image_access.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/common/progress.hpp"
+#include "images/inspection/sbom.hpp"
+#include "images/sif/sif.hpp"
+#include "registry/cache/trusted.hpp"
+#include "registry/oci/attached.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TransferOptions : AccessOptions {
+    std::string source;
+    std::string target;
+    std::string output;
+    std::string name;
+    std::string architecture;
+    std::string verify;
+    bool is_link = false;
+    bool is_forced = false;
+    std::vector<std::string> sources; ///< of pull
+    bool has_no_store = false;
+    bool attaches_nothing = false;
+};
+
+Result<registry::PullRequest>
+pull_request(const Session& session, const TransferOptions& options, const std::string& library) {
+    registry::PullRequest request;
+    CYBELE_TRY(request.reference, registry::read_pull_reference(options.source, library));
+    request.architecture =
+        options.architecture.empty() ? images::host_architecture() : options.architecture;
+    request.now = Session::clock();
+    if (!options.output.empty()) {
+        request.output = registry::Output{options.output, options.is_link, options.is_forced};
+    }
+    if (!options.name.empty()) {
+        CYBELE_TRY(request.name, registry::read_new_name(options.name));
+    } else if (request.reference.digest.empty() || request.reference.has_tag) {
+        request.name = registry::StoreName{request.reference.repository, request.reference.tag, ""};
+    }
+    if (!options.verify.empty()) {
+        CYBELE_TRY(images::Trust trust,
+                   registry::trust_from(options.verify, session.environment, Session::clock()));
+        request.check = [shared = std::make_shared<images::Trust>(std::move(trust)),
+                         name = request.reference.text()](const fs::path& file) {
+            return registry::verify_sif(file,
+                                        *shared,
+                                        printable(name) +
+                                            " is not verified, and nothing of it is kept",
+                                        "ask who pushed it to sign it; is it the right key?");
+        };
+    }
+    return request;
+}
+
+nlohmann::json pull_json(const TransferOptions& options, const registry::PullResult& done) {
+    nlohmann::json document{{"reference", options.source},
+                            {"digest", done.digest},
+                            {"manifest", done.manifest},
+                            {"size", done.size},
+                            {"downloaded", done.is_downloaded}};
+    if (done.stored) {
+        document["image"] = image_json(*done.stored);
+    }
+    if (!options.output.empty()) {
+        document["output"] = options.output;
+        document["way"] = done.way ? registry::way_name(*done.way) : "download";
+    }
+    return document;
+}
+
+void tell_pulled(const Session& session,
+                 const TransferOptions& options,
+                 const registry::PullResult& done) {
+    const std::string name = done.name.empty() ? done.digest : done.name;
+    if (!session.is_quiet) {
+        Session::print(
+            fmt::format("{} {}{}\n",
+                        options.output.empty() ? "store:" + name : printable(options.output),
+                        done.digest,
+                        done.is_downloaded ? "" : " (it was in the store)"));
+    }
+}
+
+Result<registry::PullResult>
+fetch(const Session& session, const TransferOptions& options, const std::string& shown) {
+    if (options.has_no_store && (options.output.empty() || options.is_link)) {
+        return fail(ErrorCode::kUsage,
+                    "--no-store needs a file of its own to pull into",
+                    {},
+                    "name one by -o FILE, and leave --link out");
+    }
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const auto transport, make_transport(session, options, client, shown));
+    CYBELE_TRY(const registry::PullRequest request,
+               pull_request(session, options, transport.access.library));
+    if (options.has_no_store) {
+        return registry::pull_to_file(transport, request);
+    }
+    CYBELE_TRY(const registry::Store store, open_store(session));
+    return registry::pull(transport, request, store);
+}
+
+Result<int> pull(const Session& session, const TransferOptions& options) {
+    CYBELE_TRY(const registry::PullResult done, fetch(session, options, "pulling"));
+    if (session.is_json()) {
+        print_document(pull_json(options, done));
+    } else {
+        tell_pulled(session, options, done);
+    }
+    return 0;
+}
+
+/// A few at a time; what came and what did not is told in the order of the command line.
+Result<int> pull_several(const Session& session, const std::vector<TransferOptions>& wanted) {
+    constexpr std::size_t kAtOnce = 4;
+    std::vector<std::optional<Result<registry::PullResult>>> done(wanted.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i = next++; i < wanted.size(); i = next++) {
+            done[i] = fetch(session, wanted[i], wanted[i].source); // each written by one thread
+        }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < std::min(kAtOnce, wanted.size()); ++i) {
+        threads.emplace_back(work);
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    std::vector<Fault> faults;
+    nlohmann::json pulled = nlohmann::json::array();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const auto& one = *done[i]; // NOLINT(bugprone-unchecked-optional-access): all were done
+        if (one && session.is_json()) {
+            pulled.push_back(pull_json(wanted[i], *one));
+        } else if (one) {
+            tell_pulled(session, wanted[i], *one);
+        } else {
+            const auto& own = one.error().faults();
+            faults.insert(faults.end(), own.begin(), own.end());
+        }
+    }
+    if (session.is_json()) {
+        print_document({{"pulled", std::move(pulled)}});
+    }
+    if (!faults.empty()) {
+        return fail(Error(std::move(faults)));
+    }
+    return 0;
+}
+
+Result<int> pull_all(const Session& session, const TransferOptions& options) {
+    const bool names_one = !options.output.empty() || !options.name.empty();
+    if (options.sources.size() > 1 && names_one) {
+        return fail(ErrorCode::kUsage,
+                    "several images cannot have one name",
+                    "-o and --name are for one image",
+                    "leave them out, or pull the images one by one");
+    }
+    std::vector<TransferOptions> wanted(options.sources.size(), options);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i].source = options.sources[i];
+    }
+    return wanted.size() == 1 ? pull(session, wanted.front()) : pull_several(session, wanted);
+}
+
+std::string base_name(const std::string& name) {
+    return fs::path(name).filename().native();
+}
+
+/// The lists of packages that are in the image, beside it, so that they can be read without it.
+Result<std::size_t> attach_sboms(const TransferOptions& options,
+                                 const registry::Transport& transport,
+                                 const registry::PushRequest& pushed) {
+    struct Form {
+        images::SbomFormat format;
+        const char* type;
+        const char* ending;
+    };
+    constexpr Form kForms[] = {
+        {images::SbomFormat::kSpdxJson, "application/spdx+json", ".spdx.json"},
+        {images::SbomFormat::kCycloneDxJson, "application/vnd.cyclonedx+json", ".cdx.json"}};
+    if (options.attaches_nothing) {
+        return std::size_t{0};
+    }
+    CYBELE_TRY(const images::Image image, images::Image::open(pushed.file));
+    CYBELE_TRY(const auto sboms, images::read_sboms(image));
+    std::size_t count = 0;
+    for (const images::Sbom& sbom : sboms) {
+        for (const Form& form : kForms) {
+            if (form.format != sbom.format) {
+                continue;
+            }
+            registry::AttachRequest request;
+            request.reference = pushed.reference;
+            request.type = form.type;
+            request.title = fs::path(pushed.title).stem().native() + form.ending;
+            request.bytes = sbom.bytes;
+            CYBELE_CHECK(registry::attach(transport, request));
+            ++count;
+        }
+    }
+    return count;
+}
+
+Result<int> push(const Session& session, const TransferOptions& options) {
+    registry::PushRequest request;
+    CYBELE_TRY(request.reference, registry::read_reference(options.target));
+    request.file = options.source;
+    request.title = base_name(options.source);
+    CYBELE_TRY(const registry::StoreFolder root, store_root(session));
+    if (registry::is_store_reference(options.source)) {
+        CYBELE_TRY(const auto name, registry::read_store_argument(options.source));
+        CYBELE_TRY(const auto store, registry::Store::open_for_reading(root));
+        CYBELE_TRY(const auto image, store.find(name));
+        CYBELE_TRY(request.file, store.use(image, Session::clock()));
+        request.digest = image.record.digest;
+        request.repositories = image.record.repositories;
+        request.title = base_name(request.reference.repository) + ".sif";
+    }
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const auto transport, make_transport(session, options, client, "pushing"));
+    CYBELE_TRY(const registry::PushResult done, registry::push(transport, request));
+    if (!request.digest.empty()) {
+        CYBELE_TRY(const auto store, registry::Store::open(root));
+        CYBELE_CHECK(store.note_repository(done.digest, request.reference.place()));
+    }
+    CYBELE_TRY(const std::size_t attached, attach_sboms(options, transport, request));
+    if (session.is_json()) {
+        print_document({{"reference", options.target},
+                        {"attached", attached},
+                        {"digest", done.digest},
+                        {"manifest", done.manifest},
+                        {"size", done.size},
+                        {"image", done.how}});
+    } else if (!session.is_quiet) {
+        Session::print(fmt::format("{}@{} ({})\n",
+                                   printable("oras://" + request.reference.place()),
+                                   done.manifest,
+                                   done.how));
+    }
+    return 0;
+}
+
+Result<int> tags(const Session& session, const TransferOptions& options) {
+    CYBELE_TRY(const auto reference, registry::read_reference(options.source));
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const auto transport, make_transport(session, options, client, ""));
+    registry::Registry asked(client, transport.access, session.environment, reference, "pull");
+    CYBELE_TRY(const auto names, asked.tags());
+    if (session.is_json()) {
+        print_document({{"repository", reference.place()}, {"tags", names}});
+        return 0;
+    }
+    for (const std::string& name : names) {
+        Session::print(printable(name) + "\n");
+    }
+    return 0;
+}
+
+/// Between files and the store, without a network.
+Result<int> copy_locally(const Session& session, const TransferOptions& options) {
+    CYBELE_TRY(const fs::path source, image_path(session, options.source));
+    if (registry::is_store_reference(options.target)) {
+        registry::Arrival arrival;
+        CYBELE_TRY(arrival.name, registry::read_new_name(options.target));
+        arrival.origin = options.source;
+        arrival.is_link = options.is_link;
+        arrival.now = Session::clock();
+        arrival.progress = progress(session, "adding");
+        CYBELE_TRY(const registry::Store store, open_store(session));
+        CYBELE_CHECK(store.add(source, arrival));
+        return 0;
+    }
+    const registry::Output output{options.target, options.is_link, options.is_forced};
+    if (registry::is_store_reference(options.source)) {
+        CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
+        CYBELE_TRY(const auto name, registry::read_store_argument(options.source));
+        CYBELE_TRY(const auto image, store.find(name));
+        CYBELE_CHECK(store.put_out(image, output, Session::clock(), progress(session, "copying")));
+        return 0;
+    }
+    CYBELE_CHECK(images::Image::open(source));
+    CYBELE_CHECK(registry::put_out(source, output, progress(session, "copying")));
+    return 0;
+}
+
+Result<int> copy_between(const Session& session, const TransferOptions& options) {
+    CYBELE_TRY(const auto source, registry::read_reference(options.source));
+    CYBELE_TRY(const auto target, registry::read_reference(options.target));
+    if (!target.digest.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "an image is copied to a tag, not to a digest",
+                    "the digest follows from its bytes",
+                    "write oras://HOST/NAME:TAG");
+    }
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const auto transport, make_transport(session, options, client, "copying"));
+    CYBELE_TRY(const std::string digest, registry::copy(transport, transport, source, target));
+    if (session.is_json()) {
+        print_document({{"reference", options.target}, {"manifest", digest}});
+    } else if (!session.is_quiet) {
+        Session::print(fmt::format("{}@{}\n", printable("oras://" + target.place()), digest));
+    }
+    return 0;
+}
+
+Result<int> copy(const Session& session, const TransferOptions& given) {
+    const bool is_from = registry::is_registry_reference(given.source);
+    const bool is_to = registry::is_registry_reference(given.target);
+    if (is_from && is_to) {
+        return copy_between(session, given);
+    }
+    if (is_to) {
+        return push(session, given);
+    }
+    if (!is_from) {
+        return copy_locally(session, given);
+    }
+    TransferOptions options = given;
+    if (registry::is_store_reference(options.target)) {
+        options.name = options.target;
+    } else {
+        options.output = options.target;
+    }
+    return pull(session, options);
+}
+
+using TransferVerb = Result<int> (*)(const Session&, const TransferOptions&);
+
+void finish_transfer_verb(CLI::App& verb,
+                          Session& session,
+                          const std::shared_ptr<TransferOptions>& options,
+                          TransferVerb what) {
+    add_access(verb, *options);
+    add_format(verb, session);
+    verb.callback([&session, options, what] {
+        session.action = [&session, options, what] { return what(session, *options); };
+    });
+}
+
+void add_output_flags(CLI::App& verb, TransferOptions& options) {
+    add_library(verb, options);
+    verb.add_flag("--link", options.is_link, "the file is a hard link into the store");
+    verb.add_flag("--force", options.is_forced, "takes the place of a file that is there");
+    verb.add_option("--arch", options.architecture, "of the image; this machine's without it")
+        ->type_name("ARCH");
+    verb.add_option("--verify", options.verify, "public key or Policy that must have signed it")
+        ->type_name("FILE");
+}
+
+void install_pull(CLI::App& image, Session& session) {
+    auto options = std::make_shared<TransferOptions>();
+    CLI::App* verb =
+        add_verb(image,
+                 "pull",
+                 "Pull a SIF image from a registry into the local store or a file.",
+                 {"cybelectl image pull oras://registry.example/group/app:1.0",
+                  "cybelectl image pull oras://registry.example/group/app:1.0 -o app.sif",
+                  "cybelectl image pull oras://registry.example/app:1 --verify centre.pub",
+                  "cybelectl image pull oras://registry.example/{a:1,b:2}",
+                  "cybelectl image pull library://library.example/group/tools/app:1"});
+    verb->add_option("reference", options->sources, "oras://… or library://…, [:TAG][@sha256:…]")
+        ->required()
+        ->type_name("REF");
+    verb->add_option("-o,--output", options->output, "a file besides")->type_name("FILE");
+    verb->add_option("--name", options->name, "NAME[:TAG] in the store; the registry's without it")
+        ->type_name("NAME");
+    verb->add_flag("--no-store", options->has_no_store, "into the file only");
+    add_output_flags(*verb, *options);
+    finish_transfer_verb(*verb, session, options, pull_all);
+}
+
+} // namespace
+
+void install_image_transfers(CLI::App& image, Session& session) {
+    install_pull(image, session);
+    auto options = std::make_shared<TransferOptions>();
+    CLI::App* verb = add_verb(image,
+                              "push",
+                              "Push a SIF image to a registry; existing parts are not sent again.",
+                              {"cybelectl image push app.sif oras://registry.example/group/app:1.0",
+                               "cybelectl image push store:app oras://localhost:5000/app:1 "
+                               "--plain-http"});
+    verb->add_option("image", options->source, "SIF file, or store:NAME")
+        ->required()
+        ->type_name("IMAGE");
+    verb->add_option("reference", options->target, "oras://HOST/NAME[:TAG]")
+        ->required()
+        ->type_name("REF");
+    verb->add_flag("--no-attach",
+                   options->attaches_nothing,
+                   "do not put the image's lists of packages beside it");
+    finish_transfer_verb(*verb, session, options, push);
+
+    options = std::make_shared<TransferOptions>();
+    verb = add_verb(image,
+                    "tags",
+                    "List the tags of an image in a registry.",
+                    {"cybelectl image tags oras://registry.example/group/app"});
+    verb->add_option("reference", options->source, "oras://HOST/NAME")
+        ->required()
+        ->type_name("REF");
+    finish_transfer_verb(*verb, session, options, tags);
+
+    options = std::make_shared<TransferOptions>();
+    verb = add_verb(image,
+                    "copy",
+                    "Copy an image between registries, the store and files.",
+                    {"cybelectl image copy oras://a.example/app:1 oras://b.example/app:1",
+                     "cybelectl image copy store:app:1 app.sif --link"});
+    verb->add_option("from", options->source, "file, store:NAME, oras://… or library://…")
+        ->required()
+        ->type_name("FROM");
+    verb->add_option("to", options->target, "file, store:NAME or oras://…")
+        ->required()
+        ->type_name("TO");
+    add_output_flags(*verb, *options);
+    finish_transfer_verb(*verb, session, options, copy);
+    install_image_attachments(image, session);
+    install_image_diff(image, session);
+    install_image_logins(image, session);
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job/desk.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "submission/backends/way.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+void add_follow_options(CLI::App& verb, FollowChoice& choice) {
+    verb.add_option(
+            "--monitoring-period", choice.longest_seconds, "maximum polling interval, in seconds")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.1, 3600.0));
+}
+
+namespace {
+
+/// What a client waits for, reported where nothing else is. With logs a job that runs speaks for
+/// itself.
+void tell_waiting(const Session& session, const submission::Entry& entry, bool has_logs) {
+    const bool is_silent =
+        entry.ended != 0 || (has_logs && entry.state == submission::State::kRunning);
+    session.doing(
+        is_silent ? ""
+                  : fmt::format("job {} is {}{}",
+                                entry.id,
+                                submission::state_text(entry.state),
+                                entry.reason.empty() ? "" : " (" + printable(entry.reason) + ")"),
+        true);
+}
+
+} // namespace
+
+Result<submission::Followed> follow_jobs(const Session& session,
+                                         submission::Desk& desk,
+                                         std::vector<submission::Entry> entries,
+                                         submission::FollowOptions how,
+                                         const SignalWatch& signals) {
+    const bool has_logs = how.has_logs;
+    how.on_change = [&session, has_logs](const submission::Entry& entry) {
+        tell_waiting(session, entry, has_logs);
+    };
+    if (!entries.empty()) {
+        tell_waiting(session, entries.front(), has_logs);
+    }
+    auto followed = submission::follow(desk, std::move(entries), how, signals);
+    session.doing("");
+    return followed;
+}
+
+submission::FollowOptions follow_options(const Session& session, const FollowChoice& choice) {
+    submission::FollowOptions options;
+    constexpr double kThousand = 1000.0;
+    options.longest = std::chrono::milliseconds(std::llround(choice.longest_seconds * kThousand));
+    options.on_word = [&session](const std::string& word) { tell(session, "cybelectl: " + word); };
+    options.on_output = [](submission::Stream stream, const std::string& text) {
+        if (stream == submission::Stream::kOutput) {
+            Session::print(text);
+        } else {
+            fmt::print(stderr, "{}", text);
+        }
+    };
+    return options;
+}
+
+Result<submission::Desk> open_desk(const Session& session) {
+    CYBELE_TRY(submission::Desk desk, submission::Desk::open(session.environment, Session::clock));
+    desk.program = session.program;
+    return desk;
+}
+
+void tell(const Session& session, const std::string& line) {
+    if (!session.is_quiet) {
+        fmt::print(stderr, "{}\n", line);
+        session.touch();
+    }
+}
+
+int code_of(const submission::Followed& followed) {
+    constexpr int kSignals = 128;
+    if (followed.left_by != 0) {
+        return kSignals + followed.left_by;
+    }
+    for (const submission::Entry& entry : followed.entries) {
+        if (entry.state == submission::State::kCancelled && followed.asked_by != 0) {
+            return kSignals + followed.asked_by;
+        }
+        if (const int code = entry.shell_code(); code != 0) {
+            return code;
+        }
+    }
+    return 0;
+}
+
+namespace {
+
+nlohmann::ordered_json time_or_null(std::int64_t seconds) {
+    return seconds == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(seconds);
+}
+
+nlohmann::ordered_json job_row(const submission::Entry& entry) {
+    nlohmann::ordered_json row{{"uuid", entry.uuid},
+                               {"id", entry.id},
+                               {"name", entry.name},
+                               {"scheduler", entry.scheduler},
+                               {"login", submission::shown(entry.login)},
+                               {"state", submission::state_text(entry.state)},
+                               {"native", entry.native},
+                               {"reason", entry.reason},
+                               {"code", nullptr},
+                               {"signal", entry.signal},
+                               {"submitted", time_or_null(entry.submitted)},
+                               {"expected-start", time_or_null(entry.expected)},
+                               {"started", time_or_null(entry.started)},
+                               {"ended", time_or_null(entry.ended)},
+                               {"time-limit", time_or_null(entry.time_limit)},
+                               {"nodes", entry.nodes},
+                               {"tasks", entry.tasks},
+                               {"cpus", entry.cpus},
+                               {"array", nullptr},
+                               {"index", nullptr},
+                               {"node", nullptr},
+                               {"job", entry.job},
+                               {"script", entry.script},
+                               {"image-digest", nullptr},
+                               {"workdir", entry.workdir},
+                               {"record", entry.record},
+                               {"stdout", entry.standard_output},
+                               {"stderr", entry.standard_error}};
+    if (entry.ended != 0) {
+        row["code"] = entry.shell_code();
+    }
+    if (!entry.array.empty()) {
+        row["array"] = entry.array;
+    }
+    if (entry.is_element) {
+        row["index"] = entry.index;
+    }
+    if (!entry.node.empty()) {
+        row["node"] = entry.node;
+    }
+    if (!entry.image_digest.empty()) {
+        row["image-digest"] = entry.image_digest;
+    }
+    return row;
+}
+
+template <class T>
+nlohmann::ordered_json value_or_null(const std::optional<T>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+std::string print_rows(const nlohmann::ordered_json& rows) {
+    const nlohmann::ordered_json document{{"format", 1}, {"jobs", rows}};
+    return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+} // namespace
+
+std::string entry_json(const submission::Entry& entry, const submission::Consumption& consumption) {
+    nlohmann::ordered_json row = job_row(entry);
+    row["asked"] = {{"memory", value_or_null(consumption.asked.memory_bytes)},
+                    {"gpus", consumption.asked.gpus}};
+    row["used"] = nullptr;
+    if (consumption.used) {
+        const submission::Usage& used = *consumption.used;
+        row["used"] = {{"measured-by",
+                        used.source.empty() ? nlohmann::ordered_json(nullptr)
+                                            : nlohmann::ordered_json(used.source)},
+                       {"seconds", used.seconds},
+                       {"cores", used.cores},
+                       {"cpu-milliseconds", value_or_null(used.cpu_milliseconds)},
+                       {"memory", value_or_null(used.memory_bytes)},
+                       {"memory-asked", value_or_null(used.memory_asked_bytes)},
+                       {"core-efficiency", value_or_null(used.core_efficiency())},
+                       {"memory-efficiency", value_or_null(used.memory_efficiency())}};
+    }
+    return print_rows(nlohmann::ordered_json::array({row}));
+}
+
+std::string entries_json(const std::vector<submission::Entry>& entries) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const submission::Entry& entry : entries) {
+        rows.push_back(job_row(entry));
+    }
+    return print_rows(rows);
+}
+
+} // namespace cybele::cli

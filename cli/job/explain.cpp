@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job/explain.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "schedulers/reading/explain.hpp"
+#include "schedulers/reading/symptoms.hpp"
+#include "support/file.hpp"
+
+#include <array>
+#include <memory>
+
+namespace cybele::cli {
+namespace {
+
+struct ExplainOptions {
+    std::string script;
+    std::string log;
+    std::string scheduler;
+    bool is_strict = false;
+};
+
+constexpr std::size_t kMostOfLog = std::size_t{256} << 20U;
+
+schedulers::Reader reader_of(const std::string& scheduler) {
+    for (const auto reader :
+         {schedulers::Reader::kSlurm, schedulers::Reader::kTorque, schedulers::Reader::kPbspro}) {
+        if (schedulers::reader_text(reader) == scheduler) {
+            return reader;
+        }
+    }
+    return schedulers::Reader::kNone;
+}
+
+Result<int> explain_log(const Session& session, const ExplainOptions& options) {
+    CYBELE_TRY(const std::string text, read_file(options.log, kMostOfLog));
+    const auto findings = schedulers::find_symptoms(text);
+    Session::print(session.is_json() ? schedulers::findings_json(findings, options.log)
+                                     : schedulers::findings_text(findings, options.log));
+    return !findings.empty() && options.is_strict ? static_cast<int>(ErrorCode::kInput) : 0;
+}
+
+Result<int> explain_script(const Session& session, const ExplainOptions& options) {
+    if (options.script.empty() == options.log.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "a script or a log is explained, one at a time",
+                    {},
+                    "name a script, or give --log FILE");
+    }
+    if (!options.log.empty()) {
+        return explain_log(session, options);
+    }
+    CYBELE_TRY(std::string text, read_file(options.script));
+    CYBELE_TRY(
+        const auto explanation,
+        schedulers::explain_script(std::move(text), options.script, reader_of(options.scheduler)));
+    Session::print(session.is_json() ? schedulers::explanation_json(explanation)
+                                     : schedulers::explanation_text(explanation));
+    return !explanation.breaks.empty() && options.is_strict ? static_cast<int>(ErrorCode::kInput)
+                                                            : 0;
+}
+
+} // namespace
+
+void install_job_explain(CLI::App& job, Session& session) {
+    auto options = std::make_shared<ExplainOptions>();
+    CLI::App* verb = add_verb(job,
+                              "explain",
+                              "Say what a batch script asks for and which rules it breaks, or what "
+                              "went wrong in a job's output.",
+                              {"cybelectl job explain old.sh",
+                               "cybelectl job explain old.pbs --scheduler pbspro --format json",
+                               "cybelectl job explain --log slurm-42.out"});
+    verb->add_option("script", options->script, "a script with #SBATCH or #PBS lines")
+        ->type_name("SCRIPT");
+    verb->add_option("--log", options->log, "output of a job that went wrong")->type_name("FILE");
+    verb->add_option("--scheduler", options->scheduler, "who reads it; else its directives say")
+        ->check(CLI::IsMember({"slurm", "torque", "pbspro"}));
+    verb->add_flag("--strict", options->is_strict, "anything found is a fault");
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return explain_script(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

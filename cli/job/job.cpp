@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/build_settings.hpp"
+#include "cli/common/cli11.hpp"
+#include "cli/common/session.hpp"
+#include "cli/job/desk.hpp"
+#include "cli/job/explain.hpp"
+#include "cli/job/input.hpp"
+#include "cli/job/render_all.hpp"
+#include "cli/job/submit.hpp"
+#include "cli/job/verdict.hpp"
+#include "schedulers/dialects/dialect.hpp"
+#include "schedulers/scripts/render.hpp"
+#include "submission/local/demand.hpp"
+#include "submission/staging/manifest.hpp"
+#include "submission/submit/dependencies.hpp"
+#include "submission/submit/here.hpp"
+#include "submission/submit/image.hpp"
+#include "submission/submit/places.hpp"
+#include "submission/submit/submit.hpp"
+#include "support/file.hpp"
+
+#include <memory>
+
+namespace cybele::cli {
+
+namespace {
+
+/// A script alone copies nothing.
+void note_inputs(const Session& session, const launchers::Job& job) {
+    if (job.stage_in.empty()) {
+        return;
+    }
+    Fault note = job.fault_at("stage-in",
+                              "the script does not bring the inputs",
+                              "`cybelectl submit` copies them before it hands the script over",
+                              "submit the Job, or copy them yourself");
+    note.is_warning = true;
+    session.note({note});
+}
+
+/// What a submission from here would refuse. A Job for a cluster may be checked elsewhere, where
+/// its folders and keys are not: then it is told, and no fault.
+void add_places(const Session& session,
+                const submission::JobInput& input,
+                const std::string& login,
+                Faults& faults) {
+    const auto known = submission::check_places(input, session.environment, login, session.now());
+    if (known) {
+        return;
+    }
+    for (Fault fault : known.error().faults()) {
+        fault.is_warning = input.dialect != "local";
+        faults.add(std::move(fault));
+    }
+}
+
+/// Whether a submission would build the image again, and why.
+Result<std::vector<Fault>> check_image_of(const Session& session, submission::JobInput& input) {
+    pipeline::ImageBuild build;
+    CYBELE_TRY(static_cast<pipeline::BuildSettings&>(build), build_settings(session, {}));
+    return submission::check_image(input, build);
+}
+
+Result<int> check_job(Session& session, const JobOptions& options, bool is_strict) {
+    CYBELE_TRY(submission::JobInput input, load_job(session, options));
+    CYBELE_CHECK(schedulers::find_dialect(input.dialect));
+    Faults faults;
+    const auto take = [&faults](const auto& judged) {
+        if (!judged) {
+            faults.add(judged.error());
+        }
+    };
+    take(submission::resolve_dependencies(input, session.environment));
+    const auto image = check_image_of(session, input);
+    take(image);
+    take(submission::find_facts_in_files(input));
+    take(submission::read_manifest(input.job, session.environment, submission::Contents::kUnread));
+    const auto login = submission::login_of(input);
+    take(login);
+    if (options.scheduler == "local") {
+        take(submission::check_local(input.job, session.environment));
+        take(submission::check_here(input, session.environment, ::geteuid()));
+    }
+    if (login) {
+        add_places(session, input, *login, faults);
+    }
+    for (const Fault& note : image.value_or(std::vector<Fault>())) {
+        faults.add(note);
+    }
+    if (!session.is_quiet) {
+        take(print_job_verdict(session, input));
+    }
+    const auto rendered = schedulers::render_script(input.render_input());
+    take(rendered);
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    const schedulers::RenderedScript& script = *rendered;
+    session.note(faults.all());
+    session.note(script.notes);
+    const bool has_notes = !faults.empty() || !script.notes.empty();
+    if (has_notes && is_strict) {
+        return static_cast<int>(ErrorCode::kInput);
+    }
+    if (!session.is_quiet && !session.is_json()) {
+        Session::print(options.file + (has_notes ? ": notes above\n" : ": nothing wrong\n"));
+    }
+    return 0;
+}
+
+Result<int> render_job(Session& session, const JobOptions& options) {
+    CYBELE_TRY(submission::JobInput input, load_job(session, options));
+    CYBELE_CHECK(submission::resolve_dependencies(input, session.environment));
+    CYBELE_TRY(const schedulers::RenderedScript script,
+               schedulers::render_script(input.render_input()));
+    session.note(submission::image_notes(input));
+    session.note(script.notes);
+    note_inputs(session, input.job);
+    CYBELE_CHECK(write_file(options.output, script.text, 0755));
+    return 0;
+}
+
+} // namespace
+
+void install_job(CLI::App& app, Session& session) {
+    auto options = std::make_shared<JobOptions>();
+    auto is_strict = std::make_shared<bool>(false);
+    CLI::App* job =
+        add_verb(app,
+                 "job",
+                 "Check, render and convert Jobs; list, follow, cancel and collect submitted jobs.",
+                 {});
+    job->require_subcommand(1);
+    CLI::App* check_verb = add_verb(*job,
+                                    "check",
+                                    "Check a Job and report all errors before it is queued.",
+                                    {"cybelectl job check job.yaml --scheduler slurm",
+                                     "cybelectl job check job.yaml --site hall-a.yaml --strict"});
+    add_job_options(*check_verb, session, *options);
+    add_overrides(*check_verb, *options);
+    check_verb->add_flag("--strict", *is_strict, "notes count as faults");
+    check_verb->callback([&session, options, is_strict] {
+        session.action = [&session, options, is_strict] {
+            return check_job(session, *options, *is_strict);
+        };
+    });
+    CLI::App* render_verb = add_verb(*job,
+                                     "render",
+                                     "Write the batch script of a Job.",
+                                     {"cybelectl job render job.yaml --scheduler slurm",
+                                      "cybelectl job render job.yaml --site hall-a.yaml -o job.sh",
+                                      "cybelectl job render job.yaml --all-schedulers -o scripts"});
+    add_job_options(*render_verb, session, *options);
+    add_overrides(*render_verb, *options);
+    render_verb->add_option("-o,--output", options->output, "file; - is standard output")
+        ->type_name("FILE");
+    auto is_for_all = std::make_shared<bool>(false);
+    render_verb->add_flag("--all-schedulers",
+                          *is_for_all,
+                          "a script for each that can run it, in the folder of --output");
+    render_verb->callback([&session, options, is_for_all] {
+        session.action = [&session, options, is_for_all] {
+            return *is_for_all ? render_for_all(session, *options) : render_job(session, *options);
+        };
+    });
+    install_job_explain(*job, session);
+    install_job_convert(*job, session);
+    install_job_list(*job, session);
+    install_job_show(*job, session);
+    install_job_follow(*job, session);
+    install_job_hold(*job, session);
+    install_job_mirror(*job, session);
+    install_job_logs(*job, session);
+    install_job_collect(*job, session);
+    install_job_resubmit(*job, session);
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/cli11.hpp"
+#include "cli/job/desk.hpp"
+#include "cli/job/outcome.hpp"
+#include "cli/job/table.hpp"
+#include "submission/journal/array.hpp"
+#include "submission/submit/selection.hpp"
+
+#include <memory>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace cybele::cli {
+namespace {
+
+struct ListOptions {
+    std::vector<std::string> ids;
+    bool has_elements = false;
+    bool is_with_ended = false;
+    bool is_cached = false;
+    std::string state;
+    std::string name;
+    std::string since;
+    double watch_seconds = 0;
+};
+
+/// The jobs of these ids, else those of the journal.
+Result<std::vector<submission::Entry>>
+named_or_all(const submission::Desk& desk, const ListOptions& options, bool is_with_ended) {
+    if (options.ids.empty()) {
+        return desk.journal().list(is_with_ended);
+    }
+    std::vector<submission::Entry> entries;
+    for (const std::string& id : options.ids) {
+        CYBELE_TRY(submission::Entry entry, submission::find_job(desk.journal(), id));
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+std::string text_of(const std::vector<submission::Entry>& entries, const ListOptions& options) {
+    return options.has_elements ? table_of_elements(entries, Session::clock())
+                                : table_of(entries, Session::clock());
+}
+
+Result<std::vector<submission::Entry>>
+chosen_jobs(const Session& session, submission::Desk& desk, const ListOptions& options) {
+    CYBELE_TRY(
+        const submission::Selection selection,
+        submission::read_selection(options.state, options.name, options.since, Session::clock()));
+    CYBELE_TRY(std::vector<submission::Entry> entries,
+               named_or_all(desk, options, options.is_with_ended || selection.reaches_ended()));
+    if (!options.is_cached) {
+        CYBELE_CHECK(refresh(session, desk, entries));
+    }
+    if (options.has_elements) {
+        CYBELE_TRY(entries, in_elements(session, desk, entries, options.is_cached));
+    }
+    std::erase_if(entries,
+                  [&selection](const submission::Entry& entry) { return !selection.holds(entry); });
+    return entries;
+}
+
+/// Redraws in place until a signal comes.
+Result<int> watch(const Session& session, submission::Desk& desk, const ListOptions& options) {
+    if (::isatty(STDOUT_FILENO) == 0) {
+        return fail(ErrorCode::kUsage,
+                    "--watch redraws a terminal, and standard output is none",
+                    {},
+                    "drop --watch, or wait with `cybelectl job wait ID`");
+    }
+    const SignalWatch signals;
+    constexpr double kThousand = 1000.0;
+    while (true) {
+        CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
+        Session::print("\033[H\033[2J" + text_of(entries, options) +
+                       list_line(entries, options.has_elements) + "\n");
+        pollfd waits{signals.fd(), POLLIN, 0};
+        if (::poll(&waits, 1, static_cast<int>(options.watch_seconds * kThousand)) > 0) {
+            return 0;
+        }
+    }
+}
+
+Result<int> list_jobs(const Session& session, const ListOptions& options) {
+    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    if (options.watch_seconds > 0) {
+        return watch(session, desk, options);
+    }
+    CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
+    Session::print(session.is_json() ? entries_json(entries) : text_of(entries, options));
+    tell_outcome(session, list_line(entries, options.has_elements));
+    return 0;
+}
+
+} // namespace
+
+void install_job_list(CLI::App& job, Session& session) {
+    auto options = std::make_shared<ListOptions>();
+    CLI::App* verb = add_verb(job,
+                              "list",
+                              "List submitted jobs, one line per job.",
+                              {"cybelectl job list",
+                               "cybelectl job list --elements 1234",
+                               "cybelectl job list --elements --state failed --since '1 d'",
+                               "cybelectl job list --state failed,timeout --since '2 d'",
+                               "cybelectl job list --watch 5"});
+    verb->add_option("id", options->ids, "these jobs only, ended ones too")->type_name("ID");
+    verb->add_flag("--elements",
+                   options->has_elements,
+                   "one line per element of an array: state, exit code, node, output");
+    verb->add_flag("-a,--all", options->is_with_ended, "those that have ended too");
+    verb->add_flag("--cached", options->is_cached, "what is known; ask no scheduler");
+    verb->add_option("--state", options->state, "those in these states")
+        ->type_name("STATE[,STATE]");
+    verb->add_option("--name", options->name, "those of this name")->type_name("NAME");
+    verb->add_option("--since", options->since, "those submitted since then, ended ones too")
+        ->type_name("AGE|DATE");
+    verb->add_option("--watch", options->watch_seconds, "again every so often, on a terminal")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.5, 3600.0));
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return list_jobs(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job/submit.hpp"
+
+#include "cli/common/build_settings.hpp"
+#include "cli/common/cli11.hpp"
+#include "cli/common/image_access.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/common/session.hpp"
+#include "cli/job/desk.hpp"
+#include "cli/job/input.hpp"
+#include "cli/job/outcome.hpp"
+#include "cli/job/submit_kube.hpp"
+#include "cli/job/submit_script.hpp"
+#include "cli/job/table.hpp"
+#include "submission/submit/resubmit.hpp"
+#include "submission/submit/submit.hpp"
+#include "support/quote.hpp"
+
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace {
+
+struct SubmitOptions : JobOptions {
+    ScriptOptions script;
+    AccessOptions access;
+    std::string host;
+    std::string token_command;
+    bool wait = false;
+    bool follow = false;
+    bool dry_run = false;
+    bool no_build = false;
+    FollowChoice choice;
+    TargetOptions target;
+};
+
+Result<submission::SubmitRequest> submit_request(Session& session, const SubmitOptions& options) {
+    submission::SubmitRequest request;
+    if (!options.script.is_given()) {
+        CYBELE_TRY(const submission::JobRequest job, job_request(session, options));
+        CYBELE_TRY(request.input, submission::read_job_input(job));
+        request.asked = submission::request_text(job);
+    }
+    CYBELE_TRY(request.store, store_root(session));
+    request.clock = Session::clock();
+    request.login = options.host;
+    request.builds = !options.no_build;
+    request.token_command = options.token_command;
+    BuildFlags flags;
+    flags.access = options.access;
+    CYBELE_TRY(static_cast<pipeline::BuildSettings&>(request.build),
+               build_settings(session, flags));
+    request.build.clock = [] { return Session::clock(); };
+    request.program_folder = std::filesystem::path(session.program).parent_path();
+    request.on_notes = [&session](const std::vector<Fault>& notes) { session.note(notes); };
+    request.on_word = [&session](const std::string& word) { tell(session, "cybelectl: " + word); };
+    return request;
+}
+
+/// Standard output did not take what says which job it is. The job runs all the same: a script that
+/// took this for a failure would submit it a second time.
+Error unread_id(const Error& error, const submission::Entry& entry) {
+    Fault fault = error.faults().front();
+    fault.because += (fault.because.empty() ? "" : "; ") + std::string("job ") + entry.id +
+                     " is submitted and goes on";
+    fault.help = "do not submit it again: cybelectl job status " + entry.id;
+    return Error(fault);
+}
+
+/// The native id, alone: on standard output, or on standard error where that is the job's.
+Result<void>
+tell_id(const Session& session, const SubmitOptions& options, const submission::Entry& entry) {
+    if (options.follow) {
+        fmt::print(stderr, "{}\n", entry.id);
+        return {};
+    }
+    const auto printed = session.is_json() ? Result<void>() : Session::try_print(entry.id + "\n");
+    return printed ? Result<void>() : fail(unread_id(printed.error(), entry));
+}
+
+std::vector<Fault> as_warnings(std::vector<Fault> faults) {
+    for (Fault& fault : faults) {
+        fault.is_warning = true;
+    }
+    return faults;
+}
+
+/// On a terminal, what a person may want to press.
+void tell_leaving(const Session& session, const submission::Entry& entry) {
+    if (session.is_terminal && !session.is_json()) {
+        tell(session,
+             "cybelectl: Ctrl-C cancels job " + entry.id +
+                 "; closing this terminal does not, then: cybelectl job logs --follow " + entry.id);
+    }
+}
+
+Result<int> follow_submission(Session& session,
+                              const SubmitOptions& options,
+                              submission::Desk& desk,
+                              const submission::Submitted& submitted,
+                              const SignalWatch& signals) {
+    submission::FollowOptions how = follow_options(session, options.choice);
+    how.cancels_on_signal = true;
+    how.is_cancelling = submitted.cancel_by != 0;
+    how.has_logs = options.follow;
+    CYBELE_TRY(submission::Followed followed,
+               follow_jobs(session, desk, {submitted.entry}, how, signals));
+    if (followed.asked_by == 0) {
+        followed.asked_by = submitted.cancel_by;
+    }
+    if (session.is_json() && !options.follow) {
+        Session::print(entries_json(followed.entries));
+    }
+    if (followed.left_by == 0) {
+        tell_outcome(session, end_line(followed.entries.front()));
+    } else {
+        tell(session,
+             "cybelectl: left job " + submitted.entry.id +
+                 "; it goes on, see `cybelectl job wait " + submitted.entry.id + "`");
+    }
+    return code_of(followed);
+}
+
+/// What becomes of a job that is ready: submitted once, followed where that is asked.
+Result<int> submit_ready(Session& session,
+                         const SubmitOptions& options,
+                         const submission::SubmitRequest& request,
+                         const submission::ReadyJob& ready) {
+    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    const SignalWatch signals;
+    CYBELE_TRY(const submission::Submitted submitted,
+               submission::submit_once(desk, ready, request, session.environment, signals));
+    if (submitted.was_there) {
+        tell(session, "cybelectl: the earlier submission had arrived: it is this job");
+    }
+    const auto printed = tell_id(session, options, submitted.entry);
+    if (options.wait || options.follow || submitted.cancel_by != 0) {
+        if (!printed) { // what --wait is for can still be had
+            session.note(as_warnings(printed.error().faults()));
+        }
+        tell_leaving(session, submitted.entry);
+        return follow_submission(session, options, desk, submitted, signals);
+    }
+    CYBELE_CHECK(printed);
+    if (session.is_json()) {
+        const auto shown = Session::try_print(entries_json({submitted.entry}));
+        return shown ? Result<int>(0) : fail(unread_id(shown.error(), submitted.entry));
+    }
+    return 0;
+}
+
+Result<int> submit_script(Session& session, const SubmitOptions& options) {
+    CYBELE_TRY(const submission::SubmitRequest request, submit_request(session, options));
+    CYBELE_TRY(const submission::OwnScriptRequest script,
+               script_request(session, options, options.script));
+    CYBELE_TRY(const submission::ReadyJob ready,
+               submission::ready_script(script, request, session.environment));
+    if (options.dry_run) {
+        Session::print(ready.script);
+        return 0;
+    }
+    return submit_ready(session, options, request, ready);
+}
+
+Result<int> submit_job(Session& session, const SubmitOptions& options) {
+    TargetOptions target = options.target;
+    target.is_dry = options.dry_run;
+    target.is_followed = options.wait || options.follow;
+    CYBELE_TRY(submission::SubmitRequest request, submit_request(session, options));
+    CYBELE_TRY(const auto done, submit_elsewhere(session, request.input, target));
+    if (done) {
+        return *done;
+    }
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const registry::Transport transport,
+               make_transport(session, options.access, client, "pulling"));
+    session.doing("preparing the job");
+    request.transport = &transport;
+    if (options.dry_run) {
+        CYBELE_TRY(const submission::ReadyJob ready,
+                   submission::render_job(request, session.environment));
+        Session::print(ready.script);
+        return 0;
+    }
+    CYBELE_TRY(const submission::ReadyJob ready,
+               submission::ready_job(request, session.environment));
+    return submit_ready(session, options, request, ready);
+}
+
+Result<int> submit(Session& session, const SubmitOptions& options) {
+    if (options.script.is_given()) {
+        return submit_script(session, options);
+    }
+    CYBELE_CHECK(check_job_words(options, options.script));
+    return submit_job(session, options);
+}
+
+struct ResubmitOptions {
+    SubmitOptions submission;
+    std::string name;
+    submission::RepeatChoice choice_of_elements;
+};
+
+/// The submission of before, of the elements that are chosen, by the same way.
+Result<int> resubmit(Session& session, const ResubmitOptions& options) {
+    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    CYBELE_TRY(const submission::Entry named,
+               submission::job_to_repeat(desk.journal(), options.name));
+    std::vector<submission::Entry> entries{named};
+    CYBELE_CHECK(refresh(session, desk, entries));
+    CYBELE_TRY(const auto elements, in_elements(session, desk, entries));
+    CYBELE_TRY(const submission::JobRequest request,
+               submission::repeat_request(entries.front(), elements, options.choice_of_elements));
+    if (submission::has_changed_document(entries.front())) {
+        tell(session,
+             "cybelectl: " + printable(request.file.native()) + " has changed since job " +
+                 named.id + " was submitted: it is submitted as it is now");
+    }
+    SubmitOptions again = options.submission;
+    again.file = request.file.native();
+    again.scheduler = request.scheduler;
+    again.site = request.site.native();
+    again.overrides = request.overrides;
+    again.host = again.host.empty() ? named.login : again.host;
+    return submit_job(session, again);
+}
+
+void add_progress_options(CLI::App& verb, SubmitOptions& options) {
+    verb.add_flag(
+        "--wait",
+        options.wait,
+        "wait for the end; exit with the program's code; Ctrl-C cancels the job, a hangup "
+        "does not");
+    verb.add_flag(
+        "--follow",
+        options.follow,
+        "--wait, and show what the job writes meanwhile; to watch a job without cancelling "
+        "it by Ctrl-C: submit, then job logs --follow ID");
+    verb.add_flag("--dry-run", options.dry_run, "print the script only");
+    verb.add_flag("--no-build",
+                  options.no_build,
+                  "refuse a Job whose image is missing or older than its Recipe and files");
+    add_follow_options(verb, options.choice);
+}
+
+} // namespace
+
+void install_job_resubmit(CLI::App& job, Session& session) {
+    auto options = std::make_shared<ResubmitOptions>();
+    CLI::App* verb = add_verb(job,
+                              "resubmit",
+                              "Submit a job again, or those of its elements that failed.",
+                              {"cybelectl job resubmit 1234",
+                               "cybelectl job resubmit 1234 --failed --wait",
+                               "cybelectl job resubmit 1234 --array 6-9",
+                               "cybelectl job resubmit 1234_7",
+                               "cybelectl job resubmit results/sweep-1234.job.json --failed"});
+    verb->add_option(
+            "job", options->name, "native id, ID_INDEX, UUID, or a record that collect made")
+        ->required()
+        ->type_name("ID|RECORD");
+    verb->add_flag("--failed",
+                   options->choice_of_elements.failed,
+                   "only elements that did not end well; a job only where it did not");
+    verb->add_option("-a,--array", options->choice_of_elements.array, "only these elements")
+        ->type_name("RANGE");
+    verb->add_option(
+            "--host", options->submission.host, "the login node, reached by ssh; that of before")
+        ->type_name("LOGIN");
+    add_progress_options(*verb, options->submission);
+    add_access(*verb, options->submission.access);
+    add_library(*verb, options->submission.access);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.refuses_with_255 = options->submission.wait || options->submission.follow;
+        session.action = [&session, options] { return resubmit(session, *options); };
+    });
+}
+
+void install_submit(CLI::App& app, Session& session) {
+    auto options = std::make_shared<SubmitOptions>();
+    CLI::App* verb =
+        add_verb(app,
+                 "submit",
+                 "Build what is missing, check the Job and submit it.",
+                 {"cybelectl submit demo -n 2",
+                  "cybelectl submit job.yaml --scheduler slurm --wait",
+                  "cybelectl submit job.yaml --site hall-a.yaml --follow",
+                  "cybelectl submit job.yaml --ca-file centre.pem",
+                  "cybelectl submit job.yaml --dry-run > job.sh",
+                  "cybelectl submit --script old.sh --scheduler slurm -- data.txt",
+                  "cybelectl submit job.yaml --site hall-a.yaml --target auto --explain",
+                  "cybelectl submit job.yaml --site hall-a.yaml --kube --apply"});
+    add_job_options(*verb, session, *options);
+    add_script_options(*verb, options->script);
+    add_overrides(*verb, *options);
+    verb->add_option("--host", options->host, "the login node, reached by ssh; the Site's")
+        ->type_name("LOGIN");
+    verb->add_option("--token-command",
+                     options->token_command,
+                     "prints the token of a REST service; the Site's")
+        ->type_name("COMMAND");
+    add_progress_options(*verb, *options);
+    add_target_options(*verb, options->target);
+    add_access(*verb, options->access);
+    add_library(*verb, options->access);
+    verb->callback([&session, options] {
+        session.refuses_with_255 = options->wait || options->follow;
+        session.action = [&session, options] { return submit(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job/submit_kube.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "kubernetes/objects/apply.hpp"
+#include "kubernetes/objects/render.hpp"
+#include "submission/submit/image.hpp"
+#include "submission/submit/placement_input.hpp"
+
+namespace cybele::cli {
+namespace {
+
+kubernetes::ObjectOptions object_options(const submission::JobInput& input,
+                                         const TargetOptions& options) {
+    kubernetes::ObjectOptions object;
+    object.kind = options.kind.empty()
+                      ? kubernetes::default_kind(input.site ? &*input.site : nullptr)
+                      : options.kind;
+    object.name_space = options.name_space;
+    return object;
+}
+
+Result<int>
+submit_yaml(Session& session, const submission::JobInput& input, const TargetOptions& options) {
+    if (options.is_followed) {
+        return fail(ErrorCode::kUsage,
+                    "a job in Kubernetes is not waited for",
+                    "the objects belong to Kubernetes from then on",
+                    "wait there: kubectl wait --for=condition=complete job/NAME");
+    }
+    CYBELE_TRY(const schedulers::RenderedScript object,
+               kubernetes::render_object(input.render_input(), object_options(input, options)));
+    session.note(submission::image_notes(input));
+    session.note(object.notes);
+    if (options.is_dry || (options.is_yaml && !options.is_applied)) {
+        Session::print(object.text);
+        return 0;
+    }
+    CYBELE_TRY(const std::string names,
+               kubernetes::apply_objects(object.text, session.environment));
+    Session::print(names);
+    return 0;
+}
+
+} // namespace
+
+void add_target_options(CLI::App& verb, TargetOptions& options) {
+    verb.add_option("--target", options.target, "where it runs; the Job's, else cluster")
+        ->check(CLI::IsMember({"auto", "cluster", "kubernetes"}));
+    verb.add_flag("--explain", options.is_explained, "print the rule of `auto`; submit nothing");
+    auto* const yaml = verb.add_flag(
+        "--kube", options.is_yaml, "write the yaml of a bridge's object instead of submitting");
+    verb.add_flag("--apply", options.is_applied, "--kube, handed to `kubectl apply`")->needs(yaml);
+    verb.add_option("--kind", options.kind, "kind of the object; else as `kube render` chooses")
+        ->check(CLI::IsMember(kubernetes::kind_names()));
+    verb.add_option("--namespace", options.name_space, "the object's; else the Job's")
+        ->type_name("NAME");
+}
+
+Result<std::optional<int>> submit_elsewhere(Session& session,
+                                            const submission::JobInput& input,
+                                            const TargetOptions& options) {
+    if (options.is_yaml && !options.is_explained) {
+        CYBELE_TRY(const int code, submit_yaml(session, input, options));
+        return std::optional(code);
+    }
+    const std::string& target = options.target.empty() ? input.job.target : options.target;
+    if (target == "cluster" && !options.is_explained) {
+        return std::optional<int>();
+    }
+    const submission::Placement placement = submission::place(
+        submission::placement_input(input, target, object_options(input, options)));
+    if (options.is_explained) {
+        Session::print(session.is_json() ? submission::placement_json(placement)
+                                         : submission::placement_text(placement));
+        return std::optional(0);
+    }
+    if (!placement.target) {
+        return fail(Error(input.job.fault_at("target",
+                                             "neither the cluster nor Kubernetes can run this Job",
+                                             placement.table[placement.decided].because,
+                                             "see the whole table with --explain")));
+    }
+    if (*placement.target == submission::Target::kCluster) {
+        return std::optional<int>();
+    }
+    if (!submission::has_bridge(input) && options.kind.empty()) {
+        return fail(Error(input.job.fault_at(
+            "target",
+            "it is not known which object Kubernetes is to have",
+            "no Site says which bridge is there, and without one nothing would run the object",
+            "name a Site with `kubernetes: {bridge: NAME}`, or the object's kind: --kind")));
+    }
+    CYBELE_TRY(const int code, submit_yaml(session, input, options));
+    return std::optional(code);
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job/submit_script.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "support/quote.hpp"
+
+#include <filesystem>
+#include <utility>
+
+namespace cybele::cli {
+
+void add_script_options(CLI::App& verb, ScriptOptions& options) {
+    CLI::Option* const script =
+        verb.add_option("--script",
+                        options.file,
+                        "submit this batch script unchanged, in the place of a Job; its arguments "
+                        "follow `--`")
+            ->type_name("FILE");
+    verb.add_option("--workdir",
+                    options.workdir,
+                    "of a script: the directory where it is submitted; the current one")
+        ->type_name("DIR")
+        ->needs(script);
+    CLI::Option* const job = verb.get_option("job");
+    job->required(false);
+    job->each([&options](const std::string&) { options.has_job = true; });
+    verb.add_option("arguments", options.words, "of a script")->type_name("ARGUMENTS");
+}
+
+namespace {
+
+/// sbatch's letters change a Job; a script says itself what it asks for.
+Result<void> check_no_overrides(const submission::Overrides& overrides) {
+    const std::pair<const char*, bool> given[] = {
+        {"-N", !overrides.nodes.empty()},
+        {"-n", !overrides.tasks.empty()},
+        {"--ntasks-per-node", !overrides.tasks_per_node.empty()},
+        {"-c", !overrides.cpus_per_task.empty()},
+        {"-t", !overrides.time.empty()},
+        {"-p", !overrides.queue.empty()},
+        {"-A", !overrides.account.empty()},
+        {"-J", !overrides.name.empty()},
+        {"-a", overrides.array.has_value()},
+        {"-d", !overrides.dependency.empty()},
+        {"--stdout", !overrides.standard_output.empty()},
+        {"--stderr", !overrides.standard_error.empty()},
+        {"--allow-root", overrides.allow_root}};
+    for (const auto& [option, is_given] : given) {
+        if (is_given) {
+            return fail(ErrorCode::kUsage,
+                        std::string(option) + " changes a Job, and --script submits a script "
+                                              "unchanged",
+                        {},
+                        "write it into the script as a directive");
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Result<submission::OwnScriptRequest>
+script_request(const Session& session, const JobOptions& job, const ScriptOptions& options) {
+    CYBELE_CHECK(check_no_overrides(job.overrides));
+    CYBELE_TRY(const submission::JobRequest common, job_request(session, job));
+    submission::OwnScriptRequest request;
+    request.file = options.file;
+    if (options.has_job) {
+        request.arguments.push_back(job.file);
+    }
+    request.arguments.insert(request.arguments.end(), options.words.begin(), options.words.end());
+    request.scheduler = common.scheduler;
+    request.site = common.site;
+    std::error_code error;
+    request.folder = std::filesystem::current_path(error);
+    if (error) {
+        return fail(ErrorCode::kEnvironment,
+                    "the current directory is not known",
+                    error.message(),
+                    "change to the directory where the script is to run");
+    }
+    request.workdir = options.workdir;
+    return request;
+}
+
+Result<void> check_job_words(const JobOptions& job, const ScriptOptions& options) {
+    if (!options.has_job) {
+        return fail(ErrorCode::kUsage,
+                    "no Job is named",
+                    {},
+                    "write `cybelectl submit JOB`, or `cybelectl submit --script FILE` for a "
+                    "batch script");
+    }
+    if (!options.words.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(options.words.front()) + "' is one word too many",
+                    "one Job is submitted at a time: " + printable(job.file),
+                    "arguments belong to a script: `cybelectl submit --script FILE -- ARGUMENTS`");
+    }
+    return {};
+}
+
+} // namespace cybele::cli

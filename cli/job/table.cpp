@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job/table.hpp"
+
+#include "submission/journal/array.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+std::string clock_text(std::int64_t seconds) {
+    constexpr std::int64_t kMinute = 60;
+    constexpr std::int64_t kHour = 60 * kMinute;
+    constexpr std::int64_t kDay = 24 * kHour;
+    const std::int64_t days = seconds / kDay;
+    const std::int64_t hours = seconds % kDay / kHour;
+    const std::int64_t minutes = seconds % kHour / kMinute;
+    const std::int64_t rest = seconds % kMinute;
+    if (days > 0) {
+        return fmt::format("{}-{:02}:{:02}:{:02}", days, hours, minutes, rest);
+    }
+    if (hours > 0) {
+        return fmt::format("{}:{:02}:{:02}", hours, minutes, rest);
+    }
+    return fmt::format("{}:{:02}", minutes, rest);
+}
+
+std::string time_of(const submission::Entry& entry, std::int64_t now) {
+    if (entry.started == 0) {
+        return "0:00";
+    }
+    return clock_text(
+        std::max<std::int64_t>((entry.ended != 0 ? entry.ended : now) - entry.started, 0));
+}
+
+std::string date_text(std::int64_t seconds) {
+    if (seconds == 0) {
+        return "-";
+    }
+    const std::time_t time = seconds;
+    std::tm parts{};
+    ::gmtime_r(&time, &parts);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+                       parts.tm_year + 1900,
+                       parts.tm_mon + 1,
+                       parts.tm_mday,
+                       parts.tm_hour,
+                       parts.tm_min,
+                       parts.tm_sec);
+}
+
+std::string reason_of(const submission::Entry& entry) {
+    if (entry.state == submission::State::kNotSubmitted) {
+        return entry.reason; // there was no program to have a code
+    }
+    if (entry.ended != 0) {
+        return entry.state == submission::State::kDone
+                   ? std::string()
+                   : fmt::format("exit {}{}{}",
+                                 entry.shell_code(),
+                                 entry.reason.empty() ? "" : ", ",
+                                 entry.reason);
+    }
+    if (entry.expected == 0) {
+        return entry.reason;
+    }
+    return fmt::format("{}{}starts at {}",
+                       entry.reason,
+                       entry.reason.empty() ? "" : ", ",
+                       date_text(entry.expected));
+}
+
+namespace {
+constexpr std::size_t kShortId = 8; ///< characters of a UUID that stand for it
+}
+
+std::string table_of(const std::vector<submission::Entry>& entries, std::int64_t now) {
+    constexpr std::string_view kRow = "{:<12} {:<20} {:<12} {:<13} {:>11} {:>11} {:>5} {}\n";
+    fmt::memory_buffer text;
+    const auto end = fmt::appender(text);
+    fmt::format_to(
+        end, kRow, "ID", "NAME", "SCHEDULER", "STATE", "TIME", "LIMIT", "NODES", "REASON");
+    for (const submission::Entry& entry : entries) {
+        fmt::format_to(end,
+                       kRow,
+                       std::string_view(entry.id.empty() ? entry.uuid : entry.id)
+                           .substr(0, entry.id.empty() ? kShortId : std::string_view::npos),
+                       entry.name,
+                       entry.scheduler,
+                       submission::state_text(entry.state),
+                       time_of(entry, now),
+                       entry.time_limit == 0 ? "-" : clock_text(entry.time_limit),
+                       entry.nodes,
+                       printable(reason_of(entry)));
+    }
+    return fmt::to_string(text);
+}
+
+std::string table_of_elements(const std::vector<submission::Entry>& elements, std::int64_t now) {
+    constexpr std::string_view kRow = "{:<16} {:<20} {:<13} {:>4} {:>11} {:<12} {}\n";
+    fmt::memory_buffer text;
+    const auto end = fmt::appender(text);
+    fmt::format_to(end, kRow, "ID", "NAME", "STATE", "EXIT", "TIME", "NODE", "OUTPUT");
+    for (const submission::Entry& element : elements) {
+        fmt::format_to(end,
+                       kRow,
+                       element.id.empty() ? element.uuid.substr(0, kShortId) : element.id,
+                       element.name,
+                       submission::state_text(element.state),
+                       element.ended == 0 ? "-" : std::to_string(element.shell_code()),
+                       time_of(element, now),
+                       element.node.empty() ? "-" : printable(element.node),
+                       element.standard_output.empty() ? "-" : printable(element.standard_output));
+    }
+    return fmt::to_string(text);
+}
+
+Result<std::vector<submission::Entry>> in_elements(const Session& session,
+                                                   submission::Desk& desk,
+                                                   const std::vector<submission::Entry>& entries,
+                                                   bool is_cached) {
+    std::vector<submission::Entry> elements;
+    std::vector<submission::Entry> unknown;
+    for (const submission::Entry& entry : entries) {
+        for (submission::Entry& element : submission::elements_of(entry)) {
+            const bool is_unknown = entry.ended != 0 && element.ended == 0;
+            (is_unknown ? unknown : elements).push_back(std::move(element));
+        }
+    }
+    if (!is_cached) {
+        CYBELE_CHECK(refresh(session, desk, unknown));
+    }
+    elements.insert(elements.end(), unknown.begin(), unknown.end());
+    std::stable_sort(elements.begin(), elements.end(), [](const auto& one, const auto& other) {
+        return std::tie(one.asked, one.uuid, one.index) <
+               std::tie(other.asked, other.uuid, other.index);
+    });
+    return elements;
+}
+
+Result<void>
+refresh(const Session& session, submission::Desk& desk, std::vector<submission::Entry>& entries) {
+    for (submission::Entry& entry : entries) {
+        if (entry.state == submission::State::kSubmitting) {
+            (void)submission::resolve(desk, entry);
+        }
+    }
+    CYBELE_TRY(const submission::Round round, submission::ask(desk, entries));
+    if (round.failure) {
+        Fault fault = round.failure->faults().front();
+        fault.is_warning = true;
+        fault.message += "; what it said last is shown";
+        session.note({fault});
+    }
+    return {};
+}
+
+Result<std::vector<submission::Entry>>
+named(const Session& session, submission::Desk& desk, const std::vector<std::string>& names) {
+    std::vector<submission::Entry> entries;
+    for (const std::string& name : names) {
+        CYBELE_TRY(submission::Entry entry, submission::find_job(desk.journal(), name));
+        entries.push_back(std::move(entry));
+    }
+    CYBELE_CHECK(refresh(session, desk, entries));
+    return entries;
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job/verdict.hpp"
+
+#include "launchers/plan/verdict.hpp"
+#include "schedulers/dialects/dialect.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json rules_json(const compatibility::Judgement& judgement) {
+    Json rules = Json::array();
+    for (const compatibility::Rule* rule : judgement.rules) {
+        rules.push_back({{"id", rule->id},
+                         {"outcome", outcome_text(rule->outcome)},
+                         {"source", source_text(rule->source)},
+                         {"because", rule->because},
+                         {"help", rule->help}});
+    }
+    return rules;
+}
+
+} // namespace
+
+Result<void> print_job_verdict(const Session& session, const submission::JobInput& input) {
+    CYBELE_TRY(const schedulers::Dialect dialect, schedulers::find_dialect(input.dialect));
+    const schedulers::RenderInput render = input.render_input();
+    const launchers::PlanInput plan_input{render.job, render.site, render.facts, dialect.place()};
+    Faults told; // the check has told them already
+    const launchers::LaunchPlan plan = launchers::make_plan(plan_input, told);
+    const launchers::LaunchVerdict verdict = launchers::judge_launch(plan_input, plan);
+    if (!session.is_json()) {
+        Session::print(launchers::print_verdict(verdict));
+        return {};
+    }
+    Json options = Json::object();
+    for (const auto& option : verdict.judgement.options) {
+        options[std::string(option.variable)] = option.value;
+    }
+    const Json document{{"format", 1},
+                        {"launch", verdict.launch},
+                        {"host", verdict.host},
+                        {"image", verdict.image},
+                        {"guard", verdict.guard},
+                        {"verdict", sureness_text(verdict.sureness)},
+                        {"options", options},
+                        {"rules", rules_json(verdict.judgement)}};
+    Session::print(document.dump(2) + "\n");
+    return {};
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/key/key.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "cli/common/passphrase.hpp"
+#include "cli/common/session.hpp"
+#include "images/keys/new.hpp"
+#include "images/openpgp/armor.hpp"
+#include "images/openpgp/generate.hpp"
+#include "images/openpgp/key_directory.hpp"
+#include "images/openpgp/locked.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+#include "support/random.hpp"
+
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace cybele::cli {
+
+namespace pgp = images::openpgp;
+
+namespace {
+
+constexpr std::int64_t kKeyDay = 86400;
+constexpr unsigned kPrivateMode = 0600;
+constexpr unsigned kPublicMode = 0644;
+
+struct KeyOptions {
+    std::string file; ///< of a new PEM key
+    std::string algorithm = "ed25519";
+    bool encrypts = false;
+    bool is_pgp = false;
+    bool has_no_passphrase = false;
+    std::string name;
+    std::string email;
+    std::string comment;
+    std::optional<std::uint32_t> days;
+    PassphraseOptions passphrase;
+    std::vector<std::string> files; ///< to import or list
+    std::string id;                 ///< to export
+    bool armors = false;
+    bool is_secret = false;
+    std::string output;
+};
+
+Result<int> new_pem(const Session& session, const KeyOptions& options) {
+    if (options.file.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "no file for the key",
+                    {},
+                    "give one, `cybelectl key new site.pem`, or --pgp for an OpenPGP key");
+    }
+    if (!options.name.empty() || !options.email.empty() || !options.comment.empty() ||
+        options.days) {
+        return fail(ErrorCode::kUsage,
+                    "a PEM key has no name, address, comment or last day",
+                    {},
+                    "leave them out, or make an OpenPGP key: --pgp");
+    }
+    images::NewPemKey wanted;
+    wanted.file = options.file;
+    wanted.algorithm = options.algorithm;
+    // Who gives a passphrase wants it used.
+    const bool encrypts =
+        options.encrypts || !options.passphrase.file.empty() || options.passphrase.descriptor;
+    if (encrypts) {
+        CYBELE_TRY(wanted.passphrase,
+                   read_passphrase(passphrase_source(session, options.passphrase),
+                                   "the new key " + options.file,
+                                   PassphraseUse::kChoose));
+    }
+    CYBELE_TRY(const auto public_file, images::new_key(wanted));
+    Session::print(fmt::format("private key {} ({}), public key {} (give it away)\n",
+                               printable(options.file),
+                               encrypts ? "encrypted" : "keep it",
+                               printable(public_file.native())));
+    return 0;
+}
+
+/// The certificate with its open private parts closed, or as it is where the user wants that.
+Result<pgp::Certificate> closed(const Session& session,
+                                const KeyOptions& options,
+                                const pgp::Certificate& certificate,
+                                const std::string& what) {
+    if (options.has_no_passphrase || pgp::count_clear(certificate) == 0) {
+        return certificate;
+    }
+    CYBELE_TRY(const Secret passphrase,
+               read_passphrase(
+                   passphrase_source(session, options.passphrase), what, PassphraseUse::kChoose));
+    return pgp::lock_certificate(certificate, passphrase);
+}
+
+Result<int> new_pgp(const Session& session, const KeyOptions& options) {
+    if (!options.file.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "an OpenPGP key goes into the keyring, not into a file",
+                    {},
+                    "leave the file out; `cybelectl key export` writes one");
+    }
+    pgp::NewKey wanted;
+    wanted.name = options.name;
+    wanted.email = options.email;
+    wanted.comment = options.comment;
+    wanted.algorithm = options.algorithm;
+    wanted.time = session.now();
+    wanted.random = random_bytes(pgp::kNewKeySalt);
+    if (options.days) {
+        wanted.expires_after = static_cast<std::uint32_t>(*options.days * kKeyDay);
+    }
+    CYBELE_TRY(const pgp::Certificate made, pgp::generate(wanted));
+    CYBELE_TRY(const pgp::Certificate kept,
+               closed(session, options, made, "the new key of " + options.name));
+    pgp::Keyring ring;
+    ring.add(kept);
+    const auto directory = pgp::KeyDirectory::of(session.environment);
+    CYBELE_CHECK(directory.import(ring));
+    Session::print(fmt::format(
+        "made key {} in {}\n", made.fingerprint(), printable(directory.path().native())));
+    return 0;
+}
+
+Result<int> new_key(const Session& session, const KeyOptions& options) {
+    return options.is_pgp ? new_pgp(session, options) : new_pem(session, options);
+}
+
+std::string_view import_word(const pgp::KeyDirectory::Imported& one) {
+    using Added = pgp::Keyring::Added;
+    if (one.is_secret && one.secret == Added::kNew) {
+        return "imported private key";
+    }
+    switch (one.added) {
+    case Added::kNew:
+        return "imported key";
+    case Added::kMerged:
+        return "updated key";
+    case Added::kKnown:
+        break;
+    }
+    return one.is_secret && one.secret == Added::kMerged ? "updated private key" : "already there:";
+}
+
+/// A key that no signature will be verified with is worth a word, damaged as it may be.
+void note_unusable(const Session& session, const pgp::CertificateState& state, std::int64_t now) {
+    if (state.keys.empty()) {
+        return;
+    }
+    const pgp::KeyState& primary = state.keys.front();
+    const std::string because = why_unusable(primary, now);
+    if (because.empty()) {
+        return;
+    }
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.message = fmt::format("key {} is not usable", primary.fingerprint);
+    fault.because = because;
+    fault.help = "ask its owner for a newer export";
+    fault.is_warning = true;
+    session.note({fault});
+}
+
+Result<int> import(const Session& session, const KeyOptions& options) {
+    pgp::Keyring all;
+    for (const std::string& file : options.files) {
+        CYBELE_TRY(const pgp::Keyring ring, pgp::Keyring::read(file));
+        for (const std::string& skipped : ring.skipped()) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = fmt::format("{} of {} is left out", skipped, printable(file));
+            fault.because = "keys of version 4 are taken";
+            fault.is_warning = true;
+            session.note({fault});
+        }
+        for (const pgp::Certificate& certificate : ring.certificates()) {
+            CYBELE_TRY(const pgp::Certificate kept,
+                       closed(session,
+                              options,
+                              certificate,
+                              fmt::format("the open key {}, to keep it encrypted",
+                                          certificate.fingerprint())));
+            all.add(kept);
+        }
+    }
+    if (all.certificates().empty()) {
+        return fail(ErrorCode::kInput,
+                    "there is no key to import",
+                    "what was read holds none that can be taken",
+                    "export one with `gpg --export`, or `gpg --export-secret-keys`");
+    }
+    const auto directory = pgp::KeyDirectory::of(session.environment);
+    CYBELE_TRY(const auto imported, directory.import(all));
+    CYBELE_TRY(const pgp::Keyring kept, directory.public_ring());
+    const std::int64_t now = Session::clock();
+    for (const auto& one : imported) {
+        const pgp::Certificate* const certificate = kept.find(one.fingerprint);
+        if (certificate == nullptr) {
+            continue;
+        }
+        const pgp::CertificateState state = certificate->state(now);
+        Session::print(
+            fmt::format("{} {} {}\n", import_word(one), one.fingerprint, printable(state.name())));
+        note_unusable(session, state, now);
+    }
+    return 0;
+}
+
+Result<int> write_export(const KeyOptions& options, const std::string& bytes) {
+    if (options.output.empty() || options.output == "-") {
+        if (!options.armors && ::isatty(STDOUT_FILENO) != 0) {
+            return fail(ErrorCode::kUsage,
+                        "a terminal cannot show a binary key",
+                        {},
+                        "give --armor, or a file: -o FILE");
+        }
+        Session::print(bytes);
+        return 0;
+    }
+    if (options.is_secret && ::access(options.output.c_str(), F_OK) == 0) {
+        return fail(ErrorCode::kInput,
+                    fmt::format("{} exists already", printable(options.output)),
+                    "a private key is never written over a file",
+                    "choose another name, or remove the file yourself");
+    }
+    CYBELE_CHECK(write_file(options.output, bytes, options.is_secret ? kPrivateMode : kPublicMode));
+    return 0;
+}
+
+Result<int> export_key(const Session& session, const KeyOptions& options) {
+    const auto directory = pgp::KeyDirectory::of(session.environment);
+    CYBELE_TRY(const pgp::Keyring ring,
+               options.is_secret ? directory.secret_ring() : directory.public_ring());
+    CYBELE_TRY(const pgp::Certificate* const certificate, ring.choose(options.id));
+    std::string bytes = certificate->packets();
+    if (options.armors) {
+        std::string text =
+            pgp::write_armor(options.is_secret ? "PRIVATE KEY BLOCK" : "PUBLIC KEY BLOCK",
+                             bytes,
+                             pgp::Checksum::kCrc24);
+        text += '\n';
+        wipe(bytes);
+        bytes = std::move(text);
+    }
+    auto written = write_export(options, bytes);
+    wipe(bytes);
+    return written;
+}
+
+void install_new(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
+    CLI::App* verb =
+        add_verb(key,
+                 "new",
+                 "Make a key pair: PEM files, or with --pgp an OpenPGP key in the keyring.",
+                 {"cybelectl key new centre.pem",
+                  "cybelectl key new centre.pem --encrypt --passphrase-file secret.txt",
+                  "cybelectl key new --pgp --name 'A Site' --email keys@site.example"});
+    verb->add_option("file", options->file, "the private key's file")->type_name("FILE");
+    verb->add_option("--algorithm", options->algorithm, "of the key")
+        ->check(CLI::IsMember({"ed25519", "ecdsa", "ecdsa-p384", "ecdsa-p521", "rsa", "rsa-4096"}))
+        ->capture_default_str();
+    verb->add_flag("--encrypt",
+                   options->encrypts,
+                   "with a passphrase for the PEM key, asked for unless it is given");
+    verb->add_flag("--pgp", options->is_pgp, "an OpenPGP key, always with a passphrase");
+    verb->add_option("--name", options->name, "of a person or site, in the OpenPGP key");
+    verb->add_option("--email", options->email, "its address");
+    verb->add_option("--comment", options->comment, "its comment");
+    verb->add_option("--days", options->days, "until the OpenPGP key expires; never by default")
+        ->check(CLI::Range(1, 36500));
+    verb->add_flag(
+        "--no-passphrase", options->has_no_passphrase, "leave the OpenPGP key unencrypted");
+    add_passphrase(*verb, options->passphrase);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return new_key(session, *options); };
+    });
+}
+
+void install_import(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
+    CLI::App* verb = add_verb(key,
+                              "import",
+                              "Import OpenPGP keys into the keyring that Apptainer uses, too.",
+                              {"cybelectl key import centre.asc",
+                               "gpg --export-secret-keys centre | cybelectl key import -"});
+    verb->add_option(
+            "files", options->files, "OpenPGP keys, binary or armored; - is standard input")
+        ->required()
+        ->type_name("FILE");
+    verb->add_flag("--no-passphrase",
+                   options->has_no_passphrase,
+                   "leave private keys that are not encrypted as they are");
+    add_passphrase(*verb, options->passphrase);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return import(session, *options); };
+    });
+}
+
+void install_export(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
+    CLI::App* verb = add_verb(key,
+                              "export",
+                              "Write an OpenPGP key of the keyring.",
+                              {"cybelectl key export 8C10B2D64F6B3D1A --armor -o centre.asc",
+                               "cybelectl key export keys@site.example --secret -o centre.key"});
+    verb->add_option("key", options->id, "a fingerprint, a key id, or a part of the user id")
+        ->required()
+        ->type_name("KEY");
+    verb->add_flag("--armor", options->armors, "as text");
+    verb->add_flag("--secret", options->is_secret, "with its private part, encrypted as it is");
+    verb->add_option("-o,--output", options->output, "standard output by default")
+        ->type_name("FILE");
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return export_key(session, *options); };
+    });
+}
+
+void install_list(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
+    CLI::App* verb = add_verb(key,
+                              "list",
+                              "Show the OpenPGP keys of the keyring, or the keys in files.",
+                              {"cybelectl key list", "cybelectl key list centre.pub centre.asc"});
+    verb->add_option("files", options->files, "PEM or OpenPGP keys; the keyring by default")
+        ->type_name("FILE");
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return list_keys(session, options->files); };
+    });
+}
+
+} // namespace
+
+void install_key(CLI::App& app, Session& session) {
+    auto options = std::make_shared<KeyOptions>();
+    CLI::App* key = add_verb(app,
+                             "key",
+                             "Make, show and share signing keys.",
+                             {"cybelectl key new centre.pem", "cybelectl key list"});
+    key->require_subcommand(1);
+    install_new(*key, session, options);
+    install_list(*key, session, options);
+    install_import(*key, session, options);
+    install_export(*key, session, options);
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/signatures/sign.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/common/passphrase.hpp"
+#include "cli/common/progress.hpp"
+#include "cli/common/session.hpp"
+#include "images/certificates/chain.hpp"
+#include "images/certificates/timestamp.hpp"
+#include "images/openpgp/key_directory.hpp"
+#include "support/http.hpp"
+#include "support/quote.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+struct SignVerbOptions {
+    std::string image;
+    std::vector<std::string> keys;
+    bool use_pgp = false;
+    std::string fingerprint;
+    std::string keyring;
+    std::vector<std::string> certificates;
+    std::string timestamp_url;
+    std::optional<std::uint32_t> group;
+    std::vector<std::uint32_t> objects;
+    bool force = false;
+    PassphraseOptions passphrase;
+};
+
+/// Puts each chain beside the key that its leaf certifies.
+Result<void> add_chains(const SignVerbOptions& options, images::Signers& signers) {
+    for (const std::string& file : options.certificates) {
+        CYBELE_TRY(const images::Chain chain, images::Chain::read(file));
+        CYBELE_TRY(const images::PublicKey leaf, chain.leaf_key());
+        bool is_used = false;
+        for (images::EnvelopeSigner& signer : signers.keys) {
+            if (signer.key.public_key().fingerprint() == leaf.fingerprint()) {
+                CYBELE_TRY(signer.chain, chain.pem());
+                is_used = true;
+            }
+        }
+        if (!is_used) {
+            return fail(
+                ErrorCode::kInput,
+                fmt::format("the certificate {} belongs to none of the keys", printable(file)),
+                fmt::format("its key is {}", leaf.fingerprint()),
+                "give the private key that it was issued for by --key");
+        }
+    }
+    return {};
+}
+
+Result<void>
+add_pgp(const Session& session, const SignVerbOptions& options, images::Signers& signers) {
+    images::openpgp::Keyring ring;
+    if (!options.keyring.empty()) {
+        CYBELE_TRY(ring, images::openpgp::Keyring::read(options.keyring));
+    } else {
+        CYBELE_TRY(ring, images::openpgp::KeyDirectory::of(session.environment).secret_ring());
+    }
+    if (ring.certificates().empty()) {
+        return fail(
+            ErrorCode::kInput,
+            "no OpenPGP key to sign with",
+            "the keyring has no private key",
+            "`cybelectl key import FILE` takes an export of GnuPG, `cybelectl key new --pgp` "
+            "makes one");
+    }
+    CYBELE_TRY(const images::openpgp::Certificate* const chosen, ring.choose(options.fingerprint));
+    CYBELE_TRY(images::openpgp::SecretKey key,
+               images::openpgp::SecretKey::choose(*chosen, Session::clock()));
+    if (key.is_locked()) {
+        CYBELE_TRY(const Secret passphrase,
+                   read_passphrase(passphrase_source(session, options.passphrase),
+                                   fmt::format("the key of {}", key.user_id()),
+                                   PassphraseUse::kOpen));
+        CYBELE_CHECK(key.unlock(passphrase));
+    }
+    signers.pgp_ring.add(*chosen);
+    signers.pgp = std::move(key);
+    return {};
+}
+
+Result<images::Signers> load_signers(Session& session, SignVerbOptions& options) {
+    CYBELE_TRY(const pipeline::Settings settings, session.settings());
+    if (options.keys.empty() && !options.use_pgp) {
+        const std::string key = settings.get("sign-key");
+        const std::string theirs = session.environment.get_or("APPTAINER_SIGN_KEY", "");
+        if (!key.empty() || !theirs.empty()) {
+            options.keys.push_back(key.empty() ? theirs : key);
+        }
+    }
+    images::Signers signers;
+    for (const std::string& file : options.keys) {
+        CYBELE_TRY(images::PrivateKey key,
+                   images::PrivateKey::read(file, passphrase_source(session, options.passphrase)));
+        signers.keys.push_back({std::move(key), {}});
+    }
+    CYBELE_CHECK(add_chains(options, signers));
+    if (options.use_pgp) {
+        CYBELE_CHECK(add_pgp(session, options, signers));
+    }
+    if (!options.timestamp_url.empty()) {
+        if (options.certificates.empty()) {
+            return fail(ErrorCode::kUsage,
+                        "a time stamp needs a certificate",
+                        "it keeps a signature valid after the certificate has expired",
+                        "give the certificate of the key by --certificate");
+        }
+        const auto network = std::make_shared<const HttpClient>(
+            HttpClient::find(session.environment, session.program));
+        signers.stamp = [network, url = options.timestamp_url, now = Session::clock()](
+                            std::string_view signature) {
+            return images::fetch_timestamp(url, signature, *network, nullptr, now);
+        };
+    }
+    return signers;
+}
+
+void print_signed(const Session& session,
+                  const SignVerbOptions& options,
+                  const images::SignReport& done) {
+    if (session.is_json()) {
+        const nlohmann::json document{{"format", 1},
+                                      {"image", options.image},
+                                      {"signed-groups", done.groups},
+                                      {"already-signed-groups", done.already_signed}};
+        Session::print(document.dump(2) + "\n");
+        return;
+    }
+    if (session.is_quiet) {
+        return;
+    }
+    const std::string image = printable(options.image);
+    if (done.groups.empty()) {
+        Session::print(fmt::format("{} is signed with it already; nothing was changed\n", image));
+        return;
+    }
+    std::vector<std::string> names;
+    names.reserve(options.keys.size() + 1);
+    for (const std::string& key : options.keys) {
+        names.push_back(printable(key));
+    }
+    if (options.use_pgp) {
+        names.emplace_back("an OpenPGP key");
+    }
+    Session::print(fmt::format("signed {} with {}\n", image, fmt::join(names, ", ")));
+}
+
+Result<int> sign(Session& session, SignVerbOptions& options) {
+    CYBELE_TRY(const std::string path, changeable_image_path(options.image));
+    CYBELE_TRY(const images::Signers signers, load_signers(session, options));
+    images::SignOptions signing;
+    signing.selection = {options.group, options.objects};
+    signing.force = options.force;
+    signing.now = session.now();
+    signing.progress = progress(session, "hashing");
+    signing.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
+    CYBELE_TRY(const images::SignReport done, images::sign_image(path, signers, signing));
+    print_signed(session, options, done);
+    return 0;
+}
+
+void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
+    verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
+    verb.add_option("--key", options.keys, "private PEM key; may be given again: one envelope")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    auto* const pgp = verb.add_flag("--pgp", options.use_pgp, "sign with an OpenPGP key");
+    verb.add_option("--fingerprint", options.fingerprint, "of the OpenPGP key, or its user id")
+        ->type_name("F")
+        ->needs(pgp);
+    verb.add_option("--pgp-keyring", options.keyring, "where it is; Apptainer's without it")
+        ->type_name("FILE")
+        ->needs(pgp);
+    verb.add_option("--certificate",
+                    options.certificates,
+                    "stores this chain of a key beside its signature")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    verb.add_option("--timestamp-url", options.timestamp_url, "stores its time stamp, too")
+        ->type_name("URL");
+    auto* const group =
+        verb.add_option("--group-id,-g", options.group, "signs this group only")->type_name("N");
+    verb.add_option("--sif-id,-i", options.objects, "signs this object only; may be given again")
+        ->type_name("N")
+        ->allow_extra_args(false)
+        ->excludes(group);
+    verb.add_flag("-F,--force", options.force, "allow mixed signature kinds and signing again");
+    add_passphrase(verb, options.passphrase);
+}
+
+} // namespace
+
+void install_sign(CLI::App& app, Session& session) {
+    auto options = std::make_shared<SignVerbOptions>();
+    CLI::App* verb = add_verb(app,
+                              "sign",
+                              "Sign an image with PEM keys or an OpenPGP key.",
+                              {"cybelectl sign app.sif --key centre.pem",
+                               "cybelectl sign app.sif --key alice.pem --key bob.pem",
+                               "cybelectl sign app.sif --key a.pem --certificate a-chain.pem",
+                               "cybelectl sign app.sif --pgp --fingerprint 8C10B2D64F6B3D1A"});
+    add_sign_options(*verb, *options);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return sign(session, *options); };
+    });
+    install_verify(app, session);
+}
+
+} // namespace cybele::cli

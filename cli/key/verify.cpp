@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/cli11.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/common/progress.hpp"
+#include "cli/common/session.hpp"
+#include "cli/key/verify_print.hpp"
+#include "images/openpgp/key_directory.hpp"
+#include "images/signatures/trust.hpp"
+#include "support/file.hpp"
+#include "support/http.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace {
+
+using Files = std::vector<std::string>;
+
+struct VerifyVerbOptions {
+    std::string image;
+    Files keys;
+    Files keyrings;
+    bool use_pgp = false;
+    Files certificates;
+    Files roots;
+    Files intermediates;
+    Files timestamp_roots;
+    Files crls;
+    std::string revocation = "none";
+    std::string policy;
+    std::string require;
+    std::optional<std::uint32_t> group;
+    std::vector<std::uint32_t> objects;
+    bool accepts_legacy = false;
+};
+
+void append(std::vector<std::filesystem::path>& to, const Files& from) {
+    to.insert(to.end(), from.begin(), from.end());
+}
+
+/// What Apptainer takes from its environment where it has no option; ours come first.
+void take_variables(const Session& session,
+                    const pipeline::Settings& settings,
+                    VerifyVerbOptions& options) {
+    const auto take = [&](Files& files, const char* variable) {
+        if (const auto value = session.environment.get(variable); files.empty() && value) {
+            files.push_back(*value);
+        }
+    };
+    if (options.keys.empty() && options.certificates.empty() && options.roots.empty() &&
+        options.keyrings.empty() && !options.use_pgp) {
+        if (!settings.get("verify-key").empty()) {
+            options.keys.push_back(settings.get("verify-key"));
+            return;
+        }
+        take(options.certificates, "APPTAINER_VERIFY_CERTIFICATE");
+        if (options.certificates.empty()) {
+            take(options.keys, "APPTAINER_VERIFY_KEY");
+        }
+    }
+    if (!options.certificates.empty()) {
+        take(options.roots, "APPTAINER_VERIFY_ROOTS");
+        take(options.intermediates, "APPTAINER_VERIFY_INTERMEDIATES");
+        const auto ocsp = session.environment.get("APPTAINER_VERIFY_OCSP");
+        if (options.revocation == "none" && ocsp && *ocsp != "false" && *ocsp != "0") {
+            options.revocation = "hard";
+        }
+    }
+}
+
+Result<images::TrustRequest>
+make_request(const Session& session, VerifyVerbOptions& options, const HttpClient& network) {
+    images::TrustRequest request;
+    request.now = Session::clock();
+    CYBELE_TRY(request.authorities.revocation, images::revocation_of(options.revocation));
+    if (options.policy.empty()) {
+        CYBELE_TRY(const pipeline::Settings settings, session.settings());
+        take_variables(session, settings, options);
+        CYBELE_TRY(request.authorities.revocation, images::revocation_of(options.revocation));
+    } else {
+        CYBELE_TRY(std::string text, read_file(options.policy));
+        CYBELE_TRY(const images::Policy policy,
+                   images::read_policy(std::move(text), options.policy));
+        CYBELE_CHECK(images::add_policy(policy, request));
+    }
+    append(request.keys, options.keys);
+    append(request.keyrings, options.keyrings);
+    append(request.certificates, options.certificates);
+    append(request.authorities.roots, options.roots);
+    append(request.authorities.intermediates, options.intermediates);
+    append(request.authorities.timestamp_roots, options.timestamp_roots);
+    append(request.authorities.crls, options.crls);
+    request.authorities.system_pool = system_certificates(session.environment);
+    request.authorities.network = &network;
+    request.use_certificates = request.use_certificates || !options.roots.empty();
+    request.accepts_legacy = options.accepts_legacy;
+    request.use_default_keyrings = request.use_default_keyrings || options.use_pgp ||
+                                   (options.accepts_legacy && options.keyrings.empty() &&
+                                    options.policy.empty()); // a Policy names its own
+    if (!options.require.empty()) {
+        request.require = options.require;
+    }
+    if (request.is_empty()) { // as Apptainer: whoever the keyring knows
+        CYBELE_TRY(const images::openpgp::Keyring ring,
+                   images::openpgp::KeyDirectory::of(session.environment).public_ring());
+        std::error_code error;
+        if (ring.certificates().empty() &&
+            !std::filesystem::exists(images::openpgp::kGlobalKeyring, error)) {
+            return fail(ErrorCode::kUsage,
+                        "no key to verify with",
+                        "a signature says nothing without the key of somebody who is trusted",
+                        "give the public key of the one who signed the image: --key FILE");
+        }
+        request.use_default_keyrings = true;
+    }
+    return request;
+}
+
+/// What is asked about. Old signatures are looked for at the root file system, as Apptainer does,
+/// and at what a start lays over it, unless something else is named.
+Result<images::Selection> selection_of(const VerifyVerbOptions& options,
+                                       const images::Image& image) {
+    images::Selection selection{options.group, options.objects};
+    if (options.accepts_legacy && selection.is_whole()) {
+        CYBELE_TRY(const images::Descriptor root, image.primary_partition());
+        selection.objects = {root.id};
+        for (const images::Descriptor& overlay : image.overlays_of(root)) {
+            selection.objects.push_back(overlay.id);
+        }
+    }
+    return selection;
+}
+
+Result<int> verify_image(Session& session, VerifyVerbOptions& options) {
+    const HttpClient network = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const images::TrustRequest request, make_request(session, options, network));
+    CYBELE_TRY(const images::Trust trust, images::load_trust(request, session.environment));
+    CYBELE_TRY(const std::string path, image_path(session, options.image));
+    CYBELE_TRY(const images::Image image, images::Image::open(path));
+    CYBELE_TRY(const images::Selection selection, selection_of(options, image));
+    CYBELE_TRY(const images::Verification verification,
+               images::verify_signatures(image, trust, selection, progress(session, "verifying")));
+    Session::print(session.is_json() ? verification_json(verification, options.image, trust.require)
+                                     : verification_text(verification, options.image));
+    for (const images::SignatureState& state : verification.signatures) {
+        for (const std::string& warning : state.warnings) {
+            Fault fault;
+            fault.code = ErrorCode::kVerification;
+            fault.message = fmt::format("signature {}: {}", state.object, printable(warning));
+            fault.is_warning = true;
+            session.note({fault});
+        }
+    }
+    if (!verification.is_verified) {
+        return fail(ErrorCode::kVerification,
+                    printable(options.image) + " is not verified",
+                    printable(verification.because),
+                    "use it only if you know where it comes from; is it the right key?");
+    }
+    return 0;
+}
+
+void add_many(CLI::App& verb, const char* name, Files& files, const char* meaning) {
+    verb.add_option(name, files, meaning)->type_name("FILE")->allow_extra_args(false);
+}
+
+/// As of a variable that is not set: what is demanded by it would not count.
+std::string refuse_empty(const std::string& value) {
+    return value.empty() ? "its value is empty" : "";
+}
+
+void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
+    verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
+    add_many(verb, "--key", options.keys, "public PEM key; may be given again");
+    verb.add_flag("--pgp", options.use_pgp, "whoever Apptainer's keyrings know");
+    add_many(verb, "--pgp-keyring", options.keyrings, "whoever this keyring knows");
+    add_many(verb, "--certificate", options.certificates, "a signer's certificate, with its chain");
+    add_many(verb, "--certificate-roots", options.roots, "whoever is certified under these");
+    add_many(verb, "--certificate-intermediates", options.intermediates, "between them");
+    add_many(verb, "--timestamp-roots", options.timestamp_roots, "of time stamp authorities");
+    add_many(verb, "--crl", options.crls, "list of revoked certificates");
+    verb.add_option("--revocation", options.revocation, "an unknown state: soft accepts it")
+        ->check(CLI::IsMember({"none", "soft", "hard"}))
+        ->capture_default_str();
+    verb.add_option("--policy", options.policy, "who must have signed: a Policy document")
+        ->type_name("FILE")
+        ->check(CLI::Validator(refuse_empty, ""));
+    verb.add_option("--require", options.require, "any (default), all, or a number of signers")
+        ->type_name("N")
+        ->check(CLI::Validator(refuse_empty, ""));
+    auto* const group =
+        verb.add_option("-g,--group-id", options.group, "this group only")->type_name("N");
+    verb.add_option("-i,--sif-id", options.objects, "this object only; may be given again")
+        ->type_name("N")
+        ->allow_extra_args(false)
+        ->excludes(group);
+    verb.add_flag("--legacy-insecure",
+                  options.accepts_legacy,
+                  "take signatures of Singularity 3.0 to 3.5, which leave names and types open");
+}
+
+} // namespace
+
+void install_verify(CLI::App& app, Session& session) {
+    auto options = std::make_shared<VerifyVerbOptions>();
+    CLI::App* verb = add_verb(app,
+                              "verify",
+                              "Verify an image's signatures: by keys, certificates or a policy.",
+                              {"cybelectl verify app.sif --key centre.pub",
+                               "cybelectl verify app.sif --key a.pub --key b.pub --require all",
+                               "cybelectl verify app.sif --policy site.yaml --format json",
+                               "cybelectl verify app.sif --certificate-roots ca.pem"});
+    add_verify_options(*verb, *options);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return verify_image(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

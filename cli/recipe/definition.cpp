@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/recipe/definition.hpp"
+
+#include "cli/common/build_arguments.hpp"
+#include "cli/common/cli11.hpp"
+#include "definitions/grammar/format.hpp"
+#include "definitions/grammar/grammar.hpp"
+#include "definitions/grammar/tree.hpp"
+#include "definitions/lint/lint.hpp"
+#include "definitions/lint/report.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+#include "support/quote.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::cli {
+namespace {
+
+struct DefinitionOptions {
+    std::vector<std::string> files;
+    BuildArgumentOptions build_arguments;
+    std::string dialect = "apptainer";
+    std::string form = "text";
+    std::string output = "-";
+    bool is_strict = false;
+    bool is_in_place = false;
+    bool only_checks = false;
+    bool no_shellcheck = false;
+};
+
+Result<definitions::ParseOptions> parse_options(const DefinitionOptions& options) {
+    definitions::ParseOptions parse;
+    CYBELE_TRY(parse.dialect, definitions::parse_dialect(options.dialect));
+    CYBELE_TRY(parse.arguments, read_build_arguments(options.build_arguments));
+    return parse;
+}
+
+void say_findings(const Session& session,
+                  const definitions::FileReport& file,
+                  const definitions::Dialect& dialect) {
+    const bool is_coloured =
+        session.is_terminal && !session.no_colour && !session.environment.get("NO_COLOR");
+    const std::string text = definitions::report_text(file.report, is_coloured);
+    (void)std::fwrite(text.data(), 1, text.size(), stderr);
+    if (session.is_quiet) {
+        return;
+    }
+    const auto errors = file.report.count(false);
+    const auto warnings = file.report.count(true);
+    const auto notes = file.report.findings.size() - errors - warnings;
+    Session::print(file.report.findings.empty()
+                       ? file.file + ": nothing wrong\n"
+                       : fmt::format("{}: {} by {}; {} errors, {} warnings, {} notes\n",
+                                     file.file,
+                                     file.report.is_accepted ? "accepted" : "refused",
+                                     dialect.name(),
+                                     errors,
+                                     warnings,
+                                     notes));
+}
+
+Result<int> check_definition(Session& session, const DefinitionOptions& options) {
+    CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
+    definitions::LintOptions lint{parse, {}, {}};
+    lint.has_source = [](const std::string& path) {
+        std::error_code error;
+        return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+    };
+    if (!options.no_shellcheck) {
+        lint.shellcheck = find_program("shellcheck");
+    }
+    std::vector<definitions::FileReport> files;
+    bool is_good = true;
+    for (const std::string& file : options.files) {
+        CYBELE_TRY(const std::string text, read_file(file));
+        files.push_back({file, definitions::lint_definition(text, file, lint)});
+        const definitions::LintReport& report = files.back().report;
+        is_good = is_good && report.is_accepted && report.count(false) == 0 &&
+                  (!options.is_strict || report.is_clean());
+    }
+    if (options.form == "json") {
+        Session::print(definitions::report_json(files));
+    } else if (options.form == "sarif") {
+        Session::print(definitions::report_sarif(files));
+    } else {
+        for (const definitions::FileReport& file : files) {
+            say_findings(session, file, parse.dialect);
+        }
+    }
+    return is_good ? 0 : static_cast<int>(ErrorCode::kInput);
+}
+
+/// Puts a new text in the file's place, with its mode; the file that a link leads to.
+Result<void> rewrite(const std::filesystem::path& file, const std::string& text) {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::canonical(file, error);
+    struct stat status = {};
+    if (error || ::stat(target.c_str(), &status) != 0) {
+        return fail(system_error("cannot write " + printable(file.native()), errno));
+    }
+    CYBELE_TRY(PendingFile pending, PendingFile::create(target, 0600));
+    // Only root can give a file away; who owns it keeps it so.
+    (void)!::fchown(pending.fd(), status.st_uid, status.st_gid);
+    if (::fchmod(pending.fd(), status.st_mode & ALLPERMS) != 0) {
+        return fail(system_error("cannot set the mode of " + printable(file.native()), errno));
+    }
+    CYBELE_CHECK(write_all(pending.fd(), text, target));
+    return pending.commit();
+}
+
+/// Whether the file is in its normal form; it is written, or only looked at, as was asked for.
+Result<bool> format_file(const Session& session,
+                         const DefinitionOptions& options,
+                         const definitions::ParseOptions& parse,
+                         const std::string& file) {
+    CYBELE_TRY(const std::string text, read_file(file));
+    CYBELE_TRY(const std::string result, definitions::format_definition(text, file, parse));
+    if (options.only_checks) {
+        if (result != text && !session.is_quiet) {
+            Session::print(file + ": not in its normal form\n");
+        }
+    } else if (!options.is_in_place) {
+        CYBELE_CHECK(write_file(options.output, result));
+    } else if (result != text) {
+        CYBELE_CHECK(rewrite(file, result));
+    }
+    return result == text;
+}
+
+Result<int> format(Session& session, const DefinitionOptions& options) {
+    const bool has_one_output = !options.only_checks && !options.is_in_place;
+    if (has_one_output && options.files.size() > 1 && options.output != "-") {
+        return fail(ErrorCode::kUsage,
+                    "several definition files cannot become one",
+                    "-o is for one file",
+                    "format them where they are, --in-place, or one by one");
+    }
+    CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
+    bool is_formatted = true;
+    Faults faults;
+    for (const std::string& file : options.files) {
+        const auto formatted = format_file(session, options, parse, file);
+        is_formatted = is_formatted && formatted && *formatted;
+        if (!formatted) {
+            faults.add(formatted.error());
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return options.only_checks && !is_formatted ? static_cast<int>(ErrorCode::kInput) : 0;
+}
+
+Result<int> print_definition(const DefinitionOptions& options) {
+    CYBELE_TRY(const std::string text, read_file(options.files.front()));
+    const definitions::Tree tree = definitions::read_tree(text);
+    CYBELE_CHECK(write_file(options.output,
+                            options.form == "json" ? definitions::tree_json(tree)
+                                                   : definitions::print_tree(tree)));
+    return 0;
+}
+
+void add_parser_options(CLI::App& verb, DefinitionOptions& options) {
+    add_build_arguments(verb, options.build_arguments);
+    verb.add_option("--dialect",
+                    options.dialect,
+                    "whose parser judges: apptainer, ce or singularity3, with >=VERSION or without")
+        ->type_name("DIALECT")
+        ->capture_default_str();
+}
+
+void install_definition_check(CLI::App& def,
+                              Session& session,
+                              const std::shared_ptr<DefinitionOptions>& options) {
+    CLI::App* verb =
+        add_verb(def,
+                 "check",
+                 "Check definition files by Apptainer's rules, and report errors and pitfalls.",
+                 {"cybelectl def check app.def",
+                  "cybelectl def check app.def --dialect 'apptainer>=1.2' --strict",
+                  "cybelectl def check app.def --build-arg version=1.2",
+                  "cybelectl def check app.def --format sarif > app.sarif"});
+    verb->add_option("file", options->files, "definition files; - is standard input")
+        ->required()
+        ->type_name("DEF");
+    add_parser_options(*verb, *options);
+    verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit code 3)");
+    verb->add_flag(
+        "--no-shellcheck", options->no_shellcheck, "do not ask shellcheck where installed");
+    verb->add_option("--format", options->form, "form of the output")
+        ->check(CLI::IsMember({"text", "json", "sarif"}))
+        ->capture_default_str();
+    verb->callback([&session, options] {
+        session.format = options->form == "json" ? "json" : "text";
+        session.action = [&session, options] { return check_definition(session, *options); };
+    });
+}
+
+void install_format(CLI::App& def,
+                    Session& session,
+                    const std::shared_ptr<DefinitionOptions>& options) {
+    CLI::App* verb = add_verb(def,
+                              "format",
+                              "Format definition files.",
+                              {"cybelectl def format app.def",
+                               "cybelectl def format --in-place *.def",
+                               "cybelectl def format --check *.def"});
+    verb->add_option("file", options->files, "definition files; - is standard input")
+        ->required()
+        ->type_name("DEF");
+    add_parser_options(*verb, *options);
+    verb->add_option("-o,--output", options->output, "file; - is standard output")
+        ->type_name("FILE");
+    verb->add_flag("-i,--in-place", options->is_in_place, "write each file back");
+    verb->add_flag(
+        "--check", options->only_checks, "write nothing; 3 where a file is not formatted");
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return format(session, *options); };
+    });
+}
+
+void install_print(CLI::App& def,
+                   Session& session,
+                   const std::shared_ptr<DefinitionOptions>& options) {
+    CLI::App* verb =
+        add_verb(def,
+                 "print",
+                 "Print a definition file as it was read, or its parsed form as JSON.",
+                 {"cybelectl def print app.def", "cybelectl def print app.def --format json"});
+    verb->add_option("file", options->files, "the definition file; - is standard input")
+        ->required()
+        ->expected(1)
+        ->type_name("DEF");
+    verb->add_option("-o,--output", options->output, "file; - is standard output")
+        ->type_name("FILE");
+    verb->add_option("--format", options->form, "form of the output")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+    verb->callback(
+        [&session, options] { session.action = [options] { return print_definition(*options); }; });
+}
+
+} // namespace
+
+void install_definition(CLI::App& app, Session& session) {
+    const auto options = std::make_shared<DefinitionOptions>();
+    CLI::App* def = add_verb(app, "def", "Check, format and print definition files.", {});
+    def->require_subcommand(1);
+    install_definition_check(*def, session, options);
+    install_format(*def, session, options);
+    install_print(*def, session, options);
+}
+
+} // namespace cybele::cli

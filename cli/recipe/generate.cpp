@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/generate.hpp"
+
+#include "cli/common/cli11.hpp"
+#include "cli/common/session.hpp"
+#include "support/quote.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+struct GenerateOptions {
+    std::string folder = ".";
+    bool is_check = false;
+};
+
+void print_generation(const pipeline::Generation& generation,
+                      const char* name,
+                      const std::vector<std::string>& paths) {
+    const nlohmann::json document{{"format", 1}, {"files", generation.files.size()}, {name, paths}};
+    Session::print(document.dump(2) + "\n");
+}
+
+Result<int> check_generation(Session& session, const pipeline::Generation& generation) {
+    CYBELE_TRY(const auto stale, pipeline::find_stale(generation));
+    std::vector<std::string> paths;
+    for (const auto& file : stale) {
+        paths.push_back(file.path.native());
+        if (!session.is_json()) {
+            Session::print(file.diff);
+        }
+    }
+    if (session.is_json()) {
+        print_generation(generation, "stale", paths);
+    }
+    if (stale.empty()) {
+        if (!session.is_quiet && !session.is_json()) {
+            Session::print(fmt::format("{} files: as generated\n", generation.files.size()));
+        }
+        return 0;
+    }
+    return fail(ErrorCode::kInput,
+                fmt::format("{} of {} files are stale", stale.size(), generation.files.size()),
+                "they differ from what the project's documents give",
+                "run `cybelectl generate`, and commit what changes");
+}
+
+Result<int> run(Session& session, const GenerateOptions& options) {
+    CYBELE_TRY(const pipeline::Generation generation, pipeline::generate(options.folder));
+    if (session.verbosity > 0) {
+        session.note(generation.notes);
+    }
+    if (options.is_check) {
+        return check_generation(session, generation);
+    }
+    CYBELE_TRY(const auto changed, pipeline::write_generation(generation));
+    std::vector<std::string> paths;
+    for (const auto& path : changed) {
+        paths.push_back(path.native());
+    }
+    if (session.is_json()) {
+        print_generation(generation, "changed", paths);
+    } else if (!session.is_quiet) {
+        for (const auto& path : paths) {
+            Session::print(printable(path) + "\n");
+        }
+        Session::print(
+            fmt::format("{} files, {} changed\n", generation.files.size(), changed.size()));
+    }
+    return 0;
+}
+
+} // namespace
+
+void install_generate(CLI::App& app, Session& session) {
+    auto options = std::make_shared<GenerateOptions>();
+    CLI::App* verb = add_verb(
+        app,
+        "generate",
+        "Render all definition files, scripts and manifests of a project.",
+        {"cybelectl generate", "cybelectl generate --check", "cybelectl generate -v course/"});
+    verb->add_option("folder", options->folder, "the project's folder")
+        ->type_name("DIR")
+        ->capture_default_str();
+    verb->add_flag(
+        "--check", options->is_check, "write nothing; 3 and a diff where a file is stale");
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return run(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/grammar/rules.hpp"
+
+#include "definitions/grammar/grammar.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::definitions {
+namespace {
+
+constexpr std::array kGroups = {syntax_rules, script_rules, supply_rules, places_rules};
+
+} // namespace
+
+std::vector<const Rule*> all_rules() {
+    std::vector<const Rule*> rules;
+    for (const auto group : kGroups) {
+        for (const Rule& rule : group()) {
+            rules.push_back(&rule);
+        }
+    }
+    return rules;
+}
+
+const Rule* find_rule(std::string_view id) {
+    const std::string wanted = lower(id);
+    for (const auto group : kGroups) {
+        for (const Rule& rule : group()) {
+            if (lower(rule.id) == wanted) {
+                return &rule;
+            }
+        }
+    }
+    return nullptr;
+}
+
+std::string explain_rule(const Rule& rule) {
+    return fmt::format(
+        "{} ({}): {}\nwhy: {}\nfix: {}\n"
+        "to pass it over: '# cybelectl: ignore {}' on the line or on the one above\n",
+        rule.id,
+        to_string(rule.severity),
+        rule.title,
+        rule.why,
+        rule.fix,
+        rule.id);
+}
+
+std::string rules_page() {
+    const std::string page =
+        "# Rules of `def check`\n\n"
+        "An error breaks the build or the image, a warning may, a note is advice. `def check` ends "
+        "with 3 where the dialect's own\nparser refuses the file, and with `--strict` also at an "
+        "error or a warning. `cybelectl explain CD012` shows one rule.\n\n"
+        "A comment `# cybelectl: ignore CD012, CD301` passes rules over on its own line or, where "
+        "it "
+        "stands alone, on the next line\nthat is no comment; `# cybelectl: ignore-file CD301` for "
+        "the "
+        "whole file. What the parser refuses cannot be passed over.\n\n";
+    return page + lint::table_of(all_rules());
+}
+
+} // namespace cybele::definitions

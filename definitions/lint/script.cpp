@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/lint/script.hpp"
+
+#include "support/name.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace cybele::definitions {
+namespace {
+
+/// Deeper nesting of quotes and substitutions is not followed.
+constexpr int kDeepest = 100;
+
+constexpr std::array<std::string_view, 12> kKeywords = {
+    "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}"};
+constexpr std::array<std::string_view, 6> kPrefixes = {
+    "sudo", "env", "exec", "command", "nice", "time"};
+
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+template <class Words>
+bool is_word_of(const Words& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+class Scanner {
+public:
+    explicit Scanner(std::string_view script) : text_(script) {}
+    std::vector<ScriptCommand> run();
+
+private:
+    void step();
+    void newline();
+    void skip_documents();
+    void operate();
+    void word();
+    /// The end of a quoted or substituted piece that begins at `at`.
+    [[nodiscard]] std::size_t behind(std::size_t from, int depth = 0) const;
+    void end_command(Join join);
+    [[nodiscard]] char at(std::size_t i) const {
+        return i < text_.size() ? text_[i] : '\0';
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    std::size_t line_ = 0;
+    std::size_t line_begin_ = 0;
+    std::vector<std::pair<std::string, bool>> documents_; ///< delimiter, strips tabs
+    bool wants_delimiter_ = false;
+    bool strips_ = false;
+    ScriptCommand command_;
+    std::vector<ScriptCommand> commands_;
+};
+
+void Scanner::end_command(Join join) {
+    auto& words = command_.words;
+    while (!words.empty() && is_word_of(kKeywords, words.front().text)) {
+        words.erase(words.begin());
+    }
+    if (words.empty()) {
+        return;
+    }
+    command_.join = join;
+    commands_.push_back(std::move(command_));
+    command_ = {};
+    command_.joined = join;
+}
+
+void Scanner::skip_documents() {
+    for (const auto& [delimiter, strips] : documents_) {
+        while (at_ < text_.size()) {
+            std::string_view line = text_.substr(at_, text_.find('\n', at_) - at_);
+            at_ += std::min(line.size() + 1, text_.size() - at_);
+            ++line_;
+            line_begin_ = at_;
+            while (strips && line.starts_with('\t')) {
+                line.remove_prefix(1);
+            }
+            if (line == delimiter) {
+                break;
+            }
+        }
+    }
+    documents_.clear();
+}
+
+void Scanner::newline() {
+    // `a |` and `a &&` go on in the next line.
+    if (!command_.words.empty()) {
+        end_command(Join::kEnd);
+    }
+    ++at_;
+    ++line_;
+    line_begin_ = at_;
+    skip_documents();
+}
+
+std::size_t Scanner::behind(std::size_t from, int depth) const {
+    const char open = at(from);
+    if (depth > kDeepest) {
+        return text_.size();
+    }
+    if (open == '\'' || open == '`') {
+        return std::min(text_.find(open, from + 1), text_.size() - 1) + 1;
+    }
+    if (open == '"') {
+        std::size_t i = from + 1;
+        while (i < text_.size() && text_[i] != '"') {
+            const bool nested = text_[i] == '$' && (at(i + 1) == '(' || at(i + 1) == '{');
+            i = text_[i] == '\\' ? i + 2 : nested ? behind(i, depth + 1) : i + 1;
+        }
+        return std::min(i + 1, text_.size());
+    }
+    // $( … ) or ${ … }
+    const char close = at(from + 1) == '(' ? ')' : '}';
+    std::size_t i = from + 2;
+    for (int open_ones = 1; i < text_.size() && open_ones > 0;) {
+        const char c = text_[i];
+        if (c == '\\') {
+            i += 2;
+        } else if (c == '"' || c == '\'') {
+            i = behind(i, depth + 1);
+        } else {
+            open_ones += c == at(from + 1) ? 1 : c == close ? -1 : 0;
+            ++i;
+        }
+    }
+    return std::min(i, text_.size());
+}
+
+void Scanner::word() {
+    const std::size_t begin = at_;
+    const ScriptWord place{"", line_, begin - line_begin_ + 1};
+    constexpr std::string_view kEnds = " \t\r\n;&|()<>";
+    while (at_ < text_.size() && kEnds.find(text_[at_]) == std::string_view::npos) {
+        const char c = text_[at_];
+        if (c == '\\') {
+            at_ = std::min(at_ + 2, text_.size());
+        } else if (c == '\'' || c == '"' || c == '`' ||
+                   (c == '$' && (at(at_ + 1) == '(' || at(at_ + 1) == '{'))) {
+            at_ = behind(at_);
+        } else {
+            ++at_;
+        }
+    }
+    ScriptWord found = place;
+    found.text = text_.substr(begin, at_ - begin);
+    for (std::size_t i = begin; i < at_; ++i) {
+        if (text_[i] == '\n') {
+            ++line_;
+            line_begin_ = i + 1;
+        }
+    }
+    if (wants_delimiter_) {
+        std::string delimiter;
+        std::copy_if(found.text.begin(),
+                     found.text.end(),
+                     std::back_inserter(delimiter),
+                     [](char c) { return c != '\'' && c != '"' && c != '\\'; });
+        documents_.emplace_back(std::move(delimiter), strips_);
+        wants_delimiter_ = false;
+    }
+    command_.words.push_back(std::move(found));
+}
+
+void Scanner::operate() {
+    const char c = text_[at_];
+    const char next = at(at_ + 1);
+    if (c == '<' || c == '>') {
+        const std::size_t begin = at_;
+        const bool is_document = c == '<' && next == '<' && at(at_ + 2) != '<';
+        while (at(at_) == '<' || at(at_) == '>' || at(at_) == '&') {
+            ++at_;
+        }
+        strips_ = is_document && at(at_) == '-';
+        at_ += strips_ ? 1 : 0;
+        wants_delimiter_ = is_document;
+        command_.words.push_back(
+            {std::string(text_.substr(begin, at_ - begin)), line_, begin - line_begin_ + 1});
+        return;
+    }
+    const bool is_double = next == c && (c == '&' || c == '|' || c == ';');
+    end_command(c == '|'                ? (is_double ? Join::kOr : Join::kPipe)
+                : c == '&' && is_double ? Join::kAnd
+                                        : Join::kEnd);
+    at_ += is_double ? 2 : 1;
+}
+
+void Scanner::step() {
+    const char c = text_[at_];
+    if (c == '\n') {
+        newline();
+    } else if (c == '\\' && at(at_ + 1) == '\n') {
+        at_ += 2;
+        ++line_;
+        line_begin_ = at_;
+    } else if (c == ' ' || c == '\t' || c == '\r') {
+        ++at_;
+    } else if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+    } else if (std::string_view(";&|()<>").find(c) != std::string_view::npos) {
+        operate();
+    } else {
+        word();
+    }
+}
+
+std::vector<ScriptCommand> Scanner::run() {
+    while (at_ < text_.size()) {
+        step();
+    }
+    end_command(Join::kEnd);
+    return std::move(commands_);
+}
+
+} // namespace
+
+std::size_t ScriptCommand::program_index() const {
+    std::size_t i = 0;
+    while (i < words.size()) {
+        const std::string& word = words[i].text;
+        const bool is_prefix = is_word_of(kPrefixes, word);
+        if (!is_prefix && assigned_name(word).empty()) {
+            break;
+        }
+        ++i;
+        while (is_prefix && i < words.size() && words[i].text.starts_with('-')) {
+            ++i;
+        }
+    }
+    return i;
+}
+
+std::string ScriptCommand::program() const {
+    const std::size_t i = program_index();
+    if (i >= words.size()) {
+        return {};
+    }
+    const std::string& word = words[i].text;
+    return word.substr(word.rfind('/') + 1);
+}
+
+bool ScriptCommand::has_word(std::string_view word) const {
+    return std::any_of(
+        words.begin(), words.end(), [&](const ScriptWord& w) { return w.text == word; });
+}
+
+std::vector<ScriptCommand> script_commands(std::string_view script) {
+    return Scanner(script).run();
+}
+
+std::string_view assigned_name(std::string_view word) {
+    std::size_t i = 0;
+    while (i < word.size() && is_word_character(word[i])) {
+        ++i;
+    }
+    return i > 0 && is_letter(word[0]) && i < word.size() && word[i] == '=' ? word.substr(0, i)
+                                                                            : std::string_view();
+}
+
+namespace {
+
+/// Calls `see` with the place of each character of a word that a shell does not take for itself: it
+/// stands in no single quotes and behind no backslash.
+void each_live(std::string_view word, const std::function<void(std::size_t at)>& see) {
+    bool is_single = false;
+    bool is_double = false;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        const char c = word[i];
+        if (c == '\'' && !is_double) {
+            is_single = !is_single;
+        } else if (c == '"' && !is_single) {
+            is_double = !is_double;
+        } else if (c == '\\' && !is_single) {
+            ++i;
+        } else if (!is_single) {
+            see(i);
+        }
+    }
+}
+
+/// Where the brace that was opened before `at` is closed; the word's end where it is not.
+std::size_t closing_brace(std::string_view word, std::size_t at) {
+    for (std::size_t depth = 1; at < word.size(); ++at) {
+        depth += word[at] == '{' ? 1U : 0U;
+        depth -= word[at] == '}' ? 1U : 0U;
+        if (depth == 0) {
+            break;
+        }
+    }
+    return at;
+}
+
+} // namespace
+
+std::vector<std::string> used_names(std::string_view word) {
+    std::vector<std::string> names;
+    std::string guarded; // by `${NAME:+…}`, in which it is set
+    std::size_t guarded_until = 0;
+    each_live(word, [&](std::size_t i) {
+        if (word[i] != '$' || i + 1 >= word.size()) {
+            return;
+        }
+        const bool braced = word[i + 1] == '{';
+        const std::size_t begin = i + (braced ? 2 : 1);
+        std::size_t end = begin;
+        while (end < word.size() && is_word_character(word[end])) {
+            ++end;
+        }
+        if (end == begin || !is_letter(word[begin])) {
+            return;
+        }
+        const std::string name(word.substr(begin, end - begin));
+        const std::string_view rest = word.substr(end);
+        if (braced && (rest.starts_with(":+") || rest.starts_with('+'))) {
+            guarded = name;
+            guarded_until = closing_brace(word, end);
+        } else if ((!braced || rest.starts_with('}')) && !(i < guarded_until && name == guarded)) {
+            names.push_back(name);
+        }
+    });
+    return names;
+}
+
+bool runs_command(std::string_view word) {
+    bool runs = false;
+    each_live(word, [&](std::size_t i) {
+        const std::string_view rest = word.substr(i);
+        runs =
+            runs || rest.starts_with('`') || (rest.starts_with("$(") && !rest.starts_with("$(("));
+    });
+    return runs;
+}
+
+} // namespace cybele::definitions

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container/metadata_labels.hpp"
+
+#include "images/inspection/inspect_json.hpp"
+#include "support/json.hpp"
+
+#include <array>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::images {
+namespace {
+
+constexpr std::string_view kSchema = "org.label-schema.";
+constexpr std::string_view kDeffile = "org.label-schema.usage.singularity.deffile.";
+constexpr std::string_view kHelpFile = "/.singularity.d/runscript.help";
+constexpr std::string_view kFactPrefix = "cybelectl.";
+
+// Who built the base image, when, and from what, is not said of the image that is built from it.
+constexpr std::array kNotInherited = {"cybelectl.lock",
+                                      "cybelectl.recipe",
+                                      "cybelectl.sources",
+                                      "org.label-schema.usage.apptainer.version",
+                                      "org.label-schema.usage.singularity.version"};
+
+constexpr std::array kDays = {
+    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+constexpr std::array kMonths = {"January",
+                                "February",
+                                "March",
+                                "April",
+                                "May",
+                                "June",
+                                "July",
+                                "August",
+                                "September",
+                                "October",
+                                "November",
+                                "December"};
+
+std::string lower_case(std::string_view text) {
+    std::string lower(text);
+    for (auto& letter : lower) {
+        if (letter >= 'A' && letter <= 'Z') {
+            letter = static_cast<char>(letter - 'A' + 'a');
+        }
+    }
+    return lower;
+}
+
+Labels automatic_labels(const std::string& architecture, const Metadata& metadata) {
+    Labels labels;
+    const auto set = [&](std::string_view name, std::string value) {
+        labels[fmt::format("{}{}", kSchema, name)] = std::move(value);
+    };
+    set("schema-version", "1.0");
+    set("build-date", build_date(metadata.build_time));
+    set("build-arch", architecture);
+    set("usage.cybelectl.version", CYBELE_VERSION);
+    if (!metadata.help.empty()) {
+        set("usage", std::string(kHelpFile));
+        set("usage.apptainer.runscript.help", std::string(kHelpFile));
+    }
+    for (const auto& [key, value] : metadata.header_labels) {
+        const auto name = lower_case(key);
+        labels[name.starts_with(kDeffile) ? name : std::string(kDeffile) + name] = value;
+    }
+    return labels;
+}
+
+} // namespace
+
+std::string print_labels(const Labels& labels) {
+    return print_json(nlohmann::ordered_json(labels), 1);
+}
+
+Result<Labels> parse_labels(std::string_view text) {
+    const auto json = parse_json(text);
+    if (!json.is_object()) {
+        return fail(ErrorCode::kInput,
+                    "the labels of the image cannot be read",
+                    "/.singularity.d/labels.json holds no JSON object",
+                    "build the image again");
+    }
+    Labels labels;
+    for (const auto& [key, value] : json.items()) {
+        labels[key] = value.is_string() ? value.get<std::string>()
+                                        : value.dump(-1, ' ', false, kReplaceBadUtf8);
+    }
+    return labels;
+}
+
+Labels parse_build_labels(std::string_view text) {
+    Labels labels;
+    while (!text.empty()) {
+        const auto end = text.find('\n');
+        auto line = text.substr(0, end);
+        text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+        if (line.ends_with('\r')) {
+            line.remove_suffix(1);
+        }
+        const auto start = line.find_first_not_of(" \t");
+        if (start == std::string_view::npos || line[start] == '#') {
+            continue;
+        }
+        line.remove_prefix(start);
+        const auto blank = line.find(' ');
+        labels[std::string(line.substr(0, blank))] =
+            blank == std::string_view::npos ? std::string_view{} : line.substr(blank + 1);
+    }
+    return labels;
+}
+
+Labels merge_labels(const LabelSources& sources, const Metadata& metadata) {
+    auto labels = sources.inherited;
+    for (const auto* name : kNotInherited) {
+        labels.erase(name);
+    }
+    for (const auto& [key, value] : sources.of_post) {
+        labels.insert_or_assign(key, value);
+    }
+    for (auto& [key, value] : automatic_labels(sources.architecture, metadata)) {
+        labels.insert_or_assign(key, value);
+    }
+    for (const auto& [key, value] : metadata.labels) {
+        if (key.starts_with(kFactPrefix)) {
+            labels.insert_or_assign(key, value);
+        } else if (const auto [at, is_new] = labels.emplace(key, value);
+                   !is_new && at->second != value && metadata.on_warning) {
+            metadata.on_warning(
+                fmt::format("%labels: {} is ignored, the image has it already with the value {}",
+                            key,
+                            at->second));
+        }
+    }
+    return labels;
+}
+
+std::string build_date(std::int64_t unix_seconds) {
+    const std::time_t time = unix_seconds;
+    std::tm utc{};
+    if (::gmtime_r(&time, &utc) == nullptr) {
+        return "unknown";
+    }
+    return fmt::format("{}_{}_{}_{}_{}:{}:{}_UTC",
+                       kDays.at(static_cast<std::size_t>(utc.tm_wday)),
+                       utc.tm_mday,
+                       kMonths.at(static_cast<std::size_t>(utc.tm_mon)),
+                       utc.tm_year + 1900,
+                       utc.tm_hour,
+                       utc.tm_min,
+                       utc.tm_sec);
+}
+
+} // namespace cybele::images

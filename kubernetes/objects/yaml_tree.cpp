@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubernetes/objects/yaml_tree.hpp"
+
+#include "kubernetes/objects/literal_block.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::kubernetes {
+namespace {
+
+/// What yaml 1.1 reads as a flag, as nothing or as no number, in any case of letters.
+constexpr std::array<std::string_view, 11> kMeaningful{
+    "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"};
+
+bool is_letter(char character) {
+    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
+}
+
+bool is_inner(char character) {
+    return is_letter(character) || (character >= '0' && character <= '9') ||
+           std::string_view("-_./").find(character) != std::string_view::npos;
+}
+
+/// Code points that yaml folds, strips or forbids, and so are written as escapes.
+struct Escaped {
+    std::string_view bytes;
+    std::string_view written;
+};
+constexpr std::array<Escaped, 5> kEscaped{{{"\xe2\x80\xa8", "\\u2028"},
+                                           {"\xe2\x80\xa9", "\\u2029"},
+                                           {"\xef\xbb\xbf", "\\uFEFF"},
+                                           {"\xef\xbf\xbe", "\\uFFFE"},
+                                           {"\xef\xbf\xbf", "\\uFFFF"}}};
+
+/// The escape for what begins at the text's start, and how many bytes it stands for.
+std::pair<std::string, std::size_t> escaped(std::string_view text) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    switch (text.front()) {
+    case '"':
+        return {"\\\"", 1};
+    case '\\':
+        return {"\\\\", 1};
+    case '\n':
+        return {"\\n", 1};
+    case '\t':
+        return {"\\t", 1};
+    default:
+        break;
+    }
+    if (byte < 0x20 || byte == 0x7f) {
+        return {fmt::format("\\u{:04x}", byte), 1};
+    }
+    if (byte == 0xc2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xa0) {
+        return {fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1])), 2};
+    }
+    for (const auto& [bytes, written] : kEscaped) {
+        if (text.starts_with(bytes)) {
+            return {std::string(written), bytes.size()};
+        }
+    }
+    return {std::string(1, text.front()), 1};
+}
+
+class Writer {
+public:
+    [[nodiscard]] Result<void> put(const Tree& tree, std::size_t indentation);
+    std::string text;
+
+private:
+    [[nodiscard]] Result<void> put_list(const Tree::List& list, std::size_t indentation);
+    [[nodiscard]] Result<void> put_map(const Tree::Map& map, std::size_t indentation);
+    /// A value behind `key:` or `-`.
+    [[nodiscard]] Result<void> put_value(const Tree& tree, std::size_t indentation);
+};
+
+bool is_scalar(const Tree& tree) {
+    return !std::holds_alternative<Tree::List>(tree.held()) &&
+           !std::holds_alternative<Tree::Map>(tree.held());
+}
+
+bool is_empty(const Tree& tree) {
+    if (const auto* list = std::get_if<Tree::List>(&tree.held())) {
+        return list->empty();
+    }
+    const auto* map = std::get_if<Tree::Map>(&tree.held());
+    return map != nullptr && map->empty();
+}
+
+Result<void> Writer::put_value(const Tree& tree, std::size_t indentation) {
+    const auto& held = tree.held();
+    if (const auto* flag = std::get_if<bool>(&held)) {
+        text += *flag ? "true\n" : "false\n";
+        return {};
+    }
+    if (const auto* number = std::get_if<std::int64_t>(&held)) {
+        text += std::to_string(*number) + "\n";
+        return {};
+    }
+    if (const auto* block = std::get_if<Tree::Block>(&held)) {
+        CYBELE_TRY(const std::string written, literal_block(block->text, indentation));
+        text += written;
+        return {};
+    }
+    if (const auto* scalar = std::get_if<std::string>(&held)) {
+        CYBELE_TRY(const std::string written, yaml_scalar(*scalar));
+        text += written + "\n";
+        return {};
+    }
+    text += std::holds_alternative<Tree::List>(held) ? "[]\n" : "{}\n"; // only empty ones come here
+    return {};
+}
+
+Result<void> Writer::put_list(const Tree::List& list, std::size_t indentation) {
+    for (const Tree& item : list) {
+        text.append(indentation, ' ');
+        text += "- ";
+        if (is_scalar(item) || is_empty(item)) {
+            CYBELE_CHECK(put_value(item, indentation + 2));
+            continue;
+        }
+        // The first entry stands behind the dash: its indentation is written already.
+        const std::size_t begin = text.size();
+        CYBELE_CHECK(put(item, indentation + 2));
+        text.erase(begin, indentation + 2);
+    }
+    return {};
+}
+
+Result<void> Writer::put_map(const Tree::Map& map, std::size_t indentation) {
+    for (const auto& [key, value] : map) {
+        CYBELE_TRY(const std::string name, yaml_scalar(key));
+        text.append(indentation, ' ');
+        text += name + ":";
+        if (is_scalar(value) || is_empty(value)) {
+            text += ' ';
+            CYBELE_CHECK(put_value(value, indentation + 2));
+            continue;
+        }
+        text += '\n';
+        CYBELE_CHECK(put(value, indentation + 2));
+    }
+    return {};
+}
+
+Result<void> Writer::put(const Tree& tree, std::size_t indentation) {
+    if (const auto* list = std::get_if<Tree::List>(&tree.held());
+        list != nullptr && !list->empty()) {
+        return put_list(*list, indentation);
+    }
+    if (const auto* map = std::get_if<Tree::Map>(&tree.held()); map != nullptr && !map->empty()) {
+        return put_map(*map, indentation);
+    }
+    return put_value(tree, indentation);
+}
+
+} // namespace
+
+bool is_plain_word(std::string_view text) {
+    if (text.empty() || !is_letter(text.front()) ||
+        !std::all_of(text.begin(), text.end(), is_inner)) {
+        return false;
+    }
+    std::string lower(text);
+    for (char& character : lower) {
+        character =
+            character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
+    }
+    return std::find(kMeaningful.begin(), kMeaningful.end(), lower) == kMeaningful.end();
+}
+
+Result<std::string> yaml_scalar(std::string_view text) {
+    if (!is_utf8(text) || text.find('\0') != std::string_view::npos) {
+        return fail(ErrorCode::kInput,
+                    fmt::format("'{}' cannot stand in an object", printable(text)),
+                    "Kubernetes takes UTF-8 without NUL",
+                    "write it in UTF-8, without NUL");
+    }
+    if (is_plain_word(text)) {
+        return std::string(text);
+    }
+    std::string quoted = "\"";
+    while (!text.empty()) {
+        const auto [written, bytes] = escaped(text);
+        quoted += written;
+        text.remove_prefix(bytes);
+    }
+    return quoted + "\"";
+}
+
+Result<std::string> write_yaml(const Tree& root) {
+    Writer writer;
+    CYBELE_CHECK(writer.put(root, 0));
+    return std::move(writer.text);
+}
+
+} // namespace cybele::kubernetes

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/job_fields.hpp"
+
+#include "launchers/documents/field_shapes.hpp"
+#include "launchers/documents/job_fields_rules.hpp"
+
+namespace cybele::launchers {
+namespace {
+
+using document::Field;
+using document::Group;
+using document::Shape;
+using document::Table;
+using document::Type;
+
+constexpr Shape kValue{.type = Type::kValue};
+constexpr Shape kFlag{.type = Type::kFlag};
+constexpr Shape kScript{.type = Type::kScript};
+constexpr Shape kArgv{.type = Type::kList, .item = &kValue};
+
+// image
+constexpr Field kImageFields[] = {
+    {"recipe", &kPath, "a Recipe to build the image from", true},
+    {"variant", &kText, "the variant of its matrix"},
+};
+constexpr Table kImageTable{.title = "image", .fields = kImageFields};
+constexpr Shape kImage{.type = Type::kMap, .table = &kImageTable, .scalar = &kImageReference};
+
+// launch
+constexpr std::string_view kLaunchKinds[] = {
+    "serial", "openmp", "mpi", "mpi-bind", "horovod", "torch", "spark"};
+constexpr std::string_view kThreadWords[] = {"all"};
+constexpr std::string_view kPlaces[] = {"cores", "threads", "sockets"};
+constexpr std::string_view kBinds[] = {"close", "spread", "none"};
+constexpr std::string_view kLaunchers[] = {"auto", "mpirun", "srun"};
+constexpr std::string_view kPmis[] = {"auto", "pmix", "pmi2"};
+constexpr std::string_view kBindings[] = {"auto", "core", "none"};
+constexpr Shape kLaunchKind{.type = Type::kWord, .words = kLaunchKinds};
+constexpr Shape kThreads{.type = Type::kCount, .words = kThreadWords};
+constexpr Shape kPlace{.type = Type::kWord, .words = kPlaces};
+constexpr Shape kBind{.type = Type::kWord, .words = kBinds};
+constexpr Shape kLauncher{.type = Type::kWord, .words = kLaunchers};
+constexpr Shape kPmi{.type = Type::kWord, .words = kPmis};
+constexpr Shape kBinding{.type = Type::kWord, .words = kBindings};
+constexpr Table kProperties{.title = "properties", .rest = &kValue};
+constexpr Shape kPropertyMap{.type = Type::kMap, .table = &kProperties};
+constexpr Field kLaunchFields[] = {
+    {"kind", &kLaunchKind, "how the program is started", false, "serial"},
+    {"threads", &kThreads, "threads of a task; unset: `cpus-per-task`; `all`: of its cores"},
+    {"places", &kPlace, "openmp: what a thread is bound to", false, "cores"},
+    {"bind", &kBind, "openmp: how threads are spread", false, "close"},
+    {"launcher", &kLauncher, "mpi, mpi-bind, horovod: who starts the ranks", false, "auto"},
+    {"pmi", &kPmi, "mpi, mpi-bind, horovod: how ranks find each other", false, "auto"},
+    {"binding", &kBinding, "mpi, mpi-bind, horovod: what a rank is bound to", false, "auto"},
+    {"guard", &kFlag, "mpi, mpi-bind, horovod: refuse N jobs of one rank", false, "true"},
+    {"ranks-multiple-of", &kCount, "mpi, mpi-bind, horovod: a condition on tasks", false, "1"},
+    {"oversubscribe",
+     &kFlag,
+     "mpi, mpi-bind, horovod: more ranks than cores are meant",
+     false,
+     "false"},
+    {"allow-root", &kFlag, "mpi, mpi-bind, horovod: mpirun may run as root", false, "false"},
+    {"options", &kTexts, "mpi, mpi-bind, horovod: further words for the launcher"},
+    {"host-mpi", &kPath, "mpi-bind: prefix of the host's MPI; unset: found"},
+    {"processes-per-node", &kCount, "torch: unset: the GPUs of a node, or 1"},
+    {"max-restarts", &kCount, "torch: restarts after a worker died", false, "0"},
+    {"worker-cores", &kCount, "spark: cores of a worker; unset: the allotted"},
+    {"worker-memory", &kSize, "spark: unset: the allotted less daemons and driver"},
+    {"driver-memory", &kSize, "spark: memory of the driver", false, "1 GiB"},
+    {"executor-cores", &kCount, "spark: cores of an executor"},
+    {"ready-within", &kDuration, "spark: how long to wait for all workers", false, "2 min"},
+    {"properties", &kPropertyMap, "spark: further properties"},
+};
+constexpr Table kLaunchTable{.title = "launch", .fields = kLaunchFields, .has_short_form = true};
+constexpr Shape kLaunch{.type = Type::kMap, .table = &kLaunchTable};
+
+// resources
+constexpr Field kGpuFields[] = {
+    {"count", &kCount, "GPUs a node", true},
+    {"type", &kText, "the scheduler's word for the kind of GPU"},
+};
+constexpr Table kGpuTable{.title = "gpus-per-node", .fields = kGpuFields, .has_short_form = true};
+constexpr Shape kGpus{.type = Type::kMap, .table = &kGpuTable};
+constexpr Field kResourceFields[] = {
+    {"nodes", &kCount, "nodes of the job", false, "1"},
+    {"tasks-per-node", &kCount, "tasks (ranks) on each node", false, "1"},
+    {"tasks", &kCount, "tasks in all; unset: nodes × tasks-per-node"},
+    {"cpus-per-task", &kCount, "cores of a task", false, "1"},
+    {"memory-per-node", &kSize, "memory on each node"},
+    {"memory-per-cpu", &kSize, "memory a core"},
+    {"gpus-per-node", &kGpus, "GPUs on each node", false, "0"},
+    {"time", &kDuration, "the job's time limit; unset: the queue's, from the Site"},
+    {"exclusive", &kFlag, "whole nodes, nobody else on them", false, "false"},
+    {"constraint", &kTexts, "features that the nodes must have"},
+};
+constexpr std::string_view kMemoryNames[] = {"memory-per-node", "memory-per-cpu"};
+constexpr Group kMemoryGroups[] = {{kMemoryNames}};
+constexpr Table kResourceTable{
+    .title = "resources", .fields = kResourceFields, .groups = kMemoryGroups};
+constexpr Shape kResources{.type = Type::kMap, .table = &kResourceTable};
+
+// after, mail, signal
+constexpr std::string_view kAfterWords[] = {"ok", "any", "failed", "started"};
+constexpr Shape kAfterWhen{.type = Type::kWord, .words = kAfterWords};
+constexpr Field kAfterFields[] = {
+    {"job", &kText, "the id of a job, or the name of one in this Project", true},
+    {"when", &kAfterWhen, "how that job must have gone", false, "ok"},
+};
+constexpr Table kAfterTable{.title = "after", .fields = kAfterFields};
+constexpr Shape kAfterItem{.type = Type::kMap, .table = &kAfterTable};
+constexpr Shape kAfter{.type = Type::kList, .item = &kAfterItem};
+
+constexpr std::string_view kMailWords[] = {"begin", "end", "fail"};
+constexpr Shape kMailWord{.type = Type::kWord, .words = kMailWords};
+constexpr Shape kMailOn{.type = Type::kList, .item = &kMailWord};
+constexpr Field kMailFields[] = {
+    {"to", &kText, "address", true},
+    {"on", &kMailOn, "when", false, "[end, fail]"},
+};
+constexpr Table kMailTable{.title = "mail", .fields = kMailFields};
+constexpr Shape kMail{.type = Type::kMap, .table = &kMailTable};
+
+constexpr std::string_view kSignalWords[] = {"USR1", "USR2", "TERM", "INT", "HUP", "QUIT", "CONT"};
+constexpr Shape kSignalName{.type = Type::kWord, .words = kSignalWords};
+constexpr Field kSignalFields[] = {
+    {"name", &kSignalName, "the signal that the program gets", false, "USR1"},
+    {"before", &kDuration, "how long before its time is up", false, "5 min"},
+};
+constexpr Table kSignalTable{.title = "signal", .fields = kSignalFields};
+constexpr Shape kSignal{.type = Type::kMap, .table = &kSignalTable};
+
+// binds, environment, files
+constexpr Shape kBindText{.type = Type::kText, .rule = &kBindRule};
+constexpr Shape kBindList{.type = Type::kList, .item = &kBindText};
+constexpr Shape kEnvironmentValue{.type = Type::kValue, .rule = &kEnvironmentRule};
+constexpr Table kEnvironmentTable{
+    .title = "environment", .rest = &kEnvironmentValue, .rest_key = &kVariableRule};
+constexpr Shape kEnvironment{.type = Type::kMap, .table = &kEnvironmentTable};
+constexpr Shape kResult{.type = Type::kText, .rule = &kResultRule};
+constexpr Shape kResults{.type = Type::kList, .item = &kResult};
+constexpr Field kOutputFields[] = {
+    {"stdout", &kPath, "`%x` name, `%j` id, `%a` index", false, "%x-%j.out"},
+    {"stderr", &kPath, "the same for standard error", false, "%x-%j.err"},
+    {"results", &kResults, "patterns below `workdir` of files to bring back"},
+    {"to", &kPath, "folder for them", false, "results"},
+};
+constexpr Table kOutputTable{.title = "output", .fields = kOutputFields};
+constexpr Shape kOutput{.type = Type::kMap, .table = &kOutputTable};
+constexpr Field kStageInFields[] = {
+    {"from", &kPath, "file or folder of the submitting side", true},
+    {"to", &kPath, "where it goes, below `workdir`", true},
+};
+constexpr Table kStageInTable{.title = "stage-in", .fields = kStageInFields};
+constexpr Shape kStageInItem{.type = Type::kMap, .table = &kStageInTable};
+constexpr Shape kStageIn{.type = Type::kList, .item = &kStageInItem};
+
+// target, kubernetes
+constexpr std::string_view kTargetWords[] = {"auto", "cluster", "kubernetes"};
+constexpr Shape kTarget{.type = Type::kWord, .words = kTargetWords};
+constexpr Table kSelectorTable{.title = "node-selector", .rest = &kValue};
+constexpr Shape kSelector{.type = Type::kMap, .table = &kSelectorTable};
+constexpr Field kKubeResultFields[] = {
+    {"host-path", &kPath, "a folder of the node"},
+    {"claim", &kName, "a PersistentVolumeClaim"},
+    {"path", &kPath, "folder in it"},
+};
+constexpr std::string_view kKubeResultNames[] = {"host-path", "claim"};
+constexpr Group kKubeResultGroups[] = {{kKubeResultNames, true}};
+constexpr Table kKubeResultTable{
+    .title = "kubernetes.results", .fields = kKubeResultFields, .groups = kKubeResultGroups};
+constexpr Shape kKubeResults{.type = Type::kMap, .table = &kKubeResultTable};
+constexpr Field kJobKubernetesFields[] = {
+    {"namespace", &kName, "the namespace of the objects", false, "default"},
+    {"node-selector", &kSelector, "labels that the node must have"},
+    {"results", &kKubeResults, "where results are put"},
+};
+constexpr Table kJobKubernetesTable{.title = "kubernetes", .fields = kJobKubernetesFields};
+constexpr Shape kJobKubernetes{.type = Type::kMap, .table = &kJobKubernetesTable};
+
+constexpr Shape kArray{.type = Type::kText, .rule = &kArrayRule};
+constexpr Field kJobFields[] = {
+    {"name", &kName, "the job's name", true},
+    {"image", &kImage, "what the program runs in; unset: the program is the host's"},
+    {"command", &kArgv, "the program and its arguments; Spark: application and arguments"},
+    {"script", &kScript, "instead of `command`; neither: the image's runscript"},
+    {"launch", &kLaunch, "how the program is started", false, "serial"},
+    {"resources", &kResources, "what the job needs"},
+    {"queue", &kText, "queue or partition; unset: the Site's first"},
+    {"account", &kText, "who pays"},
+    {"qos", &kText, "quality of service"},
+    {"array", &kArray, "`0-9`, `0-9:3`, `1,4,7`; `%2` at once; see [Arrays](#arrays)"},
+    {"after", &kAfter, "jobs that come before this one"},
+    {"mail", &kMail, "whom to tell"},
+    {"signal", &kSignal, "to the program, before its time is up"},
+    {"binds", &kBindList, "`SRC[:DST[:ro]]`"},
+    {"environment", &kEnvironment, "in the container; `@file:PATH` is read on the node (secrets)"},
+    {"workdir", &kPath, "where it runs; unset: the submit directory"},
+    {"output", &kOutput, "files of standard output and error, and results"},
+    {"stage-in", &kStageIn, "copied before, when the digest differs"},
+    {"verify", &kVerify, "a Policy, or keys: checked before submission and again in the job"},
+    {"target", &kTarget, "where it runs", false, "cluster"},
+    {"kubernetes", &kJobKubernetes, "settings for Kubernetes"},
+};
+constexpr std::string_view kProgramNames[] = {"command", "script"};
+constexpr Group kJobGroups[] = {{kProgramNames}};
+constexpr Table kJobTable{.title = "Job", .fields = kJobFields, .groups = kJobGroups};
+constexpr document::Kind kJob{
+    .name = "Job", .description = "How a program runs.", .table = &kJobTable};
+
+} // namespace
+
+const document::Kind& job_kind() {
+    return kJob;
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/job_fields_rules.hpp"
+
+#include "support/document_help.hpp"
+#include "support/name.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+namespace cybele::launchers {
+namespace {
+
+using document::Complaint;
+
+std::vector<std::string_view> split_array(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    while (true) {
+        const auto end = text.find(separator);
+        parts.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) {
+            return parts;
+        }
+        text.remove_prefix(end + 1);
+    }
+}
+
+/// A decimal number of at most nine digits.
+std::optional<unsigned> number(std::string_view text) {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || text.size() > 9 || error != std::errc{} ||
+        end != text.data() + text.size()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+Complaint check_range(std::string_view item) {
+    Complaint form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` behind them "
+                   "says how many run at once",
+                   "write for example `0-9%2`"};
+    std::string_view step = "1";
+    if (const auto colon = item.find(':'); colon != std::string_view::npos) {
+        step = item.substr(colon + 1);
+        item = item.substr(0, colon);
+        if (item.find('-') == std::string_view::npos) {
+            return form;
+        }
+    }
+    const auto dash = item.find('-');
+    const auto first = number(item.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number(item.substr(dash + 1));
+    const auto stride = number(step);
+    if (!first || !last || !stride) {
+        return form;
+    }
+    if (*last < *first) {
+        return {"the last index is before the first",
+                "write `" + std::to_string(*last) + "-" + std::to_string(*first) + "`"};
+    }
+    if (*stride == 0) {
+        return {"a step of 0 never ends", "write `" + std::string(item) + ":1`"};
+    }
+    return {};
+}
+
+} // namespace
+
+Complaint check_array(std::string_view text) {
+    if (const auto percent = text.find('%'); percent != std::string_view::npos) {
+        const auto at_once = number(text.substr(percent + 1));
+        if (!at_once || *at_once == 0) {
+            return {"`%` is followed by how many run at once", "write for example `0-9%2`"};
+        }
+        text = text.substr(0, percent);
+    }
+    for (const auto item : split_array(text, ',')) {
+        if (Complaint complaint = check_range(item); !complaint.because.empty()) {
+            return complaint;
+        }
+    }
+    return {};
+}
+
+Complaint check_bind(std::string_view text) {
+    const auto parts = split_array(text, ':');
+    if (text.find(',') != std::string_view::npos) {
+        return {"a comma separates binds for the container runtimes",
+                "write `" + std::string(text.substr(0, text.find(','))) +
+                    "`, and the rest as an item of its own"};
+    }
+    if (parts.size() > 3) {
+        return {"it has more than three parts",
+                "write `" + std::string(parts[0]) + ":" + std::string(parts[1]) + ":ro`"};
+    }
+    if (parts[0].empty() || (parts[0].front() == '~' && !parts[0].starts_with("~/"))) {
+        return {"the source is a path; only `~/` is known for a home directory",
+                "write for example `~/data:/data`"};
+    }
+    if (parts.size() > 1 && !parts[1].starts_with('/')) {
+        return {"the place in the container is an absolute path",
+                "write `" + std::string(parts[0]) + ":/" +
+                    std::string(text.substr(parts[0].size() + 1)) + "`"};
+    }
+    if (parts.size() > 2 && parts[2] != "ro") {
+        return {"the only option is `ro`",
+                "write `" + std::string(parts[0]) + ":" + std::string(parts[1]) + ":ro`"};
+    }
+    return {};
+}
+
+Complaint check_environment_value(std::string_view text) {
+    if (text == "@file:") {
+        return {"`@file:` is followed by a path on the node", "write `@file:/path/of/secret`"};
+    }
+    return {};
+}
+
+Complaint check_variable(std::string_view text) {
+    if (is_variable_name(text)) {
+        return {};
+    }
+    return {"a variable has letters, digits and `_`, and begins with no digit",
+            "write `" + document::suggest_variable(text) + "`"};
+}
+
+Complaint check_url(std::string_view text) {
+    const bool has_scheme =
+        text.starts_with("http://") || text.starts_with("https://") || text.starts_with("file://");
+    const auto start = text.find("://");
+    if (has_scheme && text.size() > start + 3 &&
+        text.find_first_of(" \"'\\`$") == std::string_view::npos) {
+        return {};
+    }
+    return {"an address begins with http://, https:// or file:// and has no blanks or quotes",
+            "write for example `https://example.org/file`"};
+}
+
+Complaint check_network(std::string_view text) {
+    const auto slash = text.find('/');
+    const auto bits =
+        slash == std::string_view::npos ? std::nullopt : number(text.substr(slash + 1));
+    const bool is_ipv6 = text.find(':') != std::string_view::npos;
+    const bool has_address = slash != 0 && slash != std::string_view::npos &&
+                             text.substr(0, slash).find_first_not_of("0123456789abcdefABCDEF.:") ==
+                                 std::string_view::npos;
+    const bool has_four = is_ipv6 || std::count(text.begin(), text.end(), '.') == 3;
+    if (has_address && has_four && bits && *bits <= (is_ipv6 ? 128U : 32U)) {
+        return {};
+    }
+    return {"a network is an address and the number of its fixed bits", "write `10.0.0.0/24`"};
+}
+
+Complaint check_distribution(std::string_view text) {
+    const auto colon = text.find(':');
+    if (colon != std::string_view::npos && colon != 0 && colon + 1 < text.size() &&
+        text.find(' ') == std::string_view::npos && text.front() >= 'a' && text.front() <= 'z') {
+        return {};
+    }
+    return {"a distribution is written with its release", "write for example `debian:12`"};
+}
+
+Complaint check_result(std::string_view text) {
+    if (text.starts_with('/')) {
+        return {"results are brought back from below `workdir`",
+                "write the pattern from `workdir` on, or have the job copy the file there"};
+    }
+    for (const auto part : split_array(text, '/')) {
+        if (part == ".." || part == ".") {
+            return {"a file is compared with its name below `workdir`, which has no dots",
+                    "write the pattern from `workdir` on, without `" + std::string(part) + "`"};
+        }
+    }
+    return {};
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/job_fields.hpp"
+#include "launchers/documents/site.hpp"
+#include "support/digest.hpp"
+#include "support/document_view.hpp"
+#include "support/duration.hpp"
+#include "support/encoding.hpp"
+
+#include <set>
+
+namespace cybele::launchers {
+namespace {
+
+using document::Reading;
+using document::View;
+
+void read_scheduler(const View& root, Site& site) {
+    const View scheduler = root.table("scheduler");
+    site.dialect = scheduler.text("dialect");
+    site.scheduler_version = scheduler.text("version");
+    site.patience = scheduler.duration("patience");
+    const View through = scheduler.table("through");
+    for (const std::string_view way : {"ssh", "slurmrestd", "rimrock"}) {
+        if (through.has(way)) {
+            site.through = way;
+        }
+    }
+    for (const std::string_view setting :
+         {"ssh", "slurmrestd", "rimrock", "host", "token-command"}) {
+        if (through.has(setting)) {
+            site.through_settings[std::string(setting)] = through.text(setting);
+        }
+    }
+}
+
+void read_machines(const View& root, Site& site) {
+    const View runtime = root.table("runtime");
+    site.runtime = {runtime.text("program"),
+                    runtime.text("version"),
+                    runtime.text("path"),
+                    runtime.text("mode")};
+    const View node = root.table("node");
+    site.node_arch = node.text("arch");
+    site.node_glibc = node.text("glibc");
+    site.node_kernel = node.text("kernel");
+    for (const View& item : root.tables("mpi")) {
+        site.mpi.push_back({item.text("family"),
+                            item.text("version"),
+                            item.text("prefix"),
+                            item.text("launcher"),
+                            item.list("modules")});
+    }
+    if (root.has("pmi")) {
+        site.pmi = root.list("pmi");
+    }
+    if (root.has("interconnect")) {
+        const View interconnect = root.table("interconnect");
+        site.interconnect = interconnect.text("kind");
+        site.interconnect_network = interconnect.text("network");
+        site.interconnect_devices = interconnect.list("devices");
+    }
+    const View scratch = root.table("scratch");
+    site.scratch_node = scratch.text("node");
+    site.scratch_shared = scratch.text("shared");
+}
+
+SiteQueue read_queue(const View& view) {
+    SiteQueue queue;
+    queue.name = view.text("name");
+    queue.nodes = view.maybe_count("nodes");
+    queue.cores_per_node = view.maybe_count("cores-per-node");
+    queue.memory_per_node_bytes = view.maybe_size("memory-per-node");
+    queue.gpus_per_node = view.count("gpus-per-node");
+    queue.gpu_type = view.text("gpu-type");
+    queue.time = view.maybe_duration("time");
+    queue.max_time = view.maybe_duration("max-time");
+    queue.features = view.list("features");
+    return queue;
+}
+
+SiteKubernetes read_kubernetes(const View& view) {
+    SiteKubernetes kubernetes;
+    kubernetes.bridge = view.text("bridge");
+    kubernetes.api_version = view.text("api-version");
+    kubernetes.kind = view.text("kind");
+    kubernetes.node_name = view.text("node-name");
+    if (view.has("connector")) {
+        const View inner = view.table("connector");
+        Connector connector;
+        connector.image = inner.text("image");
+        connector.backend = inner.text("backend");
+        connector.credentials = inner.text("credentials");
+        connector.monitoring_period = inner.duration("monitoring-period");
+        connector.grace = inner.duration("grace");
+        kubernetes.connector = std::move(connector);
+    }
+    return kubernetes;
+}
+
+void check_queues(Reading& reading, const View& root, const Site& site) {
+    std::set<std::string> names;
+    const auto views = root.tables("queues");
+    for (std::size_t i = 0; i < site.queues.size(); ++i) {
+        const SiteQueue& queue = site.queues[i];
+        const std::string path = views[i].path();
+        if (!reading.is_good(path)) {
+            continue;
+        }
+        if (!names.insert(queue.name).second) {
+            reading.complain(path + ".name",
+                             "queue '" + queue.name + "' stands twice",
+                             "its limits must be known",
+                             "keep one of them");
+        }
+        if (queue.time && queue.max_time && *queue.time > *queue.max_time) {
+            reading.complain(path + ".time",
+                             "'time' is longer than 'max-time'",
+                             "jobs without a time of their own would be refused",
+                             "write `time: " + format_duration(*queue.max_time) +
+                                 "`, or raise `max-time`");
+        }
+    }
+}
+
+void check_through(Reading& reading, const View& root, const Site& site) {
+    const View through = root.table("scheduler").table("through");
+    if (!through.has("ssh") && site.through == "commands") {
+        return;
+    }
+    const std::string& path = through.path();
+    if (!reading.is_good(path)) {
+        return;
+    }
+    if (site.through == "slurmrestd" && site.dialect != "slurm") {
+        reading.complain(path,
+                         "slurmrestd speaks for Slurm only",
+                         "the dialect is '" + site.dialect + "'",
+                         "use `commands` or `{ssh: HOST}`");
+    }
+    if (site.through == "rimrock" && !through.has("host")) {
+        reading.complain(path,
+                         "'host' is missing",
+                         "rimrock must be told the login host",
+                         "add `host: login.example.org`, with the name of your login host");
+    }
+    if (through.has("host") && site.through != "rimrock") {
+        reading.complain(path + ".host",
+                         "'host' belongs to rimrock",
+                         "'" + site.through + "' names its host already",
+                         "remove `host`");
+    }
+    if (through.has("token-command") && site.through == "ssh") {
+        reading.complain(path + ".token-command",
+                         "'token-command' is no setting of ssh",
+                         "ssh has its own keys",
+                         "remove `token-command`");
+    }
+}
+
+} // namespace
+
+Result<Site> read_site(std::string text, const std::filesystem::path& file) {
+    Site site;
+    const Digest digest = sha256(text);
+    CYBELE_TRY(Reading reading, Reading::open(site_kind(), std::move(text), file.string()));
+    const View root = reading.root();
+    site.name = root.text("name");
+    read_scheduler(root, site);
+    read_machines(root, site);
+    for (const View& item : root.tables("queues")) {
+        site.queues.push_back(read_queue(item));
+    }
+    site.modules = root.list("modules");
+    const View verify = root.table("verify");
+    site.verify_policy = verify.scalar();
+    site.verify_keys = verify.list("keys");
+    site.verify_require = verify.is_scalar() ? "any" : verify.text("require");
+    site.mirrors = root.map("mirrors");
+    if (root.has("kubernetes")) {
+        site.kubernetes = read_kubernetes(root.table("kubernetes"));
+    }
+    check_queues(reading, root, site);
+    check_through(reading, root, site);
+    if (reading.faults().has_errors()) {
+        return fail(reading.faults().take());
+    }
+    site.digest = hex(digest);
+    site.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    site.source = reading.source();
+    site.marks = reading.marks();
+    return site;
+}
+
+} // namespace cybele::launchers

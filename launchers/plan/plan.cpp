@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan/plan.hpp"
+
+#include "images/container/container.hpp"
+#include "launchers/plan/plan_parts.hpp"
+#include "support/quote.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::launchers {
+namespace {
+
+constexpr std::string_view kFileValue = "@file:";
+
+/// What a launch starts, and where.
+enum class Starts {
+    kOne,   ///< one process
+    kRanks, ///< one a task, by mpirun or srun
+    kNodes, ///< one a node, which starts the others there
+};
+
+struct KindRow {
+    std::string_view text;
+    Starts starts;
+    void (*plan)(const PlanInput&, LaunchPlan&, Faults&); ///< null: nothing more to plan
+};
+
+// In the order of LaunchKind.
+constexpr std::array<KindRow, 7> kKindRows{{
+    {"serial", Starts::kOne, nullptr},
+    {"openmp", Starts::kOne, nullptr},
+    {"mpi", Starts::kRanks, plan_mpi},
+    {"mpi-bind", Starts::kRanks, plan_mpi},
+    {"horovod", Starts::kRanks, plan_mpi},
+    {"torch", Starts::kNodes, plan_torch},
+    {"spark", Starts::kNodes, plan_spark},
+}};
+
+const KindRow& row_of(LaunchKind kind) {
+    return kKindRows[static_cast<std::size_t>(kind)];
+}
+
+/// What no container runtime lets a job set.
+void check_environment(const PlanInput& input, Faults& faults) {
+    const Job& job = *input.job;
+    for (const auto& [name, variant] : job.environment) {
+        (void)variant;
+        if (name == "HOME" || name == "PATH" || name == "LD_LIBRARY_PATH") {
+            faults.add(job.fault_at("environment." + name,
+                                    "`environment` cannot set " + name,
+                                    "container runtimes set it from the image",
+                                    "set it in the Recipe's `environment`"));
+        }
+    }
+}
+
+void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
+    if (plan.ranks > 1) {
+        faults.add(
+            job.fault_at(job.resources.nodes > 1 ? "resources.nodes" : "resources.tasks-per-node",
+                         fmt::format("launch `{}` starts one process, and {} are asked",
+                                     kind_text(plan.kind),
+                                     plan.ranks),
+                         "the others would never start",
+                         "write `launch: mpi`, or ask for one task"));
+    }
+}
+
+void check_one_task_a_node(const Job& job, Faults& faults) {
+    const Resources& resources = job.resources;
+    if (resources.tasks_per_node > 1) {
+        faults.add(job.fault_at("resources.tasks-per-node",
+                                fmt::format("launch `{}` is one task a node, and {} are asked",
+                                            kind_text(job.launch.kind),
+                                            resources.tasks_per_node),
+                                "what it starts on a node shares that task's cores",
+                                fmt::format("write `tasks-per-node: 1` and `cpus-per-task: {}`",
+                                            resources.tasks_per_node * resources.cpus_per_task)));
+    } else if (resources.tasks < resources.nodes) {
+        faults.add(
+            job.fault_at("resources.tasks",
+                         fmt::format("launch `{}` is one task a node", kind_text(job.launch.kind)),
+                         "a node without a task would do nothing",
+                         "drop `tasks`"));
+    }
+}
+
+/// What has a meaning in a container only.
+void check_without_image(const Job& job, Faults& faults) {
+    if (job.image) {
+        return;
+    }
+    if (!job.binds.empty()) {
+        faults.add(job.fault_at("binds",
+                                "`binds` without an image",
+                                "the program is the host's and sees its files as they are",
+                                "add `image`, or drop `binds`"));
+    }
+    if (job.launch.kind == LaunchKind::kMpiBind) {
+        faults.add(job.fault_at("launch.kind",
+                                "launch `mpi-bind` without an image",
+                                "a program of the host calls the host's MPI anyway",
+                                "write `launch: mpi`"));
+    }
+}
+
+/// Programs of another architecture start nowhere, whatever starts them.
+void check_architecture(const PlanInput& input, Faults& faults) {
+    if (!input.job->image || input.facts == nullptr || input.site == nullptr) {
+        return;
+    }
+    const std::string& made_for = input.facts->architecture;
+    const std::string& there = input.site->node_arch;
+    if (!made_for.empty() && !there.empty() && made_for != there) {
+        faults.add(input.job->fault_at(
+            "image",
+            fmt::format("the image is made for {}", made_for),
+            fmt::format("the nodes of site '{}' are {}", input.site->name, there),
+            fmt::format("build it with `base: {{distribution: …, arch: {}}}`", there)));
+    }
+}
+
+void plan_kind(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    const KindRow& row = row_of(job.launch.kind);
+    if (row.starts == Starts::kOne) {
+        check_one_process(job, plan, faults);
+    } else if (row.starts == Starts::kNodes) {
+        check_one_task_a_node(job, faults);
+    }
+    check_without_image(job, faults);
+    check_architecture(input, faults);
+    if (row.plan != nullptr) {
+        row.plan(input, plan, faults);
+    }
+}
+
+SingleCopy single_copy_of(const Site* site) {
+    if (site == nullptr || site->runtime.mode.empty()) {
+        return SingleCopy::kOffForUsers;
+    }
+    return site->runtime.mode == "userns" ? SingleCopy::kOff : SingleCopy::kOn;
+}
+
+void append_modules(std::vector<std::string>& into, const std::vector<std::string>& modules) {
+    into.insert(into.end(), modules.begin(), modules.end());
+}
+
+} // namespace
+
+LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
+    const Job& job = *input.job;
+    LaunchPlan plan;
+    plan.kind = job.launch.kind;
+    plan.nodes = job.resources.nodes;
+    plan.ranks = job.resources.tasks;
+    plan.ranks_per_node = job.resources.tasks_per_node;
+    plan.cpus_per_task = job.resources.cpus_per_task;
+    plan.time = job.resources.time;
+    plan.single_copy = single_copy_of(input.site);
+    if (input.facts != nullptr) {
+        plan.image_mpi = compatibility::parse_mpi(input.facts->mpi);
+    }
+    if (input.site != nullptr) {
+        append_modules(plan.modules, input.site->modules);
+        if (!input.site->mpi.empty() && is_mpi_kind(job.launch.kind)) {
+            append_modules(plan.modules, input.site->mpi.front().modules);
+        }
+    }
+    for (const auto& [name, value] : job.environment) {
+        const bool is_secret = value.starts_with(kFileValue);
+        auto& list = is_secret ? plan.secrets : plan.environment;
+        list.emplace_back(name, is_secret ? value.substr(kFileValue.size()) : value);
+    }
+    check_environment(input, faults);
+    check_index(job, faults);
+    check_limits(input, plan, faults);
+    plan_kind(input, plan, faults);
+    plan_threads(input, plan, faults);
+    return plan;
+}
+
+bool is_mpi_kind(LaunchKind kind) {
+    return row_of(kind).starts == Starts::kRanks;
+}
+
+std::string_view kind_text(LaunchKind kind) {
+    return row_of(kind).text;
+}
+
+std::string print_plan(const LaunchPlan& plan) {
+    std::string text;
+    const auto line = [&text](std::string_view name, const std::string& value) {
+        text += fmt::format("{}: {}\n", name, value);
+    };
+    line("kind", std::string(kind_text(plan.kind)));
+    line("nodes", std::to_string(plan.nodes));
+    line("ranks", std::to_string(plan.ranks));
+    line("ranks-per-node", std::to_string(plan.ranks_per_node));
+    line("cpus-per-task", std::to_string(plan.cpus_per_task));
+    line("threads", std::to_string(plan.threads));
+    line("launcher", plan.launcher.empty() ? "none" : shell_join(plan.launcher));
+    line("host-mpi", plan.host_mpi.text());
+    line("image-mpi", plan.image_mpi.text());
+    if (!plan.verdict.empty()) {
+        line("verdict", plan.verdict);
+    }
+    line("guard", plan.probe.empty() ? "none" : plan.probe);
+    if (plan.bind) {
+        line("bound-mpi", plan.bind->prefix.empty() ? "found by the script" : plan.bind->prefix);
+    }
+    if (plan.torch) {
+        line("processes-per-node", std::to_string(plan.torch->processes));
+    }
+    if (plan.spark) {
+        line("worker-cores", std::to_string(plan.spark->worker_cores));
+        line("first-worker-cores", std::to_string(plan.spark->first_worker_cores));
+        line("worker-memory", fmt::format("{} MiB", plan.spark->worker_mib));
+        line("executor-memory", fmt::format("{} MiB", plan.spark->executor_mib));
+        line("driver-memory", fmt::format("{} MiB", plan.spark->driver_mib));
+    }
+    for (const auto& [name, value] : plan.variables) {
+        line("variable", fmt::format("{}={}", name, value));
+    }
+    for (const auto& [name, value] : plan.environment) {
+        line("environment", fmt::format("{}={}", name, value));
+    }
+    for (const auto& [name, path] : plan.secrets) {
+        line("secret", fmt::format("{} from {}", name, path));
+    }
+    return text;
+}
+
+} // namespace cybele::launchers

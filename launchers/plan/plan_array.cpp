@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan/plan_parts.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace cybele::launchers {
+namespace {
+
+/// The variables of an index, ours and the schedulers'.
+constexpr std::array<std::string_view, 4> kVariables{
+    "CYBELE_ARRAY_INDEX", "SLURM_ARRAY_TASK_ID", "PBS_ARRAYID", "PBS_ARRAY_INDEX"};
+
+constexpr std::array<std::string_view, 7> kShells{
+    "sh", "bash", "dash", "ksh", "zsh", "ash", "busybox"};
+
+bool holds_mark(std::string_view text) {
+    return text.find(kIndexMark) != std::string_view::npos;
+}
+
+/// The first `$NAME` or `${NAME` of an index; empty: none.
+std::string_view variable_in(std::string_view text) {
+    for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
+        std::string_view name = text.substr(at + 1);
+        name.remove_prefix(name.starts_with('{') ? 1 : 0);
+        const auto* const end =
+            std::find_if_not(name.begin(), name.end(), [](unsigned char letter) {
+                return std::isalnum(letter) != 0 || letter == '_';
+            });
+        name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
+        if (std::find(kVariables.begin(), kVariables.end(), name) != kVariables.end()) {
+            return name;
+        }
+    }
+    return {};
+}
+
+/// Whether the word is a program for a shell that stands before it: `sh -c WORD`.
+bool is_for_shell(const std::vector<std::string>& words, std::size_t index) {
+    if (index < 2) {
+        return false;
+    }
+    const std::string& option = words[index - 1];
+    const std::string_view before = words[index - 2];
+    const std::string_view program = before.substr(before.rfind('/') + 1);
+    return option.size() > 1 && option[0] == '-' && option[1] != '-' && option.back() == 'c' &&
+           std::find(kShells.begin(), kShells.end(), program) != kShells.end();
+}
+
+/// A word of `command`, or a value of `environment`.
+void check_word(const Job& job, const std::string& field, std::string_view word, Faults& faults) {
+    if (const std::string_view name = variable_in(word); !name.empty()) {
+        const bool is_braced = word.find(fmt::format("${{{}}}", name)) != std::string_view::npos;
+        const std::string written =
+            is_braced ? fmt::format("${{{}}}", name) : fmt::format("${}", name);
+        const bool is_alone = word == written; // a plain word cannot begin with `@`
+        faults.add(job.fault_at(
+            field,
+            fmt::format("`${}` is not replaced here", name),
+            "no shell reads `command` and `environment`: each element would get the same text",
+            fmt::format("write `{}`{}",
+                        is_alone ? "'@{index}'" : "@{index}` in place of `" + written,
+                        job.array.empty() ? ", and `array: 0-9`" : "")));
+    }
+    if (job.array.empty() && holds_mark(word)) {
+        faults.add(job.fault_at(field,
+                                "`@{index}` stands for the index of an array's element, and the "
+                                "job is not an array",
+                                "without `array` a job has no index",
+                                "add `array: 0-9`, or use `--array 0-9`"));
+    }
+}
+
+/// Fields where `@{index}` would stay as it is, and what to write.
+void check_other_fields(const Job& job, Faults& faults) {
+    constexpr const char* kPlain = "write the text without it";
+    const auto refuse = [&](const std::string& field, std::string_view text, const char* help) {
+        if (holds_mark(text)) {
+            faults.add(job.fault_at(field,
+                                    "`@{index}` is not replaced here",
+                                    "it is replaced in `command` and `environment` only",
+                                    help));
+        }
+    };
+    refuse("output.stdout", job.output.standard_output, "write `%a` in its place");
+    refuse("output.stderr", job.output.standard_error, "write `%a` in its place");
+    refuse("output.to", job.output.to, kPlain);
+    refuse("workdir", job.workdir, kPlain);
+    for (std::size_t index = 0; job.array.empty() && index < job.output.results.size(); ++index) {
+        refuse(fmt::format("output.results[{}]", index), job.output.results[index], kPlain);
+    }
+    for (std::size_t index = 0; index < job.binds.size(); ++index) {
+        refuse(fmt::format("binds[{}]", index), job.binds[index], kPlain);
+    }
+    for (std::size_t index = 0; index < job.launch.options.size(); ++index) {
+        refuse(fmt::format("launch.options[{}]", index), job.launch.options[index], kPlain);
+    }
+    if (!job.array.empty() && holds_mark(job.script)) {
+        Fault note = job.fault_at("script",
+                                  "`@{index}` is not replaced in `script`",
+                                  "its shell reads the index from a variable",
+                                  "write `$CYBELE_ARRAY_INDEX` in its place");
+        note.is_warning = true;
+        faults.add(std::move(note));
+    }
+}
+
+} // namespace
+
+void check_index(const Job& job, Faults& faults) {
+    for (std::size_t index = 0; index < job.command.size(); ++index) {
+        if (!is_for_shell(job.command, index) ||
+            (job.array.empty() && holds_mark(job.command[index]))) {
+            check_word(job, fmt::format("command[{}]", index), job.command[index], faults);
+        }
+    }
+    for (const auto& [name, value] : job.environment) {
+        check_word(job, "environment." + name, value, faults);
+    }
+    check_other_fields(job, faults);
+}
+
+} // namespace cybele::launchers

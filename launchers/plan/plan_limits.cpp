@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan/plan_parts.hpp"
+#include "support/document.hpp"
+#include "support/duration.hpp"
+#include "support/quote.hpp"
+#include "support/size.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::launchers {
+namespace {
+
+const SiteQueue* find_queue(const PlanInput& input, Faults& faults) {
+    const auto& queues = input.site->queues;
+    const Job& job = *input.job;
+    if (job.queue.empty()) {
+        return &queues.front();
+    }
+    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue& queue) {
+        return queue.name == job.queue;
+    });
+    if (found != queues.end()) {
+        return &*found;
+    }
+    std::vector<std::string_view> names;
+    names.reserve(queues.size());
+    for (const auto& queue : queues) {
+        names.emplace_back(queue.name);
+    }
+    const std::string near = nearest(job.queue, names);
+    faults.add(job.fault_at(
+        "queue",
+        fmt::format("site '{}' has no queue '{}'", input.site->name, printable(job.queue)),
+        fmt::format("it lists {}", fmt::join(names, ", ")),
+        fmt::format("write `queue: {}`", near.empty() ? std::string(names.front()) : near)));
+    return nullptr;
+}
+
+/// One limit: what is asked, what there is, both also as text.
+struct Limit {
+    std::string_view field;
+    std::string_view noun;
+    std::uint64_t asked = 0;
+    std::optional<std::uint64_t> most;
+    std::string asked_text;
+    std::string most_text;
+};
+
+Limit counted(std::string_view field,
+              std::string_view noun,
+              std::uint64_t asked,
+              std::optional<std::uint64_t> most) {
+    return {field, noun, asked, most, std::to_string(asked), std::to_string(most.value_or(0))};
+}
+
+Limit sized(std::string_view field, std::uint64_t asked, std::optional<std::uint64_t> most) {
+    return {
+        field, "of memory a node", asked, most, format_size(asked), format_size(most.value_or(0))};
+}
+
+std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue) {
+    const std::uint64_t cores = std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
+    std::vector<Limit> limits{
+        counted("resources.nodes", "nodes", resources.nodes, queue.nodes),
+        counted("resources.tasks-per-node", "cores a node", cores, queue.cores_per_node),
+        counted("resources.gpus-per-node",
+                "GPUs a node",
+                resources.gpus_per_node,
+                queue.gpus_per_node)};
+    if (resources.memory_per_node_bytes) {
+        limits.push_back(sized("resources.memory-per-node",
+                               *resources.memory_per_node_bytes,
+                               queue.memory_per_node_bytes));
+    }
+    const auto memory = memory_of_node(resources);
+    if (memory && resources.memory_per_cpu_bytes) {
+        limits.push_back(sized("resources.memory-per-cpu", *memory, queue.memory_per_node_bytes));
+    }
+    if (resources.time && queue.max_time) {
+        limits.push_back({"resources.time",
+                          "of time",
+                          static_cast<std::uint64_t>(resources.time->count()),
+                          static_cast<std::uint64_t>(queue.max_time->count()),
+                          format_duration(*resources.time),
+                          format_duration(*queue.max_time)});
+    }
+    return limits;
+}
+
+/// The largest value of the field that fits.
+std::string remedy(const Limit& limit, std::uint64_t most, const Resources& resources) {
+    const std::string_view field = limit.field.substr(limit.field.rfind('.') + 1);
+    if (most == 0) {
+        return fmt::format("remove `{}`, or choose another queue", field);
+    }
+    if (field == "tasks-per-node") {
+        return most < resources.tasks_per_node
+                   ? fmt::format("write `tasks-per-node: {}`",
+                                 std::max<std::uint64_t>(most / resources.cpus_per_task, 1))
+                   : fmt::format("write `cpus-per-task: {}`", most / resources.tasks_per_node);
+    }
+    if (field == "memory-per-cpu") {
+        constexpr std::uint64_t kMebibyte = 1024UL * 1024;
+        const std::uint64_t cores =
+            std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
+        return fmt::format("write `memory-per-cpu: {} MiB`",
+                           std::max<std::uint64_t>(most / cores / kMebibyte, 1));
+    }
+    return fmt::format("write `{}: {}`, or less", field, limit.most_text);
+}
+
+void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
+    if (queue.features.empty()) {
+        return;
+    }
+    for (const auto& feature : job.resources.constraint) {
+        if (std::find(queue.features.begin(), queue.features.end(), feature) ==
+            queue.features.end()) {
+            faults.add(job.fault_at(
+                "resources.constraint",
+                fmt::format("queue '{}' has no nodes with '{}'", queue.name, printable(feature)),
+                fmt::format("its features are {}", fmt::join(queue.features, ", ")),
+                fmt::format("remove `{}`, or choose another queue", printable(feature))));
+        }
+    }
+}
+
+} // namespace
+
+Fault fault_at_queue(
+    const Job& job, const Site* site, std::string message, std::string because, std::string help) {
+    if (!job.queue.empty() || site == nullptr || site->queues.empty()) {
+        return job.fault_at("queue", std::move(message), std::move(because), std::move(help));
+    }
+    return document::fault_at(site->source,
+                              document::mark_of(site->marks, "queues[0].name"),
+                              std::move(message),
+                              std::move(because),
+                              std::move(help));
+}
+
+void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    plan.queue = job.queue;
+    if (input.site == nullptr || input.site->queues.empty() || !input.place.has_queues) {
+        return;
+    }
+    const SiteQueue* queue = find_queue(input, faults);
+    if (queue == nullptr) {
+        return;
+    }
+    plan.queue = queue->name;
+    if (!plan.time) {
+        plan.time = queue->time;
+    }
+    for (const Limit& limit : limits_of(job.resources, *queue)) {
+        if (limit.most && limit.asked > *limit.most) {
+            faults.add(job.fault_at(limit.field,
+                                    fmt::format("{} {} are asked, and queue '{}' has {}",
+                                                limit.asked_text,
+                                                limit.noun,
+                                                queue->name,
+                                                limit.most_text),
+                                    fmt::format("site '{}' says so", input.site->name),
+                                    remedy(limit, *limit.most, job.resources)));
+        }
+    }
+    check_features(job, *queue, faults);
+}
+
+} // namespace cybele::launchers

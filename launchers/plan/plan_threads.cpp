@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan/plan_parts.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::launchers {
+namespace {
+
+/// Every library that counts threads by itself gets the same number.
+constexpr std::array<std::string_view, 5> kThreadVariables{"OMP_NUM_THREADS",
+                                                           "MKL_NUM_THREADS",
+                                                           "OPENBLAS_NUM_THREADS",
+                                                           "BLIS_NUM_THREADS",
+                                                           "NUMEXPR_NUM_THREADS"};
+
+/// Whether the cores of a rank are its own, so that its threads may be pinned to them: else all
+/// ranks of a node would pin theirs to the same first cores.
+bool has_own_cores(const LaunchPlan& plan) {
+    if (plan.ranks_per_node == 1) {
+        return true;
+    }
+    const auto& words = plan.launcher;
+    return std::any_of(words.begin(),
+                       words.end(),
+                       [](const std::string& word) {
+                           return word == "core" || word.starts_with("core:");
+                       }) ||
+           std::find(words.begin(), words.end(), "I_MPI_PIN_DOMAIN") != words.end() ||
+           (!words.empty() && words.front() == "srun");
+}
+
+} // namespace
+
+void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    const std::uint32_t share = plan.torch ? plan.torch->processes : 1;
+    const std::uint32_t cores = std::max(1U, plan.cpus_per_task / share);
+    // Spark runs as many Python workers as it has cores: each takes one.
+    plan.threads =
+        job.launch.threads.value_or(plan.spark && !job.launch.takes_all_threads ? 1 : cores);
+    if (plan.threads > cores && !job.launch.oversubscribe) {
+        faults.add(job.fault_at("launch.threads",
+                                fmt::format("{} threads do not fit on {} CPUs a {}",
+                                            plan.threads,
+                                            cores,
+                                            plan.torch ? "process" : "task"),
+                                "more threads than cores slow every rank down",
+                                fmt::format("write `cpus-per-task: {}`", plan.threads * share)));
+    }
+    std::vector<std::pair<std::string, std::string>> variables;
+    const auto set = [&](std::string_view name, const std::string& value) {
+        if (!job.environment.contains(std::string(name))) {
+            variables.emplace_back(name, value);
+        }
+    };
+    if (job.environment.contains("OMP_NUM_THREADS")) {
+        faults.add(job.fault_at("environment.OMP_NUM_THREADS",
+                                "OMP_NUM_THREADS is set from `launch.threads`",
+                                "two places for one number come to differ",
+                                "write `threads` under `launch`"));
+    }
+    for (const auto name : kThreadVariables) {
+        set(name, std::to_string(plan.threads));
+    }
+    if (job.launch.kind == LaunchKind::kOpenmp) {
+        if (job.launch.bind == "none") {
+            set("OMP_PROC_BIND", "false");
+        } else {
+            set("OMP_PLACES", job.launch.places);
+            set("OMP_PROC_BIND", job.launch.bind);
+        }
+    } else if (is_mpi_kind(plan.kind) && plan.threads > 1 && !plan.is_oversubscribed &&
+               has_own_cores(plan)) {
+        set("OMP_PLACES", "cores");
+        set("OMP_PROC_BIND", "close");
+    }
+    plan.variables.insert(plan.variables.begin(), variables.begin(), variables.end());
+}
+
+} // namespace cybele::launchers

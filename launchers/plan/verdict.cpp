@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan/verdict.hpp"
+
+#include "images/container/container.hpp"
+#include "launchers/plan/plan_parts.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::launchers {
+namespace {
+
+using compatibility::Circumstance;
+using compatibility::Outcome;
+
+constexpr std::array<std::string_view, 6> kVerdictTexts{"works",
+                                                        "works with these options",
+                                                        "will abort",
+                                                        "will start singletons",
+                                                        "not known, but guarded",
+                                                        "cannot be guarded"};
+
+std::string joined(const std::vector<std::string>& parts, std::string_view otherwise) {
+    std::string text;
+    for (const auto& part : parts) {
+        if (!part.empty()) {
+            text += (text.empty() ? "" : ", ") + part;
+        }
+    }
+    return text.empty() ? std::string(otherwise) : text;
+}
+
+std::string named(std::string_view name, const std::string& value) {
+    return value.empty() ? std::string() : fmt::format("{} {}", name, value);
+}
+
+std::string host_text(const PlanInput& input, const LaunchPlan& plan) {
+    const Site* site = input.site;
+    std::vector<std::string> parts;
+    if (plan.host_mpi.is_known()) {
+        parts.push_back(plan.host_mpi.text());
+    }
+    if (site != nullptr) {
+        const SiteRuntime& runtime = site->runtime;
+        parts.push_back(named(site->dialect, site->scheduler_version));
+        parts.push_back(site->pmi ? fmt::format("srun offers {}", fmt::join(*site->pmi, " "))
+                                  : std::string());
+        parts.push_back(joined({runtime.program.empty()
+                                    ? ""
+                                    : fmt::format("{} {} {}",
+                                                  runtime.program,
+                                                  runtime.version.empty() ? "?" : runtime.version,
+                                                  runtime.mode)},
+                               ""));
+        parts.push_back(named("glibc", site->node_glibc));
+        parts.push_back(site->node_arch);
+    }
+    return joined(parts, site == nullptr ? "not known: no Site is named (--site)" : "not known");
+}
+
+std::string image_text(const PlanInput& input) {
+    if (!input.job->image) {
+        return "none: the program is the host's";
+    }
+    if (input.facts == nullptr) {
+        return input.job->image->recipe.empty()
+                   ? "not known: it is not here"
+                   : "not known: it is not built yet, or what it is built from changed since";
+    }
+    const images::ImageFacts& facts = *input.facts;
+    return joined({facts.mpi, facts.pmi, facts.libc, facts.architecture},
+                  "says nothing of its MPI");
+}
+
+/// What the Site's runtime puts between launcher and ranks.
+std::vector<Circumstance> circumstances_of(const PlanInput& input) {
+    if (input.site == nullptr || input.site->runtime.mode != "userns" || !input.job->image) {
+        return {};
+    }
+    std::vector<Circumstance> circumstances{Circumstance::kOwnUserNamespace};
+    if (input.site->runtime.program != "cybelectl") {
+        circumstances.push_back(Circumstance::kApptainerWithUserns);
+    }
+    return circumstances;
+}
+
+Sureness sureness_of(Outcome outcome, bool is_guarded) {
+    switch (outcome) {
+    case Outcome::kWorks:
+        return Sureness::kWorks;
+    case Outcome::kWorksWithOptions:
+        return Sureness::kWorksWithOptions;
+    case Outcome::kSingletons:
+        return Sureness::kSingletons;
+    case Outcome::kAborts:
+        return Sureness::kAborts;
+    case Outcome::kUnknown:
+        break;
+    }
+    return is_guarded ? Sureness::kGuarded : Sureness::kUnguarded;
+}
+
+std::string guard_text(const PlanInput& input, const LaunchPlan& plan) {
+    if (!plan.probe.empty()) {
+        return "asks " + plan.probe + " in the image before the program starts";
+    }
+    if (!input.job->launch.guard) {
+        return "none: the Job says `guard: false`";
+    }
+    return "none: nothing in the image can be asked";
+}
+
+} // namespace
+
+std::string_view sureness_text(Sureness sureness) {
+    return kVerdictTexts[static_cast<std::size_t>(sureness)];
+}
+
+LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan) {
+    LaunchVerdict verdict;
+    verdict.host = host_text(input, plan);
+    verdict.image = image_text(input);
+    if (!plan.starter) {
+        verdict.launch = fmt::format("{} on {} node{}, without MPI",
+                                     kind_text(plan.kind),
+                                     plan.nodes,
+                                     plan.nodes == 1 ? "" : "s");
+        verdict.guard = "none: no ranks have to find each other";
+        return verdict;
+    }
+    verdict.launch = fmt::format("{}, {} ranks on {} node{} by {}",
+                                 kind_text(plan.kind),
+                                 plan.ranks,
+                                 plan.nodes,
+                                 plan.nodes == 1 ? "" : "s",
+                                 launcher_text(*plan.starter));
+    verdict.guard = guard_text(input, plan);
+    const bool is_guarded = !plan.probe.empty();
+    if (!input.job->image) {
+        // The host's program and launcher are of one MPI; only the guard could tell otherwise.
+        verdict.sureness = Sureness::kUnguarded;
+        return verdict;
+    }
+    if (!plan.image_mpi.is_known()) {
+        verdict.sureness = is_guarded ? Sureness::kGuarded : Sureness::kUnguarded;
+        return verdict;
+    }
+    verdict.judgement = judge_plan(input, plan, circumstances_of(input));
+    verdict.sureness = sureness_of(verdict.judgement.outcome, is_guarded);
+    return verdict;
+}
+
+std::string print_verdict(const LaunchVerdict& verdict) {
+    std::string text =
+        fmt::format("launch:  {}\nhost:    {}\nimage:   {}\nguard:   {}\nverdict: {}\n",
+                    verdict.launch,
+                    verdict.host,
+                    verdict.image,
+                    verdict.guard,
+                    sureness_text(verdict.sureness));
+    for (const compatibility::Option& option : verdict.judgement.options) {
+        text +=
+            fmt::format("  option {}={}\n",
+                        option.variable,
+                        option.value.empty() ? "the Site's interconnect.network" : option.value);
+    }
+    for (const compatibility::Rule* rule : verdict.judgement.rules) {
+        text += fmt::format("  {} ({}, {}): {}\n",
+                            outcome_text(rule->outcome),
+                            source_text(rule->source),
+                            rule->id,
+                            rule->because);
+    }
+    return text;
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "recipes/model/lock.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+#include "support/file.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::pipeline {
+
+/// The packages of one Debian suite, asked of apt in a private folder: nothing of the machine's own
+/// package state is read or changed.
+class AptSuite {
+public:
+    /// Downloads the suite's lists. kEnvironment where apt or the network is missing.
+    [[nodiscard]] static Result<AptSuite>
+    open(const std::string& suite, const std::string& mirror, const Environment& environment);
+
+    /// What a bootstrap of the suite and an installation of `packages` (NAME or NAME=VERSION) put
+    /// into an empty root. kInput where a package does not exist.
+    [[nodiscard]] Result<std::vector<recipes::LockedPackage>>
+    resolve(const std::vector<std::string>& packages) const;
+
+    /// SHA-256 of the signed release files, sorted.
+    [[nodiscard]] const std::vector<std::string>& release() const {
+        return release_;
+    }
+    /// Seconds since 1970 of the newest of them.
+    [[nodiscard]] std::uint64_t epoch() const {
+        return epoch_;
+    }
+
+private:
+    AptSuite(TempDirectory folder, Environment environment)
+        : folder_(std::move(folder)), environment_(std::move(environment)) {}
+    [[nodiscard]] Result<void> update();
+    [[nodiscard]] Result<std::string> run(std::vector<std::string> argv) const;
+    [[nodiscard]] Result<void> read_release();
+
+    TempDirectory folder_;
+    Environment environment_;
+    std::vector<std::string> release_;
+    std::uint64_t epoch_ = 0;
+};
+
+/// How the message of a package begins that the suite does not have; its name and a quote follow.
+inline constexpr std::string_view kMissingPackage = "there is no package '";
+
+/// "Sat, 10 Jan 2026 10:11:12 UTC" → seconds since 1970; nothing where it is no such date.
+[[nodiscard]] std::optional<std::uint64_t> parse_release_date(std::string_view text);
+
+} // namespace cybele::pipeline

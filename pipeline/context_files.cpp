@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/context_files.hpp"
+
+#include "builder/context.hpp"
+#include "builder/ignore_file.hpp"
+#include "builder/survey.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace cybele::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+using builder::BuildContext;
+using builder::NamedFile;
+using builder::Survey;
+
+constexpr std::size_t kShownFiles = 8;
+constexpr const char* kReadable = "everyone who can read the image can read it";
+
+std::string list_of(const std::vector<NamedFile>& files) {
+    std::string list;
+    for (std::size_t i = 0; i < std::min(files.size(), kShownFiles); ++i) {
+        list +=
+            fmt::format("{}{} ({})", i == 0 ? "" : ", ", printable(files[i].name), files[i].what);
+    }
+    return files.size() > kShownFiles
+               ? fmt::format("{} and {} more", list, files.size() - kShownFiles)
+               : list;
+}
+
+std::string size_of(std::uint64_t bytes) {
+    constexpr std::uint64_t kMegabyte = 1'000'000;
+    return bytes < kMegabyte ? fmt::format("{} bytes", bytes)
+                             : fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+bool is_allowed(const std::string& name, const std::vector<std::string>& allowed) {
+    const std::string last = fs::path(name).filename();
+    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& pattern) {
+        return builder::matches_ignore_pattern(pattern, name) ||
+               (pattern.find('/') == std::string::npos &&
+                builder::matches_ignore_pattern(pattern, last));
+    });
+}
+
+/// As a yaml list takes it.
+std::string word(const std::string& text) {
+    constexpr std::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
+    const bool is_plain =
+        !text.empty() && text.front() != '-' && text.find_first_not_of(kPlain) == std::string::npos;
+    return is_plain ? text : "'" + printable(text) + "'";
+}
+
+std::string allowing_line(const PlannedCopy& copy, const std::vector<NamedFile>& secrets) {
+    std::string names;
+    for (const std::string& name : copy.allowed) {
+        names += (names.empty() ? "" : ", ") + word(name);
+    }
+    for (const NamedFile& secret : secrets) {
+        names += (names.empty() ? "" : ", ") + word(secret.name);
+    }
+    return fmt::format("{{from: {}, to: {}, allow: [{}]}}",
+                       word(copy.line.source),
+                       word(copy.line.destination),
+                       names);
+}
+
+class Looker {
+public:
+    Looker(const ImagePlan& plan, const Environment& environment)
+        : plan_(plan), environment_(environment) {}
+
+    /// What a copy takes by these rules; nothing where its sources are not there: the builder says
+    /// where they are missed.
+    [[nodiscard]] Result<Survey> look(const PlannedCopy& copy, BuildContext::Rules rules) {
+        CYBELE_TRY(auto context, BuildContext::open(rules, plan_.directory, plan_.output));
+        std::error_code error;
+        const builder::CopyFrom host{"/", fs::absolute(plan_.directory, error), false};
+        auto found = builder::find_sources(copy.line, host, environment_.all(), {});
+        if (!found) {
+            return Survey();
+        }
+        found->context = std::make_shared<const BuildContext>(std::move(context));
+        return builder::survey(*found);
+    }
+    void refuse(const PlannedCopy& copy, Survey& survey) {
+        std::erase_if(survey.secrets, [&](const NamedFile& secret) {
+            return is_allowed(secret.name, copy.allowed);
+        });
+        if (!survey.secrets.empty()) {
+            Fault fault = copy.place;
+            fault.message = "'files' takes " + list_of(survey.secrets);
+            fault.because = kReadable;
+            fault.help = fmt::format("leave it out by a .dockerignore, or allow it: {}",
+                                     allowing_line(copy, survey.secrets));
+            faults_.add(std::move(fault));
+        }
+        if (survey.files == 0 && !survey.left_out.empty()) {
+            Fault fault = copy.place;
+            fault.message = fmt::format("nothing of '{}' is taken", printable(copy.line.source));
+            fault.because = "left out: " + list_of(survey.left_out);
+            fault.help = "name other files, or correct the ignore file";
+            faults_.add(std::move(fault));
+        }
+    }
+    [[nodiscard]] Result<void> end() {
+        return faults_.has_errors() ? Result<void>(fail(faults_.take())) : Result<void>();
+    }
+
+private:
+    const ImagePlan& plan_;
+    const Environment& environment_;
+    Faults faults_;
+};
+
+void add(std::vector<NamedFile>& all, const std::vector<NamedFile>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+}
+
+} // namespace
+
+Result<std::vector<std::string>>
+look_at_context(const ImagePlan& plan, const std::string& builder, const Environment& environment) {
+    Looker looker(plan, environment);
+    const bool is_own = builder == "embedded";
+    const bool has_rules = plan.is_recipe && is_own;
+    Survey all;
+    Survey doubtful; // taken all the same
+    for (const PlannedCopy& copy : plan.copies) {
+        using Rules = BuildContext::Rules;
+        CYBELE_TRY(Survey recipes_own,
+                   looker.look(copy, plan.is_recipe ? Rules::kRecipe : Rules::kInputs));
+        if (plan.is_recipe) {
+            looker.refuse(copy, recipes_own);
+        }
+        Survey taken = recipes_own;
+        if (!has_rules) {
+            CYBELE_TRY(taken, looker.look(copy, Rules::kDefinition));
+            add(doubtful.left_out, recipes_own.left_out);
+            add(doubtful.secrets, plan.is_recipe ? std::vector<NamedFile>() : recipes_own.secrets);
+        }
+        all.files += taken.files;
+        all.bytes += taken.bytes;
+        add(all.left_out, taken.left_out);
+    }
+    CYBELE_CHECK(looker.end());
+    std::vector<std::string> lines;
+    if (!plan.copies.empty()) {
+        lines.push_back(
+            fmt::format("files: {} of the host, {}{}",
+                        all.files,
+                        size_of(all.bytes),
+                        all.left_out.empty() ? "" : "; left out: " + list_of(all.left_out)));
+    }
+    if (!doubtful.left_out.empty()) {
+        lines.push_back(fmt::format("warning: {} copies what a Recipe would leave out: {}",
+                                    is_own ? "%files" : builder,
+                                    list_of(doubtful.left_out)));
+    }
+    if (!doubtful.secrets.empty()) {
+        lines.push_back(
+            fmt::format("warning: %files takes {}; {}", list_of(doubtful.secrets), kReadable));
+    }
+    return lines;
+}
+
+} // namespace cybele::pipeline

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/document_kind.hpp"
+
+#include "pipeline/image_source.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+#include "support/yaml.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include <strings.h>
+
+namespace cybele::pipeline {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Of the first line `kind: X`, unless it lies in a definition, which may hold a Recipe in its
+/// %post: a line `Bootstrap:` comes before any section there, and is in no document of ours.
+std::string kind_of_damaged(const std::string& text) {
+    constexpr std::string_view kKind = "kind:";
+    constexpr std::string_view kBootstrap = "bootstrap";
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (::strncasecmp(line.c_str(), kBootstrap.data(), kBootstrap.size()) == 0) {
+            const std::size_t next = line.find_first_not_of(" \t", kBootstrap.size());
+            if (next != std::string::npos && line[next] == ':') {
+                return {};
+            }
+        }
+        if (line.starts_with(kKind)) {
+            const std::size_t begin = line.find_first_not_of(" \t", kKind.size());
+            return begin == std::string::npos
+                       ? std::string()
+                       : line.substr(begin, line.find_first_of(" \t\r#", begin) - begin);
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+std::string document_kind(const fs::path& file) {
+    const auto text = read_file(file, std::size_t{1} << 20U);
+    if (!text) {
+        return {};
+    }
+    const auto document = yaml::parse(*text, file.native());
+    if (!document) {
+        // A damaged document still tells its kind in its first lines, so that the right reader
+        // reports its faults.
+        return kind_of_damaged(*text);
+    }
+    const yaml::Node* kind = document->root.find("kind");
+    return kind != nullptr ? kind->scalar : std::string();
+}
+
+Result<fs::path> find_recipe(const fs::path& folder) {
+    std::error_code error;
+    std::string name = fs::absolute(folder, error).lexically_normal().filename().native();
+    if (name.empty()) {
+        name = fs::absolute(folder, error).lexically_normal().parent_path().filename().native();
+    }
+    const fs::path first = folder / (name + ".yaml");
+    if (fs::is_regular_file(first, error) && document_kind(first) == "Recipe") {
+        return first;
+    }
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        const bool is_yaml =
+            entry.path().extension() == ".yaml" || entry.path().extension() == ".yml";
+        if (is_yaml && entry.is_regular_file(error) && document_kind(entry.path()) == "Recipe") {
+            found.push_back(entry.path());
+        }
+    }
+    std::sort(found.begin(), found.end());
+    if (found.size() == 1) {
+        return found.front();
+    }
+    if (found.empty()) {
+        return fail(ErrorCode::kInput,
+                    "no Recipe in " + printable(folder.native()),
+                    "there is no *.yaml with `kind: Recipe` in it",
+                    "`cybelectl init NAME` makes one");
+    }
+    return fail(ErrorCode::kInput,
+                "several Recipes in " + printable(folder.native()),
+                printable(found[0].native()) + " and " + printable(found[1].native()) +
+                    " are two of them",
+                "name the one to build");
+}
+
+SourceKind source_kind(const fs::path& source) {
+    if (image_source(source)) {
+        return SourceKind::kImage;
+    }
+    const std::string extension = source.extension();
+    const bool is_recipe =
+        extension == ".yaml" || extension == ".yml" || document_kind(source) == "Recipe";
+    return is_recipe ? SourceKind::kRecipe : SourceKind::kDefinition;
+}
+
+Result<fs::path> find_source(const fs::path& path) {
+    std::error_code error;
+    return fs::is_directory(path, error) && !image_source(path) ? find_recipe(path)
+                                                                : Result<fs::path>(path);
+}
+
+} // namespace cybele::pipeline

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "definitions/grammar/definition.hpp"
+#include "pipeline/build_settings.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+#include "support/passphrase.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace cybele::pipeline {
+
+/// What `build` was asked for.
+struct ImageBuild : BuildSettings {
+    /// A Recipe, a definition file, a folder with one Recipe, or an image (image_source()).
+    std::filesystem::path source;
+    std::filesystem::path output;     ///< empty: NAME.sif beside the source
+    PassphraseSource sign_passphrase; ///< of an encrypted one
+    definitions::BuildArguments arguments;
+    std::string variant;                                 ///< of a Recipe with a matrix
+    std::map<std::string, std::string> recipe_arguments; ///< `--arg x=v`
+    bool ignores_lock =
+        false;               ///< builds though the Lock is stale, or pip packages have no checksum
+    std::string compression; ///< empty: the Recipe's, else zstd
+    std::string sbom;        ///< spdx, cyclonedx, none; empty: the Recipe's, of a definition none
+    /// A file for the signed provenance of the image; empty: none. It needs a sign_key.
+    std::filesystem::path provenance;
+    std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`
+    bool force = false;
+    bool run_tests = true;
+    bool use_cache = true;
+    bool is_delta = false; ///< as builder::BuildRequest
+    bool verifies_reproducible =
+        false; ///< builds a second time, without what is kept, and compares
+};
+
+struct BuiltImage {
+    std::filesystem::path image;
+    std::uint64_t bytes = 0;
+    std::string signed_by;      ///< file of the key; empty: not signed
+    bool is_reproduced = false; ///< a second build gave the same
+};
+
+/// From a Recipe (or definition file) to an image, signed where a key is given. The key is read
+/// before anything is built; an image of the same Recipe is replaced, any other file, and a signed
+/// image by an unsigned one, only with `force`; nothing stands under the output's name before it is
+/// whole and signed.
+[[nodiscard]] Result<BuiltImage> build_image(const ImageBuild& request,
+                                             const Environment& environment);
+
+} // namespace cybele::pipeline

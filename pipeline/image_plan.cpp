@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/image_plan.hpp"
+
+#include "builder/builder.hpp"
+#include "pipeline/document_kind.hpp"
+#include "pipeline/image_source.hpp"
+#include "pipeline/recipe_file.hpp"
+#include "pipeline/recipe_lock.hpp"
+#include "pipeline/recipe_sources.hpp"
+#include "recipes/model/recipe.hpp"
+#include "recipes/stage/base.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace cybele::pipeline {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path folder_of(const fs::path& file) {
+    return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+/// One image is built at a time: of a Recipe with a matrix the variant must be named.
+Result<void> check_variant(const ImageBuild& request, const recipes::Recipe& recipe) {
+    if (!request.variant.empty() || recipe.variants.empty()) {
+        return {};
+    }
+    std::string list;
+    for (const auto& name : recipe.variants) {
+        list += (list.empty() ? "" : ", ") + name;
+    }
+    return fail(ErrorCode::kUsage,
+                "the Recipe has " + std::to_string(recipe.variants.size()) + " variants",
+                "they are " + list,
+                "choose one with --variant, or build all with --all");
+}
+
+/// What the Recipe says that the embedded builder cannot do yet, with its place in the Recipe.
+Result<void> check_buildable(const recipes::Recipe& recipe) {
+    Faults faults;
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const recipes::StageContext context = recipes::stage_context(recipe, i);
+        const bool is_told = !context.is_last && !context.fields->base;
+        if (!is_told && !builder::has_agent(context.base.agent)) {
+            faults.add(
+                recipe.fault_at(context.prefix + "base",
+                                "not yet: building from '" + context.base.from + "'",
+                                "the embedded builder has no agent '" + context.base.agent + "'",
+                                "build with --builder apptainer, or begin with a Debian "
+                                "release or an image that it knows"));
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return {};
+}
+
+bool needs_mirror(const recipes::Recipe& recipe) {
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        if (recipes::stage_context(recipe, i).base.agent == "debootstrap") {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// What the Recipe and its Lock say of images that stages begin with.
+void add_bases(const recipes::Recipe& recipe, const recipes::LockVariant* lock, ImagePlan& plan) {
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const recipes::StageContext context = recipes::stage_context(recipe, i, lock);
+        const recipes::Base& base = recipes::base_of(recipe, *context.fields);
+        if (base.image.empty()) {
+            continue;
+        }
+        if (!base.key.empty()) {
+            plan.keys[context.base.from].insert(base.key);
+        }
+        const std::string digest = lock == nullptr ? std::string() : lock->digest_of(base.image);
+        if (!digest.empty()) {
+            plan.digests[context.base.from] = digest;
+        }
+    }
+}
+
+/// What the image is made from, in the image and as labels.
+Result<void> add_sources(const ImageBuild& request,
+                         const SourcesRequest& from,
+                         const Environment& environment,
+                         ImagePlan& plan) {
+    auto known = request.use_cache ? registry::KnownFiles::open_own(environment.cache_directory())
+                                   : registry::KnownFiles::none();
+    CYBELE_TRY(const RecipeSources sources, find_recipe_sources(from, known, environment));
+    known.save();
+    plan.sources = print_recipe_sources(sources);
+    plan.labels["cybelectl.sources"] = "sha256:" + hex(sha256(plan.sources));
+    if (from.lock != nullptr) {
+        plan.labels["cybelectl.lock"] = "sha256:" + recipes::lock_digest(*from.lock);
+    }
+    return {};
+}
+
+void add_copies(const recipes::Recipe& recipe,
+                const std::vector<recipes::FileCopy>& files,
+                const std::string& prefix,
+                ImagePlan& plan) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (files[i].stage.empty()) {
+            const std::string field = prefix + "files[" + std::to_string(i) + "].from";
+            plan.copies.push_back(
+                {{files[i].from, files[i].to, 0, {}}, files[i].allow, recipe.fault_at(field, {})});
+        }
+    }
+}
+
+/// The files of the host that stages and apps take.
+void add_copies(const recipes::Recipe& recipe, ImagePlan& plan) {
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const recipes::StageContext context = recipes::stage_context(recipe, i);
+        add_copies(recipe, context.fields->files, context.prefix, plan);
+    }
+    for (const auto& [name, app] : recipe.apps) {
+        add_copies(recipe, app.files, "apps." + name + ".", plan);
+    }
+}
+
+void add_copies(const definitions::Definition& definition, ImagePlan& plan) {
+    using Kind = definitions::FilesOrigin::Kind;
+    for (const definitions::Stage& stage : definition.stages) {
+        for (const definitions::Section& section : stage.sections) {
+            const bool is_host =
+                section.name == "appfiles" ||
+                (section.name == "files" && definitions::files_origin(section).kind == Kind::kHost);
+            for (definitions::FileLine& line : is_host ? definitions::file_lines(section)
+                                                       : std::vector<definitions::FileLine>()) {
+                plan.copies.push_back({std::move(line), {}, {}});
+            }
+        }
+    }
+}
+
+Result<ImagePlan>
+plan_recipe(const ImageBuild& request, const fs::path& source, const Environment& environment) {
+    CYBELE_TRY(std::string text, read_file(source));
+    CYBELE_TRY(const recipes::Recipe recipe,
+               read_variant(std::move(text), source, request.recipe_arguments, request.variant));
+    CYBELE_CHECK(check_variant(request, recipe));
+    recipes::RenderOptions options;
+    options.mirror = request.mirror;
+    options.may_be_unverified = request.ignores_lock;
+    std::optional<recipes::LockVariant> lock;
+    if (!request.ignores_lock) {
+        CYBELE_TRY(lock, find_lock(recipe, source));
+        options.lock = lock ? &*lock : nullptr;
+    }
+    if (options.mirror.empty() && needs_mirror(recipe)) {
+        CYBELE_TRY(options.mirror, builder::machine_mirror());
+    }
+    CYBELE_TRY(recipes::Rendered rendered, recipes::render_definition(recipe, options));
+    if (request.builder == "embedded") {
+        CYBELE_CHECK(check_buildable(recipe));
+    }
+    ImagePlan plan;
+    plan.definition = std::move(rendered.definition);
+    plan.labels = std::move(rendered.labels);
+    plan.compression = recipe.compression;
+    plan.sbom = recipe.sbom;
+    plan.is_recipe = true;
+    if (lock) {
+        plan.epoch = static_cast<std::int64_t>(lock->epoch);
+    }
+    add_copies(recipe, plan);
+    add_bases(recipe, options.lock, plan);
+    plan.name = recipe.name;
+    plan.recipe = recipe.digest;
+    plan.version = recipe.version;
+    plan.output = source.parent_path() / (recipe.name + ".sif");
+    plan.directory = folder_of(source);
+    const SourcesRequest from{&recipe,
+                              options.lock,
+                              request.ignores_lock,
+                              request.bases.store,
+                              request.output.empty() ? plan.output : request.output};
+    CYBELE_CHECK(add_sources(request, from, environment, plan));
+    return plan;
+}
+
+Result<ImagePlan> plan_definition(const ImageBuild& request, const fs::path& source) {
+    CYBELE_TRY(const std::string text, read_file(source));
+    definitions::ParseOptions options;
+    options.arguments = request.arguments;
+    if (text.find("{{") != std::string::npos && !options.arguments.contains("mirror")) {
+        // A definition that a Recipe was rendered to leaves the mirror open: the machine's own.
+        if (!request.mirror.empty()) {
+            options.arguments["mirror"] = request.mirror;
+        } else if (auto own = builder::machine_mirror(); own) {
+            options.arguments["mirror"] = *own;
+        }
+    }
+    const std::string& file = source.native();
+    definitions::ParseOutcome outcome = definitions::read_definition(text, file, options);
+    CYBELE_CHECK(definitions::as_error(outcome.refusals));
+    CYBELE_CHECK(definitions::as_error(
+        definitions::unused_arguments(request.arguments, outcome, text, file)));
+    ImagePlan plan;
+    plan.definition = std::move(outcome.definition);
+    add_copies(plan.definition, plan);
+    plan.output = source.parent_path() / (source.stem().native() + ".sif");
+    plan.directory = folder_of(source);
+    return plan;
+}
+
+/// An image as the base of one, and nothing more.
+Result<ImagePlan> plan_base(const fs::path& source) {
+    const ImageSource base = image_source(source).value_or(ImageSource());
+    ImagePlan plan;
+    const std::string text = "Bootstrap: " + base.agent + "\nFrom: " + base.from + "\n";
+    CYBELE_TRY(plan.definition, definitions::parse_definition(text, source.native()));
+    const definitions::Stage& stage = plan.definition.stages.back();
+    if (plan.definition.stages.size() > 1 || stage.header_value("from") != base.from) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(source.native()) + "' cannot be the base of an image",
+                    "a definition's header cannot hold such a name",
+                    "give it another name");
+    }
+    plan.directory = base.directory;
+    plan.output = base.output;
+    return plan;
+}
+
+} // namespace
+
+std::string_view name_of(SourceKind kind) {
+    constexpr std::string_view kNames[] = {"a Recipe", "a definition file", "an image"};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
+    struct Row {
+        const char* option;
+        SourceKind kind; ///< that it is for
+        bool is_given;
+    };
+    const Row rows[] = {
+        {"--build-arg", SourceKind::kDefinition, !request.arguments.empty()},
+        {"--arg", SourceKind::kRecipe, !request.recipe_arguments.empty()},
+        {"--variant", SourceKind::kRecipe, !request.variant.empty()},
+        {"--unlocked", SourceKind::kRecipe, request.ignores_lock},
+    };
+    const auto* const row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& one) {
+        return one.is_given && one.kind != kind;
+    });
+    if (row == std::end(rows)) {
+        return {};
+    }
+    const std::string option = row->option;
+    return fail(
+        ErrorCode::kUsage,
+        option + " with " + std::string(name_of(kind)),
+        row->kind == SourceKind::kRecipe ? "it is for Recipes"
+                                         : "it gives values to the {{ NAME }} of a definition file",
+        kind == SourceKind::kRecipe ? "give values to the Recipe's `args` with --arg NAME=VALUE"
+        : kind == SourceKind::kDefinition && option == "--arg"
+            ? "give values to {{ NAME }} with --build-arg NAME=VALUE"
+            : "leave it out");
+}
+
+Result<ImagePlan>
+plan_image(const ImageBuild& request, const fs::path& source, const Environment& environment) {
+    const SourceKind kind = source_kind(source);
+    CYBELE_CHECK(check_source_options(request, kind));
+    return kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
+           : kind == SourceKind::kDefinition ? plan_definition(request, source)
+                                             : plan_base(source);
+}
+
+} // namespace cybele::pipeline

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/new_project.hpp"
+
+#include "pipeline/schemas.hpp"
+#include "recipes/starters/init.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+namespace cybele::pipeline {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Result<void> write_project(const fs::path& folder,
+                           const std::vector<std::pair<std::string, std::string>>& files,
+                           std::vector<fs::path>& made) {
+    for (const auto& [file, text] : files) {
+        CYBELE_CHECK(make_directories((folder / file).parent_path()));
+        CYBELE_CHECK(write_file(folder / file, text));
+        made.push_back(folder / file);
+    }
+    CYBELE_TRY(const auto schemas, write_schemas(folder, {"Recipe", "Job"}));
+    made.insert(made.end(), schemas.begin(), schemas.end());
+    return {};
+}
+
+} // namespace
+
+Result<std::vector<fs::path>> new_project(const fs::path& folder,
+                                          const std::string& template_name) {
+    std::error_code error;
+    const fs::path whole = fs::absolute(folder, error).lexically_normal();
+    const std::string name =
+        (whole.has_filename() ? whole : whole.parent_path()).filename().native();
+    CYBELE_TRY(const auto files, recipes::project_template(name, template_name));
+    Faults faults;
+    for (const auto& [file, text] : files) {
+        if (fs::exists(folder / file, error)) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = printable((folder / file).native()) + " exists already";
+            fault.because = "`init` replaces no file";
+            fault.help = "choose another name, or move the file away";
+            faults.add(std::move(fault));
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    const bool is_new = !fs::exists(folder, error);
+    std::vector<fs::path> made;
+    auto written = write_project(folder, files, made);
+    if (!written) { // all or nothing
+        for (const fs::path& file : made) {
+            fs::remove(file, error);
+        }
+        if (is_new) {
+            fs::remove_all(folder, error);
+        }
+        return fail(written.error());
+    }
+    return made;
+}
+
+} // namespace cybele::pipeline

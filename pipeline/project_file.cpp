@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/project_file.hpp"
+
+#include "pipeline/document_kind.hpp"
+#include "pipeline/pattern.hpp"
+#include "support/document_view.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <set>
+
+namespace cybele::pipeline {
+namespace {
+
+using document::Complaint;
+using document::Field;
+using document::Shape;
+using document::Table;
+using document::Type;
+
+/// Parts of a path that lead out of the project's folder.
+Complaint check_inside(std::string_view text) {
+    const bool leads_up = text == ".." || text.starts_with("../") || text.ends_with("/..") ||
+                          text.find("/../") != std::string_view::npos;
+    if (text.starts_with('/') || text.starts_with('~') || leads_up) {
+        return {"a project's files lie in its folder", "write a path below it"};
+    }
+    return {};
+}
+
+constexpr document::Rule kInsideRule{"a path in the project", "", check_inside};
+constexpr Shape kInside{.type = Type::kPath, .rule = &kInsideRule};
+constexpr Shape kPatterns{.type = Type::kList, .item = &kInside};
+constexpr Field kProjectFields[] = {
+    {"recipes", &kPatterns, "Recipes", false, "[recipes/*.yaml]"},
+    {"jobs", &kPatterns, "Jobs", false, "[jobs/*.yaml]"},
+    {"sites", &kPatterns, "Sites; every Job is rendered for every one", false, "[sites/*.yaml]"},
+    {"output", &kInside, "folder for `NAME[.SITE].{def,sh,yaml}`", false, "generated"},
+};
+constexpr Table kProjectTable{.title = "Project", .fields = kProjectFields};
+constexpr document::Kind kProject{
+    .name = "Project", .description = "Where a project's documents lie.", .table = &kProjectTable};
+
+} // namespace
+
+const document::Kind& project_kind() {
+    return kProject;
+}
+
+Result<ProjectFile> read_project(std::string text, const std::filesystem::path& file) {
+    CYBELE_TRY(document::Reading reading,
+               document::Reading::open(kProject, std::move(text), file.string()));
+    if (reading.faults().has_errors()) {
+        return fail(reading.faults().take());
+    }
+    const document::View root = reading.root();
+    ProjectFile project;
+    project.recipes = root.list("recipes");
+    project.jobs = root.list("jobs");
+    project.sites = root.list("sites");
+    project.output = root.text("output");
+    project.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    return project;
+}
+
+Result<ProjectFile> find_project(const std::filesystem::path& folder) {
+    std::error_code error;
+    const std::filesystem::path file = folder / kProjectFile;
+    if (std::filesystem::exists(file, error)) {
+        CYBELE_TRY(std::string text, read_file(file));
+        return read_project(std::move(text), file);
+    }
+    if (!std::filesystem::is_directory(folder, error)) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(folder.native()) + "' is no folder",
+                    "a project is a folder with recipes/, jobs/ and sites/",
+                    "name the folder");
+    }
+    ProjectFile project;
+    project.folder = folder;
+    return project;
+}
+
+std::vector<std::filesystem::path> documents_of(const std::filesystem::path& folder,
+                                                const std::vector<std::string>& patterns) {
+    std::set<std::filesystem::path> files;
+    for (const std::string& pattern : patterns) {
+        for (auto& path : find_files(folder, pattern)) {
+            if (!path.native().ends_with(".lock.yaml")) {
+                files.insert(std::move(path));
+            }
+        }
+    }
+    return {files.begin(), files.end()};
+}
+
+Result<std::vector<std::filesystem::path>> recipe_files(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+        return std::vector{path};
+    }
+    CYBELE_TRY(const ProjectFile project, find_project(path));
+    std::vector<std::filesystem::path> files;
+    for (const auto& file : documents_of(project.folder, project.recipes)) {
+        files.push_back(path / file);
+    }
+    if (files.empty()) {
+        CYBELE_TRY(const std::filesystem::path own, find_recipe(path));
+        files.push_back(own);
+    }
+    return files;
+}
+
+} // namespace cybele::pipeline

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/schemas.hpp"
+
+#include "images/signatures/policy.hpp"
+#include "launchers/documents/job_fields.hpp"
+#include "pipeline/project_file.hpp"
+#include "recipes/model/recipe_fields.hpp"
+#include "support/document.hpp"
+#include "support/file.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::pipeline {
+namespace {
+
+using KindOf = const document::Kind& (*)();
+constexpr std::array<KindOf, 6> kKinds{recipes::recipe_kind,
+                                       recipes::lock_kind,
+                                       launchers::job_kind,
+                                       launchers::site_kind,
+                                       project_kind,
+                                       images::policy_kind};
+
+std::string lowered(std::string_view text) {
+    std::string lower(text);
+    for (char& character : lower) {
+        character =
+            character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
+    }
+    return lower;
+}
+
+} // namespace
+
+std::optional<std::string> schema_of(std::string_view kind) {
+    const auto* found = std::find_if(kKinds.begin(), kKinds.end(), [&](KindOf known) {
+        return lowered(known().name) == lowered(kind);
+    });
+    return found == kKinds.end() ? std::nullopt : std::optional(document::json_schema((*found)()));
+}
+
+Result<std::vector<std::filesystem::path>>
+write_schemas(const std::filesystem::path& folder, const std::vector<std::string_view>& kinds) {
+    std::vector<std::filesystem::path> files;
+    for (const auto kind : kinds) {
+        const auto path = folder / kSchemaFolder / (lowered(kind) + ".schema.json");
+        CYBELE_CHECK(make_directories(path.parent_path()));
+        CYBELE_CHECK(write_file(path, schema_of(kind).value_or("{}\n")));
+        files.push_back(path);
+    }
+    return files;
+}
+
+} // namespace cybele::pipeline

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/settings.hpp"
+
+#include "support/own_path.hpp"
+#include "support/quote.hpp"
+#include "support/trusted_folders.hpp"
+#include "support/yaml.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace cybele::pipeline {
+
+namespace fs = std::filesystem;
+
+const std::vector<SettingRow>& setting_rows() {
+    static const std::vector<SettingRow> rows = {
+        {"scheduler",
+         "CYBELE_SCHEDULER",
+         "",
+         "dialect of `job render` and `submit` without a Site",
+         false},
+        {"site", "CYBELE_SITE", "", "path of the Site file"},
+        {"builder", "CYBELE_BUILDER", "embedded", "embedded, apptainer or singularity"},
+        {"mirror", "CYBELE_MIRROR", "", "package mirror of builds; the machine's own without it"},
+        {"ca-file", "CYBELE_CA_FILE", "", "certificates that build steps trust"},
+        {"cache-dir", "CYBELE_CACHE_DIR", "", "bases, packages and steps of earlier builds"},
+        {"store", "CYBELE_STORE", "", "folder of the local store of images"},
+        {"library", "CYBELE_LIBRARY", "", "host of library:// images that name none"},
+        {"stall-limit",
+         "CYBELE_STALL_LIMIT",
+         "30 s",
+         "a download without a byte for so long is gone on with by another request",
+         false},
+        {"tmpdir", "CYBELE_TMPDIR", "", "where trees are built and unpacked"},
+        {"sign-key", "CYBELE_SIGN_KEY", "", "private key that `build` and `sign` use"},
+        {"verify-key", "CYBELE_VERIFY_KEY", "", "public key that `verify` uses"},
+    };
+    return rows;
+}
+
+namespace {
+
+using Values = std::map<std::string, std::pair<std::string, std::string>>; ///< value, origin
+
+const SettingRow* row_of(std::string_view name) {
+    const auto& rows = setting_rows();
+    const auto found = std::find_if(
+        rows.begin(), rows.end(), [&](const SettingRow& row) { return row.name == name; });
+    return found == rows.end() ? nullptr : &*found;
+}
+
+Fault unknown(const yaml::Document& document, const yaml::Node& key) {
+    std::vector<std::string_view> names;
+    for (const SettingRow& row : setting_rows()) {
+        names.push_back(row.name);
+    }
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.message = "unknown setting '" + printable(key.scalar) + "'";
+    fault.where = document.source.place(key.mark);
+    const std::string meant = nearest(key.scalar, names);
+    fault.help = meant.empty() ? "`cybelectl config show` lists the settings"
+                               : "did you mean '" + meant + "'?";
+    return fault;
+}
+
+Result<Values> read_values(std::string text, const fs::path& path) {
+    CYBELE_TRY(const yaml::Document document, yaml::parse(std::move(text), path.native()));
+    Faults faults;
+    const auto wrong = [&](std::string message, const yaml::Node& node) {
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        fault.message = std::move(message);
+        fault.where = document.source.place(node.mark);
+        faults.add(std::move(fault));
+    };
+    Values values;
+    if (document.root.kind != yaml::Node::Kind::kMapping) {
+        wrong("settings are `name: value` lines", document.root);
+    }
+    for (const auto& [key, value] : document.root.entries) {
+        if (row_of(key.scalar) == nullptr) {
+            faults.add(unknown(document, key));
+        } else if (value.kind != yaml::Node::Kind::kScalar) {
+            wrong("'" + key.scalar + "' takes one word of text", value);
+        } else {
+            values[key.scalar] = {value.scalar,
+                                  path.native() + ":" + std::to_string(key.mark.line)};
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return values;
+}
+
+/// A file of the user's, the machine's or an allowed folder; missing: no values.
+Result<std::optional<Values>> read_trusted(const fs::path& path) {
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(path, error))) {
+        return std::nullopt;
+    }
+    CYBELE_TRY(std::string text, read_own_file(path));
+    CYBELE_TRY(Values values, read_values(std::move(text), path));
+    return std::optional(std::move(values));
+}
+
+/// The `.cybelectl.yaml` files in the folder and above it, the nearest first.
+std::vector<fs::path> project_files(const fs::path& folder) {
+    std::vector<fs::path> files;
+    std::error_code error;
+    fs::path place = fs::absolute(folder, error).lexically_normal();
+    if (!place.has_filename()) { // of `.`
+        place = place.parent_path();
+    }
+    for (;; place = place.parent_path()) {
+        fs::path file = place / ".cybelectl.yaml";
+        if (fs::exists(fs::symlink_status(file, error))) {
+            files.push_back(std::move(file));
+        }
+        if (place == place.root_path()) {
+            return files;
+        }
+    }
+}
+
+Fault ignored(const fs::path& file, const std::string& what, const std::string& help) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.is_warning = true;
+    fault.message = printable(file.native()) + " is ignored (" + what + "); " + help;
+    return fault;
+}
+
+/// Of a file whose folder is not allowed: what is harmless, and a warning where something is not.
+struct Untrusted {
+    Values harmless;
+    std::optional<Fault> note;
+};
+Untrusted read_untrusted(const fs::path& file) {
+    const std::string allow =
+        "to use it, run: cybelectl config trust " + shell_quote(file.parent_path().native());
+    const auto text = read_own_file(file);
+    if (!text) {
+        const Fault& fault = text.error().faults().front();
+        return {{},
+                ignored(file, fault.because.empty() ? fault.message : fault.because, fault.help)};
+    }
+    auto values = read_values(*text, file);
+    if (!values) {
+        return {{}, ignored(file, values.error().message(), allow)};
+    }
+    Untrusted result;
+    std::string names;
+    for (const auto& [name, value] : *values) {
+        if (row_of(name)->needs_trust) {
+            names += (names.empty() ? "" : ", ") + name;
+        } else {
+            result.harmless[name] = value;
+        }
+    }
+    if (!names.empty()) {
+        result.note = ignored(file, names + ": the folder is not trusted", allow);
+    }
+    return result;
+}
+
+/// The layers of project files, the strongest last.
+struct ProjectLayers {
+    std::vector<std::pair<fs::path, Values>> layers;
+    std::vector<Fault> notes;
+};
+
+/// An allowed file rules, whatever lies nearer: another one could hide it.
+Result<ProjectLayers> read_project(const fs::path& folder, const TrustedFolders& trusted) {
+    ProjectLayers found;
+    for (const fs::path& file : project_files(folder)) {
+        if (trusted.allows(file.parent_path())) {
+            auto values = read_trusted(file);
+            if (values && *values) {
+                found.layers.emplace_back(file, std::move(**values));
+                break;
+            }
+            if (!values && values.error().code() == ErrorCode::kInput) {
+                return fail(std::move(values).error());
+            }
+        }
+        Untrusted untrusted = read_untrusted(file);
+        if (untrusted.note) {
+            found.notes.push_back(std::move(*untrusted.note));
+        }
+        if (!untrusted.harmless.empty()) {
+            found.layers.emplace_back(file, std::move(untrusted.harmless));
+        }
+    }
+    std::reverse(found.layers.begin(), found.layers.end());
+    return found;
+}
+
+} // namespace
+
+Result<Settings> Settings::load(const Environment& environment,
+                                const fs::path& folder,
+                                const fs::path& machine_file) {
+    Settings settings;
+    Faults faults;
+    std::vector<std::pair<fs::path, Values>> layers; // the strongest last
+    for (const fs::path& file : {machine_file, environment.config_directory() / "config.yaml"}) {
+        auto values = read_trusted(file);
+        if (!values) {
+            faults.add(values.error());
+        } else if (*values) {
+            layers.emplace_back(file, std::move(**values));
+        }
+    }
+    CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(environment));
+    auto project = read_project(folder, trusted);
+    if (!project) {
+        faults.add(project.error());
+    } else {
+        settings.notes_ = std::move(project->notes);
+        std::move(project->layers.begin(), project->layers.end(), std::back_inserter(layers));
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    for (const auto& [file, values] : layers) {
+        settings.files_.push_back(file);
+    }
+    for (const SettingRow& row : setting_rows()) {
+        Setting setting{std::string(row.name), std::string(row.otherwise), "default"};
+        for (const auto& [file, values] : layers) {
+            const auto found = values.find(setting.name);
+            if (found != values.end()) {
+                setting.value = found->second.first;
+                setting.origin = found->second.second;
+            }
+        }
+        if (const auto value = environment.get(row.variable)) {
+            setting.value = *value;
+            setting.origin = "variable " + std::string(row.variable);
+        }
+        settings.settings_.push_back(std::move(setting));
+    }
+    return settings;
+}
+
+std::string Settings::get(std::string_view name) const {
+    for (const Setting& setting : settings_) {
+        if (setting.name == name) {
+            return setting.value;
+        }
+    }
+    return {};
+}
+
+} // namespace cybele::pipeline

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cybele::pipeline {
+
+/// The change from one text to another, as `diff -u` shows it and `patch` takes it: one hunk from
+/// the first to the last line that differs, with three lines around. Equal texts give "".
+[[nodiscard]] std::string
+unified_diff(std::string_view before, std::string_view after, std::string_view name);
+
+} // namespace cybele::pipeline

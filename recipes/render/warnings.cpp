@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/model/recipe.hpp"
+#include "recipes/stage/base.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <set>
+
+namespace cybele::recipes {
+namespace {
+
+void add(std::vector<Fault>& list, Fault fault) {
+    fault.is_warning = true;
+    list.push_back(std::move(fault));
+}
+
+/// Files that take each other's place.
+void add_overwritten(std::vector<Fault>& list, const Recipe& recipe, const StageContext& context) {
+    std::set<std::string> targets;
+    const std::vector<FileCopy>& files = context.fields->files;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (!files[i].to.ends_with('/') && !targets.insert(files[i].to).second) {
+            add(list,
+                recipe.fault_at(context.prefix + "files[" + std::to_string(i) + "].to",
+                                "'" + printable(files[i].to) + "' is a destination above already",
+                                "a file takes the other's place, a folder comes below it",
+                                "give each its own name, or end it with `/`"));
+        }
+    }
+}
+
+/// Values that a shell would evaluate; a Recipe's are quoted.
+void add_unevaluated(std::vector<Fault>& list, const Recipe& recipe, const StageContext& context) {
+    for (const auto& [name, value] : context.fields->environment) {
+        const std::string& text = value.value;
+        const std::size_t dollar = text.find('$');
+        const bool is_variable =
+            dollar != std::string::npos && dollar + 1 < text.size() &&
+            (text[dollar + 1] == '{' || is_variable_name(text.substr(dollar + 1, 1)));
+        if (is_variable) {
+            add(list,
+                recipe.fault_at(context.prefix + "environment." + name,
+                                "'$' in the value of '" + name + "' stands for itself",
+                                "a value is a value; no shell evaluates it",
+                                "write `" + name +
+                                    ": {prepend: …}` or `{append: …}` for a list that goes on"));
+        }
+    }
+}
+
+} // namespace
+
+std::vector<Fault> warnings_of(const Recipe& recipe) {
+    std::vector<Fault> list;
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const StageContext context = stage_context(recipe, i);
+        add_overwritten(list, recipe, context);
+        add_unevaluated(list, recipe, context);
+        const DistributionRow* row = context.base.row;
+        const bool is_told = !context.is_last && !context.fields->base;
+        if (row != nullptr && !is_told && row->end_of_support.text.starts_with("ended")) {
+            add(list,
+                recipe.fault_at(context.prefix + "base",
+                                std::string(row->id) + " is out of support",
+                                std::string(row->end_of_support.text),
+                                "choose a newer release"));
+        }
+        if (!is_told && context.base.agent == "docker" &&
+            context.base.from.find('@') == std::string::npos) {
+            add(list,
+                recipe.fault_at(context.prefix + "base",
+                                "the base has no digest",
+                                "'" + context.base.from + "' may be another image tomorrow",
+                                "write `base: {image: docker://" + context.base.from +
+                                    "@sha256:…}`"));
+        }
+        if (row != nullptr && row->manager == "apk" && context.is_last &&
+            !(recipe.mpi.family.empty() && recipe.gpu_vendor.empty())) {
+            add(list,
+                recipe.fault_at(
+                    recipe.mpi.family.empty() ? "gpu" : "mpi",
+                    "Alpine has musl instead of glibc",
+                    "no UCX or libfabric, few Python wheels, and no host library can be bound in",
+                    "use a base with glibc"));
+        }
+    }
+    return list;
+}
+
+} // namespace cybele::recipes

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/cache/trusted.hpp"
+
+#include "images/sif/sif.hpp"
+#include "support/file.hpp"
+#include "support/http.hpp"
+#include "support/quote.hpp"
+
+namespace cybele::registry {
+
+Result<images::Trust> trust_from(const std::filesystem::path& key_or_policy,
+                                 const Environment& environment,
+                                 std::int64_t now) {
+    constexpr std::size_t kMaximum = std::size_t{1} << 20U;
+    CYBELE_TRY(std::string text, read_file(key_or_policy, kMaximum));
+    images::TrustRequest request;
+    request.now = now;
+    request.authorities.system_pool = system_certificates(environment);
+    if (text.starts_with("-----BEGIN")) {
+        CYBELE_TRY(images::PublicKey key, images::PublicKey::parse(text, key_or_policy));
+        request.read_keys.push_back(std::move(key));
+    } else {
+        CYBELE_TRY(const images::Policy policy,
+                   images::read_policy(std::move(text), key_or_policy.native()));
+        CYBELE_CHECK(images::add_policy(policy, request));
+    }
+    return images::load_trust(request, environment);
+}
+
+Result<void> verify_sif(const std::filesystem::path& file,
+                        const images::Trust& trust,
+                        const std::string& name,
+                        const std::string& help) {
+    CYBELE_TRY(const images::Image image, images::Image::open(file));
+    CYBELE_TRY(const auto verification, images::verify_signatures(image, trust, {}));
+    if (!verification.is_verified) {
+        return fail(ErrorCode::kVerification, name, verification.because, help);
+    }
+    return {};
+}
+
+} // namespace cybele::registry

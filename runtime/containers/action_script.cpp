@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/action_script.hpp"
+
+#include "images/container/environment_script.hpp"
+#include "runtime/containers/environment_files.hpp"
+#include "runtime/containers/known_environment.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::runtime {
+namespace {
+
+/// The kernel takes 128 KiB for one argument; what does not fit is handed over as it is, where the
+/// image's environment files see it.
+constexpr std::size_t kMostScript = std::size_t{120} << 10U;
+
+/// bash refuses to set these and ends; every shell has IFS and OPTIND already.
+constexpr std::array<std::string_view, 8> kShellsOwn = {
+    "UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "IFS", "OPTIND"};
+
+constexpr std::string_view kPrompt = R"(
+[ -n "${PS1:-}" ] || PS1='Apptainer> '
+export PS1
+PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND; }PS1=\"$PS1\"; unset PROMPT_COMMAND"
+export PROMPT_COMMAND
+)";
+
+bool is_shells_own(const std::string& name) {
+    return std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
+}
+
+void set(std::string& script, const std::string& name, const std::string& value) {
+    if (!is_shells_own(name)) {
+        script += "export " + name + '=' + shell_quote(value) + '\n';
+    }
+}
+
+/// A variable of the host: unless the image has set it; set to nothing by the image: unset.
+void restore(std::string& script, const std::string& name, const std::string& value) {
+    script += "if [ -z \"${" + name + "+x}\" ]; then export " + name + '=' + shell_quote(value) +
+              "; elif [ -z \"$" + name + "\" ]; then unset " + name + "; fi\n";
+}
+
+std::string path_changes(const PayloadEnvironment& layers) {
+    std::string script;
+    if (!layers.prepend_path.empty()) {
+        script += "PATH=" + shell_quote(layers.prepend_path) + ":\"$PATH\"\n";
+    }
+    if (!layers.append_path.empty()) {
+        script += "PATH=\"$PATH\":" + shell_quote(layers.append_path) + '\n';
+    }
+    if (!layers.path.empty()) {
+        script += "PATH=" + shell_quote(layers.path) + '\n';
+    }
+    return script + "export PATH\n";
+}
+
+Result<void> check_app(const std::string& name, const ImageTraits& traits) {
+    if (name.empty() || traits.has_app) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                "the image has no application '" + printable(name) + "'",
+                "it has no folder " + printable(app_folder(name)),
+                "`cybelectl inspect --list-apps IMAGE` prints those that it has");
+}
+
+Result<std::vector<std::string>> run_of_app(const std::string& name, const ImageTraits& traits) {
+    if (traits.has_app_runscript) {
+        return std::vector<std::string>{app_folder(name) + "/scif/runscript"};
+    }
+    return fail(ErrorCode::kInput,
+                "the application '" + printable(name) + "' has nothing to run",
+                "the image was built without '%apprun " + printable(name) + "'",
+                "start a program of it: `cybelectl exec --app " + printable(name) +
+                    " IMAGE PROGRAM`");
+}
+
+/// The words of the action before the user's own arguments.
+Result<std::vector<std::string>> action_words(const Request& request, const ImageTraits& traits) {
+    switch (request.action) {
+    case Action::kExec:
+        if (request.arguments.empty()) {
+            return fail(ErrorCode::kUsage,
+                        "no program was named",
+                        "exec starts a program of the container",
+                        "write exec IMAGE PROGRAM [ARGUMENT …]");
+        }
+        return std::vector<std::string>();
+    case Action::kRun:
+        if (!request.app.empty()) {
+            return run_of_app(request.app, traits);
+        }
+        if (traits.has_runscript) {
+            return std::vector<std::string>{"/.singularity.d/runscript"};
+        }
+        break;
+    case Action::kTest:
+        if (traits.has_test) {
+            return std::vector<std::string>{"/.singularity.d/test"};
+        }
+        // As Apptainer: an image without tests passes them.
+        return std::vector<std::string>{"/bin/sh", "-c", ":"};
+    case Action::kShell:
+        if (!request.shell.empty()) {
+            return std::vector<std::string>{request.shell};
+        }
+        if (traits.has_bash) {
+            return std::vector<std::string>{"/bin/bash", "--norc"};
+        }
+        break;
+    }
+    if (!traits.has_sh) {
+        return fail(ErrorCode::kInput,
+                    "the image has no /bin/sh",
+                    "run and shell need it where the image has no runscript",
+                    "start a program of it with exec");
+    }
+    return std::vector<std::string>{"/bin/sh"};
+}
+
+/// What the script does, done here: nothing where that takes a shell.
+std::optional<EnvironmentMap> without_shell(EnvironmentMap before,
+                                            const PayloadEnvironment& layers) {
+    const bool has_shells_own =
+        std::any_of(layers.host.begin(), layers.host.end(), [](const auto& variable) {
+            return is_shells_own(variable.first);
+        });
+    auto all =
+        has_shells_own ? std::nullopt : read_known_files(kEnvironmentFolder, std::move(before));
+    if (!all) {
+        return std::nullopt;
+    }
+    for (const auto& [name, value] : layers.host) {
+        const auto [place, is_new] = all->try_emplace(name, value);
+        if (!is_new && place->second.empty()) {
+            all->erase(place);
+        }
+    }
+    for (const auto& [name, value] : layers.injected) {
+        if (!is_shells_own(name)) {
+            (*all)[name] = value;
+        }
+    }
+    change_path((*all)["PATH"], layers);
+    const std::string prompt = (*all)["PS1"].empty() ? "Apptainer> " : (*all)["PS1"];
+    (*all)["PS1"] = prompt;
+    std::string& command = (*all)["PROMPT_COMMAND"];
+    command +=
+        (command.empty() ? "" : "; ") + std::string("PS1=\"") + prompt + "\"; unset PROMPT_COMMAND";
+    return all;
+}
+
+/// The environment files see these, not the host's variables, as with Apptainer.
+EnvironmentMap seen_by_files(const PayloadEnvironment& layers) {
+    EnvironmentMap seen = layers.facts;
+    seen["PATH"] = kDefaultPath;
+    return seen;
+}
+
+Program make_script(const std::vector<std::string>& action, const PayloadEnvironment& layers) {
+    Program program;
+    program.environment = seen_by_files(layers);
+    std::string tail = "\n";
+    for (const auto& [name, value] : layers.injected) {
+        set(tail, name, value);
+    }
+    tail += path_changes(layers);
+    tail += kPrompt;
+    tail += "exec \"$@\"\n";
+    std::string script(images::kReadEnvironmentFiles);
+    for (const auto& [name, value] : layers.host) {
+        std::string line;
+        restore(line, name, value);
+        if (script.size() + tail.size() + line.size() < kMostScript) {
+            script += line;
+        } else {
+            program.environment[name] = value;
+        }
+    }
+    program.argv = {"/bin/sh", "-c", script + tail, "sh"};
+    program.argv.insert(program.argv.end(), action.begin(), action.end());
+    return program;
+}
+
+} // namespace
+
+std::string app_folder(const std::string& name) {
+    return "/scif/apps/" + name;
+}
+
+std::string_view action_name(Action action) {
+    constexpr std::array<std::string_view, 4> kNames = {"exec", "run", "shell", "test"};
+    return kNames.at(static_cast<std::size_t>(action));
+}
+
+Result<Program>
+make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits) {
+    CYBELE_CHECK(check_app(request.app, traits));
+    CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
+    words.insert(words.end(), request.arguments.begin(), request.arguments.end());
+    if (!traits.has_metadata || !traits.has_sh) {
+        return Program{std::move(words), flatten(layers)};
+    }
+    if (auto all = without_shell(seen_by_files(layers), layers)) {
+        return Program{
+            words, std::move(*all), [words, &layers] { return make_script(words, layers); }};
+    }
+    return make_script(words, layers);
+}
+
+} // namespace cybele::runtime

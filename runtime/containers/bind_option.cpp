@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/bind_option.hpp"
+
+#include "runtime/containers/csv.hpp"
+#include "support/quote.hpp"
+
+namespace cybele::runtime {
+namespace {
+
+/// Splits at `separator`; a backslash before it keeps it. Backslashes before other characters stay.
+std::vector<std::string> split_option(std::string_view text, char separator, bool keep_escapes) {
+    std::vector<std::string> parts(1);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool is_escape =
+            text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == ':' || text[i + 1] == ',');
+        if (is_escape) {
+            if (keep_escapes) {
+                parts.back() += text[i];
+            }
+            parts.back() += text[++i];
+        } else if (text[i] == separator) {
+            parts.emplace_back();
+        } else {
+            parts.back() += text[i];
+        }
+    }
+    return parts;
+}
+
+tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) {
+    return fail(ErrorCode::kUsage,
+                "cannot read the bind '" + printable(bind) + "'",
+                because,
+                "write SRC:DST or SRC:DST:ro");
+}
+
+} // namespace
+
+Result<std::vector<BindOption>> read_binds(std::string_view text,
+                                           const std::filesystem::path& directory) {
+    std::vector<BindOption> binds;
+    for (const std::string& one : split_option(text, ',', true)) {
+        if (one.empty()) {
+            continue;
+        }
+        // "SRC:DST:rw,nosuid" cannot be told from two binds; a bare option word is refused.
+        const std::vector<std::string> parts = split_option(one, ':', false);
+        if (parts.size() > 3 || parts[0].empty()) {
+            return refuse(one, "it has more parts than source, target and mode, or no source");
+        }
+        BindOption bind;
+        bind.source = (directory / parts[0]).lexically_normal();
+        bind.target =
+            parts.size() > 1 && !parts[1].empty() ? std::filesystem::path(parts[1]) : bind.source;
+        if (!bind.target.is_absolute()) {
+            return refuse(one, "the target is no absolute path");
+        }
+        if (parts.size() == 3) {
+            if (parts[2] != "ro" && parts[2] != "rw") {
+                return refuse(one, "the mode is neither ro nor rw");
+            }
+            bind.is_read_only = parts[2] == "ro";
+        }
+        binds.push_back(std::move(bind));
+    }
+    return binds;
+}
+
+namespace {
+
+tl::unexpected<Error> refuse_mount(std::string_view mount, const std::string& because) {
+    return fail(ErrorCode::kUsage,
+                "cannot read the mount '" + printable(mount) + "'",
+                because,
+                "write type=bind,source=SRC,destination=DST or the same with ,ro");
+}
+
+/// Sets what a field says; the reason where it cannot be read.
+std::string take_field(BindOption& bind, const std::string& field) {
+    const auto equals = field.find('=');
+    const std::string key = field.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : field.substr(equals + 1);
+    if (key == "type") {
+        return value == "bind" ? "" : "the type '" + printable(value) + "' is not bind";
+    }
+    if (key == "ro" || key == "readonly") {
+        bind.is_read_only = true;
+        return equals == std::string::npos ? "" : "'" + key + "' takes no value";
+    }
+    const bool is_source = key == "src" || key == "source";
+    if (!is_source && key != "dst" && key != "destination" && key != "target") {
+        return "'" + printable(key) + "' is not known here";
+    }
+    (is_source ? bind.source : bind.target) = value;
+    return "";
+}
+
+} // namespace
+
+Result<BindOption> read_mount(std::string_view text, const std::filesystem::path& directory) {
+    BindOption bind;
+    bool has_type = false;
+    for (const std::string& field : csv_fields(text)) {
+        if (const std::string because = take_field(bind, field); !because.empty()) {
+            return refuse_mount(text, because);
+        }
+        has_type = has_type || field.starts_with("type=");
+    }
+    if (!has_type || bind.source.empty() || bind.target.empty()) {
+        return refuse_mount(text, "it lacks a type, a source or a destination");
+    }
+    if (!bind.target.is_absolute()) {
+        return refuse_mount(text, "the destination is no absolute path");
+    }
+    bind.source = (directory / bind.source).lexically_normal();
+    return bind;
+}
+
+} // namespace cybele::runtime

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/environment_option.hpp"
+
+#include "runtime/containers/csv.hpp"
+#include "runtime/containers/payload_environment.hpp"
+#include "support/file.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::runtime {
+namespace {
+
+/// What a shell would begin something else with.
+constexpr std::string_view kOperators = ";&|<>()";
+
+/// Reads a file word by word.
+class AssignmentReader {
+public:
+    AssignmentReader(const std::filesystem::path& path, std::string_view text)
+        : path_(path), text_(text) {}
+
+    Result<EnvironmentMap> read();
+
+private:
+    [[nodiscard]] bool is_end() const {
+        return at_ >= text_.size();
+    }
+    [[nodiscard]] char here() const {
+        return is_end() ? '\n' : text_[at_];
+    }
+    void skip_line() {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+    }
+    void read_word();
+    void read_quoted(char quote);
+    void read_escape();
+    void take_word(std::size_t begin);
+    void fault(std::size_t at, std::string message, std::string because, std::string help);
+
+    const std::filesystem::path& path_;
+    std::string_view text_;
+    std::size_t at_ = 0;
+    std::string word_;
+    bool is_faulty_ = false;   ///< the word that is read
+    bool is_exported_ = false; ///< this line began with `export`
+    EnvironmentMap variables_;
+    Faults faults_;
+};
+
+void AssignmentReader::fault(std::size_t at,
+                             std::string message,
+                             std::string because,
+                             std::string help) {
+    const std::string_view before = text_.substr(0, at);
+    const std::size_t last = before.rfind('\n');
+    const std::size_t begin = last == std::string_view::npos ? 0 : last + 1;
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.message = std::move(message);
+    fault.because = std::move(because);
+    fault.help = std::move(help);
+    fault.where =
+        Place{path_.string(),
+              static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
+              at - begin + 1,
+              printable(text_.substr(begin, std::min(text_.find('\n', at), text_.size()) - begin))};
+    faults_.add(std::move(fault));
+    is_faulty_ = true;
+}
+
+void AssignmentReader::read_escape() {
+    ++at_;
+    if (here() != '\n' || is_end()) { // behind it, the line goes on
+        word_ += is_end() ? '\\' : here();
+    }
+    ++at_;
+}
+
+void AssignmentReader::read_quoted(char quote) {
+    const std::size_t begin = at_++;
+    while (!is_end() && here() != quote) {
+        const std::string_view rest = text_.substr(at_);
+        const bool is_escape = quote == '"' && rest.size() > 1 && rest.front() == '\\' &&
+                               std::string_view("\"\\$`\n").find(rest[1]) != std::string_view::npos;
+        if (is_escape) {
+            read_escape();
+        } else {
+            word_ += text_[at_++];
+        }
+    }
+    if (is_end()) {
+        fault(begin,
+              "this quote is not closed",
+              "the value would go on to the end of the file",
+              std::string("close it with another ") + quote);
+    }
+    ++at_;
+}
+
+void AssignmentReader::read_word() {
+    const std::size_t begin = at_;
+    word_.clear();
+    is_faulty_ = false;
+    while (!is_end() && std::string_view(" \t\r\n").find(here()) == std::string_view::npos) {
+        const char c = here();
+        if (c == '\'' || c == '"') {
+            read_quoted(c);
+        } else if (c == '\\') {
+            read_escape();
+        } else if (kOperators.find(c) != std::string_view::npos) {
+            fault(at_,
+                  std::string("'") + c + "' outside of quotes",
+                  "a shell would end the value there; nothing of this file is run",
+                  "put the value in single quotes");
+            skip_line();
+        } else {
+            word_ += c;
+            ++at_;
+        }
+    }
+    if (!is_faulty_) {
+        take_word(begin);
+    }
+}
+
+void AssignmentReader::take_word(std::size_t begin) {
+    const std::size_t equals = word_.find('=');
+    if (equals != std::string::npos && is_variable_name(word_.substr(0, equals))) {
+        variables_[word_.substr(0, equals)] = word_.substr(equals + 1);
+    } else if (word_ == "export") {
+        is_exported_ = true;
+    } else if (!is_exported_ || !is_variable_name(word_)) {
+        fault(begin,
+              "this sets no variable",
+              "the file holds NAME=VALUE, and a name has letters, digits and _ only",
+              "write NAME=VALUE, with quotes around a value that has blanks");
+    }
+}
+
+Result<EnvironmentMap> AssignmentReader::read() {
+    if (text_.starts_with("\xEF\xBB\xBF")) {
+        fault(0,
+              "the file begins with a byte order mark",
+              "its three bytes would be part of the first name",
+              "save the file as UTF-8 without a byte order mark");
+        text_.remove_prefix(3);
+    }
+    while (!is_end()) {
+        const char c = here();
+        is_exported_ = is_exported_ && c != '\n';
+        if (c == '#') {
+            skip_line();
+        } else if (std::string_view(" \t\r\n").find(c) != std::string_view::npos) {
+            ++at_;
+        } else {
+            read_word();
+        }
+    }
+    if (faults_.has_errors()) {
+        return fail(faults_.take());
+    }
+    return std::move(variables_);
+}
+
+} // namespace
+
+Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path) {
+    CYBELE_TRY(const std::string text, read_file(path));
+    return AssignmentReader(path, text).read();
+}
+
+Result<std::vector<std::pair<std::string, std::string>>>
+read_environment_option(std::string_view text) {
+    const bool is_list = std::count(text.begin(), text.end(), '=') > 1;
+    std::vector<std::pair<std::string, std::string>> variables;
+    for (const std::string& field :
+         is_list ? csv_fields(text) : std::vector<std::string>{std::string(text)}) {
+        const std::size_t equals = field.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            return fail(ErrorCode::kUsage,
+                        "--env takes NAME=VALUE, not '" + printable(field) + "'",
+                        is_list ? "commas part several variables from each other" : "",
+                        is_list ? "put double quotes around a NAME=VALUE that has a comma"
+                                : "write --env NAME=VALUE");
+        }
+        variables.emplace_back(field.substr(0, equals), field.substr(equals + 1));
+    }
+    return variables;
+}
+
+} // namespace cybele::runtime

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/overlay.hpp"
+
+#include "images/sif/types.hpp"
+#include "runtime/namespaces/squashfs_mount.hpp"
+#include "runtime/namespaces/system_calls.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::runtime {
+namespace {
+
+constexpr std::string_view kReadOnly = ":ro";
+
+Result<void> make_writable_folders(const ImageFile& folder) {
+    for (const char* name : {"upper", "work"}) {
+        const auto path = folder.path / name;
+        if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+            return fail(system_error("cannot make '" + printable(path.string()) + "'", errno));
+        }
+    }
+    return {};
+}
+
+/// The read-only part of an overlay's directory: what a writable start left in `upper`, else all.
+UniqueFd lower_of(const ImageFile& folder) {
+    UniqueFd upper(openat(folder.fd.get(), "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (upper.valid()) {
+        return upper;
+    }
+    return UniqueFd(openat(folder.fd.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/// Layers in the making: each under a short name on the stage, the topmost first in the option.
+class Pile {
+public:
+    Pile(const Stage& stage, std::string way) : stage_(stage), way_(std::move(way)) {}
+
+    Result<void> add_folder(int folder) {
+        CYBELE_TRY(const UniqueFd point, new_layer());
+        return bind(folder, point.get());
+    }
+    Result<void> add_squashfs(const ImageFile& file, SquashfsPlace place) {
+        CYBELE_CHECK(new_layer());
+        const namespaces::SquashfsPart part{file.fd.get(), place.offset, place.size, file.path};
+        const namespaces::SquashfsPoint point{stage_.fd(), names_.back().c_str()};
+        if (way_ == "kernel squashfs") {
+            return namespaces::mount_squashfs_by_loop(part, point);
+        }
+        auto mounted = namespaces::mount_squashfs_by_fuse(part, point);
+        if (!mounted) {
+            const Fault& fault = mounted.error().faults().front();
+            return fail(ErrorCode::kEnvironment,
+                        "cannot lay '" + printable(file.path.string()) + "' over the image",
+                        fault.because.empty() ? fault.message
+                                              : fault.message + ": " + fault.because,
+                        "give a directory to --overlay, or open /dev/fuse to users");
+        }
+        return {};
+    }
+    [[nodiscard]] bool empty() const {
+        return names_.empty();
+    }
+    /// All of it over `image`.
+    Result<UniqueFd> mount_over(int image) {
+        const std::string name_below = stage_.image_name("below");
+        CYBELE_TRY(const UniqueFd below, stage_.make_directory(name_below.c_str()));
+        CYBELE_CHECK(bind(image, below.get()));
+        CYBELE_CHECK(stage_.make_directory("piled"));
+        // A FUSE root has no permission bits until somebody asks its server, and the overlay takes
+        // those that the topmost layer's root has when it is mounted.
+        struct stat status = {};
+        if (!names_.empty() && fstatat(stage_.fd(), names_.back().c_str(), &status, 0) != 0) {
+            return fail(system_error("cannot examine an overlay", errno));
+        }
+        std::string lower = "lowerdir=";
+        for (auto name = names_.rbegin(); name != names_.rend(); ++name) {
+            lower += *name + ":";
+        }
+        lower += name_below;
+        const unsigned long flags = static_cast<unsigned long>(MS_RDONLY) | MS_NOSUID | MS_NODEV;
+        if (fchdir(stage_.fd()) != 0 ||
+            (mount("overlay", "piled", "overlay", flags, (lower + ",userxattr").c_str()) != 0 &&
+             mount("overlay", "piled", "overlay", flags, lower.c_str()) != 0)) {
+            return fail(system_error("cannot lay overlays over the image", errno));
+        }
+        return stage_.open("piled");
+    }
+
+private:
+    Result<UniqueFd> new_layer() {
+        names_.push_back("layer" + std::to_string(names_.size()));
+        return stage_.make_directory(names_.back().c_str());
+    }
+    static Result<void> bind(int from, int to) {
+        CYBELE_CHECK(namespaces::bind_mount({from, to, true, 0}, "a layer"));
+        return {};
+    }
+
+    const Stage& stage_;
+    std::string way_;
+    std::vector<std::string> names_;
+};
+
+Result<Overlay> open_overlay(const std::string& option, const ImageDemand* demand) {
+    std::string path = option;
+    Overlay overlay;
+    const bool is_read_only = path.ends_with(kReadOnly);
+    if (is_read_only) {
+        path.resize(path.size() - kReadOnly.size());
+    }
+    if (path.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "--overlay takes PATH[:ro], not '" + printable(option) + "'",
+                    "the path is empty",
+                    "name a directory, a squashfs file or a SIF");
+    }
+    auto file = open_image(path, images::host_architecture(), demand);
+    if (!file && demand != nullptr) {
+        return fail(std::move(file).error().with_context("an overlay must be signed as the image"));
+    }
+    if (!file) {
+        const Fault& fault = file.error().faults().front();
+        return fail(ErrorCode::kInput,
+                    "cannot use '" + printable(path) + "' as an overlay",
+                    fault.because.empty() ? fault.message : fault.because,
+                    "name a directory, a squashfs file or a SIF; ext3 images are not mounted, for "
+                    "their driver trusts what it reads");
+    }
+    overlay.file = std::move(*file);
+    const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;
+    overlay.is_writable = is_directory && !is_read_only;
+    if (overlay.is_writable) {
+        CYBELE_CHECK(make_writable_folders(overlay.file));
+    }
+    return overlay;
+}
+
+} // namespace
+
+const Overlay* writable_overlay(const std::vector<Overlay>& overlays) {
+    const auto found = std::find_if(
+        overlays.begin(), overlays.end(), [](const Overlay& one) { return one.is_writable; });
+    return found == overlays.end() ? nullptr : &*found;
+}
+
+Result<std::vector<Overlay>>
+open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const ImageDemand* demand) {
+    std::vector<Overlay> overlays;
+    for (const std::string& option : options) {
+        CYBELE_TRY(Overlay overlay, open_overlay(option, demand));
+        if (overlay.is_writable && writable_overlay(overlays) != nullptr) {
+            return fail(ErrorCode::kUsage,
+                        "two overlays are writable",
+                        "what a program writes can go to one of them only",
+                        "write ':ro' behind the others");
+        }
+        overlays.push_back(std::move(overlay));
+    }
+    if (has_tmpfs && writable_overlay(overlays) != nullptr) {
+        return fail(ErrorCode::kUsage,
+                    "--writable-tmpfs and a writable overlay",
+                    "what the program writes can go to one of them only",
+                    "leave one out, or write ':ro' behind the overlay");
+    }
+    return overlays;
+}
+
+// NOLINTNEXTLINE(readability-function-size): what a pile is made of
+Result<UniqueFd> lay_over(const Stage& stage,
+                          UniqueFd image,
+                          const ImageFile& file,
+                          const std::vector<Overlay>& overlays,
+                          const std::string& way) {
+    Pile pile(stage, way);
+    if (way != "unpacked") { // there they are in the folder
+        for (const SquashfsPlace& place : file.overlays) {
+            CYBELE_CHECK(pile.add_squashfs(file, place));
+        }
+    }
+    for (const Overlay& overlay : overlays) {
+        if (overlay.is_writable) {
+            continue;
+        }
+        if (overlay.file.kind == ImageFile::Kind::kDirectory) {
+            CYBELE_CHECK(pile.add_folder(lower_of(overlay.file).get()));
+        } else {
+            CYBELE_CHECK(pile.add_squashfs(overlay.file, {overlay.file.offset, overlay.file.size}));
+        }
+    }
+    return pile.empty() ? Result<UniqueFd>(std::move(image)) : pile.mount_over(image.get());
+}
+
+} // namespace cybele::runtime

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/containers/image_file.hpp"
+#include "runtime/containers/stage.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// What lies over an image: overlay partitions of its own SIF, and --overlay.
+namespace cybele::runtime {
+
+/// One --overlay, opened before the stage covers anything.
+struct Overlay {
+    ImageFile file;           ///< a directory (O_PATH of it) or a squashfs
+    bool is_writable = false; ///< a directory without ":ro"
+};
+
+/// Reads PATH[:ro] of each option. kInput, a message each: a missing path, a file that is no
+/// squashfs or SIF (ext3 images are never given to the kernel), several writable ones; kUsage: an
+/// empty path. A directory's `upper` and `work` are made where it is writable, as the reference
+/// does. With `has_tmpfs` (--writable-tmpfs) none may be writable. With a demand each must be a SIF
+/// whose signatures hold, as the image itself.
+[[nodiscard]] Result<std::vector<Overlay>> open_overlays(const std::vector<std::string>& options,
+                                                         bool has_tmpfs,
+                                                         const ImageDemand* demand = nullptr);
+
+/// The image with everything read-only laid over it, the later the higher; the image itself where
+/// there is nothing. `way` is how the image was mounted.
+[[nodiscard]] Result<UniqueFd> lay_over(const Stage& stage,
+                                        UniqueFd image,
+                                        const ImageFile& file,
+                                        const std::vector<Overlay>& overlays,
+                                        const std::string& way);
+
+/// The writable one; null where there is none.
+[[nodiscard]] const Overlay* writable_overlay(const std::vector<Overlay>& overlays);
+
+} // namespace cybele::runtime

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/payload_environment.hpp"
+
+#include "runtime/containers/action_script.hpp"
+#include "runtime/containers/environment_option.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::runtime {
+namespace {
+
+/// Of the host, not of the container.
+constexpr std::array<std::string_view, 5> kHostOnly = {
+    "HOME", "PATH", "LD_LIBRARY_PATH", "OLDPWD", "_"};
+/// Controls of container programs; those of an outer container would mislead the inner one.
+constexpr std::array<std::string_view, 4> kControlPrefixes = {
+    "APPTAINER_", "SINGULARITY_", "APPTAINERENV_", "SINGULARITYENV_"};
+/// Weakest first.
+constexpr std::array<std::string_view, 2> kInjectingPrefixes = {"SINGULARITYENV_", "APPTAINERENV_"};
+constexpr std::array<std::string_view, 10> kKeptWhenClean = {"TERM",
+                                                             "http_proxy",
+                                                             "https_proxy",
+                                                             "no_proxy",
+                                                             "all_proxy",
+                                                             "ftp_proxy",
+                                                             "HTTP_PROXY",
+                                                             "HTTPS_PROXY",
+                                                             "NO_PROXY",
+                                                             "ALL_PROXY"};
+constexpr std::string_view kLibraryFolder = "/.singularity.d/libs";
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool passes(const std::string& name, bool is_clean) {
+    if (!is_variable_name(name) || contains(kHostOnly, name)) {
+        return false;
+    }
+    const bool is_control =
+        std::any_of(kControlPrefixes.begin(), kControlPrefixes.end(), [&](std::string_view prefix) {
+            return name.starts_with(prefix);
+        });
+    return !is_control && (!is_clean || contains(kKeptWhenClean, name));
+}
+
+/// PATH and the like are no plain variables when they are injected.
+void inject(PayloadEnvironment& layers, const std::string& name, const std::string& value) {
+    if (name == "PREPEND_PATH") {
+        layers.prepend_path = value;
+    } else if (name == "APPEND_PATH") {
+        layers.append_path = value;
+    } else if (name == "PATH") {
+        layers.path = value;
+    } else if (name == "LD_LIBRARY_PATH") {
+        layers.injected[name] = value + ':' + std::string(kLibraryFolder);
+    } else if (name != "HOME") { // the home directory is --home's
+        layers.injected[name] = value;
+    }
+}
+
+void inject_prefixed(PayloadEnvironment& layers, const Environment& environment) {
+    for (const std::string_view prefix : kInjectingPrefixes) {
+        for (const auto& [name, value] : environment.all()) {
+            if (name.starts_with(prefix) && is_variable_name(name.substr(prefix.size()))) {
+                inject(layers, name.substr(prefix.size()), value);
+            }
+        }
+    }
+}
+
+std::string bind_text(const Request& request, const Environment& environment) {
+    std::string text = environment.get_or("APPTAINER_BIND", "");
+    for (const std::string& bind : request.binds) {
+        text += (text.empty() ? "" : ",") + bind;
+    }
+    return text;
+}
+
+void add_facts(PayloadEnvironment& layers,
+               const Request& request,
+               const Environment& environment,
+               const std::filesystem::path& home) {
+    std::error_code ignored;
+    const auto image = std::filesystem::absolute(request.image, ignored).lexically_normal();
+    const std::string binds = bind_text(request, environment);
+    for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {
+        layers.facts[prefix + "CONTAINER"] = image.string();
+        layers.facts[prefix + "NAME"] = image.filename().string();
+        layers.facts[prefix + "BIND"] = binds;
+        layers.facts[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
+    }
+    layers.facts["APPTAINER_COMMAND"] = std::string(action_name(request.action));
+    layers.facts["APPTAINER_APPNAME"] = request.app;
+    if (!request.app.empty()) {
+        layers.facts["SINGULARITY_APPNAME"] = request.app;
+    }
+    layers.facts["HOME"] = home.string();
+    if (!request.cleanenv && !request.containall) {
+        layers.facts["USER_PATH"] = environment.get_or("PATH", "");
+    }
+}
+
+} // namespace
+
+Result<PayloadEnvironment> make_environment(const Request& request,
+                                            const Environment& environment,
+                                            const std::filesystem::path& home) {
+    PayloadEnvironment layers;
+    const bool is_clean = request.cleanenv || request.containall;
+    for (const auto& [name, value] : environment.all()) {
+        if (passes(name, is_clean)) {
+            layers.host[name] = value;
+        }
+    }
+    if (is_clean) {
+        layers.host["LANG"] = "C";
+    }
+    // The home directory is the host's; its ~/.local must not shadow the image's Python.
+    layers.host.try_emplace("PYTHONNOUSERSITE", "1");
+    inject_prefixed(layers, environment);
+    for (const auto& path : request.environment_files) {
+        CYBELE_TRY(const EnvironmentMap variables, read_environment_file(path));
+        for (const auto& [name, value] : variables) {
+            inject(layers, name, value);
+        }
+    }
+    for (const auto& [name, value] : request.environment) {
+        if (!is_variable_name(name)) {
+            return fail(ErrorCode::kUsage,
+                        "'" + printable(name) + "' is no name of a variable",
+                        "a name has letters, digits and _ only",
+                        "write --env NAME=VALUE");
+        }
+        inject(layers, name, value);
+    }
+    add_facts(layers, request, environment, home);
+    return layers;
+}
+
+EnvironmentMap flatten(const PayloadEnvironment& layers) {
+    EnvironmentMap all = layers.facts;
+    all["PATH"] = kDefaultPath;
+    all.insert(layers.host.begin(), layers.host.end());
+    for (const auto& [name, value] : layers.injected) {
+        all[name] = value;
+    }
+    change_path(all["PATH"], layers);
+    return all;
+}
+
+void change_path(std::string& path, const PayloadEnvironment& layers) {
+    path = layers.prepend_path.empty() ? path : layers.prepend_path + ':' + path;
+    path = layers.append_path.empty() ? path : path + ':' + layers.append_path;
+    path = layers.path.empty() ? path : layers.path;
+}
+
+} // namespace cybele::runtime

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/plan.hpp"
+
+#include "runtime/containers/bind_option.hpp"
+#include "runtime/namespaces/small_devices.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <sys/stat.h>
+
+namespace cybele::runtime {
+namespace {
+
+using namespaces::Mount;
+
+/// Working directories that belong to the operating system: the image's are meant.
+constexpr std::array<std::string_view, 10> kSystemFolders = {
+    "/", "/etc", "/bin", "/mnt", "/usr", "/var", "/opt", "/sbin", "/lib", "/lib64"};
+constexpr std::array<std::string_view, 3> kSystemTrees = {"/sys", "/proc", "/dev"};
+constexpr std::array<std::string_view, 4> kBindVariables = {
+    "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
+constexpr std::size_t kUsualMounts = 16; // no limit
+constexpr const char* kUserFlags = "nosuid,nodev";
+
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+    const auto [in_folder, in_path] =
+        std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+    return in_folder == folder.end() && in_path != path.end();
+}
+
+Mount bind(std::filesystem::path source, std::filesystem::path target) {
+    Mount mount;
+    mount.source = std::move(source);
+    mount.target = std::move(target);
+    mount.is_optional = true;
+    return mount;
+}
+
+Mount fresh(Mount::Kind kind, const std::filesystem::path& target, std::string options) {
+    Mount mount;
+    mount.kind = kind;
+    mount.target = target;
+    mount.options = std::move(options);
+    return mount;
+}
+
+void add_system(std::vector<Mount>& mounts, const Request& request) {
+    const bool is_contained = request.contain || request.containall;
+    if (is_contained) {
+        namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
+    } else {
+        mounts.push_back(bind("/dev", "/dev"));
+    }
+    mounts.push_back(bind("/etc/localtime", "/etc/localtime"));
+    mounts.push_back(bind("/etc/hosts", "/etc/hosts"));
+    if (request.pid || request.containall) {
+        mounts.push_back(fresh(Mount::Kind::kProc, "/proc", ""));
+    } else {
+        mounts.push_back(bind("/proc", "/proc"));
+    }
+    mounts.push_back(bind("/sys", "/sys"));
+}
+
+/// `path`: as the kernel tells it.
+bool is_system_folder(std::string_view path) {
+    return std::find(kSystemFolders.begin(), kSystemFolders.end(), path) != kSystemFolders.end() ||
+           std::any_of(kSystemTrees.begin(), kSystemTrees.end(), [&](std::string_view tree) {
+               return path.starts_with(tree) &&
+                      (path.size() == tree.size() || path[tree.size()] == '/');
+           });
+}
+
+/// The home directory comes after /tmp, below which it may lie.
+void add_user_folders(std::vector<Mount>& mounts,
+                      const Request& request,
+                      const Home& home,
+                      const std::filesystem::path& directory) {
+    const bool is_contained = request.contain || request.containall;
+    const bool has_home = !request.no_home && home.target != "/";
+    if (is_contained) {
+        mounts.push_back(fresh(Mount::Kind::kTmpfs, "/tmp", "mode=1777,size=64m"));
+        mounts.push_back(fresh(Mount::Kind::kTmpfs, "/var/tmp", "mode=1777,size=64m"));
+        if (has_home) {
+            mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, "mode=0750,size=64m"));
+        }
+        if (has_home && !request.home.empty()) { // named by the user: meant to be there
+            mounts.push_back(bind(home.source, home.target));
+            mounts.back().options = kUserFlags;
+            mounts.back().is_optional = false;
+            mounts.back().is_named = true;
+        }
+        return;
+    }
+    mounts.push_back(bind("/tmp", "/tmp"));
+    mounts.push_back(bind("/var/tmp", "/var/tmp"));
+    if (has_home) {
+        mounts.push_back(bind(home.source, home.target));
+        mounts.back().is_optional = request.home.empty();
+        mounts.back().is_named = !request.home.empty();
+    }
+    if (!is_system_folder(directory.native()) && directory.is_absolute()) {
+        mounts.push_back(bind(directory, directory));
+        mounts.back().skip_if_same = true;
+    }
+    for (Mount& mount : mounts) {
+        const std::string& target = mount.target.native();
+        const bool is_users = target == home.target.native() || target == "/tmp" ||
+                              target == "/var/tmp" || mount.skip_if_same;
+        if (is_users && mount.kind == Mount::Kind::kBind) {
+            mount.options = kUserFlags;
+        }
+    }
+}
+
+/// The binds that the user asks for; of two with one target the first one counts.
+class UserBinds {
+public:
+    UserBinds(const std::filesystem::path& directory, std::vector<std::string>& warnings)
+        : directory_(directory), warnings_(warnings) {}
+
+    Result<void> add(const BindOption& one) {
+        const std::filesystem::path target = one.target.lexically_normal();
+        if (target == "/") {
+            return fail(ErrorCode::kUsage,
+                        "cannot bind '" + printable(one.source.string()) + "' to /",
+                        "the root of the container is the image",
+                        "choose a folder in it");
+        }
+        const std::pair what(one.source, one.is_read_only);
+        const auto [known, is_new] = targets_.emplace(target / "", what);
+        if (!is_new && known->second == what) {
+            return {}; // said twice
+        }
+        if (!is_new) {
+            warnings_.push_back("'" + printable(one.source.string()) + "' is not bound to '" +
+                                printable(target.string()) + "', to which something else is");
+            return {};
+        }
+        Mount mount = bind(one.source, one.target);
+        mount.is_optional = false;
+        mount.is_named = true;
+        mount.is_read_only = one.is_read_only;
+        mount.options = kUserFlags;
+        mounts_.push_back(std::move(mount));
+        return {};
+    }
+    Result<void> add(std::string_view text) {
+        CYBELE_TRY(const std::vector<BindOption> binds, read_binds(text, directory_));
+        for (const BindOption& one : binds) {
+            CYBELE_CHECK(add(one));
+        }
+        return {};
+    }
+    /// What lies below another one comes behind it.
+    std::vector<Mount> take() {
+        const auto depth = [](const Mount& mount) {
+            const auto target = mount.target.lexically_normal();
+            return std::distance(target.begin(), target.end());
+        };
+        std::stable_sort(mounts_.begin(), mounts_.end(), [&](const Mount& a, const Mount& b) {
+            return depth(a) < depth(b);
+        });
+        return std::move(mounts_);
+    }
+
+private:
+    const std::filesystem::path& directory_;
+    std::vector<std::string>& warnings_;
+    std::map<std::filesystem::path, std::pair<std::filesystem::path, bool>> targets_;
+    std::vector<Mount> mounts_;
+};
+
+} // namespace
+
+Result<Home> home_of(const Request& request, const Environment& environment) {
+    Home home{environment.home(), environment.home()};
+    if (request.home.empty()) {
+        return home;
+    }
+    const auto colon = request.home.find(':');
+    home.source = request.home.substr(0, colon);
+    home.target = colon == std::string::npos
+                      ? home.source
+                      : std::filesystem::path(request.home.substr(colon + 1));
+    std::error_code ignored;
+    home.source = std::filesystem::absolute(home.source, ignored);
+    if (colon == std::string::npos) {
+        home.target = home.source;
+    }
+    if (!home.target.is_absolute()) {
+        return fail(ErrorCode::kUsage,
+                    "cannot read the home directory '" + printable(request.home) + "'",
+                    "its place in the container is no absolute path",
+                    "write --home SRC:DST");
+    }
+    return home;
+}
+
+Result<MountPlan> plan_mounts(const Request& request,
+                              const Environment& environment,
+                              const Home& home,
+                              const std::filesystem::path& directory) {
+    MountPlan plan;
+    plan.mounts.reserve(kUsualMounts);
+    add_system(plan.mounts, request);
+    add_user_folders(plan.mounts, request, home, directory);
+    UserBinds binds(directory, plan.warnings);
+    for (const std::string& text : request.binds) {
+        CYBELE_CHECK(binds.add(text));
+    }
+    for (const std::string& text : request.mounts) {
+        CYBELE_TRY(const BindOption one, read_mount(text, directory));
+        CYBELE_CHECK(binds.add(one));
+    }
+    for (const std::string_view variable : kBindVariables) {
+        CYBELE_CHECK(binds.add(environment.get_or(variable, "")));
+    }
+    for (Mount& mount : binds.take()) {
+        plan.mounts.push_back(std::move(mount));
+    }
+    for (Mount& mount : plan.mounts) {
+        mount.may_hold_targets = mount.options == kUserFlags;
+    }
+    return plan;
+}
+
+std::vector<NeededTarget> needed_targets(const std::vector<Mount>& mounts) {
+    std::vector<NeededTarget> needed;
+    for (std::size_t i = 0; i < mounts.size(); ++i) {
+        const Mount& mount = mounts[i];
+        const auto path = mount.target.lexically_normal();
+        const bool lies_on_mount = std::any_of(mounts.begin(),
+                                               mounts.begin() + static_cast<std::ptrdiff_t>(i),
+                                               [&](const Mount& earlier) {
+                                                   const auto folder =
+                                                       earlier.target.lexically_normal();
+                                                   return lies_in(path, folder) && path != folder;
+                                               });
+        if (lies_on_mount) {
+            continue;
+        }
+        NeededTarget target;
+        target.path = path;
+        target.is_optional = mount.is_optional;
+        struct stat status = {};
+        if (mount.source_fd >= 0 && fstat(mount.source_fd, &status) == 0) {
+            target.is_directory = S_ISDIR(status.st_mode);
+        }
+        needed.push_back(std::move(target));
+    }
+    return needed;
+}
+
+} // namespace cybele::runtime

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/containers/runtime.hpp"
+#include "runtime/containers/stage.hpp"
+#include "runtime/namespaces/sandbox.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cybele::runtime {
+
+/// Where the home directory comes from and where it is in the container.
+struct Home {
+    std::filesystem::path source;
+    std::filesystem::path target;
+};
+[[nodiscard]] Result<Home> home_of(const Request& request, const Environment& environment);
+
+/// The mounts of a container, in Apptainer's order: /dev, localtime, hosts, /proc, /sys, /tmp,
+/// /var/tmp, home (there before /tmp, which then hides a home below it), working directory, the
+/// user's binds: -B, --mount, APPTAINER_BIND and its like, of which the first one counts for a
+/// target; one below another comes behind it. `directory` is the caller's. In folders that the user
+/// may write to, the targets of later mounts are made.
+struct MountPlan {
+    std::vector<namespaces::Mount> mounts;
+    std::vector<std::string> warnings; ///< binds that do not count
+};
+[[nodiscard]] Result<MountPlan> plan_mounts(const Request& request,
+                                            const Environment& environment,
+                                            const Home& home,
+                                            const std::filesystem::path& directory);
+
+/// The mount points that the root file system must have: all that do not lie on an earlier mount.
+/// The sources have been opened.
+[[nodiscard]] std::vector<NeededTarget>
+needed_targets(const std::vector<namespaces::Mount>& mounts);
+
+} // namespace cybele::runtime

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/runtime.hpp"
+
+#include "images/sif/sif.hpp"
+#include "runtime/containers/action_script.hpp"
+#include "runtime/containers/gpu.hpp"
+#include "runtime/containers/holder.hpp"
+#include "runtime/containers/host_files.hpp"
+#include "runtime/containers/image_file.hpp"
+#include "runtime/containers/join_key.hpp"
+#include "runtime/containers/locale.hpp"
+#include "runtime/containers/meeting.hpp"
+#include "runtime/containers/mount_image.hpp"
+#include "runtime/containers/overlay.hpp"
+#include "runtime/containers/plan.hpp"
+#include "runtime/containers/rank.hpp"
+#include "runtime/containers/root_image.hpp"
+#include "runtime/namespaces/join.hpp"
+#include "runtime/namespaces/privileges.hpp"
+#include "runtime/namespaces/program.hpp"
+#include "runtime/namespaces/resolve.hpp"
+#include "runtime/namespaces/sandbox.hpp"
+#include "runtime/namespaces/small_devices.hpp"
+#include "runtime/namespaces/system_calls.hpp"
+#include "support/quote.hpp"
+
+#include <cerrno>
+#include <functional>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::runtime {
+namespace {
+
+using namespaces::Mount;
+using namespaces::Sandbox;
+
+/// All that is known before a namespace is entered.
+struct Preparation {
+    Home home;
+    std::filesystem::path directory; ///< the caller's
+    std::vector<Mount> mounts;
+    PayloadEnvironment layers; ///< last, while others are asked
+    bool is_root = false;
+};
+
+Result<Preparation> prepare(const Request& request, const Environment& environment) {
+    Preparation all;
+    CYBELE_TRY(all.home, home_of(request, environment));
+    std::error_code failed;
+    all.directory = std::filesystem::current_path(failed);
+    CYBELE_TRY(MountPlan plan, plan_mounts(request, environment, all.home, all.directory));
+    for (const std::string& warning : plan.warnings) {
+        warn(warning);
+    }
+    all.mounts = std::move(plan.mounts);
+    all.is_root = namespaces::is_privileged_root();
+    return all;
+}
+
+/// Sources are opened in the new mount namespace and before the stage covers anything.
+Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
+    std::vector<UniqueFd> opened;
+    std::vector<Mount> found;
+    for (Mount& mount : mounts) {
+        if (mount.kind == Mount::Kind::kBind) {
+            UniqueFd fd(open(mount.source.c_str(), O_PATH | O_CLOEXEC));
+            if (!fd.valid() && mount.is_optional) {
+                continue;
+            }
+            if (!fd.valid()) {
+                const int saved_errno = errno;
+                return fail(ErrorCode::kInput,
+                            "cannot bind '" + printable(mount.source.string()) + "'",
+                            system_error("", saved_errno).faults().front().because,
+                            "check the source of the bind");
+            }
+            mount.source_fd = fd.get();
+            opened.push_back(std::move(fd));
+        }
+        found.push_back(mount);
+    }
+    mounts = std::move(found);
+    return opened;
+}
+
+/// Text of a regular file in the image; nothing for anything else.
+std::optional<std::string> read_in_image(int root, const char* path) {
+    const auto fd = namespaces::open_in_root(root, path);
+    struct stat status = {};
+    if (!fd || fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        return std::nullopt;
+    }
+    const auto text = read_file(namespaces::descriptor_path(fd->get()));
+    return text ? std::optional(*text) : std::nullopt;
+}
+
+/// What the container's own files are made from.
+struct HostView {
+    Caller caller;
+    std::optional<std::string> resolv_conf;
+};
+
+/// resolv.conf, passwd and group: files of this container only, bound last.
+Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
+                                            const Stage& stage,
+                                            int image,
+                                            const Preparation& all,
+                                            const HostView& host) {
+    std::vector<UniqueFd> opened;
+    const auto add = [&](const char* name, const char* target, const std::string& text) {
+        const bool is_users =
+            std::any_of(all.mounts.begin(), all.mounts.end(), [&](const Mount& mount) {
+                return mount.target.lexically_normal() == target;
+            });
+        if (is_users) {
+            return Result<void>();
+        }
+        auto file = stage.make_file(name, text);
+        if (!file) {
+            return Result<void>(fail(std::move(file).error()));
+        }
+        Mount mount;
+        mount.source_fd = file->get();
+        mount.target = target;
+        mount.is_optional = true;
+        mount.options = "nosuid,nodev";
+        mounts.push_back(std::move(mount));
+        opened.push_back(std::move(*file));
+        return Result<void>();
+    };
+    if (host.resolv_conf) {
+        CYBELE_CHECK(add("resolv.conf", "/etc/resolv.conf", *host.resolv_conf));
+    }
+    if (const auto passwd = read_in_image(image, "/etc/passwd")) {
+        CYBELE_CHECK(
+            add("passwd", "/etc/passwd", merge_passwd(*passwd, host.caller, all.home.target)));
+    }
+    if (const auto group = read_in_image(image, "/etc/group")) {
+        CYBELE_CHECK(add("group", "/etc/group", merge_group(*group, host.caller)));
+    }
+    return opened;
+}
+
+bool can_execute(const std::string& path) {
+    return access(path.c_str(), X_OK) == 0;
+}
+
+/// Of them only what the action needs: each is a question to the image's server.
+ImageTraits traits_of_this_root(Action action, const std::string& app) {
+    ImageTraits traits;
+    traits.has_metadata = access("/.singularity.d", F_OK) == 0;
+    traits.has_sh = can_execute("/bin/sh");
+    traits.has_bash = action == Action::kShell && can_execute("/bin/bash");
+    traits.has_runscript = action == Action::kRun && can_execute("/.singularity.d/runscript");
+    traits.has_test = action == Action::kTest && can_execute("/.singularity.d/test");
+    traits.has_app = !app.empty() && access(app_folder(app).c_str(), F_OK) == 0;
+    traits.has_app_runscript = traits.has_app && can_execute(app_folder(app) + "/scif/runscript");
+    return traits;
+}
+
+/// What every program of the container has, the first as the members that join. It refers to both.
+Sandbox make_sandbox(const Request& request, Preparation& all) {
+    Sandbox sandbox;
+    sandbox.new_pid_namespace = request.pid || request.containall;
+    if (!request.directory.empty()) {
+        sandbox.directory = request.directory;
+    } else {
+        sandbox.directory = all.directory.empty() ? "/" : all.directory;
+        sandbox.other_directories = {all.home.target, "/"};
+    }
+    sandbox.drop_privileges = !all.is_root;
+    sandbox.before_exec = [&request, &all](Sandbox& inside) -> Result<void> {
+        if (request.action == Action::kExec && !request.arguments.empty()) {
+            namespaces::read_ahead(request.arguments.front());
+        }
+        fall_back_to_known_locale(all.layers.host, "/");
+        const ImageTraits traits = traits_of_this_root(request.action, request.app);
+        CYBELE_TRY(Program program, make_program(request, all.layers, traits));
+        if (program.by_shell) {
+            inside.otherwise = [by_shell = std::move(program.by_shell)](Sandbox& again) {
+                Program other = by_shell();
+                again.argv = std::move(other.argv);
+                again.environment = std::move(other.environment);
+            };
+        }
+        inside.argv = std::move(program.argv);
+        inside.environment = std::move(program.environment);
+        return {};
+    };
+    return sandbox;
+}
+
+/// The holder, where other ranks may join; without one they make containers of their own.
+Result<void> keep_for_others(int proc, const Founding& founding, bool is_root, bool is_verbose) {
+    Watched launcher = Watched::process(getppid());
+    CYBELE_TRY(const auto own, namespaces::own_namespaces(proc, !is_root));
+    const auto started = start_holder(founding, own, std::move(launcher));
+    tell_if(is_verbose,
+            started ? "other ranks of this launch may join this container"
+                    : started.error().message());
+    return {};
+}
+
+/// The host's GPU drivers; asked by the first start only, not by those that join.
+void add_gpus(std::vector<Mount>& mounts, const Request& request, const Environment& environment) {
+    const auto add = [&](bool is_wanted, GpuMaker maker, const char* option) {
+        if (!is_wanted) {
+            return;
+        }
+        const auto found = gpu_mounts(maker, request.contain || request.containall, environment);
+        tell_if(found.empty() || request.is_verbose,
+                std::string(option) +
+                    (found.empty() ? " finds no such driver on this host: no GPU in the container"
+                                   : " brings in " + std::to_string(found.size()) + " files"));
+        mounts.insert(mounts.end(), found.begin(), found.end());
+    };
+    add(request.nv, GpuMaker::kNvidia, "--nv");
+    add(request.rocm, GpuMaker::kAmd, "--rocm");
+}
+
+/// What no stage may cover.
+std::vector<int> sources_of(const std::vector<Mount>& mounts,
+                            const std::vector<Overlay>& overlays) {
+    std::vector<int> sources;
+    for (const Mount& bind : mounts) {
+        if (bind.kind == Mount::Kind::kBind) {
+            sources.push_back(bind.source_fd);
+        }
+    }
+    for (const Overlay& overlay : overlays) {
+        sources.push_back(overlay.file.fd.get());
+    }
+    return sources;
+}
+
+/// Of what was verified and not copied: now that it is mounted.
+Result<void> check_all_unchanged(const ImageFile& file, const std::vector<Overlay>& overlays) {
+    CYBELE_CHECK(check_unchanged(file));
+    for (const Overlay& overlay : overlays) {
+        CYBELE_CHECK(check_unchanged(overlay.file));
+    }
+    return {};
+}
+
+/// Makes the container in this process.
+Result<namespaces::ExecFailure> make_container(const Request& request,
+                                               const Environment& environment,
+                                               Preparation& all,
+                                               const std::optional<Founding>& founding) {
+    const ImageDemand* const demand = request.demand ? &*request.demand : nullptr;
+    CYBELE_TRY(const ImageFile file,
+               open_image(request.image, images::host_architecture(), demand));
+    add_gpus(all.mounts, request, environment);
+    HostView host{this_caller(all.home.target, environment.get_or("USER", "")), {}};
+    if (auto resolv_conf = read_file("/etc/resolv.conf")) {
+        host.resolv_conf = std::move(*resolv_conf);
+    }
+    auto server = start_early(file, all.is_root);
+    using namespaces::IdMap;
+    CYBELE_CHECK(namespaces::enter_namespaces(all.is_root ? IdMap::kNone : IdMap::kOwnRoot));
+    if (request.containall && unshare(CLONE_NEWIPC) != 0) {
+        return fail(system_error("cannot make an ipc namespace", errno));
+    }
+    CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
+    // Like them: a folder of another mount namespace cannot be bound.
+    CYBELE_TRY(const std::vector<Overlay> overlays,
+               open_overlays(request.overlays, request.writable_tmpfs, demand));
+    const Overlay* const kept = writable_overlay(overlays);
+    const bool is_writable = request.writable_tmpfs || kept != nullptr;
+    const MountRequest mount{all.is_root,
+                             is_writable,
+                             request.is_verbose,
+                             sources_of(all.mounts, overlays),
+                             server ? &*server : nullptr};
+    CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
+    CYBELE_TRY(image.root, lay_over(image.stage, std::move(image.root), file, overlays, image.way));
+    CYBELE_CHECK(check_all_unchanged(file, overlays));
+    CYBELE_TRY(const std::vector<UniqueFd> files,
+               add_own_files(all.mounts, image.stage, image.root.get(), all, host));
+    CYBELE_TRY(const PreparedRoot root,
+               prepare_root(image.stage,
+                            std::move(image.root),
+                            needed_targets(all.mounts),
+                            is_writable,
+                            kept == nullptr ? -1 : kept->file.fd.get()));
+    tell_if(request.is_verbose,
+            "the image is mounted by " + image.way + ", its mount points come by " + root.how);
+    Sandbox sandbox = make_sandbox(request, all);
+    sandbox.root = file.path;
+    sandbox.root_fd = root.fd.get();
+    sandbox.is_root_read_only = !is_writable;
+    sandbox.mounts = all.mounts;
+    if (!all.is_root) {
+        sandbox.final_ids = Sandbox::Ids{host.caller.uid, host.caller.gid};
+    }
+    if (request.contain || request.containall) {
+        sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
+            namespaces::link_small_devices();
+            return next(inside);
+        };
+    }
+    if (founding) {
+        sandbox.when_entered = [&](int proc) {
+            return keep_for_others(proc, *founding, all.is_root, request.is_verbose);
+        };
+    }
+    return namespaces::exec_in_sandbox(sandbox);
+}
+
+/// Joins, or is the first of those that share a container, or neither. `meanwhile`: see meet().
+Result<Meeting> find_container(const Request& request,
+                               const Environment& environment,
+                               const Preparation& all,
+                               const std::function<void()>& meanwhile) {
+    const Rank rank = read_rank(environment);
+    const bool is_own = request.pid || request.containall;
+    if (request.join == Join::kAlways && is_own) {
+        return fail(ErrorCode::kUsage,
+                    "a container with process ids of its own cannot be joined",
+                    "--pid and --containall make a new set of processes for each start",
+                    "leave out --join always");
+    }
+    const bool is_wanted = request.join == Join::kAlways ||
+                           (request.join == Join::kAuto && rank.is_rank && !rank.is_alone);
+    Meeting meeting;
+    if (is_wanted && !is_own) {
+        const ContainerPlan plan{
+            all.mounts, all.home.target, environment.get_or("USER", ""), rank.launch};
+        auto key = join_key(request, plan);
+        if (!key) {
+            return meeting; // open_image() tells it better
+        }
+        meeting = meet(environment, meeting_key(std::move(*key)), meanwhile);
+    }
+    return meeting;
+}
+
+} // namespace
+
+Result<int> start(const Request& request, const Environment& environment) {
+    CYBELE_TRY(Preparation all, prepare(request, environment));
+    Result<PayloadEnvironment> layers;
+    bool has_layers = false;
+    const auto prepare_layers = [&] {
+        if (!has_layers) {
+            layers = make_environment(request, environment, all.home.target);
+            has_layers = true;
+        }
+    };
+    CYBELE_TRY(const Meeting meeting, find_container(request, environment, all, prepare_layers));
+    prepare_layers();
+    CYBELE_TRY(all.layers, std::move(layers));
+    if (!meeting.because.empty()) {
+        tell_if(request.is_verbose || meeting.is_prevented,
+                "in a container of its own, since " + meeting.because);
+    }
+    Result<namespaces::ExecFailure> failure =
+        namespaces::ExecFailure{Error(ErrorCode::kInternal, ""), 0};
+    if (meeting.container) {
+        tell_if(request.is_verbose, "joined the container of this launch");
+        failure = namespaces::exec_in_container(make_sandbox(request, all), *meeting.container);
+    } else {
+        if (!meeting.founding && !all.is_root && read_rank(environment).is_rank) {
+            forbid_single_copy(all.layers.host);
+        }
+        failure = make_container(request, environment, all, meeting.founding);
+    }
+    CYBELE_TRY(const namespaces::ExecFailure ended, std::move(failure));
+    if (ended.code == 126 || ended.code == 127) {
+        // As a shell: a message, and a code of its own that the caller passes on.
+        const std::string line = "error: " + ended.error.message() + '\n';
+        (void)!write(STDERR_FILENO, line.data(), line.size());
+        return ended.code;
+    }
+    return fail(ended.error);
+}
+
+} // namespace cybele::runtime

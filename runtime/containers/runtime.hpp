@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/containers/image_demand.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::runtime {
+
+enum class Action { kExec, kRun, kShell, kTest };
+
+/// Whether a start shares the container of the other ranks on its node.
+enum class Join {
+    kAuto,   ///< where it is a rank of a parallel program
+    kAlways, ///< with all starts of the same launch, else of the same parent process
+    kNever
+};
+
+/// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
+struct Request {
+    Action action = Action::kExec;
+    std::filesystem::path image; ///< SIF, squashfs or directory
+    std::vector<std::string> arguments;
+    std::vector<std::string> binds;  ///< SRC[:DST[:ro|rw]], several with commas, as -B
+    std::vector<std::string> mounts; ///< --mount type=bind,src=…,dst=…[,ro]
+    std::map<std::string, std::string> environment; ///< --env
+    std::vector<std::filesystem::path> environment_files;
+    std::string directory; ///< --cwd
+    std::string home;      ///< --home SRC[:DST]
+    bool cleanenv = false;
+    bool contain = false;
+    bool containall = false;
+    bool no_home = false;
+    bool pid = false;
+    bool writable_tmpfs = false;
+    std::vector<std::string> overlays; ///< --overlay PATH[:ro]
+    bool nv = false;                   ///< the host's NVIDIA driver
+    bool rocm = false;                 ///< the host's ROCm
+    std::string shell;                 ///< --shell
+    std::string app;                   ///< --app: an SCIF application of the image
+    Join join = Join::kAuto;
+    std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
+    bool is_verbose = false;
+};
+
+/// Starts the container in place of this process: returns only when refused (the cli makes that
+/// exit 255) or with the exit code when a process had to stay (unpacked image, --pid).
+[[nodiscard]] Result<int> start(const Request& request, const Environment& environment);
+
+/// The way the image would be mounted on this host and why, for `doctor` and -v.
+struct MountChoice {
+    std::string way; ///< "kernel squashfs", "FUSE", "unpacked", or "" when none works
+    std::string because;
+};
+[[nodiscard]] MountChoice choose_mount();
+
+} // namespace cybele::runtime

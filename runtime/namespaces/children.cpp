@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/namespaces/children.hpp"
+
+#include "support/process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cybele::namespaces {
+namespace {
+
+constexpr std::array kPassedSignals = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+// A pid; read by the handler only, which sees nothing but globals.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile sig_atomic_t signal_receiver = 0;
+
+void pass_on(int number, siginfo_t* info, void* /*context*/) {
+    if (info != nullptr && info->si_code <= 0 && signal_receiver > 0) {
+        const int saved_errno = errno;
+        kill(signal_receiver, number);
+        errno = saved_errno;
+    }
+}
+
+} // namespace
+
+void die_with_parent(pid_t parent) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || (getppid() != parent && getppid() != 0)) {
+        _exit(1);
+    }
+}
+
+int wait_passing_signals(pid_t child) {
+    struct sigaction passing = {};
+    passing.sa_sigaction = pass_on;
+    passing.sa_flags = SA_SIGINFO;
+    std::array<struct sigaction, kPassedSignals.size()> before = {};
+    signal_receiver = child;
+    for (std::size_t i = 0; i < kPassedSignals.size(); ++i) {
+        sigaction(kPassedSignals.at(i), &passing, &before.at(i));
+    }
+    const int code = wait_for(child);
+    for (std::size_t i = 0; i < kPassedSignals.size(); ++i) {
+        sigaction(kPassedSignals.at(i), &before.at(i), nullptr);
+    }
+    signal_receiver = 0;
+    return code;
+}
+
+void end_remaining_children() {
+    const std::string list =
+        "/proc/self/task/" + std::to_string(getpid()) + "/children"; // this thread's
+    for (;;) {
+        std::ifstream children(list);
+        std::vector<pid_t> left;
+        for (pid_t pid = 0; children >> pid;) {
+            left.push_back(pid);
+        }
+        for (const pid_t pid : left) {
+            kill(pid, SIGKILL);
+        }
+        if (left.empty()) {
+            break;
+        }
+        for (const pid_t pid : left) {
+            (void)wait_for(pid);
+        }
+    }
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+}
+
+Result<Pipe> make_pipe() {
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return fail(system_error("cannot make a pipe", errno));
+    }
+    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void send_error(int fd, const Error& error) {
+    const Fault& fault = error.faults().front();
+    std::string text(1, static_cast<char>(fault.code));
+    for (const std::string* part : {&fault.message, &fault.because, &fault.help}) {
+        text += part->c_str(); // up to a NUL, which ends a part
+        text += '\0';
+    }
+    (void)write_all(fd, text, "pipe");
+}
+
+std::optional<Error> receive_error(int fd) {
+    std::string text;
+    std::array<char, 4096> piece = {};
+    for (;;) {
+        const ssize_t size = read(fd, piece.data(), piece.size());
+        if (size < 0 && errno == EINTR) {
+            continue;
+        }
+        if (size <= 0) {
+            break;
+        }
+        text.append(piece.data(), static_cast<std::size_t>(size));
+    }
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    std::array<std::string, 3> parts;
+    std::size_t from = 1;
+    for (std::string& part : parts) {
+        const std::size_t end = std::min(text.find('\0', from), text.size());
+        part = text.substr(std::min(from, text.size()), end - std::min(from, end));
+        from = end + 1;
+    }
+    return Error(static_cast<ErrorCode>(text.front()), parts[0], parts[1], parts[2]);
+}
+
+} // namespace cybele::namespaces

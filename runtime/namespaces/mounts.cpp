@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/namespaces/mounts.hpp"
+
+#include "runtime/namespaces/resolve.hpp"
+#include "runtime/namespaces/system_calls.hpp"
+#include "support/quote.hpp"
+#include "support/split.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+namespace cybele::namespaces {
+namespace {
+
+constexpr unsigned long kReadOnly = MS_RDONLY;
+
+struct NamedFlag {
+    std::string_view name;
+    unsigned long flag;
+};
+constexpr NamedFlag kNamedFlags[] = {
+    {"ro", MS_RDONLY}, {"nosuid", MS_NOSUID}, {"nodev", MS_NODEV}, {"noexec", MS_NOEXEC}};
+
+/// What each new file system is mounted with; `host` is bound instead where the kernel refuses it
+/// (a proc or sysfs of a namespace that belongs to somebody else, or one that is masked).
+struct FileSystem {
+    Mount::Kind kind;
+    const char* type;
+    unsigned long flags;
+    const char* options;
+    const char* other_options; ///< tried when the first are refused
+    const char* host;
+};
+constexpr FileSystem kFileSystems[] = {
+    {Mount::Kind::kTmpfs, "tmpfs", MS_NOSUID | MS_NODEV, "", nullptr, nullptr},
+    {Mount::Kind::kProc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "", nullptr, "/proc"},
+    {Mount::Kind::kSysfs,
+     "sysfs",
+     MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY,
+     "",
+     nullptr,
+     "/sys"},
+    // Group 5 is "tty"; it cannot be named where the user namespace does not map it.
+    {Mount::Kind::kDevpts,
+     "devpts",
+     MS_NOSUID | MS_NOEXEC,
+     "newinstance,ptmxmode=0666,mode=0620,gid=5",
+     "newinstance,ptmxmode=0666,mode=0620",
+     nullptr},
+};
+
+bool is_directory(int fd) {
+    struct stat status = {};
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::string describe(const Mount& mount) {
+    const std::string target = printable(mount.target.string());
+    return mount.source.empty() ? "over '" + target + "'"
+                                : "'" + printable(mount.source.string()) + "' to '" + target + "'";
+}
+
+} // namespace
+
+Result<unsigned long> flags_of_options(const std::string& options) {
+    unsigned long flags = 0;
+    for (const std::string_view word : split(options, ',')) {
+        const auto* found = std::find_if(std::begin(kNamedFlags),
+                                         std::end(kNamedFlags),
+                                         [&](const NamedFlag& flag) { return flag.name == word; });
+        if (found == std::end(kNamedFlags)) {
+            return fail(ErrorCode::kInput,
+                        "'" + printable(word) + "' is no option of a bind",
+                        "known are ro, nosuid, nodev and noexec");
+        }
+        flags |= found->flag;
+    }
+    return flags;
+}
+
+RootBuilder::RootBuilder(UniqueFd root) : root_(std::move(root)) {
+    own_mounts_.push_back(mount_id(root_.get()));
+}
+
+Result<RootBuilder> RootBuilder::start(const Sandbox& sandbox) {
+    const std::string shown = printable(sandbox.root.string());
+    UniqueFd opened;
+    int directory = sandbox.root_fd;
+    if (directory < 0) {
+        opened.reset(open(sandbox.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (!opened.valid()) {
+            return fail(system_error("cannot open the root file system '" + shown + "'", errno));
+        }
+        directory = opened.get();
+    }
+    const BindPoint point{directory, directory, true, 0};
+    CYBELE_TRY(UniqueFd root, bind_mount(point, "the root file system"));
+    return RootBuilder(std::move(root));
+}
+
+Result<UniqueFd> RootBuilder::target_of(const Mount& mount, bool directory) const {
+    if (auto fd = open_in_root(root_.get(), mount.target)) {
+        return std::move(*fd);
+    }
+    if (!mount.make_target) {
+        if (mount.is_optional) {
+            return UniqueFd();
+        }
+        return fail(
+            system_error("cannot mount on '" + printable(mount.target.string()) + "'", errno));
+    }
+    Making making;
+    making.is_directory = directory;
+    making.may_make_in = [this, &mount](int parent, bool passed_link) {
+        const std::uint64_t id = mount_id(parent);
+        const auto has = [&](const std::vector<std::uint64_t>& ids) {
+            return std::find(ids.begin(), ids.end(), id) != ids.end();
+        };
+        // Links are the image's: none may choose where something is made on the host.
+        return has(own_mounts_) || (mount.is_named && !passed_link && has(host_mounts_));
+    };
+    auto made = make_in_root(root_.get(), mount.target, making);
+    if (!made && mount.is_optional) {
+        return UniqueFd();
+    }
+    return made;
+}
+
+void RootBuilder::note_host(const Mount& mount, int bound) {
+    struct stat status = {};
+    if (mount.may_hold_targets && fstat(bound, &status) == 0 && S_ISDIR(status.st_mode)) {
+        host_folders_.emplace_back(status.st_dev, status.st_ino);
+        if (!mount.is_read_only) {
+            host_mounts_.push_back(mount_id(bound));
+        }
+    }
+}
+
+bool RootBuilder::is_host_folder(int fd) const {
+    struct stat status = {};
+    const auto is_it = [&](const auto& one) {
+        return one.first == status.st_dev && one.second == status.st_ino;
+    };
+    return fstat(fd, &status) == 0 &&
+           std::any_of(host_folders_.begin(), host_folders_.end(), is_it);
+}
+
+Result<void> RootBuilder::add_bind(const Mount& mount) {
+    UniqueFd opened;
+    int source = mount.source_fd;
+    if (source < 0) {
+        opened.reset(open(mount.source.c_str(), O_PATH | O_CLOEXEC));
+        source = opened.get();
+    }
+    if (source < 0) {
+        if (mount.is_optional) {
+            return {};
+        }
+        const int saved_errno = errno;
+        const std::string shown = printable(mount.source.string());
+        if (saved_errno == ENOENT) {
+            return fail(ErrorCode::kInput,
+                        "cannot bind '" + shown + "'",
+                        "there is no such file or directory on this host",
+                        "check the source of the bind");
+        }
+        return fail(system_error("cannot bind '" + shown + "'", saved_errno));
+    }
+    CYBELE_TRY(const unsigned long flags, flags_of_options(mount.options));
+    const bool directory = is_directory(source);
+    CYBELE_TRY(const UniqueFd target, target_of(mount, directory));
+    if (!target.valid()) {
+        return {};
+    }
+    if (mount.skip_if_same && is_same_file(source, target.get())) {
+        note_host(mount, target.get()); // it may be a mount of its own below another one
+        return {};
+    }
+    if (mount.may_hold_targets && !mount.is_named && is_host_folder(target.get())) {
+        return {}; // a link of the image leads to a folder of the host, which stays
+    }
+    if (directory != is_directory(target.get())) {
+        if (mount.is_optional) {
+            return {};
+        }
+        return fail(ErrorCode::kInput,
+                    "cannot bind " + describe(mount),
+                    directory ? "the source is a directory, the target is a file"
+                              : "the source is a file, the target is a directory",
+                    "name the whole path of the target");
+    }
+    const BindPoint point{
+        source, target.get(), mount.is_recursive, flags | (mount.is_read_only ? kReadOnly : 0UL)};
+    auto bound = bind_mount(point, describe(mount));
+    if (!bound && !mount.is_optional) {
+        return fail(std::move(bound).error());
+    }
+    if (bound) {
+        note_host(mount, bound->get());
+    }
+    return {};
+}
+
+Result<void> RootBuilder::add_file_system(const Mount& mount) {
+    const auto* system =
+        std::find_if(std::begin(kFileSystems), std::end(kFileSystems), [&](const FileSystem& one) {
+            return one.kind == mount.kind;
+        });
+    CYBELE_TRY(const UniqueFd target, target_of(mount, true));
+    if (!target.valid()) {
+        return {};
+    }
+    const unsigned long flags = system->flags | (mount.is_read_only ? kReadOnly : 0UL);
+    const std::string options = mount.options.empty() ? system->options : mount.options;
+    auto mounted = mount_over(target.get(), system->type, flags, options);
+    if (!mounted && system->other_options != nullptr) {
+        mounted = mount_over(target.get(), system->type, flags, system->other_options);
+    }
+    if (!mounted && system->host != nullptr) {
+        Mount host = mount;
+        host.kind = Mount::Kind::kBind;
+        host.source = system->host;
+        host.options = "";
+        return add_bind(host);
+    }
+    if (!mounted) {
+        return mount.is_optional ? Result<void>() : mounted;
+    }
+    if (mount.kind == Mount::Kind::kTmpfs) {
+        if (const auto fd = open_in_root(root_.get(), mount.target)) {
+            own_mounts_.push_back(mount_id(fd->get()));
+        }
+    }
+    return {};
+}
+
+Result<void> RootBuilder::add_same(const Mount& mount) {
+    CYBELE_TRY(const UniqueFd target, target_of(mount, true));
+    if (!target.valid()) {
+        return {};
+    }
+    CYBELE_TRY(const unsigned long flags, flags_of_options(mount.options));
+    const BindPoint point{target.get(),
+                          target.get(),
+                          mount.is_recursive,
+                          flags | (mount.is_read_only ? kReadOnly : 0UL)};
+    CYBELE_CHECK(bind_mount(point, describe(mount)));
+    return {};
+}
+
+Result<void> RootBuilder::add(const Mount& mount) {
+    switch (mount.kind) {
+    case Mount::Kind::kBind:
+        return add_bind(mount);
+    case Mount::Kind::kSame:
+        return add_same(mount);
+    default:
+        return add_file_system(mount);
+    }
+}
+
+} // namespace cybele::namespaces

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container/container.hpp"
+#include "schedulers/scripts/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using templates::Value;
+using templates::Values;
+
+/// A vendor's GPUs. Runtimes only warn where `--nv` or `--rocm` find nothing, so the script counts
+/// the devices itself (launch.md 8); nothing of this has run on a GPU.
+struct GpuKind {
+    std::string_view label;     ///< how the image's label `cybelectl.gpu` begins
+    std::string_view option;    ///< of `exec`; empty: the devices in /dev are all that is needed
+    std::string_view variable;  ///< that says which devices are the job's
+    std::string_view listing;   ///< shell code that prints their number
+    std::string_view listed_by; ///< for the refusal
+};
+
+constexpr std::array kGpuKinds{
+    GpuKind{"cuda",
+            "--nv",
+            "CUDA_VISIBLE_DEVICES",
+            "nvidia-smi -L 2>/dev/null | grep -c '^GPU '",
+            "nvidia-smi -L"},
+    GpuKind{"rocm",
+            "--rocm",
+            "ROCR_VISIBLE_DEVICES",
+            "[ ! -e /dev/kfd ] || find /dev/dri -name 'renderD*' | wc -l",
+            "/dev/kfd and /dev/dri"},
+    GpuKind{"oneapi",
+            "",
+            "ZE_AFFINITY_MASK",
+            "find /dev/dri -name 'renderD*' 2>/dev/null | wc -l",
+            "/dev/dri"}};
+
+/// Whose they are is not known where no container is started.
+constexpr GpuKind kAnyGpu{
+    "",
+    "",
+    "",
+    "{ nvidia-smi -L || find /dev/dri -name 'renderD*'; } 2>/dev/null | grep -c '^GPU \\|renderD'",
+    "nvidia-smi -L and /dev/dri"};
+
+/// By the image's label; without one, NVIDIA's.
+const GpuKind& gpu_kind(const RenderInput& input) {
+    if (!input.job->image) {
+        return kAnyGpu;
+    }
+    std::string_view vendor;
+    if (input.facts != nullptr && input.facts->labels.contains("cybelectl.gpu")) {
+        vendor = input.facts->labels.at("cybelectl.gpu");
+    }
+    const auto* found =
+        std::find_if(kGpuKinds.begin(), kGpuKinds.end(), [vendor](const GpuKind& kind) {
+            return vendor.starts_with(kind.label);
+        });
+    return found == kGpuKinds.end() ? kGpuKinds.front() : *found;
+}
+
+/// Empty text is a value that is not there.
+Value text_or_none(std::string_view text) {
+    return text.empty() ? Value() : Value(std::string(text));
+}
+
+} // namespace
+
+void add_gpus(const Rendering& rendering, Values& values) {
+    const auto count = rendering.input.job->resources.gpus_per_node;
+    for (const char* name : {"gpus", "gpu-option", "gpu-variable", "visible-devices"}) {
+        values[name] = Value();
+    }
+    if (count == 0) {
+        return;
+    }
+    const GpuKind& kind = gpu_kind(rendering.input);
+    values["gpus"] = count;
+    values["gpu-option"] = text_or_none(kind.option);
+    values["gpu-variable"] = text_or_none(kind.variable);
+    values["visible-devices"] =
+        rendering.plan.uses_node_file ? text_or_none(kind.variable) : Value();
+    if (rendering.dialect.name == "pbspro" && !kind.variable.empty()) {
+        Fault note = rendering.input.job->fault_at(
+            "resources.gpus-per-node",
+            fmt::format("PBS sets {} only where the site has its cgroup hook", kind.variable),
+            "without it the job sees all GPUs of the node, as do other jobs there",
+            "ask the site, or let the job have the node alone: `exclusive: true`");
+        note.is_warning = true;
+        rendering.faults.add(std::move(note));
+    }
+    values["gpu-listing"] = std::string(kind.listing);
+    values["gpu-listed-by"] = std::string(kind.listed_by);
+    values["gpu-what"] =
+        fmt::format("this job needs {} {} on a node", count, count == 1 ? "GPU" : "GPUs");
+    values["gpu-help"] =
+        "ask for nodes with GPUs and their driver; the image's Recipe says whose (gpu)";
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/scripts/values.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+/// Characters that no runtime's `--env` reads in a way of its own: Apptainer splits at commas and
+/// evaluates `$` and backquotes inside the container.
+bool is_plain(std::string_view value) {
+    return std::all_of(value.begin(), value.end(), [](char character) {
+        return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+               (character >= '0' && character <= '9') ||
+               std::string_view("_./:=@%+-^").find(character) != std::string_view::npos;
+    });
+}
+
+using launchers::kIndexMark;
+
+/// The value as it is in an element: any index stands for all, which are digits.
+std::string in_element(const launchers::Job& job, std::string value) {
+    for (std::size_t at = 0; !job.array.empty() && (at = value.find(kIndexMark)) != value.npos;) {
+        value.replace(at, kIndexMark.size(), "0");
+    }
+    return value;
+}
+
+} // namespace
+
+std::string word_expression(const launchers::Job& job, std::string_view word) {
+    if (job.array.empty() || word.find(kIndexMark) == std::string_view::npos) {
+        return shell_quote(word);
+    }
+    std::string expression;
+    while (true) {
+        const std::size_t at = word.find(kIndexMark);
+        if (at != 0 && !word.empty()) {
+            expression += shell_quote(word.substr(0, at));
+        }
+        if (at == std::string_view::npos) {
+            return expression;
+        }
+        expression += "\"$CYBELE_ARRAY_INDEX\"";
+        word.remove_prefix(at + kIndexMark.size());
+    }
+}
+
+std::string word_expressions(const launchers::Job& job, const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : " ") + word_expression(job, word);
+    }
+    return text;
+}
+
+ProgramWords program_words(const Rendering& rendering) {
+    const launchers::Job& job = *rendering.input.job;
+    ProgramWords program;
+    std::vector<std::string> odd;
+    for (const auto* list : {&rendering.plan.variables, &rendering.plan.environment}) {
+        for (const auto& [name, value] : *list) {
+            std::string word = name;
+            word += '=';
+            word += value;
+            auto& into = is_plain(in_element(job, value)) ? program.container_variables : odd;
+            into.push_back(word_expression(job, word));
+        }
+    }
+    if (job.image && !odd.empty()) {
+        // `env` of the image takes them as they are.
+        program.before = fmt::format("env {} ", fmt::join(odd, " "));
+    }
+    if (!job.script.empty()) {
+        program.own =
+            shell_join(std::vector<std::string>{"/bin/sh", "-eu", "-c", job.script, job.name});
+    } else if (!job.command.empty()) {
+        program.own = word_expressions(job, job.command);
+    } else if (!program.before.empty()) {
+        program.own = "/.singularity.d/runscript";
+    } else {
+        program.action = "run";
+    }
+    return program;
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/scripts/render.hpp"
+
+#include "launchers/plan/plan.hpp"
+#include "schedulers/dialects/needs.hpp"
+#include "schedulers/scripts/values.hpp"
+#include "support/document_view.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+/// sbatch reads `#PBS` lines wherever they stand, and PBS also indented ones.
+constexpr std::array<std::string_view, 3> kPrefixes{"#SBATCH", "#PBS", "#BSUB"};
+
+/// Lines of the user's own text that a batch system would take for directives.
+void check_directive_lines(const launchers::Job& job,
+                           std::string_view field,
+                           std::string_view text,
+                           Faults& faults) {
+    while (!text.empty()) {
+        const auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const auto start = std::min(line.find_first_not_of(" \t"), line.size());
+        for (const auto prefix : kPrefixes) {
+            if (line.substr(start).starts_with(prefix)) {
+                faults.add(job.fault_at(field,
+                                        fmt::format("a line begins with `{}`", prefix),
+                                        "batch systems take it for a directive of theirs",
+                                        "write the need as a field of the Job, drop the line"));
+                return;
+            }
+        }
+    }
+}
+
+void check_program_text(const launchers::Job& job, Faults& faults) {
+    check_directive_lines(job, "script", job.script, faults);
+    for (std::size_t index = 0; index < job.command.size(); ++index) {
+        const std::string field = fmt::format("command[{}]", index);
+        check_directive_lines(job, field, job.command[index], faults);
+        if (job.command[index].find('\0') != std::string::npos) {
+            faults.add(
+                job.fault_at(field, "a word holds a NUL", "no program can be given it", "drop it"));
+        }
+    }
+    if (job.script.find('\r') != std::string::npos) {
+        faults.add(job.fault_at("script",
+                                "the script has carriage returns",
+                                "batch systems refuse DOS line ends",
+                                "save it with Unix line ends"));
+    }
+}
+
+/// The tables speak of some versions; of older ones nobody knows what they would do.
+void check_version(const RenderInput& input, const Dialect& dialect, Faults& faults) {
+    if (dialect.version.empty() || !is_older(dialect.version, dialect.oldest_known)) {
+        return;
+    }
+    faults.add(document::fault_at(
+        input.site->source,
+        document::mark_of(input.site->marks, "scheduler.version"),
+        fmt::format("{} {} is not known", dialect.name, printable(dialect.version)),
+        fmt::format("its rules are known from {} on", dialect.oldest_known),
+        "if its commands are newer than that, write their version"));
+}
+
+/// A1: what a batch system and bash need of the whole text.
+Result<void> check_text(const std::string& text) {
+    if (!text.starts_with("#!/bin/bash\n") || !text.ends_with('\n') ||
+        text.find('\0') != std::string::npos || text.find('\r') != std::string::npos) {
+        return fail(ErrorCode::kInput,
+                    "the templates make no valid script",
+                    "it must begin with '#!/bin/bash', hold no NUL or carriage return, and end "
+                    "with a newline",
+                    "mend the template script/body");
+    }
+    if (!is_utf8(text)) {
+        return fail(ErrorCode::kInput,
+                    "the script would not be UTF-8",
+                    "batch systems and yaml refuse other bytes",
+                    "write the Job in UTF-8");
+    }
+    return {};
+}
+
+Result<std::string> render_head(const Rendering& rendering) {
+    const templates::Values values = head_values(rendering);
+    if (rendering.faults.has_errors()) {
+        return fail(rendering.faults.take());
+    }
+    CYBELE_TRY(auto head,
+               templates::render(
+                   rendering.dialect.templates, "dialect/head", values, templates::Escape::kShell));
+    check_carried(*rendering.input.job, rendering.dialect, head.used, rendering.faults);
+    head.text.pop_back();
+    return std::move(head.text);
+}
+
+} // namespace
+
+Result<RenderedScript> render_script(const RenderInput& input) {
+    const bool is_of_site = input.site != nullptr && input.site->dialect == input.dialect;
+    CYBELE_TRY(const Dialect dialect,
+               find_dialect(input.dialect, is_of_site ? input.site->scheduler_version : ""));
+    const launchers::Job& job = *input.job;
+    Faults faults;
+    const launchers::LaunchPlan plan =
+        launchers::make_plan({&job, input.site, input.facts, dialect.place()}, faults);
+    check_version(input, dialect, faults);
+    check_needs(job, dialect, faults);
+    check_program_text(job, faults);
+    const Rendering rendering{input, dialect, plan, faults};
+    templates::Values values = script_values(rendering);
+    values["has-head"] = dialect.has_head;
+    values["head"] = false;
+    if (dialect.has_head) {
+        CYBELE_TRY(std::string head, render_head(rendering));
+        values["head"] = templates::Value(templates::Value::Verbatim{std::move(head)});
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    RenderedScript script;
+    CYBELE_TRY(
+        auto rendered,
+        templates::render(dialect.templates, "script/body", values, templates::Escape::kShell));
+    script.text = std::move(rendered.text);
+    CYBELE_CHECK(check_text(script.text));
+    script.notes = faults.all();
+    return script;
+}
+
+} // namespace cybele::schedulers

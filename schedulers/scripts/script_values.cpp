@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container/container.hpp"
+#include "schedulers/scripts/values.hpp"
+#include "schedulers/scripts/verification.hpp"
+#include "support/quote.hpp"
+#include "support/size.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using compatibility::MpiLauncher;
+using launchers::Job;
+using templates::Value;
+using templates::Values;
+
+/// The signals that the launchers of ranks pass on; at others mpirun ends them, and srun keeps INT
+/// to itself.
+constexpr std::array<std::string_view, 3> kForwarded{"USR1", "USR2", "TERM"};
+/// The signals that a program in the background ignores, unless it is started otherwise.
+constexpr std::array<std::string_view, 2> kOfKeyboard{"INT", "QUIT"};
+
+template <class Words>
+bool is_listed_word(const Words& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// A pattern of `output` as one shell word: `%x` name, `%j` id, `%a` index.
+std::string pattern_expression(const Rendering& rendering, const std::string& pattern) {
+    std::string expression;
+    std::string plain;
+    // The elements of an array are told apart by %j where the Job does not do so by %a.
+    const bool is_split =
+        !rendering.input.job->array.empty() && pattern.find("%a") == std::string::npos;
+    const auto flush = [&] {
+        if (!plain.empty()) {
+            expression += expression.empty() ? path_expression(plain) : shell_quote(plain);
+            plain.clear();
+        }
+    };
+    for (std::size_t index = 0; index < pattern.size(); ++index) {
+        if (pattern[index] != '%') {
+            plain += pattern[index];
+            continue;
+        }
+        const char key = index + 1 < pattern.size() ? pattern[++index] : '\0';
+        if (key == 'x') {
+            plain += rendering.input.job->name;
+        } else if (key == '%') {
+            plain += '%';
+        } else {
+            flush();
+            expression += key == 'a' ? "\"$array_index\""
+                          : is_split ? "\"$job_number-$array_index\""
+                                     : "\"$job_number\"";
+        }
+    }
+    flush();
+    return expression;
+}
+
+/// Words of an array in the script, each quoted.
+Value words_of(const std::vector<std::string>& words) {
+    return {Value::Verbatim{shell_join(words)}};
+}
+
+/// A program, which may be a path that begins with `~/` or `-`, and its words.
+Value command_of(const std::vector<std::string>& words) {
+    const std::string rest = shell_join({words.begin() + 1, words.end()});
+    return {Value::Verbatim{path_expression(words.front()) + (rest.empty() ? "" : " ") + rest}};
+}
+
+/// The pattern with what every dialect can write: `%J` as `%j`, a lone `%` twice, no `%a` without
+/// an array, no `~` in front.
+std::string writable_pattern(std::string_view pattern, bool is_array) {
+    std::string text;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        if (pattern[at] != '%') {
+            text += pattern[at];
+            continue;
+        }
+        const char key = at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+        const char lower = key >= 'A' && key <= 'Z' ? static_cast<char>(key - 'A' + 'a') : key;
+        const bool is_known =
+            lower != '\0' && std::string_view("xja%").find(lower) != std::string_view::npos;
+        at += is_known ? 1 : 0;
+        text += !is_known                   ? "%%"
+                : lower == 'a' && !is_array ? std::string("%j")
+                                            : std::string("%") + lower;
+    }
+    return text.starts_with("~/") ? text.substr(2) : text;
+}
+
+/// The patterns that every dialect can write; `%a` needs an array.
+void check_pattern(const Rendering& rendering, std::string_view field, const std::string& pattern) {
+    const Job& job = *rendering.input.job;
+    const bool is_directive = rendering.dialect.needs.at("stdout").service == Service::kDirective;
+    std::string message;
+    for (std::size_t at = pattern.find('%'); at != std::string::npos; at = pattern.find('%', at)) {
+        const char key = at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+        if (std::string_view("xja%").find(key) == std::string_view::npos || key == '\0') {
+            message = fmt::format("'{}' has a `%` that nothing stands for", printable(pattern));
+        } else if (key == 'a' && job.array.empty()) {
+            message = "`%a` stands for an index, and the job is no array";
+        }
+        at += 2;
+    }
+    if (is_directive && pattern.starts_with('~')) {
+        message = "`~` cannot be carried by a directive, which no shell reads";
+    }
+    if (!message.empty()) {
+        rendering.faults.add(job.fault_at(
+            field,
+            message,
+            "`%x` stands for the name, `%j` for the id and `%a` for the index of an array",
+            fmt::format("write `{}`", printable(writable_pattern(pattern, !job.array.empty())))));
+    }
+}
+
+Value expressions(const std::vector<std::string>& items) {
+    std::vector<Values> list;
+    list.reserve(items.size());
+    for (const auto& item : items) {
+        list.push_back({{"expression", Value(item)}});
+    }
+    return {std::move(list)};
+}
+
+void add_output(const Rendering& rendering, Values& values) {
+    const Job& job = *rendering.input.job;
+    check_pattern(rendering, "output.stdout", job.output.standard_output);
+    check_pattern(rendering, "output.stderr", job.output.standard_error);
+    const bool redirects = rendering.dialect.needs.at("stdout").service == Service::kScript;
+    values["redirects"] = redirects;
+    values["standard-output"] = pattern_expression(rendering, job.output.standard_output);
+    values["standard-error"] = job.output.standard_error == job.output.standard_output
+                                   ? "&1"
+                                   : pattern_expression(rendering, job.output.standard_error);
+    values["has-workdir"] = !job.workdir.empty();
+    values["workdir"] = path_expression(job.workdir);
+    values["array"] = !job.array.empty();
+}
+
+void add_signal_handling(const Rendering& rendering, Values& values) {
+    const Job& job = *rendering.input.job;
+    values["signal-timer"] = false;
+    values["signal-trap"] = false;
+    values["signal-of-keyboard"] = false;
+    values["signal-name"] = "";
+    values["signal-delay"] = "";
+    values["signals-all"] = rendering.dialect.has("signals-all");
+    if (!job.signal) {
+        return;
+    }
+    const auto& name = job.signal->name;
+    const bool is_any = is_listed_word(kForwarded, name);
+    const auto& plan = rendering.plan;
+    if (!is_any && (plan.starter || plan.torch || plan.spark)) {
+        rendering.faults.add(
+            job.fault_at("signal.name",
+                         fmt::format("signal `{}` does not reach the ranks", printable(name)),
+                         "the programs that start ranks pass USR1, USR2 and TERM on, and take "
+                         "others for themselves",
+                         "use `USR1`"));
+    }
+    values["signal-trap"] = !is_any;
+    values["signal-of-keyboard"] = is_listed_word(kOfKeyboard, name);
+    values["signal-name"] = std::string(name);
+    if (job.signal->before < std::chrono::seconds(60)) {
+        rendering.faults.add(job.fault_at("signal.before",
+                                          "the signal would come too late",
+                                          "schedulers look at the clock once a minute",
+                                          "write `before: 60 s` or more"));
+    }
+    if (rendering.dialect.needs.at("signal").service == Service::kDirective) {
+        return;
+    }
+    if (!rendering.plan.time || *rendering.plan.time <= job.signal->before) {
+        rendering.faults.add(job.fault_at("signal",
+                                          "there is no moment for the signal",
+                                          "the job's time is not known, or shorter than `before`",
+                                          "write `resources.time`"));
+        return;
+    }
+    // Where TERM is not passed on, HUP makes the script send it.
+    const bool is_hidden = rendering.dialect.has("signals-all") && name == "TERM";
+    values["signal-timer"] = true;
+    values["signal-name"] = is_hidden ? "HUP" : name;
+    values["signal-delay"] =
+        static_cast<std::uint64_t>((*rendering.plan.time - job.signal->before).count());
+}
+
+/// The programs that the script tries, in order; the local scheduler has ours beside it.
+void add_runtime(const Rendering& rendering, Values& values) {
+    const auto* site = rendering.input.site;
+    std::vector<std::string> runtimes;
+    if (site != nullptr && !site->runtime.path.empty()) {
+        runtimes = {site->runtime.path};
+    } else if (site != nullptr && !site->runtime.program.empty()) {
+        runtimes = {site->runtime.program};
+    } else if (rendering.dialect.name == "local") {
+        runtimes = {"cybelectl"};
+    } else {
+        runtimes = {"apptainer", "singularity", "cybelectl"};
+    }
+    values["runtimes"] = runtimes.size() == 1 ? command_of(runtimes) : words_of(runtimes);
+    values["runtime-because"] = fmt::format("looked for {}", fmt::join(runtimes, ", "));
+    values["runtime-help"] = "install one, or name its path in the Site (runtime)";
+}
+
+void add_image(const Rendering& rendering, Values& values) {
+    const auto& input = rendering.input;
+    values["has-image"] = input.job->image.has_value();
+    values["image"] = path_expression(input.image);
+    const std::string digest = input.image_digest.value_or("");
+    values["image-digest"] = digest.empty() ? Value() : Value(digest);
+    const bool is_sha256 = digest.starts_with("sha256:");
+    values["image-sha256"] = is_sha256;
+    values["image-sha256-line"] = is_sha256 ? digest.substr(7) + "  -" : "";
+    values["image-sha256-because"] = "its digest is not " + digest;
+    values["image-text"] = !input.job->image ? "none" : digest.empty() ? "as found" : digest;
+    if (input.image.find("://") != std::string::npos) {
+        Fault note =
+            input.job->fault_at("image",
+                                printable(input.image) + " is not here, and the script "
+                                                         "would look for a file",
+                                "an image of a registry is pulled when the job is submitted",
+                                "call `cybelectl submit`, or pull it and name it here: "
+                                "`cybelectl image pull`, then `image: store:NAME:TAG`");
+        note.is_warning = true;
+        rendering.faults.add(std::move(note));
+    }
+    if (input.job->image && input.image.empty()) {
+        rendering.faults.add(
+            input.job->fault_at("image",
+                                "not yet: an image that is no file",
+                                "this version starts images from files only",
+                                "name the image's path, or build the Recipe first"));
+    }
+}
+
+void add_resources(const Rendering& rendering, Values& values) {
+    const auto& plan = rendering.plan;
+    const Job& job = *rendering.input.job;
+    values["nodes"] = plan.nodes;
+    values["nodes-what"] = fmt::format("{} nodes were asked", plan.nodes);
+    values["ranks"] = plan.ranks;
+    values["ranks-per-node"] = plan.ranks_per_node;
+    values["threads"] = plan.threads;
+    values["cpus-per-task"] = plan.cpus_per_task;
+    values["checks-cpus"] = !plan.is_oversubscribed;
+    values["cpus-because"] = "more processes than CPUs slow every one of them down";
+    values["cpus-help"] =
+        plan.kind == launchers::LaunchKind::kMpi
+            ? "ask for fewer tasks or threads, or write oversubscribe: true under launch"
+            : "ask for fewer threads";
+    std::uint64_t memory = 0;
+    if (rendering.dialect.needs.at("memory-per-node").service == Service::kScript) {
+        const std::uint64_t cpus = std::uint64_t{plan.ranks_per_node} * plan.cpus_per_task;
+        memory = std::max(job.resources.memory_per_node_bytes.value_or(0),
+                          job.resources.memory_per_cpu_bytes.value_or(0) * cpus);
+    }
+    values["memory-check"] = memory == 0 ? Value() : Value(memory >> 20U);
+    values["memory-what"] = format_size(memory) + " of memory are asked";
+}
+
+/// A path that may have `@{index}` in it.
+std::string element_path(const Job& job, std::string_view path) {
+    if (path.find(launchers::kIndexMark) == std::string_view::npos) {
+        return path_expression(path);
+    }
+    return path.starts_with("~/")
+               ? "\"$HOME\"/" + word_expression(job, path.substr(2))
+               : word_expression(job, (path.starts_with('-') ? "./" : "") + std::string(path));
+}
+
+void add_environment(const Rendering& rendering, Values& values) {
+    const auto& plan = rendering.plan;
+    std::vector<Values> variables;
+    std::string exported;
+    for (const auto* list : {&plan.variables, &plan.environment}) {
+        for (const auto& [name, value] : *list) {
+            variables.push_back(
+                {{"variable", Value(name)},
+                 {"value", Value(Value::Verbatim{word_expression(*rendering.input.job, value)})}});
+            exported += (exported.empty() ? "" : " ") + name;
+        }
+    }
+    std::vector<Values> secrets;
+    secrets.reserve(plan.secrets.size());
+    for (const auto& [name, path] : plan.secrets) {
+        secrets.push_back({{"variable", Value(name)},
+                           {"path", Value(element_path(*rendering.input.job, path))},
+                           {"because", Value("the job's environment takes " + name + " from it")}});
+    }
+    values["variables"] = std::move(variables);
+    values["exported"] = exported;
+    values["secrets"] = std::move(secrets);
+    values["for-users"] = plan.single_copy == launchers::SingleCopy::kOffForUsers;
+    values["always"] = plan.single_copy == launchers::SingleCopy::kOff;
+    values["single-copy"] = rendering.input.job->image.has_value() && !plan.launcher.empty() &&
+                            plan.single_copy != launchers::SingleCopy::kOn;
+    values["pmix-fence"] = plan.pmi.starts_with("pmix") && plan.nodes > 1;
+    add_gpus(rendering, values);
+    std::vector<std::string> binds;
+    binds.reserve(rendering.input.job->binds.size());
+    for (const auto& bind : rendering.input.job->binds) {
+        binds.push_back(path_expression(bind));
+    }
+    values["binds"] = expressions(binds);
+}
+
+/// One process a node, by the same launcher: its program and the options that count.
+std::vector<std::string> once_a_node(const launchers::LaunchPlan& plan, MpiLauncher starter) {
+    const std::string nodes = std::to_string(plan.nodes);
+    switch (starter) {
+    case MpiLauncher::kMpirunOpenmpi:
+        return {plan.launcher.front(), "-np", nodes, "--map-by", "ppr:1:node", "--bind-to", "none"};
+    case MpiLauncher::kMpirunMpich:
+        return {plan.launcher.front(), "-np", nodes, "-ppn", "1"};
+    default:
+        return {
+            "srun", "--mpi=none", "--nodes=" + nodes, "--ntasks=" + nodes, "--ntasks-per-node=1"};
+    }
+}
+
+void add_launch(const Rendering& rendering, Values& values) {
+    const auto& plan = rendering.plan;
+    const ProgramWords program = program_words(rendering);
+    values["action"] = program.action;
+    const std::string words = program.before + program.own;
+    values["has-words"] = !words.empty();
+    values["words"] = Value(Value::Verbatim{words});
+    values["container-variables"] = templates::list_of(program.container_variables);
+    values["host-mpi"] = plan.host_mpi.text();
+    values["image-mpi"] = rendering.input.job->image ? plan.image_mpi.text() : "none";
+    values["uses-node-file"] = plan.uses_node_file;
+    values["has-launcher"] = plan.starter.has_value();
+    if (!plan.starter) {
+        return;
+    }
+    const bool is_openmpi = *plan.starter == MpiLauncher::kMpirunOpenmpi;
+    const bool is_hydra = *plan.starter == MpiLauncher::kMpirunMpich;
+    values["is-openmpi"] = is_openmpi;
+    values["is-srun"] = !is_openmpi && !is_hydra;
+    values["allow-root"] = plan.allow_root;
+    values["launcher"] = command_of(plan.launcher);
+    values["once-a-node"] = command_of(once_a_node(plan, *plan.starter));
+    values["hosts-option"] = is_openmpi ? "--hostfile" : "-f";
+    values["checks-nodes"] = plan.nodes > 1 && rendering.input.job->image.has_value();
+    values["probe"] = plan.probe.empty() ? Value() : Value(plan.probe);
+    const std::string pair = fmt::format("launcher {} (host MPI {}), MPI of the image {}",
+                                         compatibility::launcher_text(*plan.starter),
+                                         plan.host_mpi.text(),
+                                         plan.image_mpi.text());
+    values["pair"] = pair;
+    values["singleton-because"] =
+        "nothing of the launcher's PMIx or PMI reached the container: its environment was cleared, "
+        "or the pair does not match: ";
+    values["pair-help"] = "start the ranks with an MPI of the image's family, and let the "
+                          "environment pass (no --cleanenv, no --containall)";
+}
+
+} // namespace
+
+std::string path_expression(std::string_view path) {
+    if (path == "~") {
+        return "\"$HOME\"";
+    }
+    if (path.starts_with("~/")) {
+        return "\"$HOME\"/" + (path.size() > 2 ? shell_quote(path.substr(2)) : std::string());
+    }
+    return shell_quote((path.starts_with('-') ? "./" : "") + std::string(path));
+}
+
+templates::Values script_values(const Rendering& rendering) {
+    const auto& input = rendering.input;
+    Values values;
+    values["dialect"] = rendering.dialect.name;
+    values["template-set"] = rendering.dialect.templates.version();
+    values["name"] = input.job->name;
+    values["job-digest"] = input.job->digest;
+    values["time-limit"] = rendering.plan.time
+                               ? static_cast<std::uint64_t>(rendering.plan.time->count())
+                               : std::uint64_t{0};
+    // What srun starts is no child of the script, nor is what runs on other nodes.
+    values["is-measured"] = rendering.plan.nodes == 1 && (rendering.plan.launcher.empty() ||
+                                                          rendering.plan.launcher[0] != "srun");
+    values["has-modules"] = !rendering.plan.modules.empty();
+    values["modules"] = words_of(rendering.plan.modules);
+    add_output(rendering, values);
+    add_signal_handling(rendering, values);
+    add_runtime(rendering, values);
+    add_image(rendering, values);
+    add_verification(*input.job, input.site, values, rendering.faults);
+    add_resources(rendering, values);
+    add_environment(rendering, values);
+    add_launch(rendering, values);
+    add_kind_values(rendering, values);
+    return values;
+}
+
+} // namespace cybele::schedulers

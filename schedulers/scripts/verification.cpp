@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/scripts/verification.hpp"
+
+#include "schedulers/scripts/values.hpp"
+#include "support/document_view.hpp"
+#include "support/quote.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using templates::Value;
+using templates::Values;
+
+/// The nodes know the folder where the job is submitted, not the one where a Site's file lies.
+void check_paths(const launchers::Site& site, Faults& faults) {
+    auto paths = site.verify_keys;
+    if (!site.verify_policy.empty()) {
+        paths.push_back(site.verify_policy);
+    }
+    for (const auto& path : paths) {
+        if (path.starts_with('/') || path.starts_with("~/")) {
+            continue;
+        }
+        faults.add(
+            document::fault_at(site.source,
+                               document::mark_of(site.marks, "verify"),
+                               fmt::format("'{}' would not be found on the nodes", printable(path)),
+                               "a job runs in the folder where it was submitted, not where the "
+                               "Site's file lies",
+                               "write the path as the nodes know it, from `/` or `~/` on"));
+    }
+}
+
+Value expressions_of(const std::vector<std::string>& paths) {
+    std::string words;
+    for (const auto& path : paths) {
+        words += (words.empty() ? "" : " ") + path_expression(path);
+    }
+    return {Value::Verbatim{words}};
+}
+
+} // namespace
+
+std::size_t Demand::wanted() const {
+    if (require == "all") {
+        return keys.size();
+    }
+    std::size_t count = 1;
+    std::from_chars(require.data(), require.data() + require.size(), count);
+    return count;
+}
+
+std::vector<Demand> verification_demands(const launchers::Job& job, const launchers::Site* site) {
+    std::vector<Demand> demands;
+    if (!job.image) {
+        return demands;
+    }
+    if (!job.verify_policy.empty() || !job.verify_keys.empty()) {
+        demands.push_back(
+            {"job", job.verify_keys, job.verify_require, job.verify_policy, job.folder});
+    }
+    if (site != nullptr && (!site->verify_policy.empty() || !site->verify_keys.empty())) {
+        demands.push_back({"site " + site->name,
+                           site->verify_keys,
+                           site->verify_require,
+                           site->verify_policy,
+                           site->folder});
+    }
+    return demands;
+}
+
+void add_verification(const launchers::Job& job,
+                      const launchers::Site* site,
+                      Values& values,
+                      Faults& faults) {
+    std::vector<Values> list;
+    bool has_keys = false;
+    for (const Demand& demand : verification_demands(job, site)) {
+        const bool is_of_job = demand.who == "job";
+        if (!is_of_job) {
+            check_paths(*site, faults);
+        }
+        if (demand.policy.empty() && demand.wanted() > demand.keys.size()) {
+            faults.add(document::fault_at(
+                is_of_job ? job.source : site->source,
+                document::mark_of(is_of_job ? job.marks : site->marks, "verify.require"),
+                fmt::format("{} signers are required, and {} keys are named",
+                            demand.wanted(),
+                            demand.keys.size()),
+                "nobody could meet that",
+                "name more keys, or require fewer"));
+        }
+        has_keys = has_keys || demand.policy.empty();
+        const bool is_policy = !demand.policy.empty();
+        list.push_back({{"who", Value(demand.who)},
+                        {"policy", is_policy ? Value(path_expression(demand.policy)) : Value()},
+                        {"require", Value(demand.require)},
+                        {"option", Value(std::string(is_policy ? "--policy" : "--verify-key"))},
+                        {"keys", expressions_of(demand.keys)}});
+    }
+    values["verifies"] = !list.empty();
+    values["verifies-keys"] = has_keys;
+    values["is-by-runtime"] = list.size() == 1; // its options say one demand
+    values["demands"] = std::move(list);
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/command_backend.hpp"
+
+#include "submission/journal/array.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace cybele::submission {
+
+namespace {
+constexpr int kNoProgram = 127; ///< of a shell that did not find it: nothing was started
+}
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
+        return text.find(word) != std::string_view::npos;
+    });
+}
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kBlank = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(kBlank);
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::vector<Call> with_each(const Call& call, const std::vector<std::string>& ids) {
+    std::vector<Call> calls(ids.size(), call);
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+        calls[at].argv.push_back(ids[at]);
+    }
+    return calls;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> pieces;
+    while (true) {
+        const std::size_t end = text.find(separator);
+        pieces.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) {
+            return pieces;
+        }
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string words_of(const Outcome& outcome) {
+    if (outcome.timed_out) {
+        return "no answer within the time limit";
+    }
+    const std::string_view said = trimmed(outcome.errors);
+    std::string words;
+    std::string_view last;
+    for (const std::string_view line : split(said.empty() ? trimmed(outcome.output) : said, '\n')) {
+        if (const std::string_view text = trimmed(line); !text.empty() && text != last) {
+            words.append(words.empty() ? "" : "; ").append(text);
+            last = text;
+        }
+    }
+    if (words.empty()) {
+        words = "it ended with " + std::to_string(outcome.shell_code()) + " and said nothing";
+    }
+    return words;
+}
+
+std::optional<int> number_of(std::string_view text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+namespace {
+
+std::vector<std::string> ids_of(const std::vector<JobRef>& jobs) {
+    std::vector<std::string> ids;
+    ids.reserve(jobs.size());
+    for (const JobRef& job : jobs) {
+        ids.push_back(job.id);
+    }
+    return ids;
+}
+
+/// Where the script, or an element of an array, writes the id that it runs under.
+std::vector<Reading> places_of_id(const JobRef& job) {
+    constexpr std::size_t kMostElements = 64;
+    constexpr std::uint64_t kMostBytes = 256;
+    if (job.array.empty()) {
+        return {{job.record + "/started/id", 0, kMostBytes}};
+    }
+    std::vector<std::uint32_t> indices = array_indices(job.array);
+    indices.resize(std::min(indices.size(), kMostElements));
+    std::vector<Reading> places;
+    places.reserve(indices.size());
+    for (const std::uint32_t index : indices) {
+        places.push_back({job.record + "/" + std::to_string(index) + "/started/id", 0, kMostBytes});
+    }
+    return places;
+}
+
+/// The id of the job, where that of an element was seen: `12` of `12_3`, `12[].server` of
+/// `12[3].server`.
+std::string job_id(const std::string& id) {
+    const bool is_of_slurm = id.find('.') == std::string::npos;
+    return id.find('[') != std::string::npos || is_of_slurm ? array_id(id) : id;
+}
+
+class CommandBackend : public Backend {
+public:
+    CommandBackend(std::unique_ptr<Commands> commands, std::unique_ptr<Host> host)
+        : commands_(std::move(commands)), host_(std::move(host)) {}
+
+    Receipt submit(const Submission& submission) override {
+        Call call = commands_->submission(submission);
+        call.directory = submission.folder;
+        call.set["CYBELE_JOB"] = submission.uuid;
+        call.set["CYBELE_JOB_DIR"] = submission.record.native();
+        if (!submission.search_path.empty()) {
+            call.set["PATH"] = submission.search_path;
+        }
+        call.unset.insert(call.unset.end(), submission.unset.begin(), submission.unset.end());
+        call.files = submission.files;
+        const auto answers = host_->exchange({call}, {});
+        if (!answers) {
+            // What a broken connection did not tell is not known.
+            const Fault& fault = answers.error().faults().front();
+            return {answers.error().code() == ErrorCode::kEnvironment ? Receipt::Kind::kUnreachable
+                                                                      : Receipt::Kind::kUnclear,
+                    {},
+                    fault.message + ": " + fault.because,
+                    submission.files.empty() ? std::string() : fault.help};
+        }
+        const Outcome& outcome = answers->outcomes.front();
+        if (outcome.timed_out || outcome.signal != 0) {
+            return {Receipt::Kind::kUnclear, {}, words_of(outcome)};
+        }
+        if (outcome.code == kNoProgram && outcome.output.empty()) {
+            return {Receipt::Kind::kUnreachable,
+                    {},
+                    words_of(outcome),
+                    "set PATH in ~/.profile of that login, or ask the site where the command is"};
+        }
+        return commands_->receipt(outcome);
+    }
+
+    Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
+        return survey(commands_->query(ids_of(jobs)), files);
+    }
+
+    Survey inquire(const std::vector<JobRef>& jobs) override {
+        Survey survey;
+        std::vector<const JobRef*> with_words;
+        std::vector<Reading> words;
+        for (const JobRef& job : jobs) {
+            const std::string file = job.folder.empty() ? "" : commands_->words_file(job);
+            if (!file.empty()) {
+                with_words.push_back(&job);
+                words.push_back({job.folder + "/" + file});
+            }
+        }
+        auto answers = ask(commands_->inquiry(ids_of(jobs)), words);
+        if (!answers) {
+            survey.failure = std::move(answers).error();
+            return survey;
+        }
+        survey.seen = commands_->findings(answers->outcomes);
+        for (std::size_t at = 0; at < with_words.size(); ++at) {
+            add_words(*with_words[at], answers->files[at].bytes, survey.seen);
+        }
+        return survey;
+    }
+
+    Result<std::optional<std::string>> find(const JobRef& job) override {
+        // The script writes the id that it runs under: so is found what the queue does not show.
+        const Survey all = survey({commands_->search()}, places_of_id(job));
+        if (all.failure) {
+            return fail(*all.failure);
+        }
+        for (const Sighting& seen : all.seen) {
+            if (seen.uuid == job.uuid) {
+                return std::optional(job_id(seen.id));
+            }
+        }
+        for (const ReadBack& file : all.files) {
+            if (const std::string id(trimmed(file.bytes)); !id.empty()) {
+                return std::optional(job_id(id));
+            }
+        }
+        return std::nullopt;
+    }
+
+    Result<void> cancel(const std::vector<JobRef>& jobs) override {
+        CYBELE_TRY(const Answers answers,
+                   host_->exchange(commands_->cancellation(ids_of(jobs)), {}));
+        for (const Outcome& outcome : answers.outcomes) {
+            if (!outcome.ok() && !commands_->is_over_already(outcome)) {
+                return fail(ErrorCode::kExecution,
+                            "the scheduler did not take the request to cancel",
+                            printable(words_of(outcome)),
+                            "try again: `cybelectl job cancel ID`");
+            }
+        }
+        return {};
+    }
+
+    Result<void> hold(const std::vector<JobRef>& jobs, bool is_held) override {
+        CYBELE_TRY(const Answers answers,
+                   host_->exchange(commands_->holding(ids_of(jobs), is_held), {}));
+        for (const Outcome& outcome : answers.outcomes) {
+            if (!outcome.ok()) {
+                return fail(ErrorCode::kExecution,
+                            std::string("the scheduler did not take the request to ") +
+                                (is_held ? "hold" : "release"),
+                            printable(words_of(outcome)),
+                            "see how the job is: `cybelectl job status ID`");
+            }
+        }
+        return {};
+    }
+
+    Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs) override {
+        const auto call = commands_->accounts(ids_of(jobs));
+        if (!call) {
+            return std::vector<Spent>();
+        }
+        CYBELE_TRY(const Answers answers, host_->exchange({*call}, {}));
+        return commands_->spent(answers.outcomes.front());
+    }
+
+    Result<std::vector<ReadBack>> read(const std::vector<Reading>& files) override {
+        CYBELE_TRY(Answers answers, host_->exchange({}, files));
+        return std::move(answers.files);
+    }
+
+private:
+    /// Of a job that the scheduler no longer knows, its last words count.
+    void add_words(const JobRef& job, const std::string& words, std::vector<Sighting>& seen) const {
+        const bool is_known = std::any_of(seen.begin(), seen.end(), [&job](const Sighting& one) {
+            return one.id == job.id && !one.is_unknown;
+        });
+        std::optional<Sighting> end = is_known ? std::nullopt : commands_->end_in_words(words);
+        if (end) {
+            end->id = job.id;
+            seen.insert(seen.begin(), std::move(*end));
+        }
+    }
+
+    Result<Answers> ask(const std::vector<Call>& calls, const std::vector<Reading>& files) {
+        CYBELE_TRY(Answers answers, host_->exchange(calls, files));
+        const std::vector<Call> others = commands_->instead_of(calls, answers.outcomes);
+        if (others.empty()) {
+            return answers;
+        }
+        return host_->exchange(others, files); // a record must not be older than what is listed
+    }
+
+    Survey survey(const std::vector<Call>& calls, const std::vector<Reading>& files) {
+        Survey survey;
+        auto answers = ask(calls, files);
+        if (!answers) {
+            survey.failure = std::move(answers).error();
+            survey.files.resize(files.size());
+            return survey;
+        }
+        survey.files = std::move(answers->files);
+        auto seen = commands_->sightings(answers->outcomes);
+        if (seen) {
+            survey.seen = std::move(*seen);
+        } else {
+            survey.failure = std::move(seen).error();
+        }
+        return survey;
+    }
+
+    std::unique_ptr<Commands> commands_;
+    std::unique_ptr<Host> host_;
+};
+
+} // namespace
+
+std::unique_ptr<Backend> command_backend(std::unique_ptr<Commands> commands,
+                                         std::unique_ptr<Host> host) {
+    return std::make_unique<CommandBackend>(std::move(commands), std::move(host));
+}
+
+} // namespace cybele::submission

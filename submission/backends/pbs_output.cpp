@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/pbs.hpp"
+#include "support/json.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::submission {
+
+std::string PbsJob::get(const std::string& name) const {
+    const auto found = attributes.find(name);
+    return found == attributes.end() ? std::string() : found->second;
+}
+
+namespace {
+
+constexpr std::string_view kHead = "Job Id:";
+constexpr std::string_view kEquals = " = ";
+
+/// Whether ` = ` follows a name made of letters, digits, dots and underscores.
+bool is_attribute(std::string_view text) {
+    const std::size_t end =
+        text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._");
+    return end != 0 && end != std::string_view::npos && text.substr(end).starts_with(kEquals);
+}
+
+} // namespace
+
+std::vector<PbsJob> read_qstat_text(std::string_view text) {
+    std::vector<PbsJob> jobs;
+    std::string* last = nullptr;
+    bool tabs_begin = false; // Slurm's wrapper indents by a tab, the products fold by one
+    for (const std::string_view line : split(text, '\n')) {
+        if (line.starts_with(kHead)) {
+            tabs_begin = line.substr(kHead.size()).starts_with('\t');
+            jobs.push_back({std::string(trimmed(line.substr(kHead.size()))), {}});
+            last = nullptr;
+            continue;
+        }
+        const bool is_folded = line.starts_with('\t') && !tabs_begin;
+        if (is_folded && last != nullptr) {
+            *last += line.substr(1);
+            continue;
+        }
+        const std::size_t indent = std::min(line.find_first_not_of(" \t"), line.size());
+        const std::string_view bare = line.substr(indent); // a fold may come behind a blank
+        if (jobs.empty() || is_folded || !is_attribute(bare) || indent == 0) {
+            continue;
+        }
+        const std::size_t equals = bare.find(kEquals);
+        last = &jobs.back().attributes[std::string(bare.substr(0, equals))];
+        *last = bare.substr(equals + kEquals.size());
+    }
+    return jobs;
+}
+
+namespace {
+
+std::string unescaped_xml(std::string_view text) {
+    constexpr std::array<std::pair<std::string_view, char>, 5> kEntities{
+        {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}}};
+    std::string plain;
+    while (!text.empty()) {
+        bool is_entity = false;
+        for (const auto& [entity, letter] : kEntities) {
+            if (text.starts_with(entity)) {
+                plain += letter;
+                text.remove_prefix(entity.size());
+                is_entity = true;
+                break;
+            }
+        }
+        if (!is_entity) {
+            plain += text.front();
+            text.remove_prefix(1);
+        }
+    }
+    return plain;
+}
+
+/// The elements between `<Job>` and `</Job>`, at most two deep as TORQUE writes them.
+void read_elements(std::string_view text, const std::string& prefix, PbsJob& into) {
+    while (true) {
+        const std::size_t open = text.find('<');
+        const std::size_t close = text.find('>', open);
+        if (open == std::string_view::npos || close == std::string_view::npos) {
+            return;
+        }
+        const std::string name(text.substr(open + 1, close - open - 1));
+        const std::size_t end = text.find("</" + name + ">", close);
+        if (end == std::string_view::npos) {
+            return;
+        }
+        const std::string_view inner = text.substr(close + 1, end - close - 1);
+        if (inner.starts_with('<') && prefix.empty()) {
+            read_elements(inner, name + ".", into);
+        } else if (name == "Job_Id") {
+            into.id = inner;
+        } else {
+            into.attributes[prefix + name] = unescaped_xml(inner);
+        }
+        text.remove_prefix(end + name.size() + 3);
+    }
+}
+
+} // namespace
+
+std::vector<PbsJob> read_qstat_xml(std::string_view text) {
+    constexpr std::string_view kOpen = "<Job>";
+    constexpr std::string_view kClose = "</Job>";
+    std::vector<PbsJob> jobs;
+    while (true) {
+        const std::size_t open = text.find(kOpen);
+        const std::size_t close = text.find(kClose, open);
+        if (open == std::string_view::npos || close == std::string_view::npos) {
+            return jobs;
+        }
+        jobs.emplace_back();
+        read_elements(
+            text.substr(open + kOpen.size(), close - open - kOpen.size()), "", jobs.back());
+        text.remove_prefix(close + kClose.size());
+    }
+}
+
+std::vector<PbsJob> read_qstat_json(std::string_view text) {
+    using Json = nlohmann::json;
+    std::vector<PbsJob> jobs;
+    const Json document = parse_json<Json>(text);
+    if (!document.is_object() || !document.contains("Jobs") || !document["Jobs"].is_object()) {
+        return jobs;
+    }
+    const auto put = [](PbsJob& job, const std::string& name, const Json& value) {
+        job.attributes[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    };
+    for (const auto& [id, attributes] : document["Jobs"].items()) {
+        PbsJob job{id, {}};
+        for (const auto& [name, value] : attributes.items()) {
+            if (name == "Variable_List") {
+                continue;
+            }
+            if (!value.is_object()) {
+                put(job, name, value);
+                continue;
+            }
+            for (const auto& [inner, nested] : value.items()) {
+                put(job, std::string(name).append(".").append(inner), nested);
+            }
+        }
+        jobs.push_back(std::move(job));
+    }
+    return jobs;
+}
+
+namespace {
+
+/// OpenPBS: finished, and not deleted. A job that never started has it where its dependency failed.
+constexpr std::string_view kFinishedSubstate = "92";
+/// OpenPBS: of an array. Without history an element that ended is shown with its array's values.
+constexpr std::string_view kArraySubstate = "70";
+
+/// CYBELE_JOB in the variables that qsub was given.
+std::string job_uuid(const std::string& variables) {
+    constexpr std::string_view kName = "CYBELE_JOB=";
+    for (const std::string_view variable : split(variables, ',')) {
+        if (variable.starts_with(kName)) {
+            return std::string(variable.substr(kName.size()));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+std::vector<std::string> unknown_ids(std::string_view errors) {
+    std::vector<std::string> ids;
+    for (const std::string_view line : split(errors, '\n')) {
+        for (const std::string_view words : {"Unknown Job Id Error ", "Unknown Job Id "}) {
+            if (const std::size_t at = line.find(words); at != std::string_view::npos) {
+                ids.emplace_back(trimmed(line.substr(at + words.size())));
+                break;
+            }
+        }
+    }
+    return ids;
+}
+
+namespace {
+
+/// `n1/0*2+n2/0-1` as `n1,n2`.
+std::string nodes_of(std::string_view hosts) {
+    std::string nodes;
+    for (const std::string_view slot : split(hosts, '+')) {
+        const std::string node(trimmed(slot.substr(0, slot.find('/'))));
+        if (!node.empty() && ("," + nodes + ",").find("," + node + ",") == std::string::npos) {
+            nodes += (nodes.empty() ? "" : ",") + node;
+        }
+    }
+    return nodes;
+}
+
+} // namespace
+
+Sighting sighting_of(const PbsJob& job) {
+    Sighting seen;
+    seen.id = job.id;
+    seen.node = nodes_of(job.get("exec_host"));
+    seen.native = job.get("job_state");
+    seen.uuid = job_uuid(job.get("Variable_List"));
+    const char letter = seen.native.empty() ? '\0' : seen.native.front();
+    if (letter != 'C' && letter != 'F' && letter != 'X') {
+        seen.state = state_of_pbs(letter).value_or(State::kRunning);
+        if (seen.state == State::kPending || seen.state == State::kHeld) {
+            seen.reason = trimmed(job.get("comment")); // of others: where they started
+        }
+        return seen;
+    }
+    if (letter == 'X' && job.get("substate") == kArraySubstate) {
+        seen.state = State::kLost; // it ended, and its code is not here
+        return seen;
+    }
+    const std::string torque = job.get("exit_status");
+    const std::optional<int> status = number_of(torque.empty() ? job.get("Exit_status") : torque);
+    if (!status && job.get("substate") == kFinishedSubstate) {
+        seen.reason =
+            "never started: a job that it was to follow did not end as asked, or is not known";
+    }
+    const PbsEnd end = end_of_pbs(status);
+    seen.state = end.state;
+    seen.code = end.code;
+    seen.signal = end.signal;
+    return seen;
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/command_backend.hpp"
+#include "submission/backends/framed.hpp"
+#include "submission/backends/service.hpp"
+#include "submission/backends/services.hpp"
+#include "support/encoding.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+#include "support/random.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::submission {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kRimrockOk = 200;
+constexpr int kCreated = 201;
+
+Json parsed_rimrock_answer(const ServiceAnswer& answer) {
+    return parse_json<Json>(answer.body);
+}
+
+std::string rimrock_text(const Json& map, const char* name) {
+    const auto found = map.is_object() ? map.find(name) : map.end();
+    return map.is_object() && found != map.end() && found->is_string() ? found->get<std::string>()
+                                                                       : std::string();
+}
+
+std::string words_in(const ServiceAnswer& answer) {
+    const Json document = parsed_rimrock_answer(answer);
+    std::string words = "HTTP " + std::to_string(answer.status);
+    for (const char* field : {"error_message", "error_output", "standard_output"}) {
+        if (const std::string text = rimrock_text(document, field); !trimmed(text).empty()) {
+            words += ": " + std::string(trimmed(text));
+        }
+    }
+    return words;
+}
+
+/// The login host behind the service, which runs commands there.
+class RimrockHost : public Host {
+public:
+    explicit RimrockHost(std::shared_ptr<Service> service) : service_(std::move(service)) {}
+
+    Result<Answers> exchange(const std::vector<Call>& calls,
+                             const std::vector<Reading>& readings) override {
+        const auto random = random_bytes(12);
+        const std::vector<std::uint8_t> bytes(random.begin(), random.end());
+        const std::string nonce = "cybelectl-" + hex(bytes);
+        const Json body{{"host", service_->way().host},
+                        {"command", "sh -c " + shell_quote(framed_script(calls, readings, nonce))}};
+        CYBELE_TRY(const ServiceAnswer answer,
+                   service_->ask({"POST",
+                                  "/api/process",
+                                  body.dump(-1, ' ', false, Json::error_handler_t::replace)}));
+        const std::string output = rimrock_text(parsed_rimrock_answer(answer), "standard_output");
+        auto answers = read_frames(output, calls.size(), readings.size(), nonce);
+        if (answer.status != kRimrockOk || !answers) {
+            return fail(ErrorCode::kExecution,
+                        "rimrock did not run a command on " + printable(service_->way().host),
+                        printable(words_in(answer)),
+                        "the job goes on; ask again with `cybelectl job status`");
+        }
+        return std::move(*answers);
+    }
+
+private:
+    std::shared_ptr<Service> service_;
+};
+
+/// Where a script's directives end; `at` its first line.
+std::size_t end_of_directives(const std::string& script) {
+    std::size_t at = 0;
+    while (at < script.size() && script[at] == '#') {
+        at = std::min(script.find('\n', at), script.size() - 1) + 1;
+    }
+    return at;
+}
+
+/// The service hands on no variables and no comment: the script brings its own. Lines of Slurm are
+/// comments to others.
+std::string with_identity(const Submission& submission, const std::string& script) {
+    const std::size_t shebang = script.find('\n') + 1;
+    const std::size_t end = end_of_directives(script);
+    return script.substr(0, shebang) + "#SBATCH --comment=cybelectl:" + submission.uuid + "\n" +
+           "#SBATCH --no-requeue\n" + script.substr(shebang, end - shebang) +
+           "export CYBELE_JOB=" + submission.uuid +
+           " CYBELE_JOB_DIR=" + shell_quote(submission.record.native()) + "\n" + script.substr(end);
+}
+
+class Rimrock : public Backend {
+public:
+    Rimrock(std::shared_ptr<Service> service, std::unique_ptr<Commands> commands, bool is_slurm)
+        : service_(service), is_slurm_(is_slurm),
+          scheduler_(command_backend(std::move(commands), std::make_unique<RimrockHost>(service))),
+          host_(std::move(service)) {}
+
+    Receipt submit(const Submission& submission) override {
+        // Its folder first: there the service puts the script, where no other job's comes.
+        Call folder;
+        folder.argv = {"true"};
+        folder.files = submission.files;
+        if (const auto made = host_.exchange({folder}, {}); !made) {
+            const Fault& fault = made.error().faults().front();
+            return {Receipt::Kind::kUnreachable, {}, fault.message + ": " + fault.because};
+        }
+        const auto script =
+            std::find_if(submission.files.begin(),
+                         submission.files.end(),
+                         [&](const NewFile& file) { return file.path == submission.script; });
+        const Json body{
+            {"host", service_->way().host},
+            {"working_directory", submission.record.native()},
+            {"script",
+             with_identity(submission, script == submission.files.end() ? "" : script->bytes)},
+            {"tag", submission.uuid}};
+        const auto answer = service_->ask(
+            {"POST", "/api/jobs", body.dump(-1, ' ', false, Json::error_handler_t::replace)});
+        if (!answer) {
+            const Fault& fault = answer.error().faults().front();
+            return {Receipt::Kind::kUnclear, {}, fault.message + ": " + fault.because};
+        }
+        return receipt(*answer);
+    }
+
+    Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
+        return scheduler_->look(jobs, files);
+    }
+    Survey inquire(const std::vector<JobRef>& jobs) override {
+        return scheduler_->inquire(jobs);
+    }
+    Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs) override {
+        return scheduler_->spent(jobs);
+    }
+    Result<std::vector<ReadBack>> read(const std::vector<Reading>& files) override {
+        return scheduler_->read(files);
+    }
+
+    Result<std::optional<std::string>> find(const JobRef& job) override {
+        CYBELE_TRY(const ServiceAnswer answer,
+                   service_->ask({"GET", "/api/jobs?tag=" + path_escaped(job.uuid), {}}));
+        const Json jobs = parsed_rimrock_answer(answer);
+        if (answer.status == kRimrockOk && jobs.is_array()) {
+            for (const Json& one : jobs) {
+                if (rimrock_text(one, "tag") == job.uuid) {
+                    return std::optional(native(rimrock_text(one, "job_id")));
+                }
+            }
+        }
+        // A submission that the service gave up may have reached the scheduler.
+        return scheduler_->find(job);
+    }
+
+    Result<void> hold(const std::vector<JobRef>& jobs, bool is_held) override {
+        return scheduler_->hold(jobs, is_held);
+    }
+
+    Result<void> cancel(const std::vector<JobRef>& jobs) override {
+        // Not by the service: of a job that it takes for finished it says that it was aborted.
+        return scheduler_->cancel(jobs);
+    }
+
+private:
+    /// `123.login01` is the service's name for Slurm's 123; TORQUE's own has such a form.
+    [[nodiscard]] std::string native(const std::string& id) const {
+        return is_slurm_ ? id.substr(0, id.find('.')) : id;
+    }
+
+    [[nodiscard]] Receipt receipt(const ServiceAnswer& answer) const {
+        const std::string id = rimrock_text(parsed_rimrock_answer(answer), "job_id");
+        if (answer.status == kCreated && !id.empty()) {
+            return {Receipt::Kind::kAccepted, native(id), {}};
+        }
+        const std::string words = words_in(answer);
+        // Only the scheduler's own refusal is one: behind `scontrol error!` there is a job.
+        const bool is_refused =
+            has_any(words, {"sbatch error!", "qsub error!"}) &&
+            !has_any(words,
+                     {"Unable to find JOB ID", "timed out", "Zero Bytes", "Unexpected message"});
+        return {is_refused ? Receipt::Kind::kRefused : Receipt::Kind::kUnclear, {}, words};
+    }
+
+    std::shared_ptr<Service> service_;
+    bool is_slurm_;
+    std::unique_ptr<Backend> scheduler_;
+    RimrockHost host_;
+};
+
+} // namespace
+
+std::unique_ptr<Backend>
+rimrock_backend(Way way, std::unique_ptr<Commands> commands, const BackendRequest& request) {
+    Token token(way.token_command, request.environment, request.clock);
+    auto service = std::make_shared<Service>(
+        std::move(way),
+        std::move(token),
+        HttpClient::find(request.environment, request.program),
+        [](const std::string& text) {
+            return std::vector<HttpHeader>{
+                {"PROXY", text.starts_with("-----BEGIN ") ? base64(text) : text}};
+        },
+        [](const ServiceAnswer& /*answer*/) { return false; });
+    return std::make_unique<Rimrock>(
+        std::move(service), std::move(commands), request.scheduler == "slurm");
+}
+
+} // namespace cybele::submission

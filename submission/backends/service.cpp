@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/service.hpp"
+
+#include "support/quote.hpp"
+
+namespace cybele::submission {
+namespace {
+
+constexpr int kUnauthorized = 401;
+constexpr std::uint64_t kMostAnswerBytes = std::uint64_t{256} << 20U; ///< all jobs of a big cluster
+
+} // namespace
+
+Result<ServiceAnswer> Service::send(const ServiceRequest& request) {
+    CYBELE_TRY(const std::string token, token_.get());
+    HttpRequest http;
+    http.method = request.method;
+    http.url = way_.address + request.path;
+    http.credentials = headers_(token);
+    http.headers.push_back({"Accept", "application/json"});
+    if (!request.body.empty()) {
+        http.headers.push_back({"Content-Type", "application/json"});
+        http.body = request.body;
+    }
+    http.maximum_size = kMostAnswerBytes;
+    http.redirects = 0;
+    http.allows_plain = true; // check_address() has judged it
+    CYBELE_TRY(HttpResponse response, client_.send(http));
+    return ServiceAnswer{response.status, std::move(response.body)};
+}
+
+Result<ServiceAnswer> Service::ask(const ServiceRequest& request) {
+    CYBELE_TRY(ServiceAnswer answer, send(request));
+    const auto is_doubtful = [this](const ServiceAnswer& one) {
+        return one.status == kUnauthorized || doubt_(one);
+    };
+    if (is_doubtful(answer) && token_.renew()) {
+        CYBELE_TRY(answer, send(request));
+    }
+    if (answer.status == kUnauthorized) {
+        return fail(ErrorCode::kEnvironment,
+                    printable(way_.address) + " does not take the token",
+                    "it is of another user, has expired, or is of another cluster",
+                    "get a new one; a job that was submitted goes on meanwhile");
+    }
+    return answer;
+}
+
+std::string path_escaped(std::string_view text) {
+    constexpr std::string_view kPlain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    constexpr std::string_view kHexadecimal = "0123456789ABCDEF";
+    std::string escaped;
+    for (const char letter : text) {
+        if (kPlain.find(letter) != std::string_view::npos) {
+            escaped += letter;
+        } else {
+            const auto byte = static_cast<unsigned char>(letter);
+            escaped += '%';
+            escaped += kHexadecimal[byte / kHexadecimal.size()];
+            escaped += kHexadecimal[byte % kHexadecimal.size()];
+        }
+    }
+    return escaped;
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "submission/backends/token.hpp"
+#include "submission/backends/way.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+#include "support/http.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cybele::submission {
+
+/// What a service answered.
+struct ServiceAnswer {
+    int status = 0;
+    std::string body;
+};
+
+/// A request without what every one has.
+struct ServiceRequest {
+    std::string method = "GET";
+    std::string path; ///< behind the service's address, with its query
+    std::string body; ///< JSON; empty: none
+};
+
+/// A REST service that takes a token: one exchange at a time, a refused token renewed once.
+class Service {
+public:
+    /// The headers that carry the token.
+    using Headers = std::function<std::vector<HttpHeader>(const std::string& token)>;
+    /// Whether an answer may mean that the token is refused; that of a 401 is asked for always.
+    using Doubt = std::function<bool(const ServiceAnswer&)>;
+
+    Service(Way way, Token token, HttpClient client, Headers headers, Doubt doubt)
+        : way_(std::move(way)), token_(std::move(token)), client_(std::move(client)),
+          headers_(std::move(headers)), doubt_(std::move(doubt)) {}
+
+    /// Any status is an answer, but 401 and what may mean the same, with a new token too:
+    /// kEnvironment, as is a service that does not answer. A request that changes something must
+    /// come behind one that changes nothing, so that the token is known to be taken.
+    [[nodiscard]] Result<ServiceAnswer> ask(const ServiceRequest& request);
+    [[nodiscard]] const Way& way() const {
+        return way_;
+    }
+
+private:
+    [[nodiscard]] Result<ServiceAnswer> send(const ServiceRequest& request);
+    Way way_;
+    Token token_;
+    HttpClient client_;
+    Headers headers_;
+    Doubt doubt_;
+};
+
+/// Text for a path or a query: letters, digits and `-._~` as they are, all else `%XX`.
+[[nodiscard]] std::string path_escaped(std::string_view text);
+
+} // namespace cybele::submission

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/slurmrest_shapes.hpp"
+
+#include "submission/backends/command_backend.hpp"
+#include "submission/journal/array.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+namespace cybele::submission::slurmrest {
+namespace {
+
+using Json = nlohmann::json;
+constexpr std::string_view kMark = "cybelectl:"; ///< in front of the UUID in a job's comment
+
+const Json& member(const Json& map, const char* name) {
+    static const Json nothing;
+    const auto found = map.is_object() ? map.find(name) : map.end();
+    return map.is_object() && found != map.end() ? *found : nothing;
+}
+
+/// A number in either form; one that is not set, or infinite, is none.
+std::optional<std::int64_t> number_in(const Json& value) {
+    if (value.is_number_integer()) {
+        return value.get<std::int64_t>();
+    }
+    const Json& number = member(value, "number");
+    const bool is_set = value.is_object() && member(value, "set") == true &&
+                        member(value, "infinite") != true && number.is_number_integer();
+    return is_set ? std::optional(number.get<std::int64_t>()) : std::nullopt;
+}
+
+/// A word, or the first of a list of words.
+std::string word_in(const Json& value) {
+    const Json& word = value.is_array() && !value.empty() ? value.front() : value;
+    return word.is_string() ? word.get<std::string>() : std::string();
+}
+
+/// The end: a raw wait status, or a map of the code and the signal.
+void read_exit(const Json& exit, Sighting& into) {
+    if (!is_over(into.state)) {
+        return;
+    }
+    std::optional<int> code;
+    if (const auto raw =
+            exit.is_object() && !exit.contains("number") ? std::nullopt : number_in(exit)) {
+        const int status = static_cast<int>(*raw);
+        into.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        code = WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+    } else {
+        const auto told = number_in(member(exit, "return_code"));
+        code = told ? std::optional(static_cast<int>(*told)) : std::nullopt;
+        const Json& signal = member(exit, "signal");
+        const auto number =
+            number_in(signal.contains("id") ? member(signal, "id") : member(signal, "signal_id"));
+        into.signal = static_cast<int>(number.value_or(0));
+    }
+    // Killed from outside, a job has no code of its own.
+    if (into.signal == 0 && (into.state == State::kDone || into.state == State::kFailed)) {
+        into.code = code;
+    }
+}
+
+Sighting read_job(const Json& job) {
+    Sighting seen;
+    seen.native = word_in(member(job, "job_state"));
+    seen.state = state_of_slurm(seen.native).value_or(State::kRunning);
+    seen.reason = word_in(member(job, "state_reason"));
+    if (seen.reason == "None") {
+        seen.reason.clear();
+    }
+    if (seen.state == State::kPending) {
+        if (seen.reason.starts_with("JobHeld")) {
+            seen.state = State::kHeld;
+        }
+        const auto start = number_in(member(job, "start_time"));
+        seen.start = start.value_or(0) > 0 ? std::to_string(start.value_or(0)) : "";
+    }
+    seen.node = word_in(member(job, "nodes"));
+    const std::string comment = word_in(member(job, "comment"));
+    if (comment.starts_with(kMark)) {
+        seen.uuid = comment.substr(kMark.size());
+    }
+    read_exit(member(job, "exit_code"), seen);
+    return seen;
+}
+
+} // namespace
+
+Result<Version> choose_version(std::string_view openapi) {
+    const Json document = parse_json<Json>(openapi);
+    constexpr std::string_view kPath = "/slurm/v0.0.";
+    Version best = 0;
+    for (const auto& [path, ignored] : member(document, "paths").items()) {
+        if (!path.starts_with(kPath)) {
+            continue;
+        }
+        const std::string_view rest = std::string_view(path).substr(kPath.size());
+        const Version version = number_of(rest.substr(0, rest.find('/'))).value_or(0);
+        if (version >= kOldest && version <= kNewest) {
+            best = std::max(best, version);
+        }
+    }
+    if (best == 0) {
+        return fail(
+            ErrorCode::kEnvironment,
+            "the service has no version that this cybelectl knows",
+            "it knows v0.0." + std::to_string(kOldest) + " to v0.0." + std::to_string(kNewest) +
+                " of slurmrestd",
+            "reach the scheduler by ssh (`through: {ssh: HOST}`), or use another cybelectl");
+    }
+    return best;
+}
+
+std::optional<Trouble> trouble_of(const Json& answer) {
+    const Json& errors = member(answer, "errors");
+    if (!errors.is_array() || errors.empty()) {
+        return std::nullopt;
+    }
+    const Json& first = errors.front();
+    Trouble trouble;
+    // Slurm 22.05 calls it one way of a job and another of a submission.
+    const auto number = number_in(member(first, "error_number"));
+    trouble.number =
+        static_cast<int>(number ? *number : number_in(member(first, "error_code")).value_or(0));
+    trouble.text = word_in(member(first, "error"));
+    if (const std::string more = word_in(member(first, "description")); !more.empty()) {
+        trouble.text += (trouble.text.empty() ? "" : ": ") + more;
+    }
+    return trouble;
+}
+
+Receipt read_receipt(int status, std::string_view body) {
+    constexpr int kGood = 200;
+    // Slurm's own numbers of refusals (slurm/slurm_errno.h) begin here; below are its troubles with
+    // messages and connections, behind which the job may have been taken.
+    constexpr int kFirstRefusal = 2000;
+    constexpr int kBadRequest = 400;
+    constexpr int kServer = 500;
+    const Json answer = parse_json<Json>(body);
+    const auto trouble = trouble_of(answer);
+    const auto id = number_in(member(answer, "job_id"));
+    if (status == kGood && id.value_or(0) > 0) {
+        return {
+            Receipt::Kind::kAccepted, std::to_string(id.value_or(0)), trouble ? trouble->text : ""};
+    }
+    const std::string words =
+        "HTTP " + std::to_string(status) + (trouble ? ": " + trouble->text : "");
+    // What is wrong with the request is told before Slurm is asked.
+    const bool is_refused = trouble && (trouble->number >= kFirstRefusal ||
+                                        (status >= kBadRequest && status < kServer));
+    return {is_refused ? Receipt::Kind::kRefused : Receipt::Kind::kUnclear, {}, words};
+}
+
+std::vector<Sighting> read_jobs(const Json& answer) {
+    std::vector<Sighting> all;
+    for (const Json& job : member(answer, "jobs")) {
+        Sighting seen = read_job(job);
+        const auto id = number_in(member(job, "job_id"));
+        const auto array = number_in(member(job, "array_job_id"));
+        const auto element = number_in(member(job, "array_task_id"));
+        const std::string waiting = word_in(member(job, "array_task_string"));
+        if (!id) {
+            continue;
+        }
+        if (array.value_or(0) == 0) {
+            seen.id = std::to_string(*id);
+            all.push_back(std::move(seen));
+        } else if (element) {
+            seen.id =
+                element_id(std::to_string(array.value_or(0)), static_cast<std::uint32_t>(*element));
+            all.push_back(std::move(seen));
+        } else {
+            for (const std::uint32_t index : array_indices(waiting)) {
+                seen.id = element_id(std::to_string(array.value_or(0)), index);
+                all.push_back(seen);
+            }
+        }
+    }
+    return all;
+}
+
+std::int64_t newest_moment(const Json& answer) {
+    if (const auto told = number_in(member(answer, "last_update")); told.value_or(0) > 0) {
+        return told.value_or(0);
+    }
+    std::int64_t newest = 0;
+    for (const Json& job : member(answer, "jobs")) {
+        const State state =
+            state_of_slurm(word_in(member(job, "job_state"))).value_or(State::kRunning);
+        const auto take = [&](const char* name, bool is_past) {
+            newest = std::max(newest, is_past ? number_in(member(job, name)).value_or(0) : 0);
+        };
+        take("submit_time", true);
+        take("last_sched_evaluation", true);
+        take("start_time", state != State::kPending && state != State::kHeld);
+        take("end_time", is_over(state));
+    }
+    return newest;
+}
+
+} // namespace cybele::submission::slurmrest

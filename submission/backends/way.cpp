@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/way.hpp"
+
+#include "submission/backends/command_backend.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace cybele::submission {
+namespace {
+
+struct ServiceAddress {
+    Way::Kind kind;
+    std::string_view prefix;
+};
+constexpr ServiceAddress kServices[] = {{Way::Kind::kSlurmrestd, "slurmrestd+"},
+                                        {Way::Kind::kRimrock, "rimrock+"}};
+
+struct Setting {
+    std::string_view name;
+    std::string Way::*member;
+};
+constexpr Setting kSettings[] = {{"host", &Way::host}, {"token-command", &Way::token_command}};
+
+constexpr std::string_view kHexadecimalDigits = "0123456789ABCDEF";
+
+std::string escaped(std::string_view text) {
+    std::string plain;
+    for (const char letter : text) {
+        const auto byte = static_cast<unsigned char>(letter);
+        if (byte <= ' ' || letter == '%' || letter == '&' || letter == '#') {
+            plain += '%';
+            plain += kHexadecimalDigits[byte / kHexadecimalDigits.size()];
+            plain += kHexadecimalDigits[byte % kHexadecimalDigits.size()];
+        } else {
+            plain += letter;
+        }
+    }
+    return plain;
+}
+
+std::string unescaped_url(std::string_view text) {
+    std::string plain;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        unsigned byte = 0;
+        if (text[at] == '%' && at + 2 < text.size() &&
+            std::from_chars(text.data() + at + 1, text.data() + at + 3, byte, 16).ec ==
+                std::errc()) {
+            plain += static_cast<char>(byte);
+            at += 2;
+        } else {
+            plain += text[at];
+        }
+    }
+    return plain;
+}
+
+Result<void> read_settings(std::string_view text, Way& way) {
+    for (const std::string_view part : split(text, '&')) {
+        const std::size_t equals = std::min(part.find('='), part.size());
+        const auto* const known =
+            std::find_if(std::begin(kSettings), std::end(kSettings), [&](const Setting& one) {
+                return one.name == part.substr(0, equals);
+            });
+        if (known == std::end(kSettings) || equals == part.size()) {
+            return fail(ErrorCode::kInput,
+                        "'" + printable(part) + "' is no setting of a service",
+                        "the journal was written by another cybelectl",
+                        "call that one");
+        }
+        way.*known->member = unescaped_url(part.substr(equals + 1));
+    }
+    return {};
+}
+
+} // namespace
+
+std::string text_of(const Way& way) {
+    const auto* const service =
+        std::find_if(std::begin(kServices), std::end(kServices), [&way](const ServiceAddress& one) {
+            return one.kind == way.kind;
+        });
+    if (service == std::end(kServices)) {
+        return way.address;
+    }
+    std::string text = std::string(service->prefix) + escaped(way.address);
+    char separator = '#';
+    for (const Setting& setting : kSettings) {
+        if (!(way.*setting.member).empty()) {
+            text += separator;
+            text.append(setting.name).append("=").append(escaped(way.*setting.member));
+            separator = '&';
+        }
+    }
+    return text;
+}
+
+Result<Way> read_way(std::string_view text) {
+    Way way;
+    for (const ServiceAddress& service : kServices) {
+        if (!text.starts_with(service.prefix)) {
+            continue;
+        }
+        way.kind = service.kind;
+        const std::size_t hash = std::min(text.find('#'), text.size());
+        way.address =
+            unescaped_url(text.substr(service.prefix.size(), hash - service.prefix.size()));
+        while (way.address.ends_with('/')) {
+            way.address.pop_back();
+        }
+        if (hash != text.size()) {
+            CYBELE_CHECK(read_settings(text.substr(hash + 1), way));
+        }
+        return way;
+    }
+    way.kind = text.empty() ? Way::Kind::kCommands : Way::Kind::kSsh;
+    way.address = text;
+    return way;
+}
+
+std::string shown(std::string_view text) {
+    return std::string(text.substr(0, text.find('#')));
+}
+
+Result<void> check_address(const Way& way) {
+    for (const std::string_view safe :
+         {"https://", "http://127.0.0.1", "http://localhost", "http://[::1]"}) {
+        const char next = way.address.size() > safe.size() ? way.address[safe.size()] : '/';
+        if (way.address.starts_with(safe) && (safe.ends_with("//") || next == ':' || next == '/')) {
+            return {};
+        }
+    }
+    return fail(ErrorCode::kInput,
+                printable(way.address) + " is no address for a token",
+                "over http, everybody on the way would read it",
+                "write https://, or reach the service by a tunnel: ssh -L 6820:SERVICE:6820 LOGIN, "
+                "then http://127.0.0.1:6820");
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/follow/attach.hpp"
+
+#include "submission/records/record_folder.hpp"
+#include "support/json.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::submission {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_above(const fs::path& folder, const fs::path& place) {
+    return std::mismatch(folder.begin(), folder.end(), place.begin(), place.end()).first ==
+           folder.end();
+}
+
+Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
+    const fs::path file = record / "job.json";
+    CYBELE_TRY(const RecordFolder folder, RecordFolder::open(record));
+    CYBELE_TRY(const std::string text, folder.read("job.json", std::size_t{1} << 20U));
+    const nlohmann::json document = parse_json(text);
+    Entry entry;
+    const std::pair<const char*, std::string Entry::*> fields[] = {
+        {"uuid", &Entry::uuid},
+        {"name", &Entry::name},
+        {"scheduler", &Entry::scheduler},
+        {"folder", &Entry::folder},
+        {"workdir", &Entry::workdir},
+        {"script", &Entry::script},
+        {"stdout", &Entry::standard_output},
+        {"stderr", &Entry::standard_error}};
+    for (const auto& [name, member] : fields) {
+        if (!document.is_object() || !document.contains(name) || !document[name].is_string()) {
+            return fail(ErrorCode::kInput,
+                        printable(file.native()) + " is damaged",
+                        std::string("it has no text '") + name + "'",
+                        "name the job by its id or UUID");
+        }
+        entry.*member = document[name].get<std::string>();
+    }
+    const auto text_in = [&document](const char* name) {
+        return document.contains(name) && document[name].is_string()
+                   ? document[name].get<std::string>()
+                   : std::string();
+    };
+    entry.job = text_in("document");
+    entry.array = text_in("array");
+    entry.image_digest = text_in("image-digest");
+    entry.record = record;
+    // The record lies in the workdir; where another one is named, it was not written there.
+    std::error_code error;
+    if (fs::weakly_canonical(record.parent_path().parent_path(), error) !=
+        fs::weakly_canonical(entry.workdir, error)) {
+        return fail(ErrorCode::kInput,
+                    printable(file.native()) + " is not the record of a job in this folder",
+                    "its workdir is " + printable(entry.workdir),
+                    "name the record where the job wrote it, or the job by its id or UUID");
+    }
+    const std::string uuid = record.filename().native();
+    if (entry.uuid != uuid || !is_name(entry.name)) {
+        return fail(ErrorCode::kInput,
+                    printable(file.native()) + " is not the record of a job in this folder",
+                    entry.uuid != uuid ? "its UUID is " + printable(entry.uuid)
+                                       : "its name is " + printable(entry.name),
+                    "name the job by its id or UUID");
+    }
+    if (!is_above(entry.folder, entry.workdir)) {
+        entry.folder = entry.workdir; // results go below it, so it is not the record's to choose
+    }
+    for (std::string* output : {&entry.standard_output, &entry.standard_error}) {
+        *output = (fs::path(entry.workdir) / *output).native();
+    }
+    entry.asked = now - kSearchSeconds; // it is old: what the scheduler does not show, it has not
+    return entry;
+}
+
+} // namespace
+
+Result<std::string> take_up(Desk& desk, const std::string& name) {
+    std::error_code error;
+    const bool is_record = fs::exists(fs::path(name) / "job.json", error);
+    const fs::path record = fs::absolute(name, error).lexically_normal();
+    const std::string uuid =
+        is_record ? (record.has_filename() ? record : record.parent_path()).filename().native()
+                  : name;
+    auto known = desk.journal().find(uuid);
+    if (known) {
+        return known->uuid;
+    }
+    if (!is_record) {
+        return fail(std::move(known).error());
+    }
+    CYBELE_TRY(const Entry entry,
+               entry_of_record(record.has_filename() ? record : record.parent_path(), desk.now()));
+    CYBELE_CHECK(desk.journal().put(entry));
+    return entry.uuid;
+}
+
+Result<void> ask_to_end(Desk& desk, std::vector<Entry>& entries) {
+    for (Entry& entry : entries) {
+        entry.cancel_asked = desk.now();
+    }
+    CYBELE_TRY(const std::vector<Error> refusals, ask_to_cancel(desk, entries));
+    if (!refusals.empty()) {
+        return fail(refusals.front());
+    }
+    return {};
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/follow/conclude.hpp"
+
+#include <charconv>
+
+namespace cybele::submission {
+namespace {
+
+constexpr const char* kNeverBegan =
+    "never started: a job that it was to follow did not end as asked, or is not known";
+constexpr const char* kNoTrace = "the scheduler does not know it, and it left no record";
+
+void end(Entry& entry, State state, std::int64_t at) {
+    entry.state = state;
+    entry.ended = at;
+    entry.missing_since = 0;
+}
+
+/// What the scheduler says of why a script was told to end; null: nothing.
+const Sighting* explanation_of(const std::optional<Sighting>& seen) {
+    const bool explains = seen && is_over(seen->state) && seen->state != State::kLost;
+    return explains ? &seen.value() : nullptr;
+}
+
+void take_record(const ExitRecord& record, Entry& entry) {
+    entry.started = record.start;
+    entry.code = record.code;
+    entry.node = entry.node.empty() ? record.host : entry.node; // of several it is the first
+    entry.signal = record.signal;
+    if (!record.reason.empty()) {
+        entry.reason = record.reason;
+    }
+}
+
+void take_words(const Sighting& seen, Entry& entry) {
+    entry.native = seen.native;
+    entry.reason = seen.reason;
+    entry.node = seen.node.empty() ? entry.node : seen.node;
+    entry.expected = 0;
+    (void)std::from_chars(seen.start.data(), seen.start.data() + seen.start.size(), entry.expected);
+}
+
+/// The end as a scheduler tells it, where it tells it whole.
+bool take_end(const Sighting& seen, const Evidence& evidence, Entry& entry) {
+    take_words(seen, entry);
+    switch (seen.state) {
+    case State::kDone:
+        entry.code = 0;
+        break;
+    case State::kFailed:
+        if (!seen.code && seen.signal == 0) {
+            return false;
+        }
+        entry.code = seen.code.value_or(-1);
+        entry.signal = seen.signal;
+        break;
+    case State::kCancelled:
+    case State::kTimeout:
+    case State::kPreempted:
+        entry.signal = seen.signal;
+        break;
+    default:
+        return false;
+    }
+    // Killed after it was asked to end, a job was cancelled, whatever the number says.
+    const bool was_killed = entry.cancel_asked != 0 && seen.signal != 0;
+    end(entry, was_killed ? State::kCancelled : seen.state, evidence.now);
+    return true;
+}
+
+void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entry& entry) {
+    const State told = state_of_text(record.state).value_or(State::kFailed);
+    const Sighting* why = explanation_of(evidence.accounted);
+    if (why == nullptr) {
+        why = explanation_of(evidence.seen);
+    }
+    const bool was_told_to_end = told == State::kCancelled;
+    const bool is_listed = !evidence.was_asked || evidence.seen;
+    // Over without a reason, as Slurm's qstat shows it: where this user cancelled it, that is why.
+    const bool is_explained = why != nullptr || (entry.cancel_asked != 0 && evidence.seen &&
+                                                 is_over(evidence.seen->state));
+    if (was_told_to_end && !is_explained && is_listed &&
+        evidence.now < record.end + kSettleSeconds) {
+        entry.state = State::kRunning;
+        return;
+    }
+    entry.reason.clear();
+    take_record(record, entry);
+    entry.native = record.state;
+    if (why != nullptr) {
+        const std::string own = entry.reason;
+        take_words(*why, entry);
+        entry.reason = entry.reason.empty() ? own : entry.reason;
+    }
+    const bool has_other_reason = was_told_to_end && why != nullptr && why->state != State::kDone;
+    // A record that names no end is one all the same: who waits must not wait for ever.
+    end(entry, has_other_reason ? why->state : told, record.end > 0 ? record.end : evidence.now);
+}
+
+/// A job that nothing shows alive, and nothing says how it ended.
+void conclude_missing(const Evidence& evidence, Entry& entry) {
+    // Unknown twice, a second apart or more: a server that starts again may once say so of all.
+    const bool is_gone =
+        evidence.is_unknown && entry.missing_since != 0 && evidence.now > entry.missing_since;
+    if (is_gone && entry.cancel_asked != 0) {
+        const bool was_missing = entry.missing_since < entry.cancel_asked;
+        entry.reason = was_missing ? kNoTrace : "";
+        end(entry, was_missing ? State::kLost : State::kCancelled, evidence.now);
+        return;
+    }
+    // OpenPBS removes a job whose dependency failed, and where it keeps no history forgets it.
+    if (is_gone && entry.follows != 0 && entry.started == 0 && !evidence.has_begun &&
+        evidence.now >= entry.missing_since + kSettleSeconds) {
+        entry.reason = kNeverBegan;
+        end(entry, State::kCancelled, evidence.now);
+        return;
+    }
+    // Not listed, or ended nobody knows how: the record may still come.
+    if (entry.missing_since == 0) {
+        entry.missing_since = evidence.now;
+    }
+    if (evidence.now >= entry.missing_since + evidence.patience) {
+        entry.reason = evidence.seen ? "it ended, and left no record of how" : kNoTrace;
+        end(entry, State::kLost, evidence.now);
+    }
+}
+
+} // namespace
+
+bool needs_inquiry(const Evidence& evidence, const Entry& entry) {
+    if (evidence.record || !evidence.was_asked || entry.id.empty()) {
+        return false;
+    }
+    if (!evidence.seen) {
+        return true;
+    }
+    // A failed job whose code the queue does not show; one that ended nobody knows how.
+    return (evidence.seen->state == State::kFailed && !evidence.seen->code &&
+            evidence.seen->signal == 0) ||
+           evidence.seen->state == State::kLost;
+}
+
+void conclude(const Evidence& evidence, Entry& entry) {
+    if (entry.ended != 0) {
+        return;
+    }
+    if (evidence.record) {
+        conclude_by_record(*evidence.record, evidence, entry);
+        return;
+    }
+    if (!evidence.was_asked) {
+        return; // a query that failed is no answer
+    }
+    if (evidence.accounted && is_over(evidence.accounted->state) &&
+        take_end(*evidence.accounted, evidence, entry)) {
+        return;
+    }
+    // The accounting sees a job live that the queue does not show.
+    const bool lives_on = evidence.accounted && !is_over(evidence.accounted->state) &&
+                          (!evidence.seen || is_over(evidence.seen->state));
+    if (lives_on) {
+        take_words(*evidence.accounted, entry);
+        entry.state = evidence.accounted->state;
+        entry.missing_since = 0;
+        return;
+    }
+    if (evidence.seen && !is_over(evidence.seen->state)) {
+        take_words(*evidence.seen, entry);
+        entry.state = evidence.seen->state;
+        entry.missing_since = 0;
+        if (entry.state == State::kRunning && entry.started == 0) {
+            entry.started = evidence.now;
+        }
+        return;
+    }
+    if (evidence.seen && take_end(*evidence.seen, evidence, entry)) {
+        return;
+    }
+    if (entry.cancel_asked != 0 && (evidence.seen || evidence.accounted)) {
+        end(entry, State::kCancelled, evidence.now);
+        return;
+    }
+    conclude_missing(evidence, entry);
+}
+
+} // namespace cybele::submission

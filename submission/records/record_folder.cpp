@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/records/record_folder.hpp"
+
+#include "support/quote.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::submission {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr unsigned kPermissions = 07777;
+constexpr unsigned kPrivate = 0700;
+
+tl::unexpected<Error> refused(const fs::path& path, std::string because) {
+    return fail(ErrorCode::kEnvironment,
+                "the record of a job cannot be kept in " + printable(path.native()),
+                std::move(because),
+                "give the Job a workdir of your own, or remove " + printable(path.native()) +
+                    " where it is not needed");
+}
+
+/// That nobody else has written it or can.
+Result<void> check(const UniqueFd& fd, const fs::path& path) {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) {
+        return fail(system_error("cannot examine " + printable(path.native()), errno));
+    }
+    if (status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
+        return {};
+    }
+    return refused(path,
+                   fmt::format("{} (owner {}, mode {:04o})",
+                               status.st_uid == ::geteuid() ? "other users can write there"
+                                                            : "it belongs to another user",
+                               status.st_uid,
+                               status.st_mode & kPermissions));
+}
+
+Result<UniqueFd> open_folder(int parent, const fs::path& path, bool is_made) {
+    const std::string name = parent == AT_FDCWD ? path.native() : path.filename().native();
+    if (is_made && ::mkdirat(parent, name.c_str(), kPrivate) != 0 && errno != EEXIST) {
+        return fail(system_error("cannot make the folder " + printable(path.native()), errno));
+    }
+    UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid()) {
+        const int saved = errno;
+        if (saved == ENOENT) {
+            return fail(ErrorCode::kInput,
+                        "no such folder: " + printable(path.native()),
+                        {},
+                        "check the name and the folder that it is relative to");
+        }
+        return refused(path,
+                       saved == ELOOP || saved == ENOTDIR
+                           ? "it is not a folder, but a link or a file"
+                           : system_error("", saved).faults().front().because);
+    }
+    CYBELE_CHECK(check(fd, path));
+    return fd;
+}
+
+} // namespace
+
+Result<RecordFolder> RecordFolder::make(const fs::path& record) {
+    CYBELE_CHECK(make_directories(record.parent_path().parent_path()));
+    CYBELE_TRY(const UniqueFd above, open_folder(AT_FDCWD, record.parent_path(), true));
+    CYBELE_TRY(UniqueFd fd, open_folder(above.get(), record, true));
+    return RecordFolder(record, std::move(fd));
+}
+
+Result<RecordFolder> RecordFolder::open(const fs::path& record) {
+    CYBELE_TRY(const UniqueFd above, open_folder(AT_FDCWD, record.parent_path(), false));
+    CYBELE_TRY(UniqueFd fd, open_folder(above.get(), record, false));
+    return RecordFolder(record, std::move(fd));
+}
+
+Result<void>
+RecordFolder::write(const std::string& name, std::string_view bytes, unsigned mode) const {
+    const fs::path path = path_ / name;
+    (void)::unlinkat(fd_.get(), name.c_str(), 0);
+    const UniqueFd fd(::openat(
+        fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!fd.valid()) {
+        return fail(system_error("cannot write " + printable(path.native()), errno));
+    }
+    CYBELE_CHECK(write_all(fd.get(), bytes, path));
+    if (::fsync(fd.get()) != 0) {
+        return fail(system_error("cannot write " + printable(path.native()), errno));
+    }
+    return {};
+}
+
+Result<std::string> RecordFolder::read(const std::string& name, std::size_t limit) const {
+    const fs::path path = path_ / name;
+    const UniqueFd fd(
+        ::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.valid()) {
+        return fail(system_error("cannot open " + printable(path.native()), errno));
+    }
+    CYBELE_CHECK(check(fd, path));
+    CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), path));
+    if (size > limit) {
+        return fail(ErrorCode::kInput,
+                    printable(path.native()) + " is too big",
+                    "more than " + std::to_string(limit) + " bytes are not read");
+    }
+    std::string text(size, '\0');
+    CYBELE_CHECK(read_at(fd.get(), 0, std::as_writable_bytes(std::span(text)), path));
+    return text;
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+#include "support/file.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace cybele::submission {
+
+/// WORKDIR/.cybelectl/UUID, the record of a job. Others may share the workdir; both folders must be
+/// real ones of the user, writable by nobody else.
+class RecordFolder {
+public:
+    /// Makes it (0700), and `.cybelectl` where that is missing. kEnvironment where somebody else
+    /// made one of them or can write there.
+    [[nodiscard]] static Result<RecordFolder> make(const std::filesystem::path& record);
+    /// The same of one that is there; a missing one is kInput.
+    [[nodiscard]] static Result<RecordFolder> open(const std::filesystem::path& record);
+
+    /// A new file in it, in the place of one of that name; no link is followed.
+    [[nodiscard]] Result<void>
+    write(const std::string& name, std::string_view bytes, unsigned mode) const;
+    /// A file in it, which the user alone can have written.
+    [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t limit) const;
+
+private:
+    RecordFolder(std::filesystem::path path, UniqueFd fd)
+        : path_(std::move(path)), fd_(std::move(fd)) {}
+    std::filesystem::path path_;
+    UniqueFd fd_;
+};
+
+} // namespace cybele::submission

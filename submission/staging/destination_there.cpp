@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/staging/conversation.hpp"
+#include "submission/staging/destination.hpp"
+#include "submission/staging/pieces.hpp"
+#include "submission/staging/write_part.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cybele::submission {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Two lines a file: its name; size and digest (`-`: a folder). Answers `same|other|folder PART
+/// DIGEST`, and last `end FREE-KIBIBYTES`.
+constexpr std::string_view kLook = R"sh([ -w . ] || { echo "$n refused Permission denied"; exit 1; }
+f=$(df -Pk . 2>/dev/null | { read -r a; read -r a b c d e; echo "$d"; })
+while IFS= read -r p && read -r s h; do
+    r=other k=0 d=-
+    if [ "$h" = - ]; then
+        [ ! -d "$p" ] || r=same
+    elif [ -d "$p" ]; then
+        r=folder
+    elif [ -f "$p" ] && [ "$(wc -c <"$p")" -eq "$s" ] && x=$(sha256sum <"$p") && [ "${x%% *}" = "$h" ]; then
+        r=same
+    elif [ -f "$p.part" ] && x=$(sha256sum <"$p.part"); then
+        k=$(wc -c <"$p.part") d=${x%% *}
+    fi
+    echo "$n $r $((k)) $d"
+done
+echo "$n end $f"
+)sh";
+
+/// Two lines a file, then its bytes: name; offset, count, size, digest, `x` or `-`. Answers `done`
+/// for each, or `failed REASON`, `short` or `differs`, and last `end`.
+constexpr std::string_view kPut = R"sh(bad() { echo "$n $*"; exit 1; }
+while IFS= read -r p && read -r o c s h x; do
+    if [ "$h" = - ]; then
+        e=$(mkdir -p "$p" 2>&1) || bad failed "$e"
+        echo "$n done"
+        continue
+    fi
+    e=$(mkdir -p "${p%/*}" 2>&1) || bad failed "$e"
+    if [ "$o" -eq 0 ]; then
+        e=$( (: >"$p.part") 2>&1) || bad failed "$e"
+    fi
+    e=$(head -c "$c" 2>&1 >>"$p.part") || bad failed "$e"
+    [ "$(wc -c <"$p.part")" -eq "$s" ] || bad short
+    y=$(sha256sum <"$p.part")
+    if [ "${y%% *}" != "$h" ]; then
+        rm -f "$p.part"
+        bad differs
+    fi
+    [ "$x" = - ] || chmod +x "$p.part"
+    e=$(mv -f "$p.part" "$p" 2>&1) || bad failed "$e"
+    echo "$n done"
+done
+echo "$n end"
+)sh";
+
+class DestinationThere : public Destination {
+public:
+    DestinationThere(SshLogin login, fs::path workdir)
+        : login_(std::move(login)), workdir_(std::move(workdir)) {}
+
+    Result<Inventory> look(const std::vector<Parcel>& parcels) override {
+        const std::string nonce = new_nonce();
+        std::string asked;
+        for (const Parcel& parcel : parcels) {
+            asked += fmt::format("./{}\n{} {}\n", parcel.target, parcel.size, digest_word(parcel));
+        }
+        std::string answer;
+        Conversation talk{kLook, workdir_, true, {}, {}};
+        talk.more = [&asked] { return std::exchange(asked, {}); };
+        talk.take = [&answer](std::string_view piece) {
+            answer += piece;
+            return true;
+        };
+        CYBELE_TRY(const Outcome outcome, converse(login_, nonce, talk));
+        return read_inventory(lines_of(answer, nonce), parcels.size(), outcome);
+    }
+
+    Result<void> put(const std::vector<Shipment>& shipments) override {
+        const std::string nonce = new_nonce();
+        Sender sender(shipments);
+        std::string answer;
+        Conversation talk{kPut, workdir_, true, {}, {}};
+        talk.more = [&sender] { return sender.next(); };
+        talk.take = [&answer](std::string_view piece) {
+            answer += piece;
+            return true;
+        };
+        CYBELE_TRY(const Outcome outcome, converse(login_, nonce, talk));
+        if (const auto& failure = sender.failure()) {
+            return fail(*failure);
+        }
+        const auto lines = lines_of(answer, nonce);
+        const auto done = static_cast<std::size_t>(std::count(lines.begin(), lines.end(), "done"));
+        if (!lines.empty() && lines.back() == "end" && done == shipments.size()) {
+            return {};
+        }
+        return fail(failure_of(lines, done, shipments, outcome));
+    }
+
+private:
+    static std::string digest_word(const Parcel& parcel) {
+        return parcel.digest.empty() ? "-" : parcel.digest;
+    }
+
+    /// The files one after another, each behind its two lines.
+    class Sender {
+    public:
+        explicit Sender(const std::vector<Shipment>& shipments) : shipments_(shipments) {}
+
+        std::string next() {
+            if (left_ > 0) {
+                return bytes();
+            }
+            if (at_ == shipments_.size() || failure_) {
+                return {};
+            }
+            const Shipment& shipment = shipments_[at_++];
+            const Parcel& parcel = *shipment.parcel;
+            left_ = parcel.size - shipment.offset;
+            if (left_ > 0) {
+                auto opened = open_at(parcel.source, shipment.offset);
+                if (!opened) {
+                    failure_ = std::move(opened).error();
+                    return {};
+                }
+                file_ = std::move(*opened);
+            }
+            return fmt::format("./{}\n{} {} {} {} {}\n",
+                               parcel.target,
+                               shipment.offset,
+                               left_,
+                               parcel.size,
+                               digest_word(parcel),
+                               parcel.is_executable ? "x" : "-");
+        }
+        [[nodiscard]] const std::optional<Error>& failure() const {
+            return failure_;
+        }
+
+    private:
+        /// A file that has become shorter ends the stream: the other side sees that it is short.
+        std::string bytes() {
+            std::string piece = read_some(file_.get(), left_);
+            left_ -= piece.size();
+            if (piece.empty()) {
+                const fs::path& source = shipments_[at_ - 1].parcel->source;
+                failure_ = differs_error(CopyFor::kSubmission, source.filename().native(), source);
+            }
+            return piece;
+        }
+
+        const std::vector<Shipment>& shipments_;
+        std::size_t at_ = 0;
+        std::uint64_t left_ = 0;
+        UniqueFd file_;
+        std::optional<Error> failure_;
+    };
+
+    [[nodiscard]] std::string there(const std::string& file) const {
+        return login_.name() + ":" + (workdir_ / file).native();
+    }
+
+    [[nodiscard]] Result<Inventory> read_inventory(const std::vector<std::string_view>& lines,
+                                                   std::size_t count,
+                                                   const Outcome& outcome) const {
+        if (!lines.empty() && lines.back().starts_with("refused")) {
+            return fail(write_error(CopyFor::kSubmission,
+                                    login_.name() + ":" + workdir_.native(),
+                                    std::string(words_behind(lines.back()))));
+        }
+        if (lines.size() != count + 1 || !lines.back().starts_with("end")) {
+            return fail(broken_off(login_, outcome, "it was asked what is there"));
+        }
+        Inventory inventory;
+        for (std::size_t index = 0; index < count; ++index) {
+            const auto words = words_of_line(lines[index]);
+            if (words.size() != 3) {
+                return fail(broken_off(login_, outcome, "it was asked what is there"));
+            }
+            inventory.parcels.push_back({words[0] == "same",
+                                         words[0] == "folder",
+                                         count_of(words[1]).value_or(0),
+                                         std::string(words[2])});
+        }
+        if (const auto kibibytes = count_of(words_behind(lines.back()))) {
+            inventory.free = *kibibytes * 1024;
+        }
+        return inventory;
+    }
+
+    /// Which file it was, the count of those that are done says.
+    [[nodiscard]] Error failure_of(const std::vector<std::string_view>& lines,
+                                   std::size_t done,
+                                   const std::vector<Shipment>& shipments,
+                                   const Outcome& outcome) const {
+        constexpr std::array<std::string_view, 3> kBroken{"done", "short", "end"};
+        if (lines.empty() || done >= shipments.size() ||
+            std::find(kBroken.begin(), kBroken.end(), lines.back()) != kBroken.end()) {
+            return broken_off(login_, outcome, "files were copied");
+        }
+        const Parcel& parcel = *shipments[done].parcel;
+        if (lines.back() == "differs") {
+            return differs_error(CopyFor::kSubmission, there(parcel.target), parcel.source);
+        }
+        return write_error(
+            CopyFor::kSubmission, there(parcel.target), std::string(words_behind(lines.back())));
+    }
+
+    SshLogin login_;
+    fs::path workdir_;
+};
+
+} // namespace
+
+std::unique_ptr<Destination> destination_there(SshLogin login, const fs::path& workdir) {
+    return std::make_unique<DestinationThere>(std::move(login), workdir);
+}
+
+} // namespace cybele::submission

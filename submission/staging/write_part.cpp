@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/staging/write_part.hpp"
+
+#include "submission/staging/pieces.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/own_links.hpp"
+#include "support/quote.hpp"
+
+#include <array>
+#include <cerrno>
+#include <limits>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::submission {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Remedies {
+    const char* when_full;
+    const char* when_refused;
+    const char* when_different;
+};
+/// By CopyFor.
+constexpr std::array<Remedies, 2> kRemedies = {{
+    {"make room there; what has arrived is gone on with by the next submission",
+     "name a `workdir` in which you may write",
+     "submit again when nothing writes to it"},
+    {"make room there and collect again: what has arrived is gone on with",
+     "name a folder in which you may write: --to DIR",
+     "collect again when nothing writes to it"},
+}};
+
+const Remedies& remedies_of(CopyFor errand) {
+    return kRemedies[static_cast<std::size_t>(errand)];
+}
+
+constexpr mode_t kResultMode = 0644;
+constexpr mode_t kProgramMode = 0755;
+
+std::string own_descriptor(const UniqueFd& fd) {
+    return "/proc/self/fd/" + std::to_string(fd.get());
+}
+
+} // namespace
+
+Error write_error(CopyFor errand, const std::string& where, const std::string& because) {
+    const bool is_full = because.find("No space left") != std::string::npos ||
+                         because.find("quota exceeded") != std::string::npos;
+    const Remedies& remedies = remedies_of(errand);
+    return {ErrorCode::kEnvironment,
+            "cannot write " + printable(where),
+            printable(because),
+            is_full ? remedies.when_full : remedies.when_refused};
+}
+
+Error differs_error(CopyFor errand, const std::string& where, const fs::path& source) {
+    return {ErrorCode::kEnvironment,
+            "what arrived as " + printable(where) + " is not " + printable(source.native()),
+            "the file changed meanwhile, or a disk is at fault; the copy is removed",
+            remedies_of(errand).when_different};
+}
+
+Result<PartFile>
+PartFile::open(CopyFor errand, const fs::path& file, std::uint64_t offset, bool is_executable) {
+    CYBELE_CHECK(make_directories(file.parent_path()));
+    CYBELE_TRY(UniqueFd folder, open_past_own_links(file.parent_path(), true));
+    const fs::path part = part_of(file);
+    // Not waiting: what lies there may be a pipe.
+    UniqueFd fd(::openat(folder.get(),
+                         part.filename().c_str(),
+                         O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                         is_executable ? kProgramMode : kResultMode));
+    if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(offset)) != 0) {
+        return fail(write_error(errand, part.native(), reason_of(errno)));
+    }
+    return PartFile(errand, file, std::move(folder), std::move(fd));
+}
+
+Result<void> PartFile::write(std::string_view bytes) const {
+    const fs::path part = part_of(file_);
+    const auto done = write_all(fd_.get(), bytes, part);
+    return done ? Result<void>()
+                : fail(write_error(errand_, part.native(), done.error().faults().front().because));
+}
+
+Result<void> PartFile::sync() const {
+    return ::fsync(fd_.get()) == 0
+               ? Result<void>()
+               : fail(write_error(errand_, part_of(file_).native(), reason_of(errno)));
+}
+
+Result<void> PartFile::finish(const std::string& digest, const fs::path& source) const {
+    const fs::path part = part_of(file_);
+    CYBELE_TRY(const Digest found, sha256_file(own_descriptor(fd_)));
+    if (hex(found) != digest) {
+        (void)::unlinkat(folder_.get(), part.filename().c_str(), 0);
+        return fail(differs_error(errand_, file_.native(), source));
+    }
+    if (::renameat(
+            folder_.get(), part.filename().c_str(), folder_.get(), file_.filename().c_str()) != 0) {
+        return fail(write_error(errand_, file_.native(), reason_of(errno)));
+    }
+    return {};
+}
+
+Result<void> write_result(const fs::path& file, std::string_view bytes, bool is_executable) {
+    CYBELE_TRY(const PartFile part, PartFile::open(CopyFor::kCollection, file, 0, is_executable));
+    CYBELE_CHECK(part.write(bytes));
+    CYBELE_CHECK(part.sync());
+    return part.finish(hex(sha256(bytes)), file);
+}
+
+Result<void> copy_here(CopyFor errand, const LocalCopy& copy) {
+    CYBELE_TRY(const PartFile part,
+               PartFile::open(errand, copy.to, copy.offset, copy.is_executable));
+    CYBELE_TRY(const UniqueFd from, open_at(copy.from, copy.offset));
+    constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+    for (std::string piece = read_some(from.get(), kAll); !piece.empty();
+         piece = read_some(from.get(), kAll)) {
+        CYBELE_CHECK(part.write(piece));
+    }
+    CYBELE_CHECK(part.sync());
+    return part.finish(copy.digest, copy.source.empty() ? copy.from : copy.source);
+}
+
+} // namespace cybele::submission

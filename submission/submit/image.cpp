@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/submit/image.hpp"
+
+#include "registry/cache/known_files.hpp"
+#include "submission/backends/way.hpp"
+#include "submission/submit/remote_image.hpp"
+#include "submission/submit/submit.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <fmt/format.h>
+
+namespace cybele::submission {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a Job names by `…://`, and this version does not bring to where it runs.
+Result<void> judge_remote(const JobInput& input, const std::string& login) {
+    CYBELE_TRY(const Way way, read_way(login));
+    if (!is_remote(input)) {
+        return fail(Error(input.job.fault_at(
+            "image",
+            "an OCI image is no image that a job can start",
+            printable(input.image) + " is converted by a build, which a submission does not do",
+            "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
+    }
+    if (way.kind == Way::Kind::kSlurmrestd || way.kind == Way::Kind::kRimrock) {
+        return fail(Error(input.job.fault_at(
+            "image",
+            printable(input.image) + " would not come to " + printable(shown(login)),
+            "it is pulled into this machine's store, and the job runs there",
+            "pull it there, and name its path there")));
+    }
+    return {};
+}
+
+std::string variant_of(const JobInput& input) {
+    return input.job.image ? input.job.image->variant : std::string();
+}
+
+/// The command that builds the image of a Job's Recipe.
+std::string build_command(const JobInput& input, const pipeline::RecipeImage& made) {
+    const std::string variant = variant_of(input);
+    const fs::path& file = made.recipe_file;
+    const fs::path shorter = file.lexically_normal(); // another file where a folder is a link
+    std::error_code error;
+    return "cybelectl build " +
+           shell_quote((fs::equivalent(file, shorter, error) ? shorter : file).native()) +
+           (variant.empty() ? "" : " --variant " + shell_quote(variant));
+}
+
+std::string image_file_name(const JobInput& input) {
+    return printable(input.image_file.filename().native());
+}
+
+Fault not_current_fault(const JobInput& input,
+                        const pipeline::RecipeImage& made,
+                        const pipeline::ImageState& state,
+                        std::string help) {
+    return input.job.fault_at(
+        "image",
+        image_file_name(input) +
+            (state.is_missing ? " does not exist" : " is older than what it is built from"),
+        state.is_missing ? "it is built from " + printable(made.recipe_file.native())
+                         : state.because(),
+        std::move(help));
+}
+
+Fault unlocked_note(const JobInput& input, const pipeline::RecipeImage& made) {
+    Fault note = input.job.fault_at("image",
+                                    image_file_name(input) + " was built with --unlocked",
+                                    "its packages are not those of the Lock",
+                                    "build it again without that: " + build_command(input, made));
+    note.is_warning = true;
+    return note;
+}
+
+/// As `submit` builds it, whatever else is set.
+pipeline::ImageBuild recipe_build_of(const JobInput& input,
+                                     const pipeline::RecipeImage& made,
+                                     const pipeline::ImageBuild& settings) {
+    pipeline::ImageBuild build = settings;
+    build.source = made.recipe_file;
+    build.output = input.image_file;
+    build.variant = variant_of(input);
+    return build;
+}
+
+Result<void>
+provide_built(JobInput& input, const pipeline::RecipeImage& made, const SubmitRequest& request) {
+    CYBELE_TRY(const pipeline::ImageState state, pipeline::state_of_image(made, request.build));
+    if (state.is_current()) {
+        if (state.is_unlocked && request.on_notes) {
+            request.on_notes({unlocked_note(input, made)});
+        }
+        return {};
+    }
+    if (!request.builds) {
+        return fail(Error(not_current_fault(input,
+                                            made,
+                                            state,
+                                            "leave --no-build out, or run `" +
+                                                build_command(input, made) + "`")));
+    }
+    if (request.on_word) {
+        request.on_word((state.is_missing ? "building " : "rebuilding ") + image_file_name(input) +
+                        ": " + state.because());
+    }
+    const std::int64_t begin = request.build.clock ? request.build.clock() : 0;
+    CYBELE_TRY(const pipeline::BuiltImage built,
+               pipeline::build_image(recipe_build_of(input, made, request.build),
+                                     request.build.environment));
+    if (request.on_word && request.build.clock) {
+        request.on_word(fmt::format("built {} ({:.1f} MB, {} s)",
+                                    image_file_name(input),
+                                    static_cast<double>(built.bytes) / 1e6,
+                                    request.build.clock() - begin));
+    }
+    return read_image_facts(input);
+}
+
+} // namespace
+
+Result<void> provide_image(JobInput& input,
+                           const SubmitRequest& request,
+                           const Environment& environment,
+                           const std::string& login) {
+    if (!input.job.image) {
+        return {};
+    }
+    if (input.made) {
+        return provide_built(input, *input.made, request);
+    }
+    if (input.image.find("://") != std::string::npos) {
+        CYBELE_CHECK(judge_remote(input, login));
+        return request.transport == nullptr
+                   ? Result<void>()
+                   : fetch_image(
+                         input,
+                         {request.transport, request.store, request.clock, request.build.now},
+                         environment);
+    }
+    std::error_code error;
+    if (!login.empty() && input.image.starts_with('/')) {
+        return {}; // it is on the other machine; the script reports where it is not
+    }
+    if (!fs::exists(input.image_file, error)) {
+        return fail(
+            Error(input.job.fault_at("image",
+                                     "the image " + printable(input.image) + " is not there",
+                                     "it would be " + printable(input.image_file.native()),
+                                     "build it first: cybelectl build RECIPE -o " +
+                                         shell_quote(input.image_file.native()))));
+    }
+    return {};
+}
+
+Result<std::vector<Fault>> check_image(JobInput& input, const pipeline::ImageBuild& build) {
+    std::vector<Fault> notes;
+    if (!input.made) {
+        return notes;
+    }
+    const pipeline::RecipeImage& made = *input.made;
+    CYBELE_TRY(const pipeline::ImageState state, pipeline::state_of_image(made, build));
+    if (!state.is_current()) {
+        input.facts.reset(); // they are those of another image
+    }
+    if (!state.is_missing && !state.is_current()) {
+        notes.push_back(
+            not_current_fault(input, made, state, "`cybelectl submit` builds it again"));
+        notes.back().is_warning = true;
+    }
+    if (state.is_current() && state.is_unlocked) {
+        notes.push_back(unlocked_note(input, made));
+    }
+    return notes;
+}
+
+std::vector<Fault> image_notes(const JobInput& input) {
+    if (!input.is_outdated || !input.made) {
+        return {};
+    }
+    Fault note = input.job.fault_at("image",
+                                    image_file_name(input) + " is older than its Recipe",
+                                    "what it says of its MPI and libraries is not used",
+                                    "build it again: " + build_command(input, *input.made));
+    note.is_warning = true;
+    return {note};
+}
+
+Result<void>
+find_image_digest(JobInput& input, const Environment& environment, const std::string& login) {
+    input.file_digest = input.image_digest.value_or("");
+    std::error_code error;
+    if (!input.job.image || !input.file_digest.empty() ||
+        !fs::is_regular_file(input.image_file, error)) {
+        return {};
+    }
+    CYBELE_TRY(const Way way, read_way(login));
+    if (way.kind == Way::Kind::kSsh && !input.made && input.image.starts_with('/')) {
+        return {}; // a file of that machine, whatever has its name here
+    }
+    auto known = registry::KnownFiles::open_own(environment.cache_directory());
+    CYBELE_TRY(const UniqueFd fd, open_for_reading(input.image_file));
+    CYBELE_TRY(const Digest digest, known.content_of(fd.get(), input.image_file));
+    known.save();
+    input.file_digest = "sha256:" + hex(digest);
+    return {};
+}
+
+} // namespace cybele::submission

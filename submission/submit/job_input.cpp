@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/submit/job_input.hpp"
+
+#include "images/sif/sif.hpp"
+#include "launchers/documents/job_fields_rules.hpp"
+#include "registry/store/store.hpp"
+#include "schedulers/dialects/needs.hpp"
+#include "schedulers/reading/asked.hpp"
+#include "submission/submit/own_script.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cybele::submission {
+
+namespace fs = std::filesystem;
+
+schedulers::RenderInput JobInput::render_input() const {
+    schedulers::RenderInput input;
+    input.job = &job;
+    input.site = site ? &*site : nullptr;
+    input.dialect = dialect;
+    input.image = image;
+    input.image_digest = image_digest;
+    input.facts = facts ? &*facts : nullptr;
+    return input;
+}
+
+namespace {
+
+Fault usage_fault(const std::string& message, const std::string& help) {
+    Fault fault;
+    fault.code = ErrorCode::kUsage;
+    fault.message = message;
+    fault.help = help;
+    return fault;
+}
+
+void set_count(const std::string& text, const char* option, std::uint32_t& into, Faults& faults) {
+    if (text.empty()) {
+        return;
+    }
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value == 0) {
+        faults.add(usage_fault(std::string(option) + " takes a count of 1 or more, not '" +
+                                   printable(text) + "'",
+                               std::string("write ") + option + " 1, or more"));
+        return;
+    }
+    into = value;
+}
+
+void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faults& faults) {
+    const std::uint32_t nodes_before = resources.nodes;
+    set_count(overrides.nodes, "-N", resources.nodes, faults);
+    set_count(overrides.tasks_per_node, "--ntasks-per-node", resources.tasks_per_node, faults);
+    set_count(overrides.cpus_per_task, "-c", resources.cpus_per_task, faults);
+    std::uint32_t tasks = 0;
+    set_count(overrides.tasks, "-n", tasks, faults);
+    const std::uint64_t room = std::uint64_t{resources.nodes} * resources.tasks_per_node;
+    if (std::max<std::uint64_t>(room, tasks) > launchers::kMostTasks) {
+        faults.add(
+            usage_fault(fmt::format("{} tasks are asked for", std::max<std::uint64_t>(room, tasks)),
+                        "lower -N, -n or --ntasks-per-node: no machine has so many cores"));
+        return;
+    }
+    if (tasks == 0) {
+        if (resources.nodes != nodes_before || !overrides.tasks_per_node.empty()) {
+            resources.tasks = static_cast<std::uint32_t>(room);
+        }
+        return;
+    }
+    resources.tasks = tasks;
+    if (overrides.tasks_per_node.empty()) {
+        resources.tasks_per_node = (tasks + resources.nodes - 1) / resources.nodes;
+    } else if (tasks > room) {
+        faults.add(usage_fault("-n " + overrides.tasks + " is more than the nodes hold",
+                               "-N times --ntasks-per-node must be at least -n"));
+    }
+}
+
+/// sbatch's words for what a Job says under `after`.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDependencies{
+    {{"afterok", "ok"}, {"afterany", "any"}, {"afternotok", "failed"}, {"after", "started"}}};
+
+std::vector<std::string> pieces_of(std::string_view text, char separator) {
+    std::vector<std::string> pieces;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const auto end = std::min(text.find(separator, begin), text.size());
+        pieces.emplace_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return pieces;
+}
+
+void set_dependency(const std::string& text, launchers::Job& job, Faults& faults) {
+    if (text.empty()) {
+        return;
+    }
+    const auto refuse = [&faults](const std::string& what) {
+        faults.add(usage_fault("-d does not read '" + printable(what) + "'",
+                               "write -d afterok:ID, with the id of the job that comes before"));
+    };
+    job.after.clear();
+    for (const auto& part : pieces_of(text, ',')) {
+        const auto words = pieces_of(part, ':');
+        const auto* type =
+            std::find_if(kDependencies.begin(), kDependencies.end(), [&words](const auto& row) {
+                return row.first == words.front();
+            });
+        if (type == kDependencies.end() || words.size() < 2 ||
+            std::find(words.begin(), words.end(), "") != words.end()) {
+            refuse(part);
+            continue;
+        }
+        for (std::size_t index = 1; index < words.size(); ++index) {
+            job.after.push_back({words[index], std::string(type->second)});
+        }
+    }
+}
+
+void set_array(const std::optional<std::string>& text, launchers::Job& job, Faults& faults) {
+    if (!text) {
+        return;
+    }
+    const auto complaint = launchers::check_array(*text);
+    if (!complaint.because.empty()) {
+        Fault fault =
+            usage_fault("--array does not read '" + printable(*text) + "'", complaint.help);
+        fault.because = complaint.because;
+        faults.add(std::move(fault));
+    }
+    job.array = *text;
+}
+
+/// Which fields are the command line's; tasks follow from what counts them.
+void note_replaced(const Overrides& overrides, launchers::Job& job) {
+    const std::string array = overrides.array.value_or("");
+    struct Given {
+        const std::string& value;
+        const char* field;
+        const char* option;
+    };
+    const Given given[] = {
+        {overrides.nodes, "resources.tasks", "-N"},
+        {overrides.tasks_per_node, "resources.tasks", "--ntasks-per-node"},
+        {overrides.nodes, "resources.nodes", "-N"},
+        {overrides.tasks, "resources.tasks", "-n"},
+        {overrides.tasks, "resources.tasks-per-node", "-n"},
+        {overrides.tasks_per_node, "resources.tasks-per-node", "--ntasks-per-node"},
+        {overrides.cpus_per_task, "resources.cpus-per-task", "-c"},
+        {overrides.time, "resources.time", "-t"},
+        {overrides.queue, "queue", "-p"},
+        {overrides.account, "account", "-A"},
+        {overrides.name, "name", "-J"},
+        {overrides.standard_output, "output.stdout", "--stdout"},
+        {overrides.standard_error, "output.stderr", "--stderr"},
+        {array, "array", "--array"},
+        {overrides.dependency, "after", "-d"}};
+    for (const auto& [value, field, option] : given) {
+        if (!value.empty()) {
+            job.replaced[field] = option; // the last one counts
+        }
+    }
+}
+
+void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
+    set_tasks(overrides, job.resources, faults);
+    if (!overrides.time.empty()) {
+        const auto time = schedulers::slurm_time(overrides.time);
+        if (time && time->count() > 0) {
+            job.resources.time = *time;
+        } else {
+            faults.add(usage_fault("-t does not read '" + printable(overrides.time) + "'",
+                                   "write -t 30 for 30 minutes, or H:M:S or D-H:M:S"));
+        }
+    }
+    if (job.resources.tasks % job.launch.ranks_multiple_of != 0) {
+        faults.add(job.fault_at("launch.ranks-multiple-of",
+                                std::to_string(job.resources.tasks) + " tasks are no multiple of " +
+                                    std::to_string(job.launch.ranks_multiple_of),
+                                "the program deals its work out in such groups",
+                                "change -n, -N or --ntasks-per-node"));
+    }
+    const auto put = [](const std::string& from, std::string& into) {
+        if (!from.empty()) {
+            into = from;
+        }
+    };
+    note_replaced(overrides, job);
+    put(overrides.queue, job.queue);
+    put(overrides.account, job.account);
+    if (!overrides.name.empty() && !schedulers::is_job_name(overrides.name)) {
+        Fault fault = usage_fault("-J takes a job's name, not '" + printable(overrides.name) + "'",
+                                  "write for example -J wheat-1");
+        fault.because = schedulers::kJobNameRule;
+        faults.add(std::move(fault));
+    }
+    put(overrides.name, job.name);
+    put(overrides.standard_output, job.output.standard_output);
+    put(overrides.standard_error, job.output.standard_error);
+    set_array(overrides.array, job, faults);
+    set_dependency(overrides.dependency, job, faults);
+    if (overrides.allow_root) {
+        job.launch.allow_root = true;
+    }
+}
+
+Result<fs::path> find_job(const fs::path& file) {
+    std::error_code error;
+    if (!fs::is_directory(file, error)) {
+        return file;
+    }
+    const fs::path job = file / "job.yaml";
+    if (!fs::exists(job, error)) {
+        return fail(ErrorCode::kInput,
+                    "no job.yaml in " + printable(file.native()),
+                    {},
+                    "name the Job's file, or make a project with `cybelectl init NAME`");
+    }
+    return job;
+}
+
+/// An image of the store is the file of its digest, which the job looks at again.
+Result<void>
+resolve_stored(JobInput& input, const std::string& reference, const registry::StoreFolder& root) {
+    const auto find = [&]() -> Result<registry::StoredImage> {
+        CYBELE_TRY(const registry::StoreName name, registry::read_store_reference(reference));
+        CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
+        return store.find(name);
+    };
+    const auto image = find();
+    if (!image) {
+        const Fault& fault = image.error().faults().front();
+        return fail(Error(input.job.fault_at("image", fault.message, fault.because, fault.help)));
+    }
+    input.image = image->path.native();
+    input.image_file = image->path;
+    input.image_digest = image->record.digest;
+    input.is_stored = true;
+    return {};
+}
+
+/// Where the image of a Job lies and how the script names it. Relative paths start at the Job's
+/// folder, which is where the job is submitted.
+Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) {
+    const launchers::Job& job = input.job;
+    if (!job.image) {
+        return {};
+    }
+    if (!job.image->recipe.empty()) {
+        CYBELE_TRY(input.made, pipeline::image_of_job(job));
+        input.image = input.made->name;
+        input.image_file = input.made->file;
+        return {};
+    }
+    if (registry::is_store_reference(job.image->reference)) {
+        return resolve_stored(input, job.image->reference, store);
+    }
+    input.image = job.image->reference;
+    const auto at = input.image.rfind("@sha256:");
+    // Of an image in a registry it is the manifest's digest, not the file's.
+    if (at != std::string::npos && input.image.find("://") == std::string::npos) {
+        input.image_digest = input.image.substr(at + 1);
+        input.image.resize(at);
+    }
+    input.image_file = job.folder / input.image;
+    return {};
+}
+
+} // namespace
+
+Result<void> read_image_facts(JobInput& input) {
+    std::error_code error;
+    input.facts.reset();
+    input.is_outdated = false;
+    if (input.image.empty() || input.image.find("://") != std::string::npos ||
+        !fs::exists(input.image_file, error) || fs::is_directory(input.image_file, error)) {
+        return {};
+    }
+    CYBELE_TRY(const images::Image image, images::Image::open(input.image_file));
+    CYBELE_TRY(input.facts, images::read_facts(image));
+    if (!input.made) {
+        return {};
+    }
+    const auto label = input.facts->labels.find("cybelectl.recipe");
+    input.is_outdated = label == input.facts->labels.end() || label->second != input.made->label();
+    if (input.is_outdated) {
+        input.facts.reset();
+    }
+    return {};
+}
+
+Result<JobInput> read_job_input(const JobRequest& request) {
+    CYBELE_TRY(const fs::path file, find_job(request.file));
+    JobInput input;
+    CYBELE_TRY(std::string text, read_file(file));
+    if (is_own_script(text)) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(file.native()) + "' is a batch script, not a Job",
+                    "its first line or its directives are those of a script",
+                    "submit it unchanged: `cybelectl submit --script " + printable(file.native()) +
+                        "`; `cybelectl job convert` makes a Job of it");
+    }
+    CYBELE_TRY(input.job, launchers::read_job(std::move(text), file));
+    if (!request.site.empty()) {
+        CYBELE_TRY(std::string site, read_file(request.site));
+        CYBELE_TRY(input.site, launchers::read_site(std::move(site), request.site));
+    }
+    input.dialect = request.scheduler;
+    if (input.dialect.empty()) {
+        input.dialect = input.site ? input.site->dialect : "local";
+    }
+    Faults faults;
+    apply(request.overrides, input.job, faults);
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    CYBELE_CHECK(resolve_image(input, request.store));
+    CYBELE_CHECK(read_image_facts(input));
+    return input;
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/backend.hpp"
+#include "submission/backends/command_backend.hpp"
+#include "submission/backends/services.hpp"
+#include "submission/backends/way.hpp"
+#include "support/quote.hpp"
+
+namespace cybele::submission {
+namespace {
+
+/// A new batch system is one row here and one file beside this one.
+struct Row {
+    std::string_view scheduler;
+    std::unique_ptr<Commands> (*commands)();
+};
+constexpr Row kRows[] = {
+    {"slurm", slurm_commands},
+    {"torque", torque_commands},
+    {"slurm-torque", slurm_torque_commands},
+    {"pbspro", pbspro_commands},
+};
+
+} // namespace
+
+UniqueFd Backend::end_of(const JobRef& /*job*/) {
+    return {};
+}
+
+Result<void> Backend::hold(const std::vector<JobRef>& /*jobs*/, bool is_held) {
+    const std::string what = is_held ? "hold" : "release";
+    return fail(ErrorCode::kEnvironment,
+                "the job cannot be " + std::string(is_held ? "held" : "released") + " from here",
+                "cybelectl does not " + what + " jobs through this service",
+                "log in where the scheduler's commands are, and call them there");
+}
+
+Result<std::vector<Spent>> Backend::spent(const std::vector<JobRef>& /*jobs*/) {
+    return std::vector<Spent>();
+}
+
+Result<std::vector<ReadBack>> Backend::read(const std::vector<Reading>& files) {
+    std::vector<ReadBack> back;
+    back.reserve(files.size());
+    for (const Reading& reading : files) {
+        back.push_back(read_piece(reading));
+    }
+    return back;
+}
+
+namespace {
+
+Result<std::unique_ptr<Backend>>
+reach(Way way, std::unique_ptr<Commands> commands, const BackendRequest& request) {
+    switch (way.kind) {
+    case Way::Kind::kSlurmrestd:
+        CYBELE_CHECK(check_address(way));
+        return slurmrestd_backend(std::move(way), request);
+    case Way::Kind::kRimrock:
+        CYBELE_CHECK(check_address(way));
+        return rimrock_backend(std::move(way), std::move(commands), request);
+    case Way::Kind::kSsh:
+        return command_backend(std::move(commands),
+                               behind_ssh(way.address, request.sockets, request.environment));
+    default:
+        return command_backend(std::move(commands),
+                               this_machine(request.environment, request.meanwhile));
+    }
+}
+
+} // namespace
+
+Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
+    if (request.scheduler == "local") {
+        if (!request.login.empty()) {
+            return fail(ErrorCode::kInput,
+                        "the local scheduler runs jobs on this machine, not on " +
+                            printable(request.login),
+                        {},
+                        "name the scheduler of that host, or drop --host");
+        }
+        return local_backend(request.environment);
+    }
+    CYBELE_TRY(Way way, read_way(request.login));
+    for (const Row& row : kRows) {
+        if (row.scheduler == request.scheduler) {
+            return reach(std::move(way), row.commands(), request);
+        }
+    }
+    return fail(ErrorCode::kInput,
+                "there is no back end for '" + printable(request.scheduler) + "'",
+                "jobs are submitted to slurm, torque, slurm-torque, pbspro and local",
+                "choose one with --scheduler");
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/submit/prepare.hpp"
+
+#include "submission/local/local_job.hpp"
+#include "submission/records/record_folder.hpp"
+#include "submission/submit/places.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/quote.hpp"
+#include "support/random.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::submission {
+
+namespace fs = std::filesystem;
+
+fs::path place_of(const fs::path& folder) {
+    std::error_code error;
+    const fs::path whole = fs::absolute(folder, error).lexically_normal();
+    return whole.has_filename() ? whole : whole.parent_path();
+}
+
+std::string without_percents(const fs::path& folder) {
+    std::string text;
+    for (const char letter : folder.native()) {
+        text += letter == '%' ? std::string("%%") : std::string(1, letter);
+    }
+    return text;
+}
+
+namespace {
+
+nlohmann::ordered_json describe_resources(const launchers::Resources& resources) {
+    nlohmann::ordered_json asked{{"nodes", resources.nodes},
+                                 {"tasks", resources.tasks},
+                                 {"cpus-per-task", resources.cpus_per_task},
+                                 {"gpus-per-node", resources.gpus_per_node}};
+    if (resources.memory_per_node_bytes) {
+        asked["memory-per-node"] = *resources.memory_per_node_bytes;
+    }
+    if (resources.memory_per_cpu_bytes) {
+        asked["memory-per-cpu"] = *resources.memory_per_cpu_bytes;
+    }
+    if (resources.time) {
+        asked["time"] = resources.time->count();
+    }
+    return asked;
+}
+
+std::string describe_prepared(const PrepareRequest& request, const Submission& prepared) {
+    const launchers::Job& job = *request.job;
+    const nlohmann::ordered_json document{
+        {"format", 1},
+        {"uuid", prepared.uuid},
+        {"name", job.name},
+        {"scheduler", request.scheduler},
+        {"folder", prepared.folder.native()},
+        {"workdir", prepared.workdir.native()},
+        {"stdout", job.output.standard_output},
+        {"stderr", job.output.standard_error},
+        {"document", place_of(job.source.file()).native()},
+        {"image", job.image ? job.image->reference + job.image->recipe : std::string()},
+        {"image-digest", request.image_digest},
+        {"array", job.array},
+        {"results", job.output.results},
+        {"to", job.output.to},
+        {"job", "sha256:" + job.digest},
+        {"script", "sha256:" + hex(sha256(request.script))},
+        {"resources", describe_resources(job.resources)}};
+    return document.dump(2) + "\n";
+}
+
+} // namespace
+
+Result<Submission> prepare_job(const PrepareRequest& request) {
+    const launchers::Job& job = *request.job;
+    Submission prepared;
+    prepared.job = &job;
+    prepared.uuid = random_uuid();
+    prepared.name = job.name;
+    prepared.time = job.resources.time;
+    prepared.folder = place_of(job.folder);
+    prepared.workdir = place_of(prepared.folder / job.workdir);
+    if (request.login.empty()) {
+        CYBELE_CHECK(check_folders(job, prepared.workdir, request.scheduler));
+    }
+    prepared.record = prepared.workdir / ".cybelectl" / prepared.uuid;
+    prepared.script = prepared.record / "job.sh";
+    const std::string description = describe_prepared(request, prepared);
+    prepared.script_text = request.script;
+    prepared.own = request.own;
+    if (!request.login.empty()) {
+        prepared.folder = prepared.workdir;
+        prepared.files = {{prepared.script, request.script},
+                          {prepared.record / "job.json", description}};
+        if (prepared.own &&
+            prepared.own->name != "job.sh") { // the batch system names the job by it
+            prepared.script = prepared.record / prepared.own->name;
+            prepared.files.push_back({prepared.script, request.script});
+        }
+        return prepared;
+    }
+    CYBELE_TRY(const RecordFolder record, RecordFolder::make(prepared.record));
+    CYBELE_CHECK(record.write("job.sh", request.script, 0700));
+    CYBELE_CHECK(record.write("job.json", description, 0600));
+    return prepared;
+}
+
+void place_outputs(const launchers::Job& job, const std::string& id, Submission& into) {
+    // PBS: the script names its files by the number alone.
+    const std::string number = id.substr(0, id.find_first_of(".["));
+    const auto file = [&](const std::string& pattern) {
+        return into.workdir / expand_pattern(pattern, job.name, number);
+    };
+    into.standard_output = file(job.output.standard_output);
+    into.standard_error = file(job.output.standard_error);
+}
+
+} // namespace cybele::submission

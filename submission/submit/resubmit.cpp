@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/submit/resubmit.hpp"
+
+#include "launchers/documents/job_fields_rules.hpp"
+#include "submission/journal/array.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/file.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::submission {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::size_t kLongestRecord = std::size_t{16} << 20U;
+
+struct NamedOverride {
+    const char* name;
+    std::string Overrides::*member;
+};
+constexpr NamedOverride kOverrides[] = {
+    {"nodes", &Overrides::nodes},
+    {"tasks", &Overrides::tasks},
+    {"tasks-per-node", &Overrides::tasks_per_node},
+    {"cpus-per-task", &Overrides::cpus_per_task},
+    {"time", &Overrides::time},
+    {"queue", &Overrides::queue},
+    {"account", &Overrides::account},
+    {"name", &Overrides::name},
+    {"stdout", &Overrides::standard_output},
+    {"stderr", &Overrides::standard_error},
+    {"dependency", &Overrides::dependency},
+};
+
+std::string text_in(const Json& document, const char* name) {
+    const auto found = document.is_object() ? document.find(name) : document.end();
+    return document.is_object() && found != document.end() && found->is_string()
+               ? found->get<std::string>()
+               : std::string();
+}
+
+std::int64_t number_in(const Json& document, const char* name) {
+    const auto found = document.is_object() ? document.find(name) : document.end();
+    return document.is_object() && found != document.end() && found->is_number_integer()
+               ? found->get<std::int64_t>()
+               : 0;
+}
+
+/// `sha256:…` of a Job, or of the job.yaml in a folder; empty: it cannot be read.
+std::string document_digest(const fs::path& place) {
+    std::error_code error;
+    const auto text =
+        read_file(fs::is_directory(place, error) ? place / "job.yaml" : place, kLongestRecord);
+    return text ? "sha256:" + hex(sha256(*text)) : std::string();
+}
+
+/// The record that a folder or a file is; unset: it is none.
+Result<std::optional<fs::path>> record_file(const fs::path& place) {
+    std::error_code error;
+    if (!fs::is_directory(place, error)) {
+        const bool is_record = place.filename().native().ends_with("job.json");
+        return is_record && fs::exists(place, error) ? std::optional(place) : std::nullopt;
+    }
+    if (fs::exists(place / "job.json", error)) {
+        return std::optional(place / "job.json");
+    }
+    std::vector<fs::path> records;
+    for (const auto& file : fs::directory_iterator(place, error)) {
+        if (file.path().filename().native().ends_with(".job.json")) {
+            records.push_back(file.path());
+        }
+    }
+    std::sort(records.begin(), records.end());
+    if (records.size() > 1) {
+        return fail(ErrorCode::kInput,
+                    printable(place.native()) + " holds the records of " +
+                        std::to_string(records.size()) + " jobs",
+                    "each is a file NAME-ID.job.json",
+                    "name one: " + printable(records.front().native()));
+    }
+    return records.empty() ? std::optional<fs::path>() : std::optional(records.front());
+}
+
+/// A Site decides which programs run on this machine, so a record that the journal does not know
+/// names none; nor does it allow root.
+Result<void> check_foreign_request(const fs::path& file, const Json& record) {
+    const Json request = record.value("request", Json());
+    const Json overrides = request.is_object() ? request.value("overrides", Json()) : Json();
+    const std::string site = text_in(request, "site");
+    const bool allows_root = overrides.is_object() && overrides.contains("allow-root");
+    if (site.empty() && !allows_root) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                "the journal does not know the job of " + printable(file.native()),
+                std::string("its record names ") + (site.empty() ? "`--allow-root`" : "a Site") +
+                    ", which only you choose",
+                "read its document, then submit it: cybelectl submit " +
+                    shell_quote(text_in(record, "document")) +
+                    (site.empty() ? "" : " --site " + shell_quote(site)) +
+                    (allows_root ? " --allow-root" : ""));
+}
+
+/// Of a record that `collect` made, where the journal does not know the job. How its scheduler is
+/// reached is not the record's to say.
+Entry entry_of(const Json& record) {
+    Entry entry;
+    entry.uuid = text_in(record, "uuid");
+    entry.id = text_in(record, "id");
+    entry.name = text_in(record, "name");
+    entry.scheduler = text_in(record, "scheduler");
+    entry.state = state_of_text(text_in(record, "state")).value_or(State::kLost);
+    entry.ended = number_in(record, "ended");
+    entry.job = text_in(record, "document");
+    entry.array = text_in(record, "array");
+    if (const auto request = record.find("request"); request != record.end()) {
+        entry.request = request->is_object() ? request->dump() : std::string();
+    }
+    Json known = Json::array();
+    const Json elements = record.value("elements", Json::object());
+    const Json list = elements.is_object() ? elements.value("list", Json()) : Json();
+    for (const Json& one : list.is_array() ? list : Json::array()) {
+        if (one.is_object()) {
+            known.push_back({number_in(one, "index"),
+                             text_in(one, "state"),
+                             number_in(one, "code"),
+                             0,
+                             0,
+                             entry.ended,
+                             text_in(one, "node"),
+                             "",
+                             ""});
+        }
+    }
+    entry.elements = known.dump();
+    return entry;
+}
+
+tl::unexpected<Error> no_request(const Entry& job) {
+    return fail(ErrorCode::kInput,
+                "job " + job.id + " cannot be submitted again from its record",
+                "the record does not hold what was asked for: it is of an earlier version, or of "
+                "`submit --script`",
+                "submit its document: cybelectl submit " + shell_quote(job.job));
+}
+
+/// `%2` of an array, which stays.
+std::string limit_of(const std::string& array) {
+    const std::size_t percent = array.find('%');
+    return percent == std::string::npos ? std::string() : array.substr(percent);
+}
+
+Result<std::vector<std::uint32_t>> asked_indices(const Entry& job, const std::string& array) {
+    const auto complaint = launchers::check_array(array);
+    if (!complaint.because.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "--array does not read '" + printable(array) + "'",
+                    complaint.because,
+                    complaint.help);
+    }
+    if (job.array.empty()) {
+        return fail(ErrorCode::kInput,
+                    "job " + job.id + " is not an array",
+                    "it has no elements to choose from",
+                    "leave --array out");
+    }
+    const auto known = array_indices(job.array);
+    std::vector<std::uint32_t> wanted = array_indices(array);
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    std::vector<std::uint32_t> missing;
+    std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(missing), [&](std::uint32_t one) {
+        return std::find(known.begin(), known.end(), one) == known.end();
+    });
+    if (!missing.empty()) {
+        return fail(ErrorCode::kInput,
+                    "job " + job.id + " has no elements " + array_text(missing),
+                    "its array is " + job.array,
+                    "choose among them, e.g. --array " + std::to_string(known.front()));
+    }
+    return wanted;
+}
+
+/// The chosen indices, which are in order, as the scheduler accepts them: OpenPBS knows ranges with
+/// a step only, and no range of one index.
+std::string array_for(const std::string& scheduler, const std::vector<std::uint32_t>& chosen) {
+    if (scheduler != "pbspro") {
+        return array_text(chosen);
+    }
+    const std::uint32_t first = chosen.front();
+    if (chosen.size() == 1) {
+        return std::to_string(first) + "-" + std::to_string(first + 1) + ":2";
+    }
+    const std::uint32_t step = chosen[1] - first;
+    for (std::size_t at = 1; at < chosen.size(); ++at) {
+        if (chosen[at] - chosen[at - 1] != step) {
+            return array_text(chosen); // which is refused, with the remedy
+        }
+    }
+    return std::to_string(first) + "-" + std::to_string(chosen.back()) +
+           (step == 1 ? "" : ":" + std::to_string(step));
+}
+
+/// The array of the next submission; unset: the job is not an array.
+Result<std::optional<std::string>>
+chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice) {
+    std::vector<std::uint32_t> wanted;
+    if (choice.array) {
+        CYBELE_TRY(wanted, asked_indices(job, *choice.array));
+    }
+    const auto is_wanted = [&](const Entry& element) {
+        const auto index = static_cast<std::uint32_t>(element.index);
+        const bool is_listed = std::find(wanted.begin(), wanted.end(), index) != wanted.end();
+        return (!choice.array || is_listed) && (!choice.failed || element.state != State::kDone);
+    };
+    std::vector<std::uint32_t> chosen;
+    bool is_any = false;
+    for (const Entry& element : elements) {
+        if (is_wanted(element)) {
+            is_any = true;
+            if (element.is_element) {
+                chosen.push_back(static_cast<std::uint32_t>(element.index));
+            }
+        }
+    }
+    if (!is_any) {
+        return fail(ErrorCode::kInput,
+                    "nothing of job " + job.id + " is to run again",
+                    job.array.empty() ? "it ended well"
+                                      : "each of its elements that is asked for ended well",
+                    "leave --failed out to run it again all the same");
+    }
+    if (job.array.empty()) {
+        return std::optional<std::string>();
+    }
+    std::sort(chosen.begin(), chosen.end());
+    const bool is_all = chosen.size() == array_indices(job.array).size();
+    return std::optional(is_all ? job.array
+                                : array_for(job.scheduler, chosen) + limit_of(job.array));
+}
+
+} // namespace
+
+std::string request_text(const JobRequest& request) {
+    Json overrides = Json::object();
+    for (const NamedOverride& row : kOverrides) {
+        if (const std::string& value = request.overrides.*row.member; !value.empty()) {
+            overrides[row.name] = value;
+        }
+    }
+    if (request.overrides.allow_root) {
+        overrides["allow-root"] = true;
+    }
+    std::error_code error;
+    const std::string site =
+        request.site.empty() ? "" : fs::absolute(request.site, error).lexically_normal().native();
+    return Json{{"site", site},
+                {"overrides", overrides},
+                {"document-digest", document_digest(request.file)}}
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool has_changed_document(const Entry& job) {
+    const std::string before = text_in(parse_json(job.request), "document-digest");
+    return !before.empty() && before != document_digest(job.job);
+}
+
+Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
+    CYBELE_TRY(const auto file, record_file(name));
+    if (!file && name.find('/') != std::string::npos) {
+        return fail(ErrorCode::kInput,
+                    printable(name) + " holds no record of a job",
+                    "a record is a file NAME-ID.job.json, or a folder with one or with job.json",
+                    "name the job by its id: `cybelectl job list --all` shows them");
+    }
+    if (!file) {
+        return find_job(journal, name);
+    }
+    CYBELE_TRY(const std::string text, read_file(*file, kLongestRecord));
+    const Json record = parse_json(text);
+    if (!record.is_object() || text_in(record, "uuid").empty()) {
+        return fail(ErrorCode::kInput,
+                    printable(file->native()) + " is not the record of a job",
+                    "it has no text 'uuid'",
+                    "name the job by its id, or a record that `cybelectl job collect` made");
+    }
+    CYBELE_TRY(const std::vector<Entry> known, journal.matches(text_in(record, "uuid")));
+    if (known.size() == 1) {
+        return known.front();
+    }
+    if (file->filename() == "job.json") {
+        return fail(ErrorCode::kInput,
+                    "the journal does not know the job of " + printable(file->native()),
+                    "only the journal says how it ended",
+                    "take it up first: cybelectl job attach " +
+                        shell_quote(file->parent_path().native()));
+    }
+    CYBELE_CHECK(check_foreign_request(*file, record));
+    return entry_of(record);
+}
+
+Result<JobRequest>
+repeat_request(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice) {
+    if (job.ended == 0) {
+        return fail(ErrorCode::kInput,
+                    "job " + (job.id.empty() ? job.uuid : job.id) + " has not ended: it is " +
+                        std::string(state_text(job.state)),
+                    "it would run twice at the same time",
+                    "wait for it (cybelectl job wait), or cancel it (cybelectl job cancel)");
+    }
+    const Json asked = parse_json(job.request);
+    if (job.request.empty() || !asked.is_object()) {
+        return no_request(job);
+    }
+    std::error_code error;
+    if (!fs::exists(job.job, error)) {
+        return fail(ErrorCode::kInput,
+                    "the document of job " + job.id + " is not there: " + printable(job.job),
+                    "a job is submitted again from its document",
+                    "restore it");
+    }
+    JobRequest request;
+    request.file = job.job;
+    request.scheduler = job.scheduler;
+    request.site = text_in(asked, "site");
+    const Json overrides = asked.value("overrides", Json::object());
+    for (const NamedOverride& row : kOverrides) {
+        request.overrides.*row.member = text_in(overrides, row.name);
+    }
+    request.overrides.allow_root = overrides.is_object() && overrides.contains("allow-root");
+    CYBELE_TRY(request.overrides.array, chosen_array(job, elements, choice));
+    return request;
+}
+
+} // namespace cybele::submission

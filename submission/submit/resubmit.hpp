@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "submission/follow/poll.hpp"
+#include "submission/submit/job_input.hpp"
+#include "support/error.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::submission {
+
+/// What a submission was asked for, as the journal keeps it: the Site and the overrides of the
+/// command line, and the digest of its document.
+[[nodiscard]] std::string request_text(const JobRequest& request);
+
+/// Whether the job's document is another one than when it was submitted.
+[[nodiscard]] bool has_changed_document(const Entry& job);
+
+/// The job that is to run again: an id, a UUID or an element's name of the journal, a record folder
+/// of a job that the journal knows, or a record that `collect` made (NAME-ID.job.json, or the
+/// folder with one such file).
+[[nodiscard]] Result<Entry> job_to_repeat(const Journal& journal, const std::string& name);
+
+struct RepeatChoice {
+    bool failed = false;              ///< only what did not end well
+    std::optional<std::string> array; ///< only these elements
+};
+
+/// The submission of a job that has ended once more, of its chosen elements only. `elements` are
+/// its own (elements_of). A job that lives, one whose request was not kept, a choice that holds
+/// none of its elements, and a document that is gone are kInput.
+[[nodiscard]] Result<JobRequest>
+repeat_request(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice);
+
+} // namespace cybele::submission

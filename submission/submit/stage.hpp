@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "submission/backends/way.hpp"
+#include "submission/staging/destination.hpp"
+#include "submission/submit/job_input.hpp"
+#include "support/environment.hpp"
+#include "support/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cybele::submission {
+
+/// What a job is to find where it runs, beside what is there.
+struct Luggage {
+    std::vector<Parcel> parcels;
+    std::filesystem::path workdir;
+    Way way;
+};
+
+/// What bringing it cost.
+struct Brought {
+    std::size_t files = 0;     ///< of the luggage
+    std::size_t sent = 0;      ///< of them: the others were there
+    std::uint64_t bytes = 0;   ///< sent
+    std::uint64_t resumed = 0; ///< of those that an earlier transfer had left
+};
+
+/// The Job's inputs (`stage-in`), and behind ssh its image too, where that is a file of this
+/// machine: it goes to `.cybelectl/images/DIGEST.sif` below the workdir, and the input names it so.
+/// An image that the Job names by an absolute path lies there already. Nothing is copied.
+/// All faults of the inputs at once, as read_manifest(); kVerification: the image is not the one
+/// whose digest the Job gives.
+[[nodiscard]] Result<Luggage>
+pack(JobInput& input, const std::string& login, const Environment& environment);
+
+/// Asks what is there and copies the rest. kInput: a folder stands where a file is to be, at its
+/// place in the Job; kEnvironment: no space, no permission, no connection.
+[[nodiscard]] Result<Brought>
+bring(const Luggage& luggage, const launchers::Job& job, const Environment& environment);
+
+/// The same, to a destination that is given.
+[[nodiscard]] Result<Brought>
+bring_to(Destination& destination, const Luggage& luggage, const launchers::Job& job);
+
+} // namespace cybele::submission

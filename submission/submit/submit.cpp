@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/submit/submit.hpp"
+
+#include "registry/store/lease.hpp"
+#include "submission/backends/way.hpp"
+#include "submission/local/demand.hpp"
+#include "submission/submit/dependencies.hpp"
+#include "submission/submit/here.hpp"
+#include "submission/submit/image.hpp"
+#include "submission/submit/places.hpp"
+#include "submission/submit/stage.hpp"
+#include "submission/submit/verification.hpp"
+#include "support/file.hpp"
+#include "support/own_path.hpp"
+#include "support/quote.hpp"
+
+#include <unistd.h>
+
+namespace cybele::submission {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Until the job has surely ended; gc may take an image without a name only then.
+Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
+    constexpr std::int64_t kLongest = std::int64_t{30} * 86400;
+    if (!input.is_stored || !input.image_digest) {
+        return {};
+    }
+    return registry::lease_until(
+        registry::Place(request.store.path), *input.image_digest, request.clock + kLongest);
+}
+
+Result<std::string> login_asked(const JobInput& input, const SubmitRequest& request) {
+    CYBELE_TRY(const std::string login,
+               request.login.empty() ? login_of(input, !request.token_command.empty())
+                                     : Result<std::string>(request.login));
+    if (request.token_command.empty()) {
+        return login;
+    }
+    CYBELE_TRY(Way way, read_way(login));
+    if (way.kind != Way::Kind::kSlurmrestd && way.kind != Way::Kind::kRimrock) {
+        return fail(ErrorCode::kUsage,
+                    "--token-command is for REST services",
+                    "the Site reaches its scheduler by commands or ssh, which take no token",
+                    "drop it, or name a Site with `through: {slurmrestd: URL}`");
+    }
+    way.token_command = request.token_command;
+    return text_of(way);
+}
+
+Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
+    CYBELE_TRY(schedulers::RenderedScript script, schedulers::render_script(input.render_input()));
+    if (request.on_notes) {
+        request.on_notes(image_notes(input));
+        request.on_notes(script.notes);
+    }
+    return ReadyJob{std::move(input), std::move(script.text), {}, {}};
+}
+
+void tell(const Brought& brought, const SubmitRequest& request) {
+    if (brought.files == 0 || !request.on_word) {
+        return;
+    }
+    const auto count = [](std::uint64_t number, const std::string& what) {
+        return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+    };
+    std::string line = "inputs: " + count(brought.files, "file") + ", " +
+                       std::to_string(brought.sent) + " sent (" + count(brought.bytes, "byte");
+    if (brought.resumed != 0) {
+        line += ", after " + std::to_string(brought.resumed) + " that had arrived";
+    }
+    request.on_word(line + ")");
+}
+
+} // namespace
+
+namespace {
+
+/// A Site's command runs as the user, and its login gets the user's files: only from a file that
+/// others cannot have written.
+Result<void>
+check_own_site(const launchers::Site& site, const std::string& what, const std::string& option) {
+    const auto opened = open_own(site.source.file(), {.group_above = true});
+    if (opened) {
+        return {};
+    }
+    const Fault& fault = opened.error().faults().front();
+    return fail(ErrorCode::kEnvironment,
+                "the `" + what + "` of " + printable(site.source.file()) + " is not used",
+                fault.because.empty() ? fault.message : fault.because,
+                "give it yourself (" + option + "), or copy the Site into a folder of your own");
+}
+
+} // namespace
+
+Result<std::string> login_of(const JobInput& input, bool has_command) {
+    if (!input.site || input.site->through == "commands") {
+        return std::string();
+    }
+    const auto host = input.site->through_settings.find("ssh");
+    if (input.site->through == "ssh" && host != input.site->through_settings.end()) {
+        CYBELE_CHECK(check_own_site(*input.site, "ssh", "--host"));
+        return host->second;
+    }
+    const auto setting = [&input](const std::string& name) {
+        const auto found = input.site->through_settings.find(name);
+        return found == input.site->through_settings.end() ? std::string() : found->second;
+    };
+    Way way;
+    way.kind = input.site->through == "rimrock" ? Way::Kind::kRimrock : Way::Kind::kSlurmrestd;
+    way.address = setting(input.site->through);
+    way.host = setting("host");
+    way.token_command = setting("token-command");
+    if (!way.token_command.empty() && !has_command) {
+        CYBELE_CHECK(check_own_site(*input.site, "token-command", "--token-command"));
+    }
+    CYBELE_CHECK(check_address(way));
+    return text_of(way);
+}
+
+Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& environment) {
+    JobInput input = request.input;
+    CYBELE_TRY(const std::string login, login_asked(input, request));
+    CYBELE_CHECK(resolve_dependencies(input, environment, login));
+    CYBELE_CHECK(pack(input, login, environment));
+    return render(std::move(input), request);
+}
+
+Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& environment) {
+    JobInput input = request.input;
+    CYBELE_TRY(std::string login, login_asked(input, request));
+    // A back end that there is not is told before anything is built or copied.
+    CYBELE_CHECK(make_backend({input.dialect, login, {}, environment, {}, {}}));
+    if (!login.empty() && !input.job.workdir.starts_with('/')) {
+        return fail(
+            Error(input.job.fault_at("workdir",
+                                     "the Job names no folder of " + printable(shown(login)),
+                                     "behind a login, a job runs in a folder of the other machine",
+                                     "write `workdir: /PATH`, a folder that its nodes share")));
+    }
+    CYBELE_TRY(const Way way, read_way(login));
+    if (way.kind == Way::Kind::kRimrock || way.kind == Way::Kind::kSlurmrestd) {
+        CYBELE_CHECK(check_address(way));
+    }
+    if (login.starts_with('-')) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(login) + "' is no host",
+                    "ssh would read it as an option",
+                    "write HOST, USER@HOST, or a name of ~/.ssh/config");
+    }
+    CYBELE_CHECK(resolve_dependencies(input, environment, login));
+    if (input.dialect == "local") {
+        CYBELE_CHECK(check_local(input.job, environment));
+        CYBELE_CHECK(check_here(input, environment, ::geteuid()));
+    }
+    CYBELE_CHECK(check_places(input, environment, login, request.build.now));
+    CYBELE_CHECK(provide_image(input, request, environment, login));
+    if (input.dialect == "local") { // more is known of an image that was just built
+        CYBELE_CHECK(check_here(input, environment, ::geteuid()));
+    }
+    CYBELE_CHECK(verify_image(input, environment, login, request.build.now));
+    CYBELE_CHECK(keep_image(input, request));
+    CYBELE_TRY(const Luggage luggage, pack(input, login, environment));
+    CYBELE_CHECK(find_image_digest(input, request.build.environment, login));
+    CYBELE_TRY(ReadyJob ready, render(std::move(input), request));
+    ready.login = login;
+    CYBELE_TRY(const Brought brought, bring(luggage, ready.input.job, environment));
+    tell(brought, request);
+    return ready;
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/follow/follow.hpp"
+#include "submission/local/local_job.hpp"
+#include "submission/submit/prepare.hpp"
+#include "submission/submit/submit.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/file.hpp"
+#include "support/lock.hpp"
+#include "support/quote.hpp"
+
+#include <csignal>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace cybele::submission {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHiddenScript = "job"; ///< begin of the name of a folder with one
+
+/// Variables by which sbatch would overrule the script; those of them that the Job leaves open
+/// stay.
+std::vector<std::string> overruling_variables(const launchers::Job& job) {
+    std::vector<std::string> names{"SBATCH_ARRAY_INX",
+                                   "SBATCH_JOB_NAME",
+                                   "SBATCH_OUTPUT",
+                                   "SBATCH_ERROR",
+                                   "SBATCH_INPUT",
+                                   "SBATCH_REQUEUE",
+                                   "SBATCH_WAIT",
+                                   "SBATCH_EXPORT",
+                                   "SBATCH_EXCLUSIVE",
+                                   "SBATCH_GPUS_PER_NODE",
+                                   "SBATCH_MEM_PER_CPU",
+                                   "SBATCH_MEM_PER_NODE",
+                                   "SBATCH_SIGNAL",
+                                   "SBATCH_TEST_ONLY",
+                                   "SBATCH_CONSTRAINT"};
+    if (!job.queue.empty()) {
+        names.emplace_back("SBATCH_PARTITION");
+    }
+    if (!job.account.empty()) {
+        names.emplace_back("SBATCH_ACCOUNT");
+    }
+    if (!job.qos.empty()) {
+        names.emplace_back("SBATCH_QOS");
+    }
+    if (job.resources.time) {
+        names.emplace_back("SBATCH_TIMELIMIT");
+    }
+    return names;
+}
+
+/// What a repeated submission is known by: the script's digest, with that of its arguments.
+std::string identity_of(const ReadyJob& ready) {
+    std::string script = "sha256:" + hex(sha256(ready.script));
+    if (!ready.own || ready.own->arguments.empty()) {
+        return script;
+    }
+    std::string words;
+    for (const std::string& argument : ready.own->arguments) {
+        words.append(argument).push_back('\0');
+    }
+    return script + "+" + hex(sha256(words));
+}
+
+/// Seconds: a script of one's own leaves no record that could come late.
+constexpr std::int64_t kPatienceOfOwnScript = 30;
+
+/// The entry before anything was asked; its outputs are patterns until the id is known.
+Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::int64_t now) {
+    const launchers::Job& job = ready.input.job;
+    Entry entry;
+    entry.uuid = submission.uuid;
+    entry.scheduler = ready.input.dialect;
+    entry.name = job.name;
+    entry.asked = now;
+    entry.folder = submission.folder;
+    entry.workdir = submission.workdir;
+    entry.record = submission.record;
+    const std::string workdir = without_percents(submission.workdir) + "/";
+    const auto place = [&workdir](const std::string& pattern) {
+        return pattern.starts_with('/') || pattern.empty() ? pattern : workdir + pattern;
+    };
+    entry.standard_output = place(job.output.standard_output);
+    entry.standard_error = place(job.output.standard_error);
+    entry.script = identity_of(ready);
+    std::error_code error;
+    entry.job = fs::absolute(job.source.file(), error).lexically_normal();
+    entry.array = job.array;
+    entry.image_digest = ready.input.file_digest;
+    if (!job.output.results.empty()) {
+        entry.results = nlohmann::json(job.output.results)
+                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        entry.results_to = job.output.to;
+    }
+    entry.nodes = job.resources.nodes;
+    entry.tasks = job.resources.tasks;
+    entry.cpus = std::int64_t{job.resources.tasks} * job.resources.cpus_per_task;
+    entry.time_limit = job.resources.time.value_or(std::chrono::seconds(0)).count();
+    entry.follows = static_cast<std::int64_t>(job.after.size());
+    entry.patience = ready.input.site ? ready.input.site->patience.count() : 0;
+    if (ready.own && entry.patience == 0) {
+        entry.patience = kPatienceOfOwnScript;
+    }
+    entry.client = text_of(id_of_process(::getpid()));
+    return entry;
+}
+
+std::string in_one_line(std::string_view words) {
+    std::string line;
+    for (const char letter : words) {
+        line += letter == '\n' ? std::string("; ") : std::string(1, letter);
+    }
+    return printable(line);
+}
+
+tl::unexpected<Error> refuse(Desk& desk, Entry& entry, const Receipt& receipt) {
+    entry.state = State::kNotSubmitted;
+    entry.reason = in_one_line(receipt.words);
+    entry.ended = desk.now();
+    (void)desk.journal().put(entry);
+    if (entry.login.empty()) {
+        (void)remove_tree(entry.record);
+    }
+    if (receipt.kind == Receipt::Kind::kUnreachable) {
+        return fail(ErrorCode::kEnvironment,
+                    entry.scheduler + " cannot be reached; nothing was submitted",
+                    in_one_line(receipt.words),
+                    !receipt.help.empty() ? receipt.help
+                    : receipt.words.find("is not here") != std::string::npos
+                        ? "log in where its commands are, or run it on this machine: "
+                          "`--scheduler local`"
+                        : "submit again when it answers");
+    }
+    return fail(ErrorCode::kExecution,
+                entry.scheduler + " refused the job; nothing was submitted",
+                in_one_line(receipt.words),
+                "change the Job as it says, or ask the centre");
+}
+
+tl::unexpected<Error> unknown_outcome(const Entry& entry, const std::string& words) {
+    return fail(ErrorCode::kEnvironment,
+                "it is not known whether " + entry.scheduler + " took the job",
+                in_one_line(words),
+                "find out with `cybelectl job attach " + entry.uuid +
+                    "`; do not submit it again before");
+}
+
+/// The scheduler may have taken the job: looks for it until that is known. A signal that comes
+/// meanwhile is kept for the job, a second one leaves.
+Result<void> search(Desk& desk,
+                    Submitted& submitted,
+                    const std::string& words,
+                    const OnWord& on_word,
+                    const SignalWatch& signals) {
+    Entry& entry = submitted.entry;
+    if (on_word) {
+        on_word("the answer of " + entry.scheduler + " is unclear (" + in_one_line(words) +
+                "); looking for the job");
+    }
+    entry.client.clear(); // so that it is searched for, by this process too
+    while (true) {
+        const auto known = await_resolution(desk, entry, signals);
+        if (!known) {
+            return unknown_outcome(entry, words + "; " + known.error().faults().front().because);
+        }
+        if (*known) {
+            break;
+        }
+        const auto number = signals.take();
+        if (number && (submitted.cancel_by != 0 || *number == SIGHUP)) {
+            return unknown_outcome(entry, words);
+        }
+        submitted.cancel_by = number.value_or(0);
+        entry.cancel_asked = desk.now();
+    }
+    if (entry.id.empty()) {
+        return fail(ErrorCode::kEnvironment,
+                    entry.scheduler + " did not take the job; nothing was submitted",
+                    in_one_line(words),
+                    "submit it again");
+    }
+    return {};
+}
+
+/// How long after its submission a job that ended is taken up by the same submission again, where
+/// its own client never had the id.
+constexpr std::int64_t kTwinSeconds = 3600;
+
+/// A submission of the very same whose client never had the id, if it did reach the scheduler.
+Result<std::optional<Entry>>
+earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const SignalWatch& signals) {
+    CYBELE_TRY(std::vector<Entry> open,
+               desk.journal().unacknowledged(like, desk.now() - kTwinSeconds));
+    for (Entry& entry : open) {
+        const auto client = read_process_id(entry.client);
+        if (client && client->is_alive()) {
+            continue; // another client is submitting it right now: that is another job
+        }
+        if (request.on_word && entry.id.empty()) {
+            request.on_word("an earlier submission of this Job was never acknowledged; looking "
+                            "for it before submitting");
+        }
+        CYBELE_TRY(const bool is_known, await_resolution(desk, entry, signals));
+        if (!is_known) {
+            return unknown_outcome(entry, "the search was interrupted");
+        }
+        if (!entry.id.empty() && !read_process_id(entry.client)) { // else its own client had it
+            // Who has its id from now on.
+            entry.client = text_of(id_of_process(::getpid()));
+            CYBELE_CHECK(desk.journal().put(entry));
+            return entry;
+        }
+    }
+    return std::nullopt;
+}
+
+/// A script in a folder of the user's own, until the scheduler has it.
+struct HiddenScript {
+    UniqueFd lock; ///< shared while the folder is needed
+    TempDirectory folder;
+};
+
+/// Removes what a killed submission left, unless another one is at work now.
+void sweep_scripts(const fs::path& folder, const UniqueFd& lock) {
+    if (!lock.valid() || !take_lock(lock.get(), LOCK_EX | LOCK_NB)) {
+        return;
+    }
+    std::error_code error;
+    std::vector<fs::path> left;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().filename().native().starts_with(kHiddenScript)) {
+            left.push_back(entry.path());
+        }
+    }
+    for (const fs::path& path : left) {
+        (void)remove_tree(path);
+    }
+}
+
+/// A scheduler's command reads the script by its name, and who shares the workdir could exchange
+/// the record's folder before: it is given one that lies in the user's own folder meanwhile.
+Result<std::optional<HiddenScript>>
+hide_script(const ReadyJob& ready, const Environment& environment, Submission& submission) {
+    if (!ready.login.empty() || ready.input.dialect == "local") {
+        return std::nullopt; // it goes through a connection, or is kept by the local queue
+    }
+    const fs::path place = Journal::folder(environment) / "submit";
+    CYBELE_CHECK(make_directories(place, 0700));
+    UniqueFd lock(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    sweep_scripts(place, lock);
+    (void)(lock.valid() && take_lock(lock.get(), LOCK_SH)); // without locks nothing is swept
+    CYBELE_TRY(TempDirectory folder, TempDirectory::make(place, kHiddenScript));
+    submission.script = folder.path() / (ready.own ? ready.own->name : "job.sh");
+    CYBELE_CHECK(write_file(submission.script, ready.script, 0700));
+    return std::optional(HiddenScript{std::move(lock), std::move(folder)});
+}
+
+} // namespace
+
+Result<Submitted> submit_once(Desk& desk,
+                              const ReadyJob& ready,
+                              const SubmitRequest& request,
+                              const Environment& environment,
+                              const SignalWatch& signals) {
+    Submitted submitted;
+    Entry like;
+    like.scheduler = ready.input.dialect;
+    like.login = ready.login;
+    like.script = identity_of(ready);
+    like.folder = place_of(ready.input.job.folder);
+    CYBELE_TRY(const auto found, earlier(desk, like, request, signals));
+    if (found) {
+        submitted.entry = *found;
+        submitted.was_there = true;
+        return submitted;
+    }
+    CYBELE_CHECK(desk.backend(like)); // one that there is not is told before anything is written
+    CYBELE_TRY(Submission submission,
+               prepare_job({&ready.input.job,
+                            ready.script,
+                            ready.input.dialect,
+                            ready.login,
+                            ready.input.file_digest,
+                            ready.own}));
+    CYBELE_TRY(const auto folder, hide_script(ready, environment, submission));
+    submission.unset = overruling_variables(ready.input.job);
+    const std::string path = environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");
+    if (ready.login.empty()) {
+        submission.search_path =
+            request.program_folder.empty() ? path : request.program_folder.native() + ":" + path;
+    }
+    submitted.entry = submitted_entry(ready, submission, desk.now());
+    submitted.entry.login = ready.login;
+    submitted.entry.folder = like.folder;
+    submitted.entry.request = request.asked;
+    return hand_over(desk, std::move(submitted), submission, request.on_word, signals);
+}
+
+Result<Submitted> hand_over(Desk& desk,
+                            Submitted submitted,
+                            const Submission& submission,
+                            const OnWord& on_word,
+                            const SignalWatch& signals) {
+    CYBELE_TRY(Backend * backend, desk.backend(submitted.entry));
+    CYBELE_CHECK(desk.journal().put(submitted.entry));
+    const Receipt receipt = backend->submit(submission);
+    if (receipt.kind == Receipt::Kind::kUnclear) {
+        CYBELE_CHECK(search(desk, submitted, receipt.words, on_word, signals));
+        return submitted;
+    }
+    if (receipt.kind != Receipt::Kind::kAccepted) {
+        return refuse(desk, submitted.entry, receipt);
+    }
+    acknowledge(submitted.entry, receipt.id, desk.now());
+    if (const auto kept = desk.journal().put(submitted.entry); !kept) {
+        return fail(ErrorCode::kEnvironment,
+                    "job " + receipt.id + " was submitted, but the journal could not keep its id",
+                    kept.error().faults().front().because,
+                    "when that is mended: cybelectl job attach " + submitted.entry.uuid);
+    }
+    if (on_word && !receipt.words.empty()) {
+        on_word(in_one_line(receipt.words));
+    }
+    return submitted;
+}
+
+} // namespace cybele::submission

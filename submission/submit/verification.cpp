@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/submit/verification.hpp"
+
+#include "images/signatures/trust.hpp"
+#include "schedulers/scripts/verification.hpp"
+#include "support/document_view.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+namespace cybele::submission {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where a path of a document lies: `~/` below the home of who submits, else beside the document.
+fs::path verification_place(const std::string& path,
+                            const fs::path& folder,
+                            const Environment& environment) {
+    if (path.starts_with("~/")) {
+        return environment.home() / path.substr(2);
+    }
+    return folder / path;
+}
+
+Result<images::Trust>
+trust_of(const schedulers::Demand& demand, const Environment& environment, std::int64_t now) {
+    images::TrustRequest request;
+    request.now = now;
+    request.require = demand.require;
+    for (const auto& key : demand.keys) {
+        request.keys.push_back(verification_place(key, demand.folder, environment));
+    }
+    if (!demand.policy.empty()) {
+        const fs::path file = verification_place(demand.policy, demand.folder, environment);
+        CYBELE_TRY(std::string text, read_file(file));
+        CYBELE_TRY(const images::Policy policy, images::read_policy(std::move(text), file));
+        CYBELE_CHECK(images::add_policy(policy, request));
+    }
+    return images::load_trust(request, environment);
+}
+
+/// What a demand names that is not there, at its place in the Job or the Site.
+class Missing {
+public:
+    Missing(const JobInput& input, const Environment& environment)
+        : input_(input), environment_(environment) {}
+
+    void look(const schedulers::Demand& demand) {
+        for (std::size_t i = 0; i < demand.keys.size(); ++i) {
+            look(demand, "verify.keys[" + std::to_string(i) + "]", demand.keys[i]);
+        }
+        if (!demand.policy.empty()) {
+            look(demand, "verify", demand.policy);
+        }
+    }
+    [[nodiscard]] Result<void> told() {
+        return faults_.has_errors() ? Result<void>(fail(faults_.take())) : Result<void>();
+    }
+
+private:
+    void look(const schedulers::Demand& demand, const std::string& field, const std::string& path) {
+        std::error_code error;
+        const fs::path place = verification_place(path, demand.folder, environment_);
+        if (fs::exists(place, error)) {
+            return;
+        }
+        const bool is_of_site = demand.who != "job" && input_.site.has_value();
+        faults_.add(document::fault_at(
+            is_of_site ? input_.site->source : input_.job.source,
+            document::mark_of(is_of_site ? input_.site->marks : input_.job.marks, field),
+            "'" + printable(path) + "' is not there",
+            "it would be " + printable(place.native()),
+            "correct the path, or put the file there"));
+    }
+
+    const JobInput& input_;
+    const Environment& environment_;
+    Faults faults_;
+};
+
+} // namespace
+
+bool lies_elsewhere(const JobInput& input, const std::string& login) {
+    std::error_code error;
+    return !login.empty() && !input.made && !input.is_stored && input.image.starts_with('/') &&
+           !fs::exists(input.image_file, error);
+}
+
+Result<void>
+check_signers(const JobInput& input, const Environment& environment, std::int64_t now) {
+    const auto* site = input.site ? &*input.site : nullptr;
+    const auto demands = schedulers::verification_demands(input.job, site);
+    Missing missing(input, environment);
+    for (const auto& demand : demands) {
+        missing.look(demand);
+    }
+    CYBELE_CHECK(missing.told());
+    for (const auto& demand : demands) {
+        CYBELE_CHECK(trust_of(demand, environment, now));
+    }
+    return {};
+}
+
+Result<void> verify_image(const JobInput& input,
+                          const Environment& environment,
+                          const std::string& login,
+                          std::int64_t now) {
+    return lies_elsewhere(input, login) ? Result<void>()
+                                        : verify_file(input, input.image_file, environment, now);
+}
+
+Result<void> verify_file(const JobInput& input,
+                         const fs::path& file,
+                         const Environment& environment,
+                         std::int64_t now) {
+    const auto* site = input.site ? &*input.site : nullptr;
+    for (const auto& demand : schedulers::verification_demands(input.job, site)) {
+        CYBELE_TRY(const images::Trust trust, trust_of(demand, environment, now));
+        CYBELE_TRY(const images::Image image, images::Image::open(file));
+        CYBELE_TRY(const images::Verification verification,
+                   images::verify_signatures(image, trust, {}));
+        if (!verification.is_verified) {
+            Fault fault = input.job.fault_at("image",
+                                             printable(input.image) + " is not verified, and the " +
+                                                 demand.who + " asks for it",
+                                             verification.because,
+                                             "run it only if you know where it comes from");
+            fault.code = ErrorCode::kVerification;
+            return fail(Error(std::move(fault)));
+        }
+    }
+    return {};
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/local/dependency.hpp"
+#include "submission/local/local_job.hpp"
+#include "submission/local/queue.hpp"
+#include "submission/local/scheduler.hpp"
+#include "submission/local/session.hpp"
+#include "submission/local/starters.hpp"
+#include "support/file.hpp"
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace cybele;
+using submission::LocalCondition;
+using submission::LocalDraft;
+using submission::LocalPart;
+using submission::LocalSpec;
+using submission::Met;
+using submission::Queue;
+using submission::QueueLock;
+using Phase = submission::LocalPart::Phase;
+
+namespace {
+
+struct Spot {
+    TempDirectory directory = TempDirectory::make("/tmp", "cybele-queue").value();
+    [[nodiscard]] const std::filesystem::path& path() const {
+        return directory.path();
+    }
+};
+
+LocalSpec spec(std::int64_t number, const std::filesystem::path& record = "/nowhere") {
+    LocalSpec one;
+    one.number = number;
+    one.uuid = "uuid-" + std::to_string(number);
+    one.host = "here";
+    one.name = "name";
+    one.record = record;
+    one.after = "ok:1";
+    one.demand.cpus = 3;
+    one.demand.memory = 5;
+    one.demand.gpus = 1;
+    one.demand.seconds = 60;
+    one.demand.is_exclusive = true;
+    one.most = 2;
+    return one;
+}
+
+LocalPart
+part(std::int64_t number, std::int64_t index, Phase phase, const std::string& outcome = "") {
+    LocalPart one;
+    one.number = number;
+    one.index = index;
+    one.phase = phase;
+    one.outcome = outcome;
+    return one;
+}
+
+Met met(const std::string& when, const std::vector<LocalPart>& parts, std::int64_t index = -1) {
+    return submission::judge(LocalCondition{when, 1, index}, parts);
+}
+
+} // namespace
+
+TEST_CASE("the queue gives back what was put, in order, and what has ended is not active") {
+    const Spot place;
+    CHECK_FALSE(Queue::exists(place.path()));
+    const Queue queue = Queue::open(place.path()).value();
+    CHECK(queue.last_number().value() == 0);
+    LocalPart running = part(2, -1, Phase::kRunning);
+    running.cpus = "0-1";
+    running.gpus = "3";
+    running.supervisor = "1 2 three";
+    running.attempt = 4;
+    running.started = 77;
+    REQUIRE(queue
+                .put({spec(1), spec(2)},
+                     {part(1, 1, Phase::kWaiting), part(1, 0, Phase::kEnded, "done"), running})
+                .has_value());
+    const auto state = Queue::open(place.path()).value().active().value();
+    REQUIRE(state.parts.size() == 2);
+    CHECK(state.parts[0].id() == "1_1");
+    CHECK(state.parts[1].id() == "2");
+    CHECK(state.parts[1].cpus == "0-1");
+    CHECK(state.parts[1].gpus == "3");
+    CHECK(state.parts[1].attempt == 4);
+    CHECK(state.parts[1].started == 77);
+    CHECK(state.specs.at(2).demand.cpus == 3);
+    CHECK(state.specs.at(2).demand.is_exclusive);
+    CHECK(state.specs.at(2).most == 2);
+    CHECK(queue.last_number().value() == 2);
+    CHECK(queue.parts_of(1).value().size() == 2);
+    CHECK(queue.parts_of(9).value().empty());
+    const auto found = queue.find("uuid-2").value();
+    REQUIRE(found.has_value());
+    CHECK(found.value_or(LocalSpec{}).number == 2);
+    CHECK_FALSE(queue.find("uuid-3").value().has_value());
+}
+
+TEST_CASE("a queue of another version is refused") {
+    const Spot place;
+    REQUIRE(Queue::open(place.path()).has_value());
+    const DatabaseUse use{"q", "", "", ""};
+    REQUIRE(Database::open(place.path() / "local.sqlite", Database::Mode::kChange, use)
+                .value()
+                .run("PRAGMA user_version=7")
+                .has_value());
+    const auto refused = Queue::open(place.path());
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code() == ErrorCode::kEnvironment);
+}
+
+TEST_CASE("the lock is one process's; it goes with it, and a forked one does not hold it") {
+    const Spot place;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        auto lock = QueueLock::take(place.path(), 10'000);
+        ::poll(nullptr, 0, lock && *lock ? 100'000 : 0);
+        ::_exit(1);
+    }
+    bool is_taken = false;
+    for (int tries = 0; tries < 500 && !is_taken; ++tries) {
+        auto lock = QueueLock::take(place.path(), 0);
+        is_taken = lock.has_value() && !lock.value().has_value();
+        lock.value().reset();
+        ::usleep(10'000);
+    }
+    CHECK(is_taken);
+    ::kill(pid, SIGKILL);
+    CHECK(::waitpid(pid, nullptr, 0) == pid);
+    auto mine = QueueLock::take(place.path(), 1000);
+    REQUIRE(mine.has_value());
+    REQUIRE(mine->has_value());
+    const pid_t other = ::fork();
+    if (other == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    mine->reset();
+    auto again = QueueLock::take(place.path(), 0);
+    CHECK((again.has_value() && again->has_value()));
+    ::kill(other, SIGKILL);
+    CHECK(::waitpid(other, nullptr, 0) == other);
+}
+
+TEST_CASE("conditions: what the parts of the other job make of them") {
+    const std::vector<LocalPart> waits{part(1, -1, Phase::kWaiting)};
+    const std::vector<LocalPart> runs{part(1, -1, Phase::kRunning)};
+    const std::vector<LocalPart> good{part(1, -1, Phase::kEnded, "done")};
+    const std::vector<LocalPart> bad{part(1, -1, Phase::kEnded, "failed")};
+    struct Row {
+        const char* when;
+        Met waits;
+        Met runs;
+        Met good;
+        Met bad;
+    };
+    for (const Row& row : {Row{"ok", Met::kNotYet, Met::kNotYet, Met::kYes, Met::kNever},
+                           Row{"any", Met::kNotYet, Met::kNotYet, Met::kYes, Met::kYes},
+                           Row{"failed", Met::kNotYet, Met::kNotYet, Met::kNever, Met::kYes},
+                           Row{"started", Met::kNotYet, Met::kYes, Met::kYes, Met::kYes}}) {
+        CAPTURE(row.when);
+        CHECK(met(row.when, waits) == row.waits);
+        CHECK(met(row.when, runs) == row.runs);
+        CHECK(met(row.when, good) == row.good);
+        CHECK(met(row.when, bad) == row.bad);
+        CHECK(met(row.when, {}) == Met::kNever);
+    }
+    const std::vector<LocalPart> array{part(1, 0, Phase::kEnded, "done"),
+                                       part(1, 1, Phase::kEnded, "lost"),
+                                       part(1, 2, Phase::kRunning)};
+    CHECK(met("ok", array) == Met::kNever);
+    CHECK(met("ok", array, 0) == Met::kYes);
+    CHECK(met("failed", array) == Met::kNotYet);
+    CHECK(met("any", array, 1) == Met::kYes);
+    CHECK(met("any", array, 7) == Met::kNever);
+    CHECK(met("started", array) == Met::kYes);
+}
+
+TEST_CASE("conditions and ids are written as they are read") {
+    CHECK(submission::text_of(submission::read_conditions("ok:12 any:13_2")) == "ok:12 any:13_2");
+    CHECK(submission::read_conditions("").empty());
+    CHECK(submission::read_conditions("ok:x y").empty());
+    for (const char* const wrong : {"", "x", "0", "-1", "1_", "1_x", "1_-1", "_1", "12.server"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(submission::read_local_id(wrong).has_value());
+    }
+}
+
+TEST_CASE("processes that are to be supervisors do nothing until they are told, and end with who "
+          "forked them") {
+    const Spot place;
+    const auto begun = place.path() / "begun";
+    for (const bool is_told : {true, false}) {
+        CAPTURE(is_told);
+        std::vector<submission::SupervisorId> ids;
+        {
+            const auto starters = submission::Starters::fork(2, "");
+            REQUIRE(starters.has_value());
+            if (starters->child()) {
+                if (starters->may_begin()) {
+                    (void)write_file(begun, std::to_string(::getppid()));
+                }
+                ::_exit(0);
+            }
+            ids = starters->ids();
+            REQUIRE(ids.size() == 2);
+            CHECK(ids[0].is_alive());
+            CHECK(ids[1].is_alive());
+            if (is_told) {
+                starters->go();
+            }
+        }
+        for (int tries = 0; tries < 500 && (ids[0].is_alive() || ids[1].is_alive()); ++tries) {
+            ::usleep(10'000);
+        }
+        CHECK_FALSE(ids[0].is_alive());
+        CHECK_FALSE(ids[1].is_alive());
+        CHECK(std::filesystem::exists(begun) == is_told);
+        std::filesystem::remove(begun);
+    }
+}
+
+namespace {
+
+/// A draft with one part that runs under a supervisor that is dead.
+LocalDraft orphan(const std::filesystem::path& record, std::int64_t attempt = 1) {
+    LocalDraft draft;
+    draft.now = 500;
+    draft.state.specs.emplace(1, spec(1, record));
+    LocalPart one = part(1, -1, Phase::kRunning);
+    one.attempt = attempt;
+    one.supervisor = "999999999 1 none";
+    draft.state.parts.push_back(one);
+    draft.is_changed.push_back(false);
+    return draft;
+}
+
+void leave_record(const std::filesystem::path& folder, const std::string& state) {
+    submission::ExitRecord record;
+    record.uuid = "uuid-1";
+    record.state = state;
+    REQUIRE(make_directories(folder).has_value());
+    REQUIRE(submission::write_exit_record(folder, record).has_value());
+}
+
+} // namespace
+
+TEST_CASE("a supervisor that was killed: its job waits again, has ended as written, or is lost") {
+    const Spot place;
+    SUBCASE("its script never began") {
+        LocalDraft draft = orphan(place.path());
+        submission::recover(draft, "here");
+        CHECK(draft.state.parts[0].phase == Phase::kWaiting);
+        CHECK(draft.state.parts[0].attempt == 2);
+        CHECK(draft.is_changed[0]);
+        CHECK_FALSE(submission::take_attempt(submission::attempt_file(place.path(), 1)));
+    }
+    SUBCASE("again and again: it fails") {
+        LocalDraft draft = orphan(place.path(), 5);
+        submission::recover(draft, "here");
+        CHECK(draft.state.parts[0].outcome == "failed");
+    }
+    SUBCASE("the end stands in the record") {
+        leave_record(place.path(), "timeout");
+        LocalDraft draft = orphan(place.path());
+        submission::recover(draft, "here");
+        CHECK(draft.state.parts[0].outcome == "timeout");
+        CHECK(draft.state.parts[0].ended == 500);
+    }
+    SUBCASE("the script's own word is believed, but for being cancelled") {
+        REQUIRE(write_file(submission::attempt_file(place.path(), 1), "999999999 1 none\n")
+                    .has_value());
+        leave_record(place.path() / "script", "done");
+        LocalDraft draft = orphan(place.path());
+        submission::recover(draft, "here");
+        CHECK(draft.state.parts[0].outcome == "done");
+        CHECK(submission::read_exit_record(place.path()).value().has_value());
+        leave_record(place.path() / "script", "cancelled");
+        std::filesystem::remove(place.path() / "exit.json");
+        LocalDraft other = orphan(place.path());
+        submission::recover(other, "here");
+        CHECK(other.state.parts[0].outcome == "lost");
+    }
+    SUBCASE("another machine's job is let alone") {
+        LocalDraft draft = orphan(place.path());
+        submission::recover(draft, "elsewhere");
+        CHECK(draft.state.parts[0].phase == Phase::kRunning);
+        CHECK_FALSE(draft.is_changed[0]);
+    }
+}
+
+TEST_CASE("a turn whose change is refused leaves nothing; one without the lock changes nothing") {
+    const Spot place;
+    const submission::LocalScheduler scheduler(place.path(), Environment());
+    const auto refused = scheduler.turn(
+        [](LocalDraft& draft) -> Result<void> {
+            draft.add(spec(1), {-1});
+            return fail(ErrorCode::kInput, "no");
+        },
+        1000);
+    CHECK_FALSE(refused.has_value());
+    CHECK(Queue::open(place.path()).value().last_number().value() == 0);
+    auto lock = QueueLock::take(place.path(), 0);
+    REQUIRE((lock.has_value() && lock->has_value()));
+    const auto busy = scheduler.turn([](LocalDraft&) { return Result<void>(); }, 0);
+    REQUIRE(busy.has_value());
+    CHECK_FALSE(busy->was_taken);
+}
