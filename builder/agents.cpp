@@ -8,6 +8,7 @@
 #include "builder/output.hpp"
 #include "builder/rpm_base.hpp"
 #include "definitions/grammar/scan.hpp"
+#include "images/sif/sif.hpp"
 #include "images/sif/start.hpp"
 #include "images/squashfs/unpack.hpp"
 #include "registry/store/name.hpp"

@@ -7,6 +7,7 @@
 #include "builder/step_log.hpp"
 #include "builder/workspace.hpp"
 #include "definitions/grammar/scan.hpp"
+#include "images/sif/sif.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

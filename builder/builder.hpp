@@ -2,7 +2,8 @@
 #pragma once
 
 #include "definitions/grammar/definition.hpp"
-#include "images/container/container.hpp"
+#include "images/sif/sif.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "registry/oci/connection.hpp"
 #include "registry/store/place.hpp"
 #include "support/environment.hpp"

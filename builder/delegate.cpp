@@ -4,7 +4,7 @@
 #include "builder/output.hpp"
 #include "builder/step_log.hpp"
 #include "builder/workspace.hpp"
-#include "images/container/container.hpp"
+#include "images/inspection/sources.hpp"
 #include "images/sif/change.hpp"
 #include "support/quote.hpp"
 

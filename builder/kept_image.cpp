@@ -2,6 +2,7 @@
 #include "builder/kept_image.hpp"
 
 #include "images/sif/image.hpp"
+#include "images/sif/sif.hpp"
 #include "support/file_copy.hpp"
 #include "support/quote.hpp"
 

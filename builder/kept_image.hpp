@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "registry/cache/cache.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"

@@ -2,7 +2,6 @@
 #include "builder/keys.hpp"
 
 #include "builder/copy.hpp"
-#include "images/container/container.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/json.hpp"

@@ -2,6 +2,7 @@
 #include "builder/layers.hpp"
 
 #include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "images/squashfs/unpack.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "support/file.hpp"

@@ -3,6 +3,7 @@
 
 #include "builder/kept_image.hpp"
 #include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
 

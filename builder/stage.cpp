@@ -9,6 +9,7 @@
 #include "builder/tidy.hpp"
 #include "definitions/grammar/lines.hpp"
 #include "definitions/grammar/scan.hpp"
+#include "images/container/metadata.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"

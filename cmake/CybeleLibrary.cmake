@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cybele_library(NAME LINKS …): the static library of one room, alias cybele::NAME, made of the
-# sources that lie in the room's folder and in its FOLDERS. PRIVATE_LINKS are libraries that no header of the room shows.
+# cybele_library(NAME [MODULES FOLDER…] LINKS …): the static library of one area, alias cybele::NAME. Each of its MODULES is
+# an object library of the sources in that folder; sources in the area's own folder are compiled too. PRIVATE_LINKS are
+# libraries that no header of the area shows.
 set(CYBELE_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
     -Wnon-virtual-dtor -Woverloaded-virtual -Wformat=2 -Wcast-align -Wextra-semi -Wundef)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -33,20 +34,19 @@ function(cybele_group)
 endfunction()
 
 function(cybele_library name)
-    cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;SOURCES;FOLDERS" ${ARGN})
+    cmake_parse_arguments(ARG "" "" "LINKS;PRIVATE_LINKS;MODULES" ${ARGN})
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-    foreach(folder IN LISTS ARG_FOLDERS)
-        file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
-        list(APPEND sources ${files})
+    set(grouped)
+    foreach(module IN LISTS ARG_MODULES)
+        set(target cybele_${name}_${module})
+        file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${module}/*.cpp)
+        add_library(${target} OBJECT ${files})
+        target_link_libraries(${target} PRIVATE cybele_settings ${ARG_LINKS} ${ARG_PRIVATE_LINKS})
+        list(APPEND sources $<TARGET_OBJECTS:${target}>)
+        list(APPEND grouped ${target})
     endforeach()
-    list(APPEND sources ${ARG_SOURCES})
-    if(NOT sources)
-        add_library(cybele_${name} INTERFACE)
-        target_link_libraries(cybele_${name} INTERFACE cybele_settings ${ARG_LINKS})
-    else()
-        add_library(cybele_${name} STATIC ${sources})
-        target_link_libraries(cybele_${name} PUBLIC cybele_settings ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
-        cybele_group(cybele_${name})
-    endif()
+    add_library(cybele_${name} STATIC ${sources})
+    target_link_libraries(cybele_${name} PUBLIC cybele_settings ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+    cybele_group(cybele_${name} ${grouped})
     add_library(cybele::${name} ALIAS cybele_${name})
 endfunction()

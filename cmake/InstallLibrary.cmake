@@ -8,8 +8,13 @@ include(CMakePackageConfigHelpers)
 set(CYBELE_PUBLIC_HEADERS
     images/sif/sif.hpp
     images/signatures/signature.hpp
+    images/squashfs/squashfs.hpp
     images/container/container.hpp
+    images/container/metadata.hpp
     images/inspection/checked_facts.hpp
+    images/inspection/facts.hpp
+    images/inspection/inspect.hpp
+    images/inspection/sources.hpp
     images/inspection/contents.hpp
     images/inspection/listing.hpp
     images/inspection/packages.hpp

@@ -2,7 +2,7 @@
 #include "pipeline/image_build.hpp"
 
 #include "builder/builder.hpp"
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
 #include "images/sif/sif.hpp"
 #include "images/signatures/sign.hpp"
 #include "pipeline/context_files.hpp"

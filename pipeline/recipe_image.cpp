@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/recipe_image.hpp"
 
-#include "images/container/container.hpp"
+#include "images/inspection/sources.hpp"
 #include "images/sif/sif.hpp"
 #include "pipeline/recipe_lock.hpp"
 #include "pipeline/recipe_sources.hpp"

@@ -4,6 +4,7 @@
 #include "builder/builder.hpp"
 #include "builder/step_log.hpp"
 #include "pipeline/apt_lock.hpp"
+#include "recipes/forms/requirements.hpp"
 #include "recipes/mpi/mpi.hpp"
 #include "recipes/packages/packages.hpp"
 #include "support/file.hpp"

@@ -7,6 +7,7 @@
 #include "recipes/model/recipe_fields.hpp"
 #include "support/document.hpp"
 #include "support/file.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,20 +23,11 @@ constexpr std::array<KindOf, 6> kKinds{recipes::recipe_kind,
                                        project_kind,
                                        images::policy_kind};
 
-std::string lowered(std::string_view text) {
-    std::string lower(text);
-    for (char& character : lower) {
-        character =
-            character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
-    }
-    return lower;
-}
-
 } // namespace
 
 std::optional<std::string> schema_of(std::string_view kind) {
     const auto* found = std::find_if(kKinds.begin(), kKinds.end(), [&](KindOf known) {
-        return lowered(known().name) == lowered(kind);
+        return text::lowered(known().name) == text::lowered(kind);
     });
     return found == kKinds.end() ? std::nullopt : std::optional(document::json_schema((*found)()));
 }
@@ -44,7 +36,7 @@ Result<std::vector<std::filesystem::path>>
 write_schemas(const std::filesystem::path& folder, const std::vector<std::string_view>& kinds) {
     std::vector<std::filesystem::path> files;
     for (const auto kind : kinds) {
-        const auto path = folder / kSchemaFolder / (lowered(kind) + ".schema.json");
+        const auto path = folder / kSchemaFolder / (text::lowered(kind) + ".schema.json");
         CYBELE_CHECK(make_directories(path.parent_path()));
         CYBELE_CHECK(write_file(path, schema_of(kind).value_or("{}\n")));
         files.push_back(path);

@@ -2,6 +2,7 @@
 #include "support/duration.hpp"
 
 #include "support/name.hpp"
+#include "support/text.hpp"
 
 #include <array>
 #include <cstdint>
@@ -150,10 +151,7 @@ std::string suggest_unit(std::int64_t number, std::string_view rest) {
     constexpr std::pair<std::string_view, std::string_view> kNames[] = {
         {"sec", "s"}, {"min", "min"}, {"h", "h"}, {"d", "d"}, {"w", "w"}, {"m", "min"}, {"s", "s"}};
     skip_blanks(rest);
-    std::string lower(rest);
-    for (char& c : lower) {
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
+    const std::string lower = text::lowered(rest);
     if (lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string::npos) {
         return {};
     }

@@ -2,6 +2,7 @@
 #include "templates/renderer.hpp"
 
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -53,14 +54,6 @@ struct Tag {
     std::size_t line = 0;
 };
 
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\n");
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
-
 std::vector<Tag> tags_of(std::string_view text) {
     std::vector<Tag> tags;
     std::size_t line = 1;
@@ -77,12 +70,12 @@ std::vector<Tag> tags_of(std::string_view text) {
         if (end == std::string_view::npos) {
             return tags;
         }
-        auto name = trimmed(text.substr(start, end - start));
+        auto name = text::trimmed(text.substr(start, end - start), " \t\n");
         char sigil = is_raw ? '&' : ' ';
         if (!is_raw && !name.empty() &&
             std::string_view("#^/!>=&").find(name.front()) != std::string_view::npos) {
             sigil = name.front();
-            name = trimmed(name.substr(1));
+            name = text::trimmed(name.substr(1), " \t\n");
         }
         tags.push_back({sigil, name, line});
         at = end + 2;

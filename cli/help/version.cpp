@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/session.hpp"
-#include "cli/linking.hpp"
+#include "cli/help/linking.hpp"
 #include "recipes/import/import.hpp"
+#include "schedulers/dialects/dialect.hpp"
 #include "schedulers/scripts/render.hpp"
 #include "templates/renderer.hpp"
 

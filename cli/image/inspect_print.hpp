@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
 #include "images/inspection/checked_facts.hpp"
+#include "images/inspection/inspect.hpp"
 #include "images/inspection/listing.hpp"
 #include "images/inspection/packages.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_store.hpp"
+#include "schedulers/dialects/dialect.hpp"
 #include "schedulers/scripts/render.hpp"
 
 namespace cybele::cli {

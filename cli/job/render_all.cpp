@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job/render_all.hpp"
 
+#include "schedulers/dialects/dialect.hpp"
 #include "schedulers/scripts/render.hpp"
 #include "submission/submit/image.hpp"
 #include "support/file.hpp"

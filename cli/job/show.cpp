@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
+#include "cli/common/date_text.hpp"
 #include "cli/job/desk.hpp"
 #include "cli/job/table.hpp"
 #include "submission/backends/way.hpp"

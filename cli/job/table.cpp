@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job/table.hpp"
 
+#include "cli/common/date_text.hpp"
 #include "submission/journal/array.hpp"
 #include "support/quote.hpp"
 
@@ -35,22 +36,6 @@ std::string time_of(const submission::Entry& entry, std::int64_t now) {
     }
     return clock_text(
         std::max<std::int64_t>((entry.ended != 0 ? entry.ended : now) - entry.started, 0));
-}
-
-std::string date_text(std::int64_t seconds) {
-    if (seconds == 0) {
-        return "-";
-    }
-    const std::time_t time = seconds;
-    std::tm parts{};
-    ::gmtime_r(&time, &parts);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-                       parts.tm_year + 1900,
-                       parts.tm_mon + 1,
-                       parts.tm_mday,
-                       parts.tm_hour,
-                       parts.tm_min,
-                       parts.tm_sec);
 }
 
 std::string reason_of(const submission::Entry& entry) {

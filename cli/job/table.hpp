@@ -15,9 +15,6 @@ namespace cybele::cli {
 /// How long the job has run, or ran; `now` is Unix seconds.
 [[nodiscard]] std::string time_of(const submission::Entry& entry, std::int64_t now);
 
-/// A moment as `2026-11-22T08:30:00Z`; 0 is `-`.
-[[nodiscard]] std::string date_text(std::int64_t seconds);
-
 /// Why the job waits and when it is expected to start, or how it ended.
 [[nodiscard]] std::string reason_of(const submission::Entry& entry);
 

@@ -2,10 +2,10 @@
 #include "images/inspection/diff.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/common/date_text.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/session.hpp"
 #include "cli/image/inspect_print.hpp"
-#include "cli/job/table.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -6,6 +6,8 @@
 #include "images/inspection/layout_root.hpp"
 #include "images/inspection/packages.hpp"
 #include "images/inspection/sbom.hpp"
+#include "images/inspection/sources.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 

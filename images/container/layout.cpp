@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fixed part of a container's root file system (images notes 3.2, 3.3): mount points, files
 // below /etc, and what /.singularity.d holds in every image.
-#include "images/container/container.hpp"
 #include "images/container/layout_files.hpp"
+#include "images/container/metadata.hpp"
 #include "images/inspection/layout_root.hpp"
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sections of a definition file, as files below /.singularity.d (images notes 3.2).
-#include "images/container/container.hpp"
+#include "images/container/metadata.hpp"
+
 #include "images/container/layout_files.hpp"
 #include "images/container/metadata_labels.hpp"
 #include "images/inspection/container_architecture.hpp"

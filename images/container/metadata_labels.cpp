@@ -3,6 +3,7 @@
 
 #include "images/inspection/inspect_json.hpp"
 #include "support/json.hpp"
+#include "support/text.hpp"
 
 #include <array>
 #include <ctime>
@@ -40,16 +41,6 @@ constexpr std::array kMonths = {"January",
                                 "November",
                                 "December"};
 
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    for (auto& letter : lower) {
-        if (letter >= 'A' && letter <= 'Z') {
-            letter = static_cast<char>(letter - 'A' + 'a');
-        }
-    }
-    return lower;
-}
-
 Labels automatic_labels(const std::string& architecture, const Metadata& metadata) {
     Labels labels;
     const auto set = [&](std::string_view name, std::string value) {
@@ -64,33 +55,13 @@ Labels automatic_labels(const std::string& architecture, const Metadata& metadat
         set("usage.apptainer.runscript.help", std::string(kHelpFile));
     }
     for (const auto& [key, value] : metadata.header_labels) {
-        const auto name = lower_case(key);
+        const auto name = text::lowered(key);
         labels[name.starts_with(kDeffile) ? name : std::string(kDeffile) + name] = value;
     }
     return labels;
 }
 
 } // namespace
-
-std::string print_labels(const Labels& labels) {
-    return print_json(nlohmann::ordered_json(labels), 1);
-}
-
-Result<Labels> parse_labels(std::string_view text) {
-    const auto json = parse_json(text);
-    if (!json.is_object()) {
-        return fail(ErrorCode::kInput,
-                    "the labels of the image cannot be read",
-                    "/.singularity.d/labels.json holds no JSON object",
-                    "build the image again");
-    }
-    Labels labels;
-    for (const auto& [key, value] : json.items()) {
-        labels[key] = value.is_string() ? value.get<std::string>()
-                                        : value.dump(-1, ' ', false, kReplaceBadUtf8);
-    }
-    return labels;
-}
 
 Labels parse_build_labels(std::string_view text) {
     Labels labels;

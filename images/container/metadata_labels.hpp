@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
+#include "images/container/metadata.hpp"
+#include "images/inspection/labels.hpp"
 #include "support/error.hpp"
 
 #include <map>
@@ -9,15 +10,6 @@
 #include <string_view>
 
 namespace cybele::images {
-
-using Labels = std::map<std::string, std::string>;
-
-/// The text of labels.json as Go's encoder writes it: sorted, indented by tabs, `<`, `>` and `&`
-/// escaped, no final newline.
-[[nodiscard]] std::string print_labels(const Labels& labels);
-/// Reads labels.json; a value that is no string is kept as its JSON text. kInput when it is no JSON
-/// object.
-[[nodiscard]] Result<Labels> parse_labels(std::string_view text);
 
 /// Lines `key value` of /.build.labels, which %post may have written: the key ends at the first
 /// blank, the value is taken as it is. Empty lines and lines that begin with `#` are skipped.

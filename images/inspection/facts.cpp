@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
+
+#include "images/inspection/inspect.hpp"
 
 #include <array>
 

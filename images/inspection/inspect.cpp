@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container/container.hpp"
+#include "images/inspection/inspect.hpp"
+
 #include "images/inspection/inspect_json.hpp"
 #include "images/squashfs/nodes.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/inspection/inspect_json.hpp"
 
-#include "images/container/metadata_labels.hpp"
+#include "images/inspection/labels.hpp"
 #include "support/json.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
+#include "images/inspection/inspect.hpp"
 #include "images/inspection/layout_root.hpp"
 #include "images/squashfs/file_node.hpp"
 #include "support/error.hpp"

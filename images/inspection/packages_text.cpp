@@ -2,6 +2,7 @@
 // The managers whose records are texts.
 #include "images/inspection/packages.hpp"
 #include "support/json.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -10,13 +11,6 @@
 
 namespace cybele::images {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(" \t\r");
-    const auto end = text.find_last_not_of(" \t\r");
-    return begin == std::string_view::npos ? std::string_view{}
-                                           : text.substr(begin, end - begin + 1);
-}
 
 void each_line(std::string_view text, const std::function<bool(std::string_view line)>& take) {
     for (std::size_t at = 0; at <= text.size();) {
@@ -83,11 +77,11 @@ std::vector<Package> parse_dpkg_status(std::string_view text) {
     };
     each_line(text, [&](std::string_view line) {
         const auto colon = line.find(':');
-        if (trimmed(line).empty()) {
+        if (text::trimmed(line).empty()) {
             finish();
         } else if (colon != std::string_view::npos && line.front() != ' ' && line.front() != '\t') {
             const auto key = line.substr(0, colon);
-            const auto value = std::string(trimmed(line.substr(colon + 1)));
+            const auto value = std::string(text::trimmed(line.substr(colon + 1)));
             if (key == "Package") {
                 package.name = value;
             } else if (key == "Version") {
@@ -118,11 +112,11 @@ std::vector<Package> parse_apk_installed(std::string_view text) {
         if (line.empty()) {
             finish();
         } else if (line.starts_with("P:")) {
-            package.name = trimmed(line.substr(2));
+            package.name = text::trimmed(line.substr(2));
         } else if (line.starts_with("V:")) {
-            package.version = trimmed(line.substr(2));
+            package.version = text::trimmed(line.substr(2));
         } else if (line.starts_with("A:")) {
-            package.architecture = trimmed(line.substr(2));
+            package.architecture = text::trimmed(line.substr(2));
         }
         return true;
     });
@@ -135,11 +129,11 @@ std::vector<Package> parse_python_metadata(std::string_view text) {
     package.manager = "pip";
     each_line(text, [&](std::string_view line) {
         if (line.starts_with("Name:")) {
-            package.name = trimmed(line.substr(5));
+            package.name = text::trimmed(line.substr(5));
         } else if (line.starts_with("Version:")) {
-            package.version = trimmed(line.substr(8));
+            package.version = text::trimmed(line.substr(8));
         }
-        return !trimmed(line).empty(); // the description follows
+        return !text::trimmed(line).empty(); // the description follows
     });
     return is_whole(package) ? std::vector{package} : std::vector<Package>{};
 }

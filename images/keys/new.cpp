@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/keys/new.hpp"
 
-#include "images/signatures/signature.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 

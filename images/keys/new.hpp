@@ -21,4 +21,8 @@ struct NewPemKey {
 /// Existing files are refused (kInput). Gives the public file's path.
 [[nodiscard]] Result<std::filesystem::path> new_key(const NewPemKey& wanted);
 
+/// The same without a passphrase: `private_file` and `algorithm` (ed25519, ecdsa, rsa).
+[[nodiscard]] Result<std::filesystem::path> new_key(const std::filesystem::path& private_file,
+                                                    const std::string& algorithm);
+
 } // namespace cybele::images

@@ -6,6 +6,7 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/secret.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -125,14 +126,6 @@ Result<void> read_blocks(Assembler& assembler, std::string_view text) {
     return {};
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) {
-        text += (text.empty() ? "" : ", ") + word;
-    }
-    return text;
-}
-
 /// The message names the file, the reason what is wrong in it.
 tl::unexpected<Error> unusable(std::string_view from, const Error& error) {
     const Fault& fault = error.faults().front();
@@ -197,7 +190,7 @@ Result<Keyring> Keyring::parse(std::string_view bytes, std::string_view from) {
         return unusable(from,
                         Error(ErrorCode::kInput,
                               "it has no key of version 4",
-                              joined(keyring.skipped_),
+                              text::joined(keyring.skipped_, ", "),
                               "make one: cybelectl key new --pgp, or gpg --quick-gen-key"));
     }
     return keyring;
@@ -258,7 +251,7 @@ Result<const Certificate*> Keyring::choose(std::string_view wanted) const {
                 wanted.empty()
                     ? std::string("the keyring has several keys")
                     : fmt::format("{} names several keys", printable(std::string(wanted))),
-                joined(ids),
+                text::joined(ids, ", "),
                 "give a fingerprint");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "images/keys/new.hpp"
 #include "images/signatures/report.hpp"
 #include "support/error.hpp"
 
@@ -11,12 +12,6 @@
 
 /// Signing and verifying with PEM keys in files; `sign.hpp` and `verify.hpp` have the rest.
 namespace cybele::images {
-
-/// Makes a key pair in PKCS#8 / SubjectPublicKeyInfo PEM: `private_file` (0600) and
-/// `private_file` with ".pub" put in place of its extension. `algorithm`: ed25519, ecdsa, rsa.
-/// Existing files are refused. Gives the public file's path.
-[[nodiscard]] Result<std::filesystem::path> new_key(const std::filesystem::path& private_file,
-                                                    const std::string& algorithm);
 
 /// Signs every object group (DSSE, apptainer/sif pkg/integrity) with a private PEM key that is not
 /// encrypted. `now`: Unix seconds.

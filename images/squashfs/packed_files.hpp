@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
 #include "images/squashfs/file_node.hpp"
 #include "images/squashfs/fragment_reader.hpp"
 #include "images/squashfs/nodes.hpp"
 #include "images/squashfs/ready_blocks.hpp"
+#include "images/squashfs/squashfs.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "support/file_copy.hpp"
 
 #include <condition_variable>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
 #include "images/squashfs/file.hpp"
 #include "images/squashfs/packed_files.hpp"
 #include "images/squashfs/range_copier.hpp"
 #include "images/squashfs/ready_blocks.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "images/squashfs/tree.hpp"
 #include "support/error.hpp"
 

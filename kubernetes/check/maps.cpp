@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,17 +18,8 @@ constexpr std::size_t kAppliedBytes = std::size_t{256} << 10U;
 constexpr std::array<std::string_view, 8> kSecretNames{
     "password", "passwd", "token", "secret", "apikey", "api-key", "api_key", "private-key"};
 
-std::string lowered_key(std::string_view text) {
-    std::string lower(text);
-    for (char& character : lower) {
-        character =
-            character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
-    }
-    return lower;
-}
-
 bool names_secret(std::string_view name) {
-    const std::string lower = lowered_key(name);
+    const std::string lower = text::lowered(name);
     return std::any_of(kSecretNames.begin(), kSecretNames.end(), [&](std::string_view word) {
         return lower.ends_with(word);
     });

@@ -2,6 +2,7 @@
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/objects/names.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,15 +29,6 @@ constexpr std::array<std::string_view, 3> kTextLists{"args", "command", "binds"}
 template <std::size_t Count>
 bool holds(const std::array<std::string_view, Count>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-std::string lowered_scalar(std::string_view text) {
-    std::string lower(text);
-    for (char& character : lower) {
-        character =
-            character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
-    }
-    return lower;
 }
 
 bool is_made_of(std::string_view text, std::string_view characters) {
@@ -80,7 +72,7 @@ bool is_float(std::string_view text) {
 std::string_view meaning_of(std::string_view word) {
     constexpr std::array<std::string_view, 8> kFlags{
         "y", "n", "yes", "no", "on", "off", "true", "false"};
-    std::string lower = lowered_scalar(word);
+    std::string lower = text::lowered(word);
     if (holds(kFlags, lower)) {
         return "a flag";
     }

@@ -3,6 +3,7 @@
 
 #include "kubernetes/objects/literal_block.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -164,12 +165,8 @@ bool is_plain_word(std::string_view text) {
         !std::all_of(text.begin(), text.end(), is_inner)) {
         return false;
     }
-    std::string lower(text);
-    for (char& character : lower) {
-        character =
-            character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
-    }
-    return std::find(kMeaningful.begin(), kMeaningful.end(), lower) == kMeaningful.end();
+    return std::find(kMeaningful.begin(), kMeaningful.end(), text::lowered(text)) ==
+           kMeaningful.end();
 }
 
 Result<std::string> yaml_scalar(std::string_view text) {

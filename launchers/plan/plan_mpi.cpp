@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
 #include "launchers/mpi/judge.hpp"
 #include "launchers/plan/plan_parts.hpp"
 #include "launchers/plan/site_pmi.hpp"

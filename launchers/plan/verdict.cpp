@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/verdict.hpp"
 
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
 #include "launchers/plan/plan_parts.hpp"
 
 #include <array>

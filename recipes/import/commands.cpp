@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/commands.hpp"
 
-#include "recipes/import/words.hpp"
-#include "recipes/model/recipe_rules.hpp"
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
 
 #include <algorithm>
 #include <array>

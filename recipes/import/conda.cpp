@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
+#include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
-#include "recipes/model/recipe_rules.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -144,7 +146,7 @@ private:
                               "import it too, and `include` what comes out"});
                 continue;
             }
-            carry_requirement(ledger_, line, draft_.packages);
+            carry_requirement(ledger_, line, draft_.packages.pip);
         }
     }
 

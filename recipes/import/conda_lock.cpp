@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
+#include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
-#include "recipes/model/recipe_rules.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -243,7 +245,7 @@ private:
         RequirementLine line{name + "==" + version + (sum->empty() ? "" : " --hash=sha256:" + *sum),
                              lines_of_node(item),
                              item.mark};
-        carry_requirement(ledger_, line, draft_.packages);
+        carry_requirement(ledger_, line, draft_.packages.pip);
     }
 
     void conda(const Node& item, const std::string& name) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/dockerfile.hpp"
 
+#include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile_graph.hpp"
+#include "recipes/import/import.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 namespace cybele::recipes::dockerfile {
 namespace {
@@ -39,7 +42,7 @@ private:
         for (const auto& image : graph_.outside) {
             DraftStage stage;
             set_image(stage, {image, literal(image)});
-            stage.name = file_.stages[lower(image)];
+            stage.name = file_.stages[text::lowered(image)];
             draft.stages.push_back(std::move(stage));
         }
         for (std::size_t i = 0; i < graph_.stages.size(); ++i) {

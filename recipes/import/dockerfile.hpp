@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "recipes/forms/ledger.hpp"
 #include "recipes/import/commands.hpp"
 #include "recipes/import/dockerfile_lines.hpp"
 #include "recipes/import/dockerfile_words.hpp"
 #include "recipes/import/draft.hpp"
-#include "recipes/import/ledger.hpp"
+#include "recipes/import/import.hpp"
 #include "recipes/tables/tables.hpp"
 
 #include <map>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile.hpp"
-#include "recipes/model/recipe_rules.hpp"
 #include "recipes/stage/render_text.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -116,7 +118,7 @@ private:
                 return false;
             }
             if (flag.name == "from") {
-                const auto found = file_.stages.find(lower(flag.value));
+                const auto found = file_.stages.find(text::lowered(flag.value));
                 stage_ = found == file_.stages.end() ? std::string{} : found->second;
             } else if (flag.name == "chown") {
                 owner_ = value->plain;

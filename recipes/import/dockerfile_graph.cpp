@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/dockerfile_graph.hpp"
 
+#include "recipes/forms/words.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -32,7 +34,7 @@ std::string recipe_argument(std::string_view name) {
         if (c >= 'a' && c <= 'z') {
             return {};
         }
-        own += c == '_' ? '-' : lower(std::string_view(&c, 1)).front();
+        own += c == '_' ? '-' : text::lowered(std::string_view(&c, 1)).front();
     }
     const bool is_free = own != "path" && own != "home" && own != "ifs" && own != "sources";
     return is_name(own) && own.find("--") == std::string::npos && is_free ? own : std::string{};
@@ -179,7 +181,7 @@ private:
         std::size_t rest = 0;
         const auto flags = take_flags(own.rest, rest);
         const auto words = split_words(std::string_view(own.rest).substr(rest), file_.escape);
-        const bool has_alias = words.size() == 3 && lower(words[1].text) == "as";
+        const bool has_alias = words.size() == 3 && text::lowered(words[1].text) == "as";
         if (words.size() != 1 && !has_alias) {
             ledger_.refuse(own.mark_at(rest),
                            {"FROM is not as `FROM IMAGE [AS NAME]`",
@@ -187,7 +189,7 @@ private:
                             "write it so"});
             return;
         }
-        stage.alias = has_alias ? lower(words[2].text) : "";
+        stage.alias = has_alias ? text::lowered(words[2].text) : "";
         const Expansion expansion = expand(words[0].text, file_.escape, lookup);
         if (!expansion.unknown.empty()) {
             ledger_.refuse(own.mark_at(rest + words[0].at),
@@ -210,7 +212,7 @@ private:
             }
         }
         for (std::size_t i = 0; i < index; ++i) {
-            if (graph_.stages[i].alias == lower(stage.base) && !stage.base.empty()) {
+            if (graph_.stages[i].alias == text::lowered(stage.base) && !stage.base.empty()) {
                 stage.parent = i;
             }
         }
@@ -274,7 +276,7 @@ private:
     }
 
     void reference(std::size_t index, const Instruction& own, const Flag& flag) {
-        const std::string wanted = lower(flag.value);
+        const std::string wanted = text::lowered(flag.value);
         std::vector<std::string_view> earlier;
         for (std::size_t i = 0; i < graph_.stages.size(); ++i) {
             const bool is_it = wanted == std::to_string(i) || (!graph_.stages[i].alias.empty() &&
@@ -361,7 +363,7 @@ private:
             const auto slash = name.rfind('/');
             const std::string own =
                 suggest_name(slash == std::string::npos ? name : name.substr(slash + 1));
-            file_.stages[lower(image)] =
+            file_.stages[text::lowered(image)] =
                 free_name(own.empty() ? "image" : suggest_name("from-" + own));
         }
     }

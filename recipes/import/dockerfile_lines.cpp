@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/dockerfile_lines.hpp"
 
+#include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile_words.hpp"
-#include "recipes/import/words.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -57,7 +58,7 @@ private:
             if (line.empty() || line.front() != '#' || equals == std::string_view::npos) {
                 return;
             }
-            const std::string name = lower(trimmed(line.substr(1, equals - 1)));
+            const std::string name = text::lowered(trimmed(line.substr(1, equals - 1)));
             const std::string_view value = trimmed(line.substr(equals + 1));
             if (name != "escape" && name != "syntax" && name != "check") {
                 return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "recipes/import/ledger.hpp"
+#include "recipes/forms/ledger.hpp"
 
 #include <string>
 #include <string_view>

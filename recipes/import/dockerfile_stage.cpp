@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile.hpp"
-#include "recipes/model/recipe_rules.hpp"
 #include "recipes/stage/render_text.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/dockerfile_words.hpp"
 
+#include "recipes/forms/words.hpp"
 #include "recipes/import/draft.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -208,14 +209,6 @@ void skip_blanks(std::string_view text, std::size_t& at) {
 }
 
 } // namespace
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return result;
-}
 
 Expansion expand(std::string_view word, char escape, const Lookup& lookup) {
     return Expander(escape, lookup, 0).run(word);

@@ -24,9 +24,6 @@ struct Expansion {
     std::string unknown; ///< the first variable without a value, or a form that is not known
 };
 
-/// In small letters (ASCII).
-[[nodiscard]] std::string lower(std::string_view text);
-
 /// Takes quotes and escapes away and replaces `$x`, `${x}`, `${x:-y}`, `${x:+y}`, `${x-y}`,
 /// `${x+y}`; nothing inside single quotes.
 [[nodiscard]] Expansion expand(std::string_view word, char escape, const Lookup& lookup);

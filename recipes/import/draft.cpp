@@ -246,17 +246,6 @@ std::string editor_line() {
 
 } // namespace
 
-std::string literal(std::string_view text) {
-    std::string result;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text.substr(i).starts_with("@{")) {
-            result += '@';
-        }
-        result += text[i];
-    }
-    return result;
-}
-
 void set_base(DraftStage& stage, const std::string& name) {
     stage.base.clear();
     stage.image.clear();

@@ -43,9 +43,6 @@ struct Draft : DraftStage {
     std::vector<DraftStage> stages;
 };
 
-/// The literal text as a Recipe's text: nothing in it is substituted.
-[[nodiscard]] std::string literal(std::string_view text);
-
 /// `distribution` or `image`, whichever the name is: `debian:12` is one of the table's releases.
 void set_base(DraftStage& stage, const std::string& name);
 

@@ -7,6 +7,7 @@
 #include "support/document.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -73,13 +74,6 @@ constexpr ContentRow kContents[] = {
     {"FROM ", ImportKind::kDockerfile},
     {"from ", ImportKind::kDockerfile},
 };
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return text;
-}
 
 const KindRow& row_of(ImportKind kind) {
     for (const auto& row : kKinds) {
@@ -236,7 +230,7 @@ std::optional<ImportKind> find_import_kind(std::string_view word) {
 }
 
 Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view text) {
-    const std::string name = lower(file.filename().native());
+    const std::string name = text::lowered(file.filename().native());
     for (const auto& row : kFileNames) {
         if (name.starts_with(row.start) && name.ends_with(row.end)) {
             return row.kind;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "recipes/forms/ledger.hpp"
+#include "recipes/import/import.hpp"
 #include "support/error.hpp"
 
 #include <cstddef>
@@ -45,15 +47,6 @@ struct ImportRequest {
     /// Reads a file that the imported one names (`-r other.txt`); empty: such lines are named.
     std::function<Result<std::string>(const std::filesystem::path&)> read;
     std::function<PathKind(const std::filesystem::path&)> look; ///< empty: nothing is known
-};
-
-/// What became of one line. Every line that is not blank is carried or named.
-struct ImportedLine {
-    std::string file;
-    std::size_t line = 0;
-    bool is_blank = false;
-    bool is_carried = false;
-    std::string text;
 };
 
 /// A Recipe made from another format.

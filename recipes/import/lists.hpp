@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "recipes/forms/ledger.hpp"
+#include "recipes/forms/requirements.hpp"
 #include "recipes/import/draft.hpp"
-#include "recipes/import/ledger.hpp"
+#include "recipes/import/import.hpp"
 
 #include <optional>
 #include <string>
@@ -10,20 +12,6 @@
 #include <vector>
 
 namespace cybele::recipes {
-
-/// One line for pip, put together from its lines.
-struct RequirementLine {
-    std::string text; ///< without comment
-    Lines lines;
-    yaml::Mark mark; ///< of its first character
-};
-
-/// Carries the requirement into `packages.pip`, or names it. Options of pip are read too, but for
-/// `-r`, which is the caller's. A line that pip refuses is refused.
-void carry_requirement(Ledger& ledger, const RequirementLine& line, Packages& packages);
-
-/// Why `packages.pip` cannot hold the line; nothing where it can.
-[[nodiscard]] std::optional<Words> requirement_fault(const std::string& text);
 
 /// Says once that lines without a checksum wait for `recipe lock`.
 void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages);

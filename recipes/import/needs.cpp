@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/words.hpp"
+#include "recipes/import/import.hpp"
 #include "recipes/import/needs_blocks.hpp"
-#include "recipes/import/words.hpp"
 #include "recipes/tables/tables.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/needs_blocks.hpp"
 
-#include "recipes/import/words.hpp"
-#include "recipes/model/recipe_rules.hpp"
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
 #include "recipes/mpi/build_rows.hpp"
 #include "recipes/mpi/mpi.hpp"
 #include "recipes/stage/render_text.hpp"
@@ -290,7 +290,7 @@ void Blocks::pip(const Block& block, const Node& options) {
     if (const Node* node = options.find("packages")) {
         for (const auto* item : text_items(ledger_, *node, "packages")) {
             carry_requirement(
-                ledger_, {item->scalar, lines_of_node(*item), item->mark}, draft_.packages);
+                ledger_, {item->scalar, lines_of_node(*item), item->mark}, draft_.packages.pip);
         }
     }
     pass_over(options, "packages", "`packages.pip` holds requirements alone");

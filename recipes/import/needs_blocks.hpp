@@ -2,6 +2,7 @@
 #pragma once
 
 #include "recipes/import/blocks.hpp"
+#include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
 #include "recipes/tables/tables.hpp"
 

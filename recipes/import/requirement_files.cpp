@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/words.hpp"
+#include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
-#include "recipes/import/words.hpp"
 #include "recipes/packages/packages.hpp"
 #include "support/quote.hpp"
 
@@ -65,7 +66,7 @@ private:
         } else if (const auto name = included(line.text); !name.empty()) {
             include(line, name, file);
         } else {
-            carry_requirement(ledger_, line, packages);
+            carry_requirement(ledger_, line, packages.pip);
         }
     }
 

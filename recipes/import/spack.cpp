@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
+#include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
-#include "recipes/model/recipe_rules.hpp"
 #include "recipes/tables/tables.hpp"
 #include "support/quote.hpp"
 

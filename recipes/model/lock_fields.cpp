@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/recipe_rules.hpp"
 #include "recipes/model/recipe_fields.hpp"
-#include "recipes/model/recipe_rules.hpp"
 
 namespace cybele::recipes {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/model/recipe_checks.hpp"
 
-#include "recipes/import/lists.hpp"
+#include "recipes/forms/requirements.hpp"
 #include "recipes/tables/tables.hpp"
 #include "support/quote.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/model/recipe_fields.hpp"
 
-#include "recipes/model/recipe_rules.hpp"
+#include "recipes/forms/recipe_rules.hpp"
 
 #include <utility>
 

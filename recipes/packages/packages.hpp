@@ -40,8 +40,7 @@ struct WantedNeed {
 /// That, followed by the stage's own.
 [[nodiscard]] Environment environment_of(const StageContext& context);
 
-/// "numpy==1.24.2 --hash=sha256:…" → numpy; the name as pip compares it (small letters, `-`).
-[[nodiscard]] std::string requirement_name(std::string_view line);
+/// Whether a line of pip has a checksum.
 [[nodiscard]] bool has_hash(std::string_view line);
 /// The requirement lines: the lock's where there is one, else the Recipe's.
 [[nodiscard]] std::vector<std::string> requirement_lines(const StageContext& context);

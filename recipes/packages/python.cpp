@@ -5,16 +5,6 @@
 
 namespace cybele::recipes {
 
-std::string requirement_name(std::string_view line) {
-    const auto end = line.find_first_of(" =<>!~[;@");
-    std::string name(line.substr(0, end));
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-        return c == '_' || c == '.' ? '-'
-                                    : (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-    });
-    return name;
-}
-
 bool has_hash(std::string_view line) {
     return line.find("--hash=sha256:") != std::string_view::npos;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/packages/tests.hpp"
 
+#include "recipes/forms/requirements.hpp"
 #include "recipes/packages/packages.hpp"
 
 #include <algorithm>

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/challenge.hpp"
 
+#include "support/text.hpp"
+
 #include <algorithm>
 
 namespace cybele::registry {
 
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return result;
-}
 
 /// Without the blanks before it.
 std::string_view trim(std::string_view text) {
@@ -55,7 +49,7 @@ bool take_parameter(std::string_view& rest, Challenge& challenge) {
     if (end == 0 || !has_value(after)) {
         return false;
     }
-    std::string name = lower(rest.substr(0, end));
+    std::string name = text::lowered(rest.substr(0, end));
     rest = trim(trim(after).substr(1));
     challenge.parameters.emplace(std::move(name), take_value(rest));
     return true;
@@ -80,7 +74,7 @@ std::vector<Challenge> read_challenges(std::string_view header) {
         } else {
             const std::size_t end = std::max<std::size_t>(rest.find_first_of(" \t,"), 1);
             if (!is_after_scheme) {
-                challenges.push_back({lower(rest.substr(0, end)), {}});
+                challenges.push_back({text::lowered(rest.substr(0, end)), {}});
             }
             is_after_scheme = !is_after_scheme;
             rest = rest.substr(std::min(end, rest.size()));
@@ -145,13 +139,13 @@ std::string_view domain_of(std::string_view host) {
 
 std::string host_name(std::string_view url) {
     const std::string_view authority = authority_of(url);
-    return lower(authority.substr(0, port_at(authority)));
+    return text::lowered(authority.substr(0, port_at(authority)));
 }
 
 bool is_same_origin(std::string_view a, std::string_view b) {
     const auto spelled = [](std::string_view url) {
         const std::string_view authority = authority_of(url);
-        const std::string scheme = lower(url.substr(0, url.find("://")));
+        const std::string scheme = text::lowered(url.substr(0, url.find("://")));
         const std::size_t at = port_at(authority);
         const std::string port = at == authority.size() ? scheme == "http" ? ":80" : ":443"
                                                         : std::string(authority.substr(at));
@@ -180,7 +174,7 @@ std::string kept_host(std::string_view url) {
     const std::string_view authority = authority_of(url);
     const bool is_usual = is_same_origin(url, "https://" + host_name(url)) ||
                           is_same_origin(url, "http://" + host_name(url));
-    return is_usual ? host_name(url) : lower(authority);
+    return is_usual ? host_name(url) : text::lowered(authority);
 }
 
 std::string resolve_location(std::string_view location, std::string_view url) {

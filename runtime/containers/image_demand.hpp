@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "images/sif/sif.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/overlay.hpp"
 
+#include "images/sif/sif.hpp"
 #include "images/sif/types.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "runtime/namespaces/system_calls.hpp"

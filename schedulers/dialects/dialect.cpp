@@ -3,7 +3,6 @@
 
 #include "launchers/mpi/version.hpp"
 #include "schedulers/dialects/needs.hpp"
-#include "schedulers/scripts/render.hpp"
 #include "support/embedded.hpp"
 #include "support/quote.hpp"
 

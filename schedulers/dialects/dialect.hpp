@@ -74,6 +74,9 @@ struct Dialect : Rules {
 [[nodiscard]] Result<Dialect> find_dialect(const std::string& name,
                                            const std::string& version = {});
 
+/// The dialects' names, for messages and completion.
+[[nodiscard]] std::vector<std::string> dialect_names();
+
 /// Reads a `.needs` table; a line that it does not know is kInternal with its number.
 [[nodiscard]] Result<void> read_needs(std::string_view text, Dialect& into);
 

@@ -8,7 +8,7 @@
 namespace cybele::schedulers {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kWordBreaks = " \t";
 constexpr std::string_view kOperators = ";&|()\n";
 
 bool is_in_set(char character, std::string_view set) {
@@ -67,7 +67,7 @@ private:
             while (at_ < text_.size() && look() != '\n') {
                 take();
             }
-        } else if (is_in_set(next, kBlanks)) {
+        } else if (is_in_set(next, kWordBreaks)) {
             end_word();
             take();
         } else if (next == '\n' && !has_word_ && !heredoc_.empty()) {

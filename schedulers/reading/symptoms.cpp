@@ -3,6 +3,7 @@
 
 #include "schedulers/reading/symptom_table.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -24,14 +25,6 @@ constexpr const Symptom* find_symptom(std::string_view id) {
 static_assert(std::all_of(kSigns.begin(), kSigns.end(), [](const Sign& sign) {
     return find_symptom(sign.symptom) != nullptr;
 }));
-
-std::string lowered(std::string_view text) {
-    std::string low(text);
-    std::transform(low.begin(), low.end(), low.begin(), [](unsigned char character) {
-        return static_cast<char>(character >= 'A' && character <= 'Z' ? character + 32 : character);
-    });
-    return low;
-}
 
 bool shows(const Sign& sign, const std::string& low) {
     return std::all_of(sign.texts.begin(), sign.texts.end(), [&](std::string_view text) {
@@ -73,7 +66,7 @@ std::vector<Finding> find_symptoms(std::string_view log) {
         ++line;
         const auto text = log.substr(0, log.find('\n'));
         log.remove_prefix(std::min(text.size() + 1, log.size()));
-        const std::string low = lowered(text);
+        const std::string low = text::lowered(text);
         for (const Sign& sign : kSigns) {
             if (shows(sign, low)) {
                 note(sign, line, text, candidates);

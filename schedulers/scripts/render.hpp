@@ -36,7 +36,4 @@ struct RenderedScript {
 /// kInput with the reason; all of them at once.
 [[nodiscard]] Result<RenderedScript> render_script(const RenderInput& input);
 
-/// The dialects' names, for messages and completion.
-[[nodiscard]] std::vector<std::string> dialect_names();
-
 } // namespace cybele::schedulers

@@ -132,19 +132,6 @@ public:
     [[nodiscard]] virtual UniqueFd end_of(const JobRef& job);
 };
 
-struct BackendRequest {
-    std::string scheduler;         ///< a dialect's name
-    std::string login;             ///< how it is reached (backends/way.hpp); empty: this machine
-    std::filesystem::path sockets; ///< folder of kept ssh connections
-    Environment environment;
-    std::filesystem::path program;       ///< this program, beside which the HTTP helper lies
-    std::function<std::int64_t()> clock; ///< Unix seconds
-    Meanwhile meanwhile = nullptr;       ///< while a command of this machine has not answered
-};
-
-/// The back end for a dialect.
-[[nodiscard]] Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request);
-
 /// The commands of a batch system: what is called, and what its answers mean.
 class Commands {
 public:
@@ -193,11 +180,10 @@ public:
     [[nodiscard]] virtual bool is_over_already(const Outcome& outcome) const = 0;
 };
 
-/// One back end a file; the table of backends/table.cpp names them.
+/// One back end a file; the table of connection/make_backend.cpp names them.
 [[nodiscard]] std::unique_ptr<Commands> slurm_commands();
 [[nodiscard]] std::unique_ptr<Commands> torque_commands();
 [[nodiscard]] std::unique_ptr<Commands> slurm_torque_commands();
 [[nodiscard]] std::unique_ptr<Commands> pbspro_commands();
-[[nodiscard]] std::unique_ptr<Backend> local_backend(const Environment& environment);
 
 } // namespace cybele::submission

@@ -3,6 +3,7 @@
 
 #include "submission/journal/array.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -13,21 +14,6 @@ namespace {
 constexpr int kNoProgram = 127; ///< of a shell that did not find it: nothing was started
 }
 
-bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
-        return text.find(word) != std::string_view::npos;
-    });
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kBlank = " \t\r\n";
-    const std::size_t first = text.find_first_not_of(kBlank);
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
 std::vector<Call> with_each(const Call& call, const std::vector<std::string>& ids) {
     std::vector<Call> calls(ids.size(), call);
     for (std::size_t at = 0; at < ids.size(); ++at) {
@@ -36,27 +22,16 @@ std::vector<Call> with_each(const Call& call, const std::vector<std::string>& id
     return calls;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-    std::vector<std::string_view> pieces;
-    while (true) {
-        const std::size_t end = text.find(separator);
-        pieces.push_back(text.substr(0, end));
-        if (end == std::string_view::npos) {
-            return pieces;
-        }
-        text.remove_prefix(end + 1);
-    }
-}
-
 std::string words_of(const Outcome& outcome) {
     if (outcome.timed_out) {
         return "no answer within the time limit";
     }
-    const std::string_view said = trimmed(outcome.errors);
+    const std::string_view said = text::trimmed(outcome.errors);
     std::string words;
     std::string_view last;
-    for (const std::string_view line : split(said.empty() ? trimmed(outcome.output) : said, '\n')) {
-        if (const std::string_view text = trimmed(line); !text.empty() && text != last) {
+    for (const std::string_view line :
+         text::split(said.empty() ? text::trimmed(outcome.output) : said, '\n')) {
+        if (const std::string_view text = text::trimmed(line); !text.empty() && text != last) {
             words.append(words.empty() ? "" : "; ").append(text);
             last = text;
         }
@@ -65,15 +40,6 @@ std::string words_of(const Outcome& outcome) {
         words = "it ended with " + std::to_string(outcome.shell_code()) + " and said nothing";
     }
     return words;
-}
-
-std::optional<int> number_of(std::string_view text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-        return std::nullopt;
-    }
-    return value;
 }
 
 namespace {
@@ -188,7 +154,7 @@ public:
             }
         }
         for (const ReadBack& file : all.files) {
-            if (const std::string id(trimmed(file.bytes)); !id.empty()) {
+            if (const std::string id(text::trimmed(file.bytes)); !id.empty()) {
                 return std::optional(job_id(id));
             }
         }

@@ -13,15 +13,6 @@ namespace cybele::submission {
 /// it.
 [[nodiscard]] std::vector<Call> with_each(const Call& call, const std::vector<std::string>& ids);
 
-/// Whether a text holds one of the words.
-[[nodiscard]] bool has_any(std::string_view text, std::initializer_list<std::string_view> words);
-/// The text without white space at its ends.
-[[nodiscard]] std::string_view trimmed(std::string_view text);
-/// The pieces between separators, empty ones too.
-[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 /// What a command that failed said, in one text.
 [[nodiscard]] std::string words_of(const Outcome& outcome);
-/// `found` where it is a number as a whole.
-[[nodiscard]] std::optional<int> number_of(std::string_view text);
-
 } // namespace cybele::submission

@@ -3,6 +3,7 @@
 
 #include "submission/backends/command_backend.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <charconv>
 
@@ -68,7 +69,7 @@ take_line(std::string_view& rest, const std::string& nonce, std::size_t words) {
     if (!rest.starts_with(nonce + " ") || end == std::string_view::npos) {
         return std::nullopt;
     }
-    auto found = split(rest.substr(nonce.size() + 1, end - nonce.size() - 1), ' ');
+    auto found = text::split(rest.substr(nonce.size() + 1, end - nonce.size() - 1), ' ');
     std::erase_if(found, [](std::string_view word) { return word.empty(); });
     rest.remove_prefix(end + 1);
     return found.size() == words ? std::optional(std::move(found)) : std::nullopt;
@@ -76,7 +77,7 @@ take_line(std::string_view& rest, const std::string& nonce, std::size_t words) {
 
 /// As many bytes as the word says, from the front of the rest.
 bool take_bytes(std::string_view& rest, std::string_view length, std::string& into) {
-    const int count = number_of(length).value_or(-1);
+    const int count = text::number(length).value_or(-1);
     if (count < 0 || static_cast<std::size_t>(count) > rest.size()) {
         return false;
     }
@@ -94,7 +95,7 @@ bool take_outcome(std::string_view& rest, const std::string& nonce, Outcome& int
     constexpr std::size_t kWords = 4; // call, code, length of the output, of the errors
     const auto line =
         take_line(rest, nonce, kWords).value_or(std::vector<std::string_view>(kWords));
-    into.code = number_of(line[1]).value_or(-1);
+    into.code = text::number(line[1]).value_or(-1);
     return into.code >= 0 && take_bytes(rest, line[2], into.output) &&
            take_bytes(rest, line[3], into.errors);
 }

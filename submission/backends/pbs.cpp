@@ -2,6 +2,7 @@
 #include "submission/backends/pbs.hpp"
 
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -36,14 +37,6 @@ bool is_id(std::string_view text) {
     return rest.empty() || rest.front() == '.' || rest.front() == '[';
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) {
-        text += (text.empty() ? "" : " ") + word;
-    }
-    return text;
-}
-
 } // namespace
 
 Call Pbs::submission(const Submission& submission) const {
@@ -56,7 +49,7 @@ Call Pbs::submission(const Submission& submission) const {
         call.argv = {"qsub"};
         // Given on the command line, `-v` replaces that of the script.
         variables += submission.own->variables.empty() ? "" : "," + submission.own->variables;
-        const std::string arguments = joined(submission.own->arguments);
+        const std::string arguments = text::joined(submission.own->arguments, " ");
         if (!arguments.empty()) {
             call.argv.insert(call.argv.end(), {"-F", arguments});
         }
@@ -66,30 +59,31 @@ Call Pbs::submission(const Submission& submission) const {
 }
 
 Receipt Pbs::receipt(const Outcome& outcome) const {
-    const std::string_view said = trimmed(outcome.output);
+    const std::string_view said = text::trimmed(outcome.output);
     const std::size_t line = said.rfind('\n');
     const std::string_view id =
         line == std::string_view::npos ? said : said.substr(line + 1); // below a site's greeting
     if (outcome.ok() && is_id(id)) {
-        return {Receipt::Kind::kAccepted, std::string(id), std::string(trimmed(outcome.errors))};
+        return {
+            Receipt::Kind::kAccepted, std::string(id), std::string(text::trimmed(outcome.errors))};
     }
     const std::string words = words_of(outcome);
-    if (has_any(words,
-                {"annot connect to server",
-                 "onnection refused",
-                 "(connect failure)",
-                 "Could not establish a configuration source"})) {
+    if (text::contains_any(words,
+                           {"annot connect to server",
+                            "onnection refused",
+                            "(connect failure)",
+                            "Could not establish a configuration source"})) {
         return {Receipt::Kind::kUnreachable, {}, words};
     }
-    if (outcome.ok() || trimmed(outcome.errors).empty() ||
-        has_any(words,
-                {"timed out",
-                 "End of File",
-                 "Communication failure",
-                 "Protocol",
-                 "Connection reset",
-                 "errno=111",
-                 "15012"})) {
+    if (outcome.ok() || text::trimmed(outcome.errors).empty() ||
+        text::contains_any(words,
+                           {"timed out",
+                            "End of File",
+                            "Communication failure",
+                            "Protocol",
+                            "Connection reset",
+                            "errno=111",
+                            "15012"})) {
         return {Receipt::Kind::kUnclear, {}, words};
     }
     return {Receipt::Kind::kRefused, {}, words};
@@ -163,7 +157,7 @@ std::vector<Call> Pbs::holding(const std::vector<std::string>& ids, bool is_held
 
 bool Pbs::is_over_already(const Outcome& outcome) const {
     return outcome.code == kUnknownJob || outcome.code == kFinished ||
-           has_any(
+           text::contains_any(
                outcome.errors,
                {"COMPLETE", "Job has finished", "Unknown Job", "nonexistent", "Invalid job id"});
 }

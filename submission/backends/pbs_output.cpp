@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/backends/pbs.hpp"
 #include "support/json.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,10 +33,10 @@ std::vector<PbsJob> read_qstat_text(std::string_view text) {
     std::vector<PbsJob> jobs;
     std::string* last = nullptr;
     bool tabs_begin = false; // Slurm's wrapper indents by a tab, the products fold by one
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split(text, '\n')) {
         if (line.starts_with(kHead)) {
             tabs_begin = line.substr(kHead.size()).starts_with('\t');
-            jobs.push_back({std::string(trimmed(line.substr(kHead.size()))), {}});
+            jobs.push_back({std::string(text::trimmed(line.substr(kHead.size()))), {}});
             last = nullptr;
             continue;
         }
@@ -163,7 +164,7 @@ constexpr std::string_view kArraySubstate = "70";
 /// CYBELE_JOB in the variables that qsub was given.
 std::string job_uuid(const std::string& variables) {
     constexpr std::string_view kName = "CYBELE_JOB=";
-    for (const std::string_view variable : split(variables, ',')) {
+    for (const std::string_view variable : text::split(variables, ',')) {
         if (variable.starts_with(kName)) {
             return std::string(variable.substr(kName.size()));
         }
@@ -175,10 +176,10 @@ std::string job_uuid(const std::string& variables) {
 
 std::vector<std::string> unknown_ids(std::string_view errors) {
     std::vector<std::string> ids;
-    for (const std::string_view line : split(errors, '\n')) {
+    for (const std::string_view line : text::split(errors, '\n')) {
         for (const std::string_view words : {"Unknown Job Id Error ", "Unknown Job Id "}) {
             if (const std::size_t at = line.find(words); at != std::string_view::npos) {
-                ids.emplace_back(trimmed(line.substr(at + words.size())));
+                ids.emplace_back(text::trimmed(line.substr(at + words.size())));
                 break;
             }
         }
@@ -191,8 +192,8 @@ namespace {
 /// `n1/0*2+n2/0-1` as `n1,n2`.
 std::string nodes_of(std::string_view hosts) {
     std::string nodes;
-    for (const std::string_view slot : split(hosts, '+')) {
-        const std::string node(trimmed(slot.substr(0, slot.find('/'))));
+    for (const std::string_view slot : text::split(hosts, '+')) {
+        const std::string node(text::trimmed(slot.substr(0, slot.find('/'))));
         if (!node.empty() && ("," + nodes + ",").find("," + node + ",") == std::string::npos) {
             nodes += (nodes.empty() ? "" : ",") + node;
         }
@@ -212,7 +213,7 @@ Sighting sighting_of(const PbsJob& job) {
     if (letter != 'C' && letter != 'F' && letter != 'X') {
         seen.state = state_of_pbs(letter).value_or(State::kRunning);
         if (seen.state == State::kPending || seen.state == State::kHeld) {
-            seen.reason = trimmed(job.get("comment")); // of others: where they started
+            seen.reason = text::trimmed(job.get("comment")); // of others: where they started
         }
         return seen;
     }
@@ -221,7 +222,8 @@ Sighting sighting_of(const PbsJob& job) {
         return seen;
     }
     const std::string torque = job.get("exit_status");
-    const std::optional<int> status = number_of(torque.empty() ? job.get("Exit_status") : torque);
+    const std::optional<int> status =
+        text::number(torque.empty() ? job.get("Exit_status") : torque);
     if (!status && job.get("substate") == kFinishedSubstate) {
         seen.reason =
             "never started: a job that it was to follow did not end as asked, or is not known";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/backends/pbs.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -15,7 +16,8 @@ public:
                const std::vector<Outcome>& outcomes) const override {
         const bool has_history =
             std::none_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
-                return has_any(outcome.errors, {"not configured to maintain job history"});
+                return text::contains_any(outcome.errors,
+                                          {"not configured to maintain job history"});
             });
         std::vector<Call> plain = has_history ? std::vector<Call>() : calls;
         for (Call& call : plain) {

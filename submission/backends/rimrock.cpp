@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/backend_request.hpp"
 #include "submission/backends/command_backend.hpp"
 #include "submission/backends/framed.hpp"
 #include "submission/backends/service.hpp"
@@ -7,6 +8,7 @@
 #include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -34,8 +36,8 @@ std::string words_in(const ServiceAnswer& answer) {
     const Json document = parsed_rimrock_answer(answer);
     std::string words = "HTTP " + std::to_string(answer.status);
     for (const char* field : {"error_message", "error_output", "standard_output"}) {
-        if (const std::string text = rimrock_text(document, field); !trimmed(text).empty()) {
-            words += ": " + std::string(trimmed(text));
+        if (const std::string text = rimrock_text(document, field); !text::trimmed(text).empty()) {
+            words += ": " + std::string(text::trimmed(text));
         }
     }
     return words;
@@ -178,9 +180,9 @@ private:
         const std::string words = words_in(answer);
         // Only the scheduler's own refusal is one: behind `scontrol error!` there is a job.
         const bool is_refused =
-            has_any(words, {"sbatch error!", "qsub error!"}) &&
-            !has_any(words,
-                     {"Unable to find JOB ID", "timed out", "Zero Bytes", "Unexpected message"});
+            text::contains_any(words, {"sbatch error!", "qsub error!"}) &&
+            !text::contains_any(
+                words, {"Unable to find JOB ID", "timed out", "Zero Bytes", "Unexpected message"});
         return {is_refused ? Receipt::Kind::kRefused : Receipt::Kind::kUnclear, {}, words};
     }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "submission/backends/backend.hpp"
+#include "submission/backends/backend_request.hpp"
 #include "submission/backends/way.hpp"
 
 #include <memory>

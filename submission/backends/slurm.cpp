@@ -2,6 +2,7 @@
 #include "submission/backends/command_backend.hpp"
 #include "submission/backends/slurm_accounting.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <set>
@@ -36,7 +37,7 @@ constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%N|%k";
 constexpr std::size_t kColumnCount = 7;
 
 std::optional<Sighting> read_line(std::string_view line) {
-    const auto columns = split(line, '|');
+    const auto columns = text::split(line, '|');
     if (columns.size() < kColumnCount) {
         return std::nullopt;
     }
@@ -50,7 +51,7 @@ std::optional<Sighting> read_line(std::string_view line) {
         if (seen.reason.starts_with("JobHeld")) {
             seen.state = State::kHeld;
         }
-        if (number_of(columns[4])) {
+        if (text::number(columns[4])) {
             seen.start = columns[4];
         }
     }
@@ -63,12 +64,12 @@ std::optional<Sighting> read_line(std::string_view line) {
 
 /// `3:0`, the code and the signal.
 void read_exit_code(std::string_view text, Sighting& into) {
-    const auto parts = split(text, ':');
+    const auto parts = text::split(text, ':');
     if (parts.size() != 2 || !is_over(into.state)) {
         return;
     }
-    const auto code = number_of(parts[0]);
-    const auto signal = number_of(parts[1]);
+    const auto code = text::number(parts[0]);
+    const auto signal = text::number(parts[1]);
     if (!code || !signal) {
         return;
     }
@@ -99,7 +100,7 @@ std::optional<Sighting> read_shown(std::string_view line) {
     seen.id = line.substr(6, line.find(' ') - 6);
     const std::string_view array = field_of(line, "ArrayJobId");
     const std::string_view element = field_of(line, "ArrayTaskId");
-    if (!array.empty() && number_of(element)) {
+    if (!array.empty() && text::number(element)) {
         seen.id = std::string(array) + "_" + std::string(element);
     }
     seen.native = field_of(line, "JobState");
@@ -114,7 +115,7 @@ std::optional<Sighting> read_shown(std::string_view line) {
 
 /// A line of sacct: id, state, exit code, reason.
 std::optional<Sighting> read_accounted(std::string_view line) {
-    const auto columns = split(line, '|');
+    const auto columns = text::split(line, '|');
     if (columns.size() != 4) {
         return std::nullopt;
     }
@@ -152,33 +153,33 @@ public:
 
     [[nodiscard]] Receipt receipt(const Outcome& outcome) const override {
         if (outcome.ok()) {
-            const std::string_view said = trimmed(outcome.output);
+            const std::string_view said = text::trimmed(outcome.output);
             const std::string_view id = said.substr(0, said.find(';'));
-            if (number_of(id)) {
+            if (text::number(id)) {
                 return {Receipt::Kind::kAccepted,
                         std::string(id),
-                        std::string(trimmed(outcome.errors))};
+                        std::string(text::trimmed(outcome.errors))};
             }
             return {Receipt::Kind::kUnclear, {}, words_of(outcome)};
         }
         const std::string words = words_of(outcome);
-        if (has_any(words,
-                    {"(connect failure)",
-                     "Unable to establish configuration source",
-                     "Could not establish a configuration source",
-                     "auth_g_create: REQUEST_SUBMIT_BATCH_JOB",   // munge is not there, so
-                     "auth_create: REQUEST_SUBMIT_BATCH_JOB"})) { // nothing was sent
+        if (text::contains_any(words,
+                               {"(connect failure)",
+                                "Unable to establish configuration source",
+                                "Could not establish a configuration source",
+                                "auth_g_create: REQUEST_SUBMIT_BATCH_JOB", // munge is not there, so
+                                "auth_create: REQUEST_SUBMIT_BATCH_JOB"})) { // nothing was sent
             return {Receipt::Kind::kUnreachable, {}, words};
         }
         // The request may have arrived, and been done, although no answer came back, or none that
         // munge could read.
-        if (!has_any(words, {"sbatch: "}) || has_any(words,
-                                                     {"timed out",
-                                                      "Zero Bytes",
-                                                      "Unexpected message",
-                                                      "Connection reset",
-                                                      "authentication error",
-                                                      "Unspecified error"})) {
+        if (!text::contains_any(words, {"sbatch: "}) || text::contains_any(words,
+                                                                           {"timed out",
+                                                                            "Zero Bytes",
+                                                                            "Unexpected message",
+                                                                            "Connection reset",
+                                                                            "authentication error",
+                                                                            "Unspecified error"})) {
             return {Receipt::Kind::kUnclear, {}, words};
         }
         return {Receipt::Kind::kRefused, {}, words};
@@ -200,7 +201,7 @@ public:
                         "the job goes on; ask again with `cybelectl job status`");
         }
         std::vector<Sighting> found;
-        for (const std::string_view line : split(outcome.output, '\n')) {
+        for (const std::string_view line : text::split(outcome.output, '\n')) {
             if (auto seen = read_line(line)) {
                 found.push_back(std::move(*seen));
             }
@@ -236,7 +237,7 @@ public:
     findings(const std::vector<Outcome>& outcomes) const override {
         std::vector<Sighting> found;
         for (const Outcome& outcome : outcomes) {
-            for (const std::string_view line : split(outcome.output, '\n')) {
+            for (const std::string_view line : text::split(outcome.output, '\n')) {
                 auto seen = &outcome == &outcomes.back() ? read_accounted(line) : read_shown(line);
                 if (outcome.ok() && seen) {
                     found.push_back(std::move(*seen));
@@ -276,7 +277,8 @@ public:
     }
 
     [[nodiscard]] bool is_over_already(const Outcome& outcome) const override {
-        return has_any(outcome.errors, {"Invalid job id", "already completing or completed"});
+        return text::contains_any(outcome.errors,
+                                  {"Invalid job id", "already completing or completed"});
     }
 };
 

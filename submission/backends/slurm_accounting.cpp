@@ -2,6 +2,7 @@
 #include "submission/backends/slurm_accounting.hpp"
 
 #include "submission/backends/command_backend.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -49,7 +50,7 @@ std::optional<std::int64_t> milliseconds_of_slurm(std::string_view text) {
         days = *before;
         text.remove_prefix(dash + 1);
     }
-    const auto parts = split(text, ':');
+    const auto parts = text::split(text, ':');
     double seconds = 0;
     for (const std::string_view part : parts) {
         const auto value = decimal_of(part);
@@ -80,8 +81,8 @@ std::optional<std::uint64_t> bytes_of_slurm(std::string_view text) {
 
 std::vector<Spent> read_sacct(std::string_view text) {
     std::vector<Spent> jobs;
-    for (const std::string_view line : split(text, '\n')) {
-        const auto columns = split(line, '|');
+    for (const std::string_view line : text::split(text, '\n')) {
+        const auto columns = text::split(line, '|');
         if (columns.size() != kCount) {
             continue;
         }
@@ -90,19 +91,19 @@ std::vector<Spent> read_sacct(std::string_view text) {
         if (!is_step) {
             Spent spent;
             spent.id = id;
-            spent.seconds = number_of(columns[kElapsed]).value_or(0);
-            spent.cores = number_of(columns[kCores]).value_or(0);
+            spent.seconds = text::number(columns[kElapsed]).value_or(0);
+            spent.cores = text::number(columns[kCores]).value_or(0);
             const auto used = milliseconds_of_slurm(columns[kCpu]);
             // Without a plugin that measures, Slurm shows 0.
             spent.cpu_milliseconds = used.value_or(0) > 0 ? used : std::nullopt;
             spent.memory_asked_bytes = asked_of(columns[kAsked],
-                                                number_of(columns[kNodes]).value_or(1),
-                                                number_of(columns[kCores]).value_or(1));
+                                                text::number(columns[kNodes]).value_or(1),
+                                                text::number(columns[kCores]).value_or(1));
             jobs.push_back(std::move(spent));
         } else if (!jobs.empty() && jobs.back().id == id) {
             const auto most = bytes_of_slurm(columns[kMemory]);
             const auto tasks =
-                static_cast<std::uint64_t>(std::max(number_of(columns[kTasks]).value_or(1), 1));
+                static_cast<std::uint64_t>(std::max(text::number(columns[kTasks]).value_or(1), 1));
             if (most.value_or(0) > 0) {
                 jobs.back().memory_bytes =
                     std::max(jobs.back().memory_bytes.value_or(0), most.value_or(0) * tasks);

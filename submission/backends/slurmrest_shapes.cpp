@@ -5,6 +5,7 @@
 #include "submission/journal/array.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -101,7 +102,7 @@ Result<Version> choose_version(std::string_view openapi) {
             continue;
         }
         const std::string_view rest = std::string_view(path).substr(kPath.size());
-        const Version version = number_of(rest.substr(0, rest.find('/'))).value_or(0);
+        const Version version = text::number(rest.substr(0, rest.find('/'))).value_or(0);
         if (version >= kOldest && version <= kNewest) {
             best = std::max(best, version);
         }

@@ -4,6 +4,7 @@
 #include "submission/backends/command_backend.hpp"
 #include "submission/backends/slurmrest_shapes.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -28,13 +29,13 @@ bool put_text(const std::string& value, Version, OrderedJson& job) {
 
 template <const char* Name>
 bool put_count(const std::string& value, Version, OrderedJson& job) {
-    const auto count = number_of(value);
+    const auto count = text::number(value);
     job[Name] = count.value_or(0);
     return count.has_value();
 }
 
 bool put_nodes(const std::string& value, Version version, OrderedJson& job) {
-    const auto count = number_of(value);
+    const auto count = text::number(value);
     if (version < kFirstOfMaps) {
         job["nodes"] = OrderedJson::array({count.value_or(0), count.value_or(0)}); // least and most
     } else {
@@ -47,7 +48,7 @@ bool put_nodes(const std::string& value, Version version, OrderedJson& job) {
 template <const char* Name>
 bool put_memory(const std::string& value, Version version, OrderedJson& job) {
     const bool has_unit = value.ends_with('M');
-    const auto count = number_of(value.substr(0, value.size() - (has_unit ? 1 : 0)));
+    const auto count = text::number(value.substr(0, value.size() - (has_unit ? 1 : 0)));
     job[Name] = number(count.value_or(0), version);
     return count.has_value();
 }
@@ -86,7 +87,7 @@ bool put_mail_type(const std::string& value, Version version, OrderedJson& job) 
         return true;
     }
     job["mail_type"] = OrderedJson::array();
-    for (const std::string_view word : split(value, ',')) {
+    for (const std::string_view word : text::split(value, ',')) {
         job["mail_type"].push_back(word);
     }
     return true;
@@ -99,7 +100,7 @@ bool put_signal(const std::string& value, Version version, OrderedJson& job) {
         return true;
     }
     const std::size_t at = value.find('@');
-    const auto before = number_of(value.substr(std::min(at, value.size() - 1) + 1));
+    const auto before = text::number(value.substr(std::min(at, value.size() - 1) + 1));
     if (!value.starts_with("B:") || at == std::string::npos || !before) {
         return false;
     }

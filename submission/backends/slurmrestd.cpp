@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/backend_request.hpp"
 #include "submission/backends/service.hpp"
 #include "submission/backends/services.hpp"
 #include "submission/backends/slurmrest_shapes.hpp"

@@ -9,6 +9,7 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -32,7 +33,7 @@ constexpr std::size_t kLongestSocket = 49;
 /// Whether ssh never came so far that it started anything there. Its last line says so: what a
 /// login shell prints comes before it.
 bool never_began(const Outcome& outcome) {
-    const std::string_view said = trimmed(outcome.errors);
+    const std::string_view said = text::trimmed(outcome.errors);
     const std::size_t end = said.rfind('\n');
     const std::string_view last = end == std::string_view::npos ? said : said.substr(end + 1);
     return !outcome.timed_out && outcome.code == kOfSsh && outcome.output.empty() &&
@@ -126,11 +127,11 @@ Error SshLogin::broken(const Outcome& outcome) const {
     std::string because = "the connection ended before the answer was whole";
     if (outcome.timed_out) {
         because = "no answer came within the time limit";
-    } else if (outcome.code == kOfSsh && !trimmed(outcome.errors).empty()) {
-        because = trimmed(outcome.errors);
+    } else if (outcome.code == kOfSsh && !text::trimmed(outcome.errors).empty()) {
+        because = text::trimmed(outcome.errors);
     }
     std::string help = "see whether `ssh " + login_ + "` works without a password";
-    if (has_any(because, {"HOST IDENTIFICATION HAS CHANGED"})) {
+    if (text::contains_any(because, {"HOST IDENTIFICATION HAS CHANGED"})) {
         because = "the host's key is another than the one that is known";
         help = "ask the centre whether it changed its key; `ssh-keygen -R " + login_ +
                "` forgets the old one";

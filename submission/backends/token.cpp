@@ -6,6 +6,7 @@
 #include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -42,7 +43,7 @@ std::string decoded(std::string_view text) {
 /// `SLURM_JWT=…`, as `scontrol token` prints it, or the token alone.
 Result<std::string> taken(std::string_view text, const std::string& source) {
     constexpr std::string_view kName = "SLURM_JWT=";
-    std::string_view token = trimmed(text);
+    std::string_view token = text::trimmed(text);
     if (token.starts_with(kName)) {
         token.remove_prefix(kName.size());
     }
@@ -66,7 +67,7 @@ Result<std::string> taken(std::string_view text, const std::string& source) {
 
 TokenClaims read_claims(std::string_view token) {
     TokenClaims claims;
-    const auto parts = split(token, '.');
+    const auto parts = text::split(token, '.');
     if (parts.size() != 3) {
         return claims;
     }
@@ -89,7 +90,7 @@ TokenClaims read_claims(std::string_view token) {
 Result<std::string> Token::ask() const {
     if (!command_.empty()) {
         Command command;
-        for (const std::string_view word : split(command_, ' ')) {
+        for (const std::string_view word : text::split(command_, ' ')) {
             if (!word.empty()) {
                 command.argv.emplace_back(word);
             }

@@ -3,6 +3,7 @@
 
 #include "submission/backends/command_backend.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -57,7 +58,7 @@ std::string unescaped_url(std::string_view text) {
 }
 
 Result<void> read_settings(std::string_view text, Way& way) {
-    for (const std::string_view part : split(text, '&')) {
+    for (const std::string_view part : text::split(text, '&')) {
         const std::size_t equals = std::min(part.find('='), part.size());
         const auto* const known =
             std::find_if(std::begin(kSettings), std::end(kSettings), [&](const Setting& one) {

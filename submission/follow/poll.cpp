@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/follow/poll.hpp"
 
+#include "submission/connection/make_backend.hpp"
 #include "submission/follow/begun.hpp"
 #include "submission/journal/array.hpp"
-#include "submission/local/local_job.hpp"
+#include "submission/records/output_pattern.hpp"
+#include "submission/records/process_identity.hpp"
 
 #include <algorithm>
 #include <unordered_map>

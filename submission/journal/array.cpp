@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/journal/array.hpp"
 
-#include "submission/backends/command_backend.hpp"
-#include "submission/local/local_job.hpp"
+#include "submission/records/output_pattern.hpp"
 #include "support/json.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace cybele::submission {
 namespace {
 
 std::uint32_t element_count(std::string_view text) {
-    return static_cast<std::uint32_t>(number_of(text).value_or(0));
+    return static_cast<std::uint32_t>(text::number(text).value_or(0));
 }
 
 /// `3`, `0-9` or `0-9:3`.
@@ -109,7 +109,7 @@ std::unordered_map<std::int64_t, nlohmann::json> known_elements(const Entry& job
 
 std::vector<std::uint32_t> array_indices(std::string_view array) {
     std::vector<std::uint32_t> indices;
-    for (const std::string_view range : split(array.substr(0, array.find('%')), ',')) {
+    for (const std::string_view range : text::split(array.substr(0, array.find('%')), ',')) {
         add_range(range, indices);
     }
     return indices;
@@ -191,7 +191,7 @@ std::optional<ElementName> read_element_name(const std::string& name) {
         return std::nullopt;
     }
     const std::size_t end = std::min(name.find(']', begin), name.size());
-    const auto index = number_of(std::string_view(name).substr(begin + 1, end - begin - 1));
+    const auto index = text::number(std::string_view(name).substr(begin + 1, end - begin - 1));
     if (!index) {
         return std::nullopt;
     }

@@ -2,6 +2,7 @@
 #include "submission/local/dependency.hpp"
 
 #include "submission/backends/command_backend.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -9,14 +10,14 @@ namespace cybele::submission {
 
 std::optional<std::pair<std::int64_t, std::int64_t>> read_local_id(std::string_view id) {
     const std::size_t line = id.find('_');
-    const auto number = number_of(id.substr(0, line));
+    const auto number = text::number(id.substr(0, line));
     if (!number || *number <= 0) {
         return std::nullopt;
     }
     if (line == std::string_view::npos) {
         return std::pair<std::int64_t, std::int64_t>(*number, -1);
     }
-    const auto index = number_of(id.substr(line + 1));
+    const auto index = text::number(id.substr(line + 1));
     if (!index || *index < 0) {
         return std::nullopt;
     }
@@ -25,7 +26,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> read_local_id(std::string_v
 
 std::vector<LocalCondition> read_conditions(std::string_view text) {
     std::vector<LocalCondition> conditions;
-    for (const std::string_view word : split(text, ' ')) {
+    for (const std::string_view word : text::split(text, ' ')) {
         const std::size_t colon = word.find(':');
         const auto id =
             colon == std::string_view::npos ? std::nullopt : read_local_id(word.substr(colon + 1));

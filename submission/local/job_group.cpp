@@ -2,6 +2,7 @@
 #include "submission/local/job_group.hpp"
 
 #include "submission/backends/command_backend.hpp"
+#include "support/text.hpp"
 
 #include <string_view>
 
@@ -38,8 +39,8 @@ std::optional<Mount> mount_of_groups(const fs::path& root) {
     constexpr std::size_t kRoot = 3;
     constexpr std::size_t kPoint = 4;
     const std::string text = content(root / "proc/self/mountinfo");
-    for (const std::string_view line : split(text, '\n')) {
-        const auto words = split(line, ' ');
+    for (const std::string_view line : text::split(text, '\n')) {
+        const auto words = text::split(line, ' ');
         if (line.find(" - cgroup2 ") != std::string_view::npos && words.size() > kPoint) {
             return Mount{root / fs::path(words[kPoint]).relative_path(), std::string(words[kRoot])};
         }
@@ -63,7 +64,7 @@ void remove_groups(const fs::path& folder) {
 std::optional<fs::path> own_control_group(const fs::path& root) {
     const auto mount = mount_of_groups(root);
     const std::string text = content(root / "proc/self/cgroup");
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split(text, '\n')) {
         if (!mount || !line.starts_with("0::/")) {
             continue;
         }
@@ -113,9 +114,9 @@ JobGroup JobGroup::make(const fs::path& record, const std::string& name, std::ui
 
 std::uint64_t JobGroup::ended_for_memory() const {
     const std::string text = folder_.empty() ? "" : content(folder_ / "memory.events");
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split(text, '\n')) {
         if (line.starts_with("oom_kill ")) {
-            return static_cast<std::uint64_t>(number_of(line.substr(9)).value_or(0));
+            return static_cast<std::uint64_t>(text::number(line.substr(9)).value_or(0));
         }
     }
     return 0;

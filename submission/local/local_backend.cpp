@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "submission/local/local_backend.hpp"
+
 #include "submission/journal/array.hpp"
 #include "submission/journal/journal.hpp"
 #include "submission/local/demand.hpp"
 #include "submission/local/dependency.hpp"
-#include "submission/local/local_job.hpp"
 #include "submission/local/own_variables.hpp"
 #include "submission/local/serve.hpp"
 #include "submission/local/start_files.hpp"
+#include "submission/records/process_identity.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 

@@ -5,7 +5,6 @@
 #include "submission/local/session.hpp"
 #include "submission/local/supervisor.hpp"
 #include "submission/records/record_folder.hpp"
-#include "submission/submit/prepare.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -21,34 +20,6 @@
 namespace cybele::submission {
 
 namespace fs = std::filesystem;
-
-std::string expand_pattern(const std::string& pattern,
-                           const std::string& name,
-                           const std::string& id,
-                           const std::string& index) {
-    std::string out;
-    for (std::size_t at = 0; at < pattern.size(); ++at) {
-        const char next = at + 1 < pattern.size() ? pattern[at + 1] : '\0';
-        const bool is_index = next == 'a' && !index.empty();
-        if (pattern[at] != '%' || (next != 'x' && next != 'j' && next != '%' && !is_index)) {
-            out += pattern[at];
-            continue;
-        }
-        out += next == 'x' ? name : next == 'j' ? id : is_index ? index : "%";
-        ++at;
-    }
-    return out;
-}
-
-Result<LocalJob> prepare_local(const launchers::Job& job, const std::string& script) {
-    CYBELE_TRY(Submission prepared, prepare_job({&job, script, "local", {}, {}}));
-    LocalJob local;
-    static_cast<Submission&>(local) = std::move(prepared);
-    local.id = "1";
-    local.script_record = local.record / "script";
-    place_outputs(job, local.id, local);
-    return local;
-}
 
 namespace {
 

@@ -31,32 +31,9 @@ struct LocalJob : Submission {
     std::vector<std::string> command;    ///< that runs a script of the user's own; none: bash
 };
 
-/// Writes the record folder (job.json, script) and opens nothing else.
-[[nodiscard]] Result<LocalJob> prepare_local(const launchers::Job& job, const std::string& script);
-
-/// The process that follows a local job: itself alone while its id is its own, so its start time
-/// and the boot are kept with the id.
-struct SupervisorId {
-    pid_t pid = 0;
-    std::string start; ///< field 22 of /proc/PID/stat
-    std::string boot;
-
-    /// Whether this very process lives.
-    [[nodiscard]] bool is_alive() const;
-};
-[[nodiscard]] SupervisorId id_of_process(pid_t pid);
-[[nodiscard]] std::string text_of(const SupervisorId& id);
-[[nodiscard]] std::optional<SupervisorId> read_process_id(const std::string& text);
-
 /// Runs the job to its end in this process, pinned to its cores: output to its files, TERM then
 /// KILL (10 s later) at the time limit or when this process is told to end, no process of it left,
 /// exit.json written. Gives how it ended.
 [[nodiscard]] Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environment);
-
-/// `%x`, `%j`, `%%` of an output pattern (sbatch's spelling), and `%a` where an index is given.
-[[nodiscard]] std::string expand_pattern(const std::string& pattern,
-                                         const std::string& name,
-                                         const std::string& id,
-                                         const std::string& index = {});
 
 } // namespace cybele::submission

@@ -4,6 +4,7 @@
 #include "submission/backends/command_backend.hpp"
 #include "support/own_folder.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <cerrno>
 
@@ -125,8 +126,11 @@ Result<void> put_part(Statement& into, const LocalPart& part) {
 /// `number, part` of `parts`: `parts.number, parts.part`.
 std::string of_table(std::string_view table, std::string_view columns) {
     std::string text;
-    for (const std::string_view column : split(columns, ',')) {
-        text.append(text.empty() ? "" : ", ").append(table).append(".").append(trimmed(column));
+    for (const std::string_view column : text::split(columns, ',')) {
+        text.append(text.empty() ? "" : ", ")
+            .append(table)
+            .append(".")
+            .append(text::trimmed(column));
     }
     return text;
 }

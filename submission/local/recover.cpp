@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/local/job_group.hpp"
-#include "submission/local/local_job.hpp"
 #include "submission/local/scheduler.hpp"
 #include "submission/local/session.hpp"
+#include "submission/records/process_identity.hpp"
 #include "support/file.hpp"
 
 namespace cybele::submission {

@@ -3,7 +3,6 @@
 
 #include "submission/local/dependency.hpp"
 #include "submission/local/job_group.hpp"
-#include "submission/local/local_job.hpp"
 #include "submission/local/start_files.hpp"
 #include "submission/local/starters.hpp"
 #include "support/file.hpp"

@@ -5,6 +5,8 @@
 #include "submission/local/local_job.hpp"
 #include "submission/local/start_files.hpp"
 #include "submission/local/supervisor.hpp"
+#include "submission/records/output_pattern.hpp"
+#include "submission/records/process_identity.hpp"
 #include "submission/records/record_folder.hpp"
 #include "support/file.hpp"
 #include "support/machine.hpp"
@@ -123,7 +125,7 @@ ExitRecord run_to_record(const Errand& errand, const fs::path& folder, const std
 /// the first is gone; false: it is the same still, or does not go.
 bool hand_on() {
     constexpr int kMilliseconds = 10'000;
-    const SupervisorId self = id_of_process(::getpid());
+    const ProcessIdentity self = id_of_process(::getpid());
     const pid_t pid = ::fork();
     if (pid > 0) {
         ::_exit(0);

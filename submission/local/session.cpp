@@ -2,9 +2,10 @@
 #include "submission/local/session.hpp"
 
 #include "submission/backends/command_backend.hpp"
-#include "submission/local/local_job.hpp"
+#include "submission/records/process_identity.hpp"
 #include "support/file.hpp"
 #include "support/start_time.hpp"
+#include "support/text.hpp"
 
 #include <chrono>
 #include <csignal>
@@ -34,14 +35,14 @@ std::set<pid_t> session_members(pid_t session) {
     std::set<pid_t> members;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator("/proc", error)) {
-        const auto pid = number_of(entry.path().filename().native());
+        const auto pid = text::number(entry.path().filename().native());
         const auto text = pid ? read_file(entry.path() / "stat", kMost) : Result<std::string>("");
         const std::size_t name_end = text ? text->rfind(") ") : std::string::npos;
         if (!pid || name_end == std::string::npos) {
             continue;
         }
-        const auto words = split(std::string_view(*text).substr(name_end + 2), ' ');
-        if (words.size() > kSession && number_of(words[kSession]) == session &&
+        const auto words = text::split(std::string_view(*text).substr(name_end + 2), ' ');
+        if (words.size() > kSession && text::number(words[kSession]) == session &&
             words.front() != "Z" && words.front() != "X") {
             members.insert(*pid);
         }

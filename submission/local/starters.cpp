@@ -2,6 +2,7 @@
 #include "submission/local/starters.hpp"
 
 #include "submission/local/job_group.hpp"
+#include "submission/records/process_identity.hpp"
 #include "support/process.hpp"
 
 #include <array>

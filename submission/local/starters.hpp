@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "submission/local/local_job.hpp"
+#include "submission/records/process_identity.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
 
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] const std::optional<std::size_t>& child() const {
         return child_;
     }
-    [[nodiscard]] const std::vector<SupervisorId>& ids() const {
+    [[nodiscard]] const std::vector<ProcessIdentity>& ids() const {
         return ids_;
     }
     /// Lets them begin. Without it they end when this object goes.
@@ -37,7 +37,7 @@ private:
     Starters() = default;
     Result<void> learn_ids(std::size_t count, pid_t launcher);
     std::optional<std::size_t> child_;
-    std::vector<SupervisorId> ids_;
+    std::vector<ProcessIdentity> ids_;
     UniqueFd line_;
 };
 

@@ -5,6 +5,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -37,25 +38,26 @@ std::string read_some(int fd, std::uint64_t most) {
 }
 
 std::vector<std::string_view> lines_of(std::string_view answer, const std::string& nonce) {
-    std::vector<std::string_view> lines = split(answer.substr(0, answer.rfind('\n') + 1), '\n');
+    std::vector<std::string_view> lines =
+        text::split(answer.substr(0, answer.rfind('\n') + 1), '\n');
     std::erase_if(lines,
                   [&nonce](std::string_view line) { return !line.starts_with(nonce + " "); });
     for (std::string_view& line : lines) {
         line.remove_prefix(nonce.size() + 1);
-        line = trimmed(line);
+        line = text::trimmed(line);
     }
     return lines;
 }
 
 std::vector<std::string_view> words_of_line(std::string_view line) {
-    auto words = split(line, ' ');
+    auto words = text::split(line, ' ');
     std::erase_if(words, [](std::string_view word) { return word.empty(); });
     return words;
 }
 
 std::string_view words_behind(std::string_view line) {
     const std::size_t blank = line.find(' ');
-    return blank == std::string_view::npos ? std::string_view() : trimmed(line.substr(blank));
+    return blank == std::string_view::npos ? std::string_view() : text::trimmed(line.substr(blank));
 }
 
 std::optional<std::uint64_t> count_of(std::string_view text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/site.hpp"
 #include "pipeline/recipe_image.hpp"

@@ -2,7 +2,6 @@
 #include "submission/submit/mirror.hpp"
 
 #include "schedulers/reading/batch_script.hpp"
-#include "submission/local/local_job.hpp"
 #include "submission/records/record_folder.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"

@@ -5,6 +5,7 @@
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "submission/backends/way.hpp"
+#include "submission/connection/make_backend.hpp"
 #include "submission/local/demand.hpp"
 #include "submission/submit/own_outputs.hpp"
 #include "submission/submit/places.hpp"

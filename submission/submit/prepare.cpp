@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/prepare.hpp"
 
-#include "submission/local/local_job.hpp"
+#include "submission/records/output_pattern.hpp"
 #include "submission/records/record_folder.hpp"
 #include "submission/submit/places.hpp"
 #include "support/digest.hpp"

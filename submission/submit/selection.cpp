@@ -4,6 +4,7 @@
 #include "submission/backends/command_backend.hpp"
 #include "support/duration.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -100,8 +101,8 @@ Result<Selection> read_selection(const std::string& states,
     Selection selection;
     selection.name = name;
     Faults faults;
-    for (const std::string_view word : split(states, ',')) {
-        const auto state = state_of_text(trimmed(word));
+    for (const std::string_view word : text::split(states, ',')) {
+        const auto state = state_of_text(text::trimmed(word));
         if (state) {
             selection.states.push_back(*state);
         } else if (!states.empty()) {

@@ -3,6 +3,7 @@
 
 #include "registry/store/lease.hpp"
 #include "submission/backends/way.hpp"
+#include "submission/connection/make_backend.hpp"
 #include "submission/local/demand.hpp"
 #include "submission/submit/dependencies.hpp"
 #include "submission/submit/here.hpp"

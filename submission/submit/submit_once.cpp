@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/follow/follow.hpp"
-#include "submission/local/local_job.hpp"
+#include "submission/records/process_identity.hpp"
 #include "submission/submit/prepare.hpp"
 #include "submission/submit/submit.hpp"
 #include "support/digest.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container/container.hpp"
+#include "images/inspection/inspect.hpp"
 #include "images/sif/journal.hpp"
 #include "images/sif/sif.hpp"
 #include "support/file.hpp"

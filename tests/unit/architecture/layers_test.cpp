@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -12,47 +16,71 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The areas by height (ARCHITECTURE.md). An area includes lower areas only.
-const std::map<std::string, int> kLines = {
-    {"support", 0},
-    {"definitions", 1},
-    {"images", 1},
-    {"templates", 1},
-    {"launchers", 2},
-    {"registry", 2},
-    {"recipes", 3},
-    {"schedulers", 3},
-    {"runtime", 3},
-    {"kubernetes", 4},
-    {"builder", 4},
-    {"pipeline", 5},
-    {"submission", 6},
-    {"diagnostics", 6},
-    {"cli", 7},
+/// A top-level folder and the modules in it, which are its sub-folders.
+struct Area {
+    std::string name;
+    int level = 0; ///< an area includes areas of lower levels only
+    std::vector<std::string>
+        modules; ///< each includes only those before it; the area's own files, all
 };
 
-/// Headers that one room alone may include.
+/// The map that ARCHITECTURE.md draws, lowest first.
+const std::vector<Area> kAreas = {
+    {"support", 0, {}},
+    {"definitions", 1, {"grammar", "lint"}},
+    {"images",
+     1,
+     {"sif",
+      "keys",
+      "openpgp",
+      "certificates",
+      "signatures",
+      "squashfs",
+      "inspection",
+      "container"}},
+    {"templates", 1, {}},
+    {"launchers", 2, {"mpi", "documents", "plan"}},
+    {"registry", 2, {"cache", "store", "oci"}},
+    {"recipes",
+     3,
+     {"forms", "tables", "model", "stage", "mpi", "packages", "render", "import", "starters"}},
+    {"schedulers", 3, {"dialects", "scripts", "reading"}},
+    {"runtime", 3, {"namespaces", "containers"}},
+    {"kubernetes", 4, {"objects", "check", "convert"}},
+    {"builder", 4, {}},
+    {"pipeline", 5, {}},
+    {"submission",
+     6,
+     {"records", "journal", "backends", "local", "connection", "follow", "staging", "submit"}},
+    {"diagnostics", 6, {}},
+    {"cli",
+     7,
+     {"common",
+      "run",
+      "help",
+      "build",
+      "image",
+      "key",
+      "recipe",
+      "sif",
+      "job",
+      "kube",
+      "site",
+      "start"}},
+};
+
+/// Headers that one area alone may include.
 const std::vector<std::pair<std::string, std::string>> kKept = {
     {"<CLI/", "cli"},
     {"<yaml-cpp/", "support"},
     {"<kainjow/", "templates"},
 };
 
-/// A room's own; what the catalogue's images compile is no part of this program.
-std::vector<fs::path> sources(const std::string& room) {
-    std::vector<fs::path> found;
-    const fs::path root = fs::path(CYBELE_SOURCE_DIR) / room;
-    for (auto at = fs::recursive_directory_iterator(root); at != fs::end(at); ++at) {
-        if (at->is_directory() && at->path().filename() == "catalogue") {
-            at.disable_recursion_pending();
-        }
-        const std::string extension = at->path().extension();
-        if (extension == ".cpp" || extension == ".hpp") {
-            found.push_back(at->path());
-        }
-    }
-    return found;
-}
+/// A source or header by its path below the root of the project.
+struct Source {
+    std::string path;
+    std::vector<std::string> lines;
+};
 
 std::vector<std::string> lines_of(const fs::path& path) {
     std::vector<std::string> lines;
@@ -63,37 +91,113 @@ std::vector<std::string> lines_of(const fs::path& path) {
     return lines;
 }
 
-} // namespace
+/// All of an area, apart from the programs that the catalogue's images compile.
+std::vector<Source> sources(const Area& area) {
+    std::vector<Source> found;
+    const fs::path root = CYBELE_SOURCE_DIR;
+    for (auto at = fs::recursive_directory_iterator(root / area.name); at != fs::end(at); ++at) {
+        if (at->is_directory() && at->path().filename() == "catalogue") {
+            at.disable_recursion_pending();
+        }
+        const std::string extension = at->path().extension();
+        if (extension == ".cpp" || extension == ".hpp") {
+            found.push_back({at->path().lexically_relative(root), lines_of(at->path())});
+        }
+    }
+    return found;
+}
 
-TEST_CASE("includes point down") {
-    for (const auto& [room, line] : kLines) {
-        for (const fs::path& path : sources(room)) {
-            for (const std::string& text : lines_of(path)) {
-                if (text.rfind("#include \"", 0) != 0) {
-                    continue;
+const Area* area_of(std::string_view path) {
+    const auto name = path.substr(0, path.find('/'));
+    const auto found = std::find_if(
+        kAreas.begin(), kAreas.end(), [&](const Area& area) { return area.name == name; });
+    return found == kAreas.end() ? nullptr : &*found;
+}
+
+/// The place of a file's module in its area; that of the area's own files is above all of them.
+std::size_t height_in(const Area& area, std::string_view path) {
+    path.remove_prefix(area.name.size() + 1);
+    const auto slash = path.find('/');
+    if (slash == std::string_view::npos) {
+        return area.modules.size();
+    }
+    const auto found = std::find(area.modules.begin(), area.modules.end(), path.substr(0, slash));
+    CHECK_MESSAGE(found != area.modules.end(), path);
+    return static_cast<std::size_t>(std::distance(area.modules.begin(), found));
+}
+
+/// Calls `check` with each file and each file of the project that it includes.
+template <typename Check>
+void each_include(const Check& check) {
+    for (const Area& area : kAreas) {
+        for (const Source& source : sources(area)) {
+            for (const std::string& line : source.lines) {
+                if (line.starts_with("#include \"")) {
+                    check(area, source.path, line.substr(10, line.find('"', 10) - 10));
                 }
-                const std::string name = text.substr(10, text.find('"', 10) - 10);
-                const std::string other = name.substr(0, name.find('/'));
-                CAPTURE(path.string());
-                CAPTURE(text);
-                REQUIRE(kLines.count(other) == 1);
-                CHECK((other == room || kLines.at(other) < line));
             }
         }
     }
 }
 
-TEST_CASE("libraries stay behind the room that wraps them") {
-    for (const auto& [room, line] : kLines) {
-        for (const fs::path& path : sources(room)) {
-            for (const std::string& text : lines_of(path)) {
+/// The picture in ARCHITECTURE.md: the areas from the highest level down, the modules of each from
+/// the lowest up.
+std::string picture() {
+    std::ostringstream drawn;
+    for (auto area = kAreas.rbegin(); area != kAreas.rend(); ++area) {
+        std::string line = std::to_string(area->level) + "  " + area->name;
+        if (!area->modules.empty()) {
+            line.resize(16, ' ');
+            line += area->modules.front();
+            for (std::size_t at = 1; at < area->modules.size(); ++at) {
+                line += " < " + area->modules[at];
+            }
+        }
+        drawn << line << '\n';
+    }
+    return drawn.str();
+}
+
+} // namespace
+
+TEST_CASE("areas include lower areas only") {
+    each_include([](const Area& area, const std::string& path, const std::string& included) {
+        CAPTURE(path);
+        CAPTURE(included);
+        const Area* const other = area_of(included);
+        REQUIRE(other != nullptr);
+        CHECK((other == &area || other->level < area.level));
+    });
+}
+
+TEST_CASE("modules include modules of their area that stand before them") {
+    each_include([](const Area& area, const std::string& path, const std::string& included) {
+        if (area_of(included) != &area) {
+            return;
+        }
+        CAPTURE(path);
+        CAPTURE(included);
+        CHECK(height_in(area, included) <= height_in(area, path));
+    });
+}
+
+TEST_CASE("ARCHITECTURE.md draws this map") {
+    std::ifstream file(fs::path(CYBELE_SOURCE_DIR) / "ARCHITECTURE.md");
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    CHECK_MESSAGE(page.find("```\n" + picture() + "```") != std::string::npos, picture());
+}
+
+TEST_CASE("libraries are included by the area that wraps them") {
+    for (const Area& area : kAreas) {
+        for (const Source& source : sources(area)) {
+            for (const std::string& line : source.lines) {
                 for (const auto& [header, owner] : kKept) {
-                    CAPTURE(path.string());
-                    CAPTURE(text);
-                    CHECK_FALSE((text.rfind("#include " + header, 0) == 0 && room != owner));
+                    CAPTURE(source.path);
+                    CAPTURE(line);
+                    CHECK_FALSE((line.starts_with("#include " + header) && area.name != owner));
                 }
-                CHECK_MESSAGE(text.rfind("#include <mpi.h>", 0) != 0, path.string());
-                CHECK_MESSAGE(text.rfind("#include <regex>", 0) != 0, path.string());
+                CHECK_MESSAGE(!line.starts_with("#include <mpi.h>"), source.path);
+                CHECK_MESSAGE(!line.starts_with("#include <regex>"), source.path);
             }
         }
     }
@@ -101,32 +205,31 @@ TEST_CASE("libraries stay behind the room that wraps them") {
 
 TEST_CASE("time, environment and output come in through parameters") {
     const std::vector<std::string> banned = {"std::cout", "std::cerr", " system(", "popen("};
-    for (const auto& [room, line] : kLines) {
-        if (room == "cli" || room == "support") {
+    for (const Area& area : kAreas) {
+        if (area.name == "cli" || area.name == "support") {
             continue;
         }
-        for (const fs::path& path : sources(room)) {
-            for (const std::string& text : lines_of(path)) {
-                const std::string code = text.substr(0, text.find("//"));
+        for (const Source& source : sources(area)) {
+            for (const std::string& line : source.lines) {
+                const std::string code = line.substr(0, line.find("//"));
                 for (const std::string& word : banned) {
-                    CAPTURE(path.string());
-                    CAPTURE(text);
+                    CAPTURE(source.path);
+                    CAPTURE(line);
                     CHECK(code.find(word) == std::string::npos);
                 }
-                CHECK_MESSAGE(code.find("getenv(") == std::string::npos, path.string());
+                CHECK_MESSAGE(code.find("getenv(") == std::string::npos, source.path);
             }
         }
     }
 }
 
 TEST_CASE("files are short and carry their licence") {
-    for (const auto& [room, line] : kLines) {
-        for (const fs::path& path : sources(room)) {
-            const std::vector<std::string> lines = lines_of(path);
-            CAPTURE(path.string());
-            CHECK(lines.size() <= 500);
-            REQUIRE_FALSE(lines.empty());
-            CHECK(lines.front() == "// SPDX-License-Identifier: Apache-2.0");
+    for (const Area& area : kAreas) {
+        for (const Source& source : sources(area)) {
+            CAPTURE(source.path);
+            CHECK(source.lines.size() <= 500);
+            REQUIRE_FALSE(source.lines.empty());
+            CHECK(source.lines.front() == "// SPDX-License-Identifier: Apache-2.0");
         }
     }
 }

@@ -2,6 +2,7 @@
 // Real builds: a tree with a static busybox, as root and as a user with subordinate ids.
 #include "bench.hpp"
 #include "builder/inside.hpp"
+#include "images/inspection/inspect.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "tests/unit/namespaces/old_kernel.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A delta over a tree gives the other tree, whatever the two are.
 #include "builder/delta.hpp"
-#include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "images/squashfs/unpack.hpp"
 #include "support/process.hpp"
 #include "temporary.hpp"

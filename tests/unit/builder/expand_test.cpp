@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/expand.hpp"
+#include "submission/records/output_pattern.hpp"
 #include "temporary.hpp"
 
 using namespace cybele;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a build keeps for the next one: its steps, its image, and the delta over it.
 #include "bench.hpp"
+#include "images/sif/sif.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/container/container.hpp"
+#include "images/container/metadata.hpp"
 #include "images/inspection/container_architecture.hpp"
+#include "images/inspection/facts.hpp"
+#include "images/inspection/inspect.hpp"
 #include "images/inspection/inspect_json.hpp"
+#include "images/inspection/sources.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tree_sample.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container/container.hpp"
+#include "images/container/metadata.hpp"
 #include "images/container/metadata_labels.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"

@@ -2,6 +2,7 @@
 // Lists of what is inside, against the fields that SPDX 2.3 (clauses 6, 7 and 11) and the JSON
 // schema of CycloneDX 1.5 require.
 #include "images/container/container.hpp"
+#include "images/container/metadata.hpp"
 #include "images/inspection/sbom.hpp"
 #include "support/file.hpp"
 

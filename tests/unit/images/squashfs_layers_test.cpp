@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing a tree whose files lie compressed in a layer: the same bytes, without reading them again.
-#include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tree_sample.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images are judged by squashfs-tools: what comes out must be what went in.
-#include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "tree_sample.hpp"

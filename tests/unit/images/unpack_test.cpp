@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unpacking what somebody else packed.
-#include "images/container/container.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "images/squashfs/unpack.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"

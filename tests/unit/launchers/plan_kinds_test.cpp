@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch kinds beside serial, openmp and mpi: torch, spark, mpi-bind, horovod, and jobs of the
 // host.
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
 #include "launchers/plan/plan.hpp"
 #include "support/message.hpp"
 

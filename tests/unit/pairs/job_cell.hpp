@@ -2,7 +2,7 @@
 #pragma once
 
 #include "covering_array.hpp"
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
 #include "support/error.hpp"
 
 #include <map>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "images/inspection/facts.hpp"
 #include "job_cell.hpp"
 #include "job_factors.hpp"
 #include "kubernetes/objects/render.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/requirements.hpp"
 #include "recipes/model/recipe.hpp"
 #include "recipes/packages/packages.hpp"
 #include "support/digest.hpp"

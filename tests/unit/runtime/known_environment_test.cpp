@@ -119,7 +119,7 @@ TEST_CASE("what a shell would do more with is left to it") {
 }
 
 TEST_CASE("the files of our own images, and only these, are known by their bytes") {
-    const fs::path own = fs::path(CYBELE_SOURCE_DIR) / "images/data/env";
+    const fs::path own = fs::path(CYBELE_SOURCE_DIR) / "images/container/data/env";
     for (const EnvironmentMap& before :
          {kBefore,
           EnvironmentMap{{"PATH", "/bin"}, {"LD_LIBRARY_PATH", "/a:/b"}, {"PS1", "mine "}},

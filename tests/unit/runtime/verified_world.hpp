@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "images/container/container.hpp"
 #include "images/keys/new.hpp"
 #include "images/openpgp/clear_sign.hpp"
 #include "images/openpgp/generate.hpp"
 #include "images/signatures/legacy.hpp"
 #include "images/signatures/sign.hpp"
+#include "images/squashfs/squashfs.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"

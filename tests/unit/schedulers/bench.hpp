@@ -2,6 +2,7 @@
 #pragma once
 
 #include "golden_case.hpp"
+#include "images/inspection/facts.hpp"
 #include "support/environment.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"

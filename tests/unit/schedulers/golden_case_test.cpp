@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden_case.hpp"
+#include "schedulers/dialects/dialect.hpp"
 #include "support/environment.hpp"
 #include "support/file.hpp"
 #include "support/message.hpp"

@@ -3,6 +3,7 @@
 // broken.
 #include "bench.hpp"
 #include "invariant_rows.hpp"
+#include "schedulers/dialects/dialect.hpp"
 #include "schedulers/reading/explain.hpp"
 
 #include <map>

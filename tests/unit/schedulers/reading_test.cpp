@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scripts of others: how they are read, explained and converted.
 #include "bench.hpp"
+#include "schedulers/dialects/dialect.hpp"
 #include "schedulers/reading/convert.hpp"
 #include "schedulers/reading/symptoms.hpp"
 #include "support/message.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/backend_request.hpp"
 #include "submission/backends/command_backend.hpp"
 #include "submission/backends/pbs.hpp"
+#include "submission/connection/make_backend.hpp"
 #include "support/file.hpp"
 
 #include <doctest/doctest.h>

@@ -2,6 +2,8 @@
 #include "submission/local/job_group.hpp"
 #include "submission/local/local_job.hpp"
 #include "submission/local/session.hpp"
+#include "submission/records/output_pattern.hpp"
+#include "submission/submit/prepare.hpp"
 #include "support/file.hpp"
 #include "support/machine.hpp"
 
@@ -27,7 +29,13 @@ struct Trial {
         job.folder = directory.path();
     }
     [[nodiscard]] submission::LocalJob prepare(const std::string& script) const {
-        return submission::prepare_local(job, "#!/bin/bash\n" + script).value();
+        submission::LocalJob local;
+        static_cast<submission::Submission&>(local) =
+            submission::prepare_job({&job, "#!/bin/bash\n" + script, "local", {}, {}}).value();
+        local.id = "1";
+        local.script_record = local.record / "script";
+        submission::place_outputs(job, local.id, local);
+        return local;
     }
 };
 

@@ -5,6 +5,7 @@
 #include "submission/local/scheduler.hpp"
 #include "submission/local/session.hpp"
 #include "submission/local/starters.hpp"
+#include "submission/records/process_identity.hpp"
 #include "support/file.hpp"
 
 #include <csignal>
@@ -199,7 +200,7 @@ TEST_CASE("processes that are to be supervisors do nothing until they are told, 
     const auto begun = place.path() / "begun";
     for (const bool is_told : {true, false}) {
         CAPTURE(is_told);
-        std::vector<submission::SupervisorId> ids;
+        std::vector<submission::ProcessIdentity> ids;
         {
             const auto starters = submission::Starters::fork(2, "");
             REQUIRE(starters.has_value());

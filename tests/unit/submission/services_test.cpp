@@ -19,7 +19,7 @@ Json parsed(const std::string& text) {
     return Json::parse(text);
 }
 
-submission::Submission submission() {
+submission::Submission to_submit() {
     submission::Submission made;
     made.uuid = "0a-1b";
     made.name = "demo";
@@ -139,7 +139,7 @@ TEST_CASE("directives become fields, in the form of each version") {
         "#SBATCH --mem=2048M\n#SBATCH --time=00:01:30\n#SBATCH --gpus-per-node=2\n"
         "#SBATCH --exclusive\n#SBATCH --mail-type=END,FAIL\n#SBATCH --signal=B:USR1@300\n"
         "#SBATCH --output=\"%x %j.out\"\n#SBATCH --export=ALL\ntrue\n";
-    const auto old = parsed(slurmrest::submission_body(submission(), script, 38).value());
+    const auto old = parsed(slurmrest::submission_body(to_submit(), script, 38).value());
     CHECK(old["script"] == script);
     const auto& job = old["job"];
     CHECK(job["nodes"] == Json::array({2, 2}));
@@ -156,7 +156,7 @@ TEST_CASE("directives become fields, in the form of each version") {
     CHECK(job["environment"]["CYBELE_JOB"] == "0a-1b");
     CHECK(job["current_working_directory"] == "/shared/demo");
 
-    const auto recent = parsed(slurmrest::submission_body(submission(), script, 42).value())["job"];
+    const auto recent = parsed(slurmrest::submission_body(to_submit(), script, 42).value())["job"];
     CHECK(recent["nodes"] == "2");
     CHECK(recent["memory_per_node"]["number"] == 2048);
     CHECK(recent["time_limit"]["set"] == true);
@@ -175,7 +175,7 @@ TEST_CASE("a directive without a field is refused, never dropped") {
                              "#SBATCH --time=soon"}) {
         CAPTURE(line);
         const auto body = slurmrest::submission_body(
-            submission(), "#!/bin/bash\n" + std::string(line) + "\ntrue\n", 38);
+            to_submit(), "#!/bin/bash\n" + std::string(line) + "\ntrue\n", 38);
         CHECK(body.error().code() == ErrorCode::kInput);
     }
 }

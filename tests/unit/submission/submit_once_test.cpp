@@ -2,6 +2,7 @@
 // A submission step by step with a scheduler and a clock of the test: once, whatever happens in
 // between.
 #include "submission/local/local_job.hpp"
+#include "submission/records/process_identity.hpp"
 #include "submission/submit/submit.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/import/marker.hpp"
+#include "recipes/forms/marker.hpp"
 
 #include "support/name.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/linking.hpp"
+#include "cli/help/linking.hpp"
 
 namespace cybele::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/import/words.hpp"
+#include "recipes/forms/words.hpp"
 
 namespace cybele::recipes {
 
@@ -19,6 +19,17 @@ std::string_view trimmed(std::string_view text, std::string_view blanks) {
     return first == std::string_view::npos
                ? std::string_view{}
                : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string literal(std::string_view text) {
+    std::string result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text.substr(i).starts_with("@{")) {
+            result += '@';
+        }
+        result += text[i];
+    }
+    return result;
 }
 
 } // namespace cybele::recipes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/model/recipe_rules.hpp"
+#include "recipes/forms/recipe_rules.hpp"
 
 #include "support/document_help.hpp"
 #include "support/name.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "recipes/import/import.hpp"
 #include "support/yaml.hpp"
 
 #include <string>
@@ -14,6 +13,15 @@ struct Lines {
     std::size_t first = 1;
     std::size_t last = 1;
     std::size_t file = 0;
+};
+
+/// What became of one line. Every line that is not blank is carried or named.
+struct ImportedLine {
+    std::string file;
+    std::size_t line = 0;
+    bool is_blank = false;
+    bool is_carried = false;
+    std::string text;
 };
 
 /// What is said about a thing: the text, the reason, one remedy.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/import/lists.hpp"
-#include "recipes/import/marker.hpp"
-#include "recipes/import/words.hpp"
-#include "recipes/model/recipe_rules.hpp"
-#include "recipes/packages/packages.hpp"
+#include "recipes/forms/requirements.hpp"
+
+#include "recipes/forms/marker.hpp"
+#include "recipes/forms/recipe_rules.hpp"
+#include "recipes/forms/words.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Requirement {
 public:
     Requirement(Ledger& ledger, const RequirementLine& line) : ledger_(ledger), line_(line) {}
 
-    void carry(Packages& packages) {
+    void carry(std::vector<std::string>& pip) {
         if (line_.text.front() == '-') {
             option();
         } else if (is_address()) {
@@ -65,7 +65,7 @@ public:
                  "it reads a variable of the machine that installs",
                  "write the value");
         } else if (read_name() && read_versions() && read_hashes()) {
-            packages.pip.push_back(literal(joined()));
+            pip.push_back(literal(joined()));
             ledger_.carry(line_.lines);
         }
     }
@@ -353,8 +353,18 @@ private:
 
 } // namespace
 
-void carry_requirement(Ledger& ledger, const RequirementLine& line, Packages& packages) {
-    Requirement(ledger, line).carry(packages);
+std::string requirement_name(std::string_view line) {
+    const auto end = line.find_first_of(" =<>!~[;@");
+    std::string name(line.substr(0, end));
+    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+        return c == '_' || c == '.' ? '-'
+                                    : (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    });
+    return name;
+}
+
+void carry_requirement(Ledger& ledger, const RequirementLine& line, std::vector<std::string>& pip) {
+    Requirement(ledger, line).carry(pip);
 }
 
 std::optional<Words> requirement_fault(const std::string& text) {
@@ -363,8 +373,8 @@ std::optional<Words> requirement_fault(const std::string& text) {
         return Words{shown, "it is one line without blanks at its ends", "write NAME==VERSION"};
     }
     Ledger ledger(yaml::Source("packages.pip", text));
-    Packages packages;
-    carry_requirement(ledger, {text, {}, {}}, packages);
+    std::vector<std::string> pip;
+    carry_requirement(ledger, {text, {}, {}}, pip);
     if (ledger.is_refused()) {
         const Fault fault = ledger.take_faults().faults().front();
         return Words{fault.message, fault.because, fault.help};
@@ -373,7 +383,7 @@ std::optional<Words> requirement_fault(const std::string& text) {
         const Fault& note = ledger.notes().front();
         return Words{shown, note.because, note.help};
     }
-    if (packages.pip.empty()) {
+    if (pip.empty()) {
         return Words{shown, "options of pip are not kept", "name packages only"};
     }
     return std::nullopt;

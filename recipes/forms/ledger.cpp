@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/import/ledger.hpp"
+#include "recipes/forms/ledger.hpp"
 
 #include "support/document.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace cybele::recipes {
 namespace {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/records/process_identity.hpp"
+
+#include "support/file.hpp"
+#include "support/start_time.hpp"
+#include "support/text.hpp"
+
+namespace cybele::submission {
+namespace {
+
+std::string boot_id() {
+    const auto text = read_file("/proc/sys/kernel/random/boot_id", 4096);
+    return text ? std::string(text::trimmed(*text)) : std::string();
+}
+
+} // namespace
+
+bool ProcessIdentity::is_alive() const {
+    return pid > 0 && !start.empty() && start_time(pid) == start && boot_id() == boot;
+}
+
+ProcessIdentity id_of_process(pid_t pid) {
+    return {pid, start_time(pid), boot_id()};
+}
+
+std::string text_of(const ProcessIdentity& id) {
+    return std::to_string(id.pid) + " " + id.start + " " + id.boot + "\n";
+}
+
+std::optional<ProcessIdentity> read_process_id(const std::string& text) {
+    const auto words = text::split(text::trimmed(text), ' ');
+    const auto pid = words.size() == 3 ? text::number(words[0]) : std::nullopt;
+    if (!pid) {
+        return std::nullopt;
+    }
+    return ProcessIdentity{*pid, std::string(words[1]), std::string(words[2])};
+}
+
+} // namespace cybele::submission

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+namespace cybele::text {
+
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string lowered(std::string_view text) {
+    std::string result(text);
+    for (char& letter : result) {
+        if (letter >= 'A' && letter <= 'Z') {
+            letter = static_cast<char>(letter - 'A' + 'a');
+        }
+    }
+    return result;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> pieces;
+    while (true) {
+        const std::size_t end = text.find(separator);
+        pieces.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) {
+            return pieces;
+        }
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+    std::string result;
+    for (const std::string& word : words) {
+        if (&word != words.data()) {
+            result += between;
+        }
+        result += word;
+    }
+    return result;
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
+        return text.find(word) != std::string_view::npos;
+    });
+}
+
+std::optional<int> number(std::string_view text) {
+    int value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || text.empty()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+} // namespace cybele::text

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Small questions about text, in ASCII and independent of the locale.
+namespace cybele::text {
+
+/// Without the `blanks` at its ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
+
+/// With `a` to `z` in place of `A` to `Z`.
+[[nodiscard]] std::string lowered(std::string_view text);
+
+/// The pieces between separators, empty ones too: one more than there are separators.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The words with `between` between them.
+[[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view between);
+
+/// Whether the text contains one of the words.
+[[nodiscard]] bool contains_any(std::string_view text,
+                                std::initializer_list<std::string_view> words);
+
+/// The decimal number that the text is; nothing where it is another text, or too large.
+[[nodiscard]] std::optional<int> number(std::string_view text);
+
+} // namespace cybele::text
