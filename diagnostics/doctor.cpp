@@ -31,13 +31,13 @@ Finding fails(std::string subject, std::string what, std::string follows, std::s
     return finding;
 }
 
-std::vector<Finding> examine_host(const Patient& patient) {
+std::vector<Finding> examine_host(const DoctorInput& input) {
     Findings findings;
-    examine_kernel(patient, findings);
+    examine_kernel(input, findings);
     examine_programs(findings);
-    examine_launch(patient, findings);
-    examine_network(patient, findings);
-    examine_places(patient, findings);
+    examine_launch(input, findings);
+    examine_network(input, findings);
+    examine_places(input, findings);
     return findings;
 }
 

@@ -32,7 +32,7 @@ struct KeptFolder {
 };
 
 /// What doctor is told of this call.
-struct Patient {
+struct DoctorInput {
     Environment environment;
     std::filesystem::path program; ///< this program, beside which its helpers lie
     std::vector<KeptFolder> folders;
@@ -41,7 +41,7 @@ struct Patient {
 
 /// What this machine can do, found by trying; nothing is changed, and nothing outside of it is
 /// asked but its batch system (five seconds a question).
-[[nodiscard]] std::vector<Finding> examine_host(const Patient& patient);
+[[nodiscard]] std::vector<Finding> examine_host(const DoctorInput& input);
 
 /// Whether build, exec and a local MPI job can work.
 [[nodiscard]] bool can_do_main_job(const std::vector<Finding>& findings);

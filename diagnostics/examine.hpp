@@ -22,15 +22,15 @@ lacks(std::string subject, std::string what, std::string follows, std::string he
 fails(std::string subject, std::string what, std::string follows, std::string help);
 
 /// Kernel, user, namespaces, subordinate ids, FUSE, loop devices, how images are mounted.
-void examine_kernel(const Patient& patient, Findings& findings);
+void examine_kernel(const DoctorInput& input, Findings& findings);
 /// What builds, mounts and runs images.
 void examine_programs(Findings& findings);
 /// MPI, PMI, batch system, interconnect.
-void examine_launch(const Patient& patient, Findings& findings);
+void examine_launch(const DoctorInput& input, Findings& findings);
 /// The helper for the network, package mirror, registries with their credentials.
-void examine_network(const Patient& patient, Findings& findings);
+void examine_network(const DoctorInput& input, Findings& findings);
 /// Home, temporary space, the program's own folders, locale.
-void examine_places(const Patient& patient, Findings& findings);
+void examine_places(const DoctorInput& input, Findings& findings);
 
 /// What a file system is to its user.
 struct FileSystem {

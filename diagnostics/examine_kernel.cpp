@@ -97,7 +97,7 @@ Finding images() {
 
 } // namespace
 
-void examine_kernel(const Patient& /*patient*/, Findings& findings) {
+void examine_kernel(const DoctorInput& /*input*/, Findings& findings) {
     const namespaces::Abilities abilities = namespaces::probe_abilities();
     findings.push_back(kernel());
     findings.push_back(

@@ -79,8 +79,8 @@ Finding scheduler(const ProbedSite& probed) {
 
 } // namespace
 
-void examine_launch(const Patient& patient, Findings& findings) {
-    const ProbedSite probed = probe_site(patient.environment);
+void examine_launch(const DoctorInput& input, Findings& findings) {
+    const ProbedSite probed = probe_site(input.environment);
     findings.push_back(mpirun(probed.site));
     findings.push_back(pmi(probed));
     findings.push_back(pmix(probed));

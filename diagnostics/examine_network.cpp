@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Finding helper(const Patient& patient) {
+Finding helper(const DoctorInput& input) {
     constexpr const char* kSubject = "network helper";
-    const auto found = HttpClient::find(patient.environment, patient.program).check();
+    const auto found = HttpClient::find(input.environment, input.program).check();
     if (!found) {
         const Fault& fault = found.error().faults().front();
         return lacks(kSubject,
@@ -111,11 +111,11 @@ Finding logins(const Environment& environment) {
 
 } // namespace
 
-void examine_network(const Patient& patient, Findings& findings) {
-    findings.push_back(helper(patient));
-    findings.push_back(authorities(patient.environment));
-    findings.push_back(mirror(patient.mirror));
-    findings.push_back(logins(patient.environment));
+void examine_network(const DoctorInput& input, Findings& findings) {
+    findings.push_back(helper(input));
+    findings.push_back(authorities(input.environment));
+    findings.push_back(mirror(input.mirror));
+    findings.push_back(logins(input.environment));
 }
 
 } // namespace cybele::diagnostics

@@ -232,15 +232,15 @@ std::string missing_locale(const Environment& environment, std::string_view inst
     return wanted;
 }
 
-void examine_places(const Patient& patient, Findings& findings) {
-    const Environment& environment = patient.environment;
+void examine_places(const DoctorInput& input, Findings& findings) {
+    const Environment& environment = input.environment;
     findings.push_back(home(environment));
     findings.push_back(temporary(environment));
     findings.push_back(kept({"cache",
                              environment.cache_directory(),
                              "CYBELE_CACHE_DIR",
                              "bases cannot be kept, so nothing can be built"}));
-    for (const KeptFolder& folder : patient.folders) {
+    for (const KeptFolder& folder : input.folders) {
         findings.push_back(kept(folder));
     }
     findings.push_back(locale(environment));

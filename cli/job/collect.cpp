@@ -2,7 +2,7 @@
 #include "submission/submit/collect.hpp"
 
 #include "cli/common/cli11.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/outcome.hpp"
 #include "cli/job/table.hpp"
 #include "submission/journal/array.hpp"
@@ -19,10 +19,10 @@ struct CollectOptions {
 };
 
 Result<int> collect_results(Session& session, const CollectOptions& options) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
-    CYBELE_TRY(submission::Entry entry, submission::find_job(desk.journal(), options.name));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
+    CYBELE_TRY(submission::Entry entry, submission::find_job(context.journal(), options.name));
     std::vector<submission::Entry> entries{entry};
-    CYBELE_TRY(const submission::Round round, submission::ask(desk, entries));
+    CYBELE_TRY(const submission::Round round, submission::ask(context, entries));
     entry = entries.front();
     if (entry.ended == 0) {
         return fail(ErrorCode::kInput,
@@ -35,7 +35,7 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
     submission::CollectRequest request{
         entry, {}, options.patterns, options.to, session.environment};
     if (!entry.array.empty() && !entry.is_element) {
-        CYBELE_TRY(request.elements, in_elements(session, desk, {entry}));
+        CYBELE_TRY(request.elements, in_elements(session, context, {entry}));
     }
     session.doing("copying the results of job " + entry.id);
     CYBELE_TRY(const submission::Collected collected, submission::collect(request));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/outcome.hpp"
 #include "submission/follow/attach.hpp"
 #include "submission/journal/array.hpp"
@@ -19,13 +19,13 @@ struct FollowOptions {
 };
 
 /// The jobs by their names, each with its id known.
-Result<std::vector<submission::Entry>> acknowledged(submission::Desk& desk,
+Result<std::vector<submission::Entry>> acknowledged(submission::JobContext& context,
                                                     const std::vector<std::string>& names,
                                                     const SignalWatch& signals) {
     std::vector<submission::Entry> entries;
     for (const std::string& name : names) {
-        CYBELE_TRY(submission::Entry entry, submission::find_job(desk.journal(), name));
-        CYBELE_TRY(const bool is_known, submission::await_resolution(desk, entry, signals));
+        CYBELE_TRY(submission::Entry entry, submission::find_job(context.journal(), name));
+        CYBELE_TRY(const bool is_known, submission::await_resolution(context, entry, signals));
         if (!is_known) {
             return fail(ErrorCode::kEnvironment,
                         "it is not known yet whether job " + entry.uuid + " was submitted",
@@ -39,12 +39,12 @@ Result<std::vector<submission::Entry>> acknowledged(submission::Desk& desk,
 
 /// Follows to the end, tells it, gives the exit code.
 Result<int> follow_job(Session& session,
-                       submission::Desk& desk,
+                       submission::JobContext& context,
                        std::vector<submission::Entry> entries,
                        const submission::FollowOptions& how,
                        const SignalWatch& signals) {
     CYBELE_TRY(const submission::Followed followed,
-               follow_jobs(session, desk, std::move(entries), how, signals));
+               follow_jobs(session, context, std::move(entries), how, signals));
     if (session.is_json() && !how.has_logs) {
         Session::print(entries_json(followed.entries));
     }
@@ -60,17 +60,17 @@ Result<int> follow_job(Session& session,
 }
 
 Result<int> wait(Session& session, const FollowOptions& options) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
     const SignalWatch signals;
-    CYBELE_TRY(auto entries, acknowledged(desk, options.names, signals));
+    CYBELE_TRY(auto entries, acknowledged(context, options.names, signals));
     return follow_job(
-        session, desk, std::move(entries), follow_options(session, options.choice), signals);
+        session, context, std::move(entries), follow_options(session, options.choice), signals);
 }
 
 Result<int> cancel(Session& session, const FollowOptions& options) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
     const SignalWatch signals;
-    CYBELE_TRY(auto entries, acknowledged(desk, options.names, signals));
+    CYBELE_TRY(auto entries, acknowledged(context, options.names, signals));
     for (const submission::Entry& entry : entries) {
         if (entry.ended != 0) {
             tell(session,
@@ -80,13 +80,13 @@ Result<int> cancel(Session& session, const FollowOptions& options) {
     }
     std::erase_if(entries, [](const submission::Entry& entry) { return entry.ended != 0; });
     if (options.does_not_wait) {
-        CYBELE_CHECK(submission::ask_to_end(desk, entries));
+        CYBELE_CHECK(submission::ask_to_end(context, entries));
         return 0;
     }
     submission::FollowOptions how = follow_options(session, options.choice);
     how.is_cancelling = true;
     CYBELE_TRY(const submission::Followed followed,
-               follow_jobs(session, desk, std::move(entries), how, signals));
+               follow_jobs(session, context, std::move(entries), how, signals));
     for (const submission::Entry& entry : followed.entries) {
         if (entry.ended != 0) {
             tell_outcome(session, end_line(entry));
@@ -97,10 +97,10 @@ Result<int> cancel(Session& session, const FollowOptions& options) {
 }
 
 Result<int> attach_to_job(Session& session, const FollowOptions& options) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
     const SignalWatch signals;
-    CYBELE_TRY(const std::string uuid, submission::take_up(desk, options.names.front()));
-    CYBELE_TRY(auto entries, acknowledged(desk, {uuid}, signals));
+    CYBELE_TRY(const std::string uuid, submission::take_up(context, options.names.front()));
+    CYBELE_TRY(auto entries, acknowledged(context, {uuid}, signals));
     const submission::Entry& entry = entries.front();
     if (entry.id.empty()) {
         return fail(ErrorCode::kInput,
@@ -116,7 +116,7 @@ Result<int> attach_to_job(Session& session, const FollowOptions& options) {
         }
     }
     if (!options.follow && !options.wait) {
-        CYBELE_TRY(const submission::Round round, submission::ask(desk, entries));
+        CYBELE_TRY(const submission::Round round, submission::ask(context, entries));
         if (session.is_json()) {
             Session::print(entries_json(entries));
         }
@@ -125,7 +125,7 @@ Result<int> attach_to_job(Session& session, const FollowOptions& options) {
     submission::FollowOptions how = follow_options(session, options.choice);
     how.has_logs = options.follow;
     how.cancels_on_signal = true;
-    return follow_job(session, desk, std::move(entries), how, signals);
+    return follow_job(session, context, std::move(entries), how, signals);
 }
 
 } // namespace

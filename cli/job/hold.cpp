@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/table.hpp"
 
 #include <memory>
@@ -27,8 +27,8 @@ bool accepts_hold_of_any(std::string_view scheduler) {
 }
 
 Result<int> hold(const Session& session, const std::vector<std::string>& names, bool is_held) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
-    CYBELE_TRY(const auto entries, named(session, desk, names));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
+    CYBELE_TRY(const auto entries, named(session, context, names));
     Faults faults;
     for (const submission::Entry& entry : entries) {
         // Of an array, other elements may wait.
@@ -50,7 +50,7 @@ Result<int> hold(const Session& session, const std::vector<std::string>& names, 
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    CYBELE_TRY(const std::vector<Error> refusals, submission::hold_all(desk, entries, is_held));
+    CYBELE_TRY(const std::vector<Error> refusals, submission::hold_all(context, entries, is_held));
     for (const Error& refusal : refusals) {
         faults.add(refusal);
     }

@@ -2,7 +2,7 @@
 #include "cli/common/build_settings.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/explain.hpp"
 #include "cli/job/input.hpp"
 #include "cli/job/render_all.hpp"

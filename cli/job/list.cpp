@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/outcome.hpp"
 #include "cli/job/table.hpp"
 #include "submission/journal/array.hpp"
@@ -26,14 +26,15 @@ struct ListOptions {
 };
 
 /// The jobs of these ids, else those of the journal.
-Result<std::vector<submission::Entry>>
-named_or_all(const submission::Desk& desk, const ListOptions& options, bool is_with_ended) {
+Result<std::vector<submission::Entry>> named_or_all(const submission::JobContext& context,
+                                                    const ListOptions& options,
+                                                    bool is_with_ended) {
     if (options.ids.empty()) {
-        return desk.journal().list(is_with_ended);
+        return context.journal().list(is_with_ended);
     }
     std::vector<submission::Entry> entries;
     for (const std::string& id : options.ids) {
-        CYBELE_TRY(submission::Entry entry, submission::find_job(desk.journal(), id));
+        CYBELE_TRY(submission::Entry entry, submission::find_job(context.journal(), id));
         entries.push_back(std::move(entry));
     }
     return entries;
@@ -45,17 +46,17 @@ std::string text_of(const std::vector<submission::Entry>& entries, const ListOpt
 }
 
 Result<std::vector<submission::Entry>>
-chosen_jobs(const Session& session, submission::Desk& desk, const ListOptions& options) {
+chosen_jobs(const Session& session, submission::JobContext& context, const ListOptions& options) {
     CYBELE_TRY(
         const submission::Selection selection,
         submission::read_selection(options.state, options.name, options.since, Session::clock()));
     CYBELE_TRY(std::vector<submission::Entry> entries,
-               named_or_all(desk, options, options.is_with_ended || selection.reaches_ended()));
+               named_or_all(context, options, options.is_with_ended || selection.reaches_ended()));
     if (!options.is_cached) {
-        CYBELE_CHECK(refresh(session, desk, entries));
+        CYBELE_CHECK(refresh(session, context, entries));
     }
     if (options.has_elements) {
-        CYBELE_TRY(entries, in_elements(session, desk, entries, options.is_cached));
+        CYBELE_TRY(entries, in_elements(session, context, entries, options.is_cached));
     }
     std::erase_if(entries,
                   [&selection](const submission::Entry& entry) { return !selection.holds(entry); });
@@ -63,7 +64,8 @@ chosen_jobs(const Session& session, submission::Desk& desk, const ListOptions& o
 }
 
 /// Redraws in place until a signal comes.
-Result<int> watch(const Session& session, submission::Desk& desk, const ListOptions& options) {
+Result<int>
+watch(const Session& session, submission::JobContext& context, const ListOptions& options) {
     if (::isatty(STDOUT_FILENO) == 0) {
         return fail(ErrorCode::kUsage,
                     "--watch redraws a terminal, and standard output is none",
@@ -73,7 +75,7 @@ Result<int> watch(const Session& session, submission::Desk& desk, const ListOpti
     const SignalWatch signals;
     constexpr double kThousand = 1000.0;
     while (true) {
-        CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
+        CYBELE_TRY(const auto entries, chosen_jobs(session, context, options));
         Session::print("\033[H\033[2J" + text_of(entries, options) +
                        list_line(entries, options.has_elements) + "\n");
         pollfd waits{signals.fd(), POLLIN, 0};
@@ -84,11 +86,11 @@ Result<int> watch(const Session& session, submission::Desk& desk, const ListOpti
 }
 
 Result<int> list_jobs(const Session& session, const ListOptions& options) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
     if (options.watch_seconds > 0) {
-        return watch(session, desk, options);
+        return watch(session, context, options);
     }
-    CYBELE_TRY(const auto entries, chosen_jobs(session, desk, options));
+    CYBELE_TRY(const auto entries, chosen_jobs(session, context, options));
     Session::print(session.is_json() ? entries_json(entries) : text_of(entries, options));
     tell_outcome(session, list_line(entries, options.has_elements));
     return 0;

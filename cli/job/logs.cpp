@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "submission/follow/begun.hpp"
 #include "submission/journal/array.hpp"
 #include "support/file.hpp"
@@ -20,14 +20,15 @@ struct LogsOptions {
 };
 
 /// Whether what lies there is this job's: before it begins, it may be another one's.
-Result<bool>
-is_its_own(submission::Desk& desk, submission::Backend& backend, submission::Entry& entry) {
+Result<bool> is_its_own(submission::JobContext& context,
+                        submission::Backend& backend,
+                        submission::Entry& entry) {
     CYBELE_TRY(const auto marks, backend.read({submission::mark_of_begin(entry)}));
     if (marks.front().exists) {
         return true;
     }
     std::vector<submission::Entry> entries{entry};
-    CYBELE_TRY(const submission::Round round, submission::ask(desk, entries));
+    CYBELE_TRY(const submission::Round round, submission::ask(context, entries));
     entry = entries.front();
     return submission::has_begun(entry, false, submission::kSilentBegin);
 }
@@ -56,11 +57,11 @@ Result<int> print_file(submission::Backend& backend,
 }
 
 Result<int> print_logs(const Session& session,
-                       submission::Desk& desk,
+                       submission::JobContext& context,
                        submission::Entry entry,
                        bool is_errors) {
-    CYBELE_TRY(submission::Backend * backend, desk.backend(entry));
-    CYBELE_TRY(const bool is_own, is_its_own(desk, *backend, entry));
+    CYBELE_TRY(submission::Backend * backend, context.backend(entry));
+    CYBELE_TRY(const bool is_own, is_its_own(context, *backend, entry));
     if (!is_own && entry.ended == 0) {
         tell(session, "cybelectl: job " + entry.id + " has not begun, and has written nothing");
         return 0;
@@ -71,21 +72,21 @@ Result<int> print_logs(const Session& session,
 
 /// What a job or an element has written, and goes on to write until its end.
 Result<int> follow_logs(Session& session,
-                        submission::Desk& desk,
+                        submission::JobContext& context,
                         const submission::Entry& entry,
                         const LogsOptions& options) {
     const SignalWatch signals;
     submission::FollowOptions how = follow_options(session, options.choice);
     how.has_logs = true;
     CYBELE_TRY(const submission::Followed followed,
-               follow_jobs(session, desk, {entry}, how, signals));
+               follow_jobs(session, context, {entry}, how, signals));
     constexpr int kSignals = 128;
     return followed.left_by == 0 ? 0 : kSignals + followed.left_by;
 }
 
 /// Of an element of an array.
 Result<int> print_element(Session& session,
-                          submission::Desk& desk,
+                          submission::JobContext& context,
                           const submission::Entry& element,
                           const LogsOptions& options) {
     const std::string& file = options.is_errors ? element.standard_error : element.standard_output;
@@ -96,11 +97,11 @@ Result<int> print_element(Session& session,
                     "write one: `output: {stdout: '%x-%j-%a.out'}`");
     }
     if (options.follow && element.ended == 0) {
-        return follow_logs(session, desk, element, options);
+        return follow_logs(session, context, element, options);
     }
-    CYBELE_TRY(submission::Backend * backend, desk.backend(element));
+    CYBELE_TRY(submission::Backend * backend, context.backend(element));
     submission::Entry asked = element;
-    CYBELE_TRY(const bool is_own, is_its_own(desk, *backend, asked));
+    CYBELE_TRY(const bool is_own, is_its_own(context, *backend, asked));
     if (!is_own) {
         tell(session, "cybelectl: " + element.id + " has not begun, and has written nothing");
         return 0;
@@ -109,12 +110,12 @@ Result<int> print_element(Session& session,
 }
 
 Result<int> logs(Session& session, const LogsOptions& options) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
-    CYBELE_TRY(const auto element, submission::find_element(desk.journal(), options.name));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
+    CYBELE_TRY(const auto element, submission::find_element(context.journal(), options.name));
     if (element) {
-        return print_element(session, desk, *element, options);
+        return print_element(session, context, *element, options);
     }
-    CYBELE_TRY(submission::Entry entry, desk.journal().find(options.name));
+    CYBELE_TRY(submission::Entry entry, context.journal().find(options.name));
     if (!entry.array.empty() && !options.follow) {
         return fail(
             ErrorCode::kInput,
@@ -130,9 +131,9 @@ Result<int> logs(Session& session, const LogsOptions& options) {
                     "take it up with `cybelectl job attach " + entry.uuid + "`");
     }
     if (!options.follow || entry.ended != 0) {
-        return print_logs(session, desk, entry, options.is_errors);
+        return print_logs(session, context, entry, options.is_errors);
     }
-    return follow_logs(session, desk, entry, options);
+    return follow_logs(session, context, entry, options);
 }
 
 } // namespace

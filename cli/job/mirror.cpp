@@ -2,7 +2,7 @@
 #include "submission/submit/mirror.hpp"
 
 #include "cli/common/cli11.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/outcome.hpp"
 #include "support/random.hpp"
 
@@ -57,12 +57,12 @@ following(const Session& session, const MirrorOptions& options, const submission
 Result<int> mirror(Session& session, const MirrorOptions& options) {
     CYBELE_TRY(const submission::Mirror mirror, submission::read_mirror(options.files));
     CYBELE_TRY(submission::Journal journal, submission::Journal::in_memory());
-    submission::Desk desk(std::move(journal), session.environment, Session::clock);
-    desk.program = session.program;
+    submission::JobContext context(std::move(journal), session.environment, Session::clock);
+    context.program = session.program;
     const SignalWatch signals;
     CYBELE_TRY(const submission::Submitted submitted,
                submission::begin_mirror(
-                   desk,
+                   context,
                    mirror,
                    identity_of(session, options),
                    [&session](const std::string& word) { tell(session, "cybelectl: " + word); },
@@ -74,7 +74,7 @@ Result<int> mirror(Session& session, const MirrorOptions& options) {
     submission::FollowOptions how = following(session, options, mirror);
     how.is_cancelling = submitted.cancel_by != 0;
     CYBELE_TRY(submission::Followed followed,
-               submission::follow(desk, {submitted.entry}, how, signals));
+               submission::follow(context, {submitted.entry}, how, signals));
     if (followed.asked_by == 0) {
         followed.asked_by = submitted.cancel_by;
     }

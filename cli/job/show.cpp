@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
 #include "cli/common/date_text.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/table.hpp"
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 #include "submission/journal/array.hpp"
 #include "submission/submit/usage.hpp"
 #include "support/quote.hpp"
@@ -17,8 +17,8 @@ namespace cybele::cli {
 namespace {
 
 Result<int> status(const Session& session, const std::vector<std::string>& names) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
-    CYBELE_TRY(const auto entries, named(session, desk, names));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
+    CYBELE_TRY(const auto entries, named(session, context, names));
     if (session.is_json()) {
         Session::print(entries_json(entries));
         return 0;
@@ -127,10 +127,11 @@ std::string details_of(const submission::Entry& entry,
 }
 
 Result<int> show_job(const Session& session, const std::string& name) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
-    CYBELE_TRY(const auto entries, named(session, desk, {name}));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
+    CYBELE_TRY(const auto entries, named(session, context, {name}));
     const submission::Entry& entry = entries.front();
-    CYBELE_TRY(const submission::Consumption consumption, submission::consumption_of(desk, entry));
+    CYBELE_TRY(const submission::Consumption consumption,
+               submission::consumption_of(context, entry));
     Session::print(session.is_json() ? entry_json(entry, consumption)
                                      : details_of(entry, consumption, Session::clock()));
     return 0;

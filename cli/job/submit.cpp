@@ -6,7 +6,7 @@
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/session.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/input.hpp"
 #include "cli/job/outcome.hpp"
 #include "cli/job/submit_kube.hpp"
@@ -100,7 +100,7 @@ void tell_leaving(const Session& session, const submission::Entry& entry) {
 
 Result<int> follow_submission(Session& session,
                               const SubmitOptions& options,
-                              submission::Desk& desk,
+                              submission::JobContext& context,
                               const submission::Submitted& submitted,
                               const SignalWatch& signals) {
     submission::FollowOptions how = follow_options(session, options.choice);
@@ -108,7 +108,7 @@ Result<int> follow_submission(Session& session,
     how.is_cancelling = submitted.cancel_by != 0;
     how.has_logs = options.follow;
     CYBELE_TRY(submission::Followed followed,
-               follow_jobs(session, desk, {submitted.entry}, how, signals));
+               follow_jobs(session, context, {submitted.entry}, how, signals));
     if (followed.asked_by == 0) {
         followed.asked_by = submitted.cancel_by;
     }
@@ -130,10 +130,10 @@ Result<int> submit_ready(Session& session,
                          const SubmitOptions& options,
                          const submission::SubmitRequest& request,
                          const submission::ReadyJob& ready) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
     const SignalWatch signals;
     CYBELE_TRY(const submission::Submitted submitted,
-               submission::submit_once(desk, ready, request, session.environment, signals));
+               submission::submit_once(context, ready, request, session.environment, signals));
     if (submitted.was_there) {
         tell(session, "cybelectl: the earlier submission had arrived: it is this job");
     }
@@ -143,7 +143,7 @@ Result<int> submit_ready(Session& session,
             session.note(as_warnings(printed.error().faults()));
         }
         tell_leaving(session, submitted.entry);
-        return follow_submission(session, options, desk, submitted, signals);
+        return follow_submission(session, options, context, submitted, signals);
     }
     CYBELE_CHECK(printed);
     if (session.is_json()) {
@@ -207,12 +207,12 @@ struct ResubmitOptions {
 
 /// The submission of before, of the elements that are chosen, by the same way.
 Result<int> resubmit(Session& session, const ResubmitOptions& options) {
-    CYBELE_TRY(submission::Desk desk, open_desk(session));
+    CYBELE_TRY(submission::JobContext context, open_context(session));
     CYBELE_TRY(const submission::Entry named,
-               submission::job_to_repeat(desk.journal(), options.name));
+               submission::job_to_repeat(context.journal(), options.name));
     std::vector<submission::Entry> entries{named};
-    CYBELE_CHECK(refresh(session, desk, entries));
-    CYBELE_TRY(const auto elements, in_elements(session, desk, entries));
+    CYBELE_CHECK(refresh(session, context, entries));
+    CYBELE_TRY(const auto elements, in_elements(session, context, entries));
     CYBELE_TRY(const submission::JobRequest request,
                submission::repeat_request(entries.front(), elements, options.choice_of_elements));
     if (submission::has_changed_document(entries.front())) {

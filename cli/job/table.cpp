@@ -105,7 +105,7 @@ std::string table_of_elements(const std::vector<submission::Entry>& elements, st
 }
 
 Result<std::vector<submission::Entry>> in_elements(const Session& session,
-                                                   submission::Desk& desk,
+                                                   submission::JobContext& context,
                                                    const std::vector<submission::Entry>& entries,
                                                    bool is_cached) {
     std::vector<submission::Entry> elements;
@@ -117,7 +117,7 @@ Result<std::vector<submission::Entry>> in_elements(const Session& session,
         }
     }
     if (!is_cached) {
-        CYBELE_CHECK(refresh(session, desk, unknown));
+        CYBELE_CHECK(refresh(session, context, unknown));
     }
     elements.insert(elements.end(), unknown.begin(), unknown.end());
     std::stable_sort(elements.begin(), elements.end(), [](const auto& one, const auto& other) {
@@ -127,14 +127,15 @@ Result<std::vector<submission::Entry>> in_elements(const Session& session,
     return elements;
 }
 
-Result<void>
-refresh(const Session& session, submission::Desk& desk, std::vector<submission::Entry>& entries) {
+Result<void> refresh(const Session& session,
+                     submission::JobContext& context,
+                     std::vector<submission::Entry>& entries) {
     for (submission::Entry& entry : entries) {
         if (entry.state == submission::State::kSubmitting) {
-            (void)submission::resolve(desk, entry);
+            (void)submission::resolve(context, entry);
         }
     }
-    CYBELE_TRY(const submission::Round round, submission::ask(desk, entries));
+    CYBELE_TRY(const submission::Round round, submission::ask(context, entries));
     if (round.failure) {
         Fault fault = round.failure->faults().front();
         fault.is_warning = true;
@@ -144,14 +145,15 @@ refresh(const Session& session, submission::Desk& desk, std::vector<submission::
     return {};
 }
 
-Result<std::vector<submission::Entry>>
-named(const Session& session, submission::Desk& desk, const std::vector<std::string>& names) {
+Result<std::vector<submission::Entry>> named(const Session& session,
+                                             submission::JobContext& context,
+                                             const std::vector<std::string>& names) {
     std::vector<submission::Entry> entries;
     for (const std::string& name : names) {
-        CYBELE_TRY(submission::Entry entry, submission::find_job(desk.journal(), name));
+        CYBELE_TRY(submission::Entry entry, submission::find_job(context.journal(), name));
         entries.push_back(std::move(entry));
     }
-    CYBELE_CHECK(refresh(session, desk, entries));
+    CYBELE_CHECK(refresh(session, context, entries));
     return entries;
 }
 

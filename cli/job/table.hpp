@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,17 +29,19 @@ namespace cybele::cli {
 /// keeps nothing, as of one that an earlier version wrote, are asked for unless `is_cached`.
 [[nodiscard]] Result<std::vector<submission::Entry>>
 in_elements(const Session& session,
-            submission::Desk& desk,
+            submission::JobContext& context,
             const std::vector<submission::Entry>& entries,
             bool is_cached = false);
 
 /// Takes up submissions that were not acknowledged, and asks how the jobs are. A scheduler that
 /// does not answer leaves what was known.
-[[nodiscard]] Result<void>
-refresh(const Session& session, submission::Desk& desk, std::vector<submission::Entry>& entries);
+[[nodiscard]] Result<void> refresh(const Session& session,
+                                   submission::JobContext& context,
+                                   std::vector<submission::Entry>& entries);
 
 /// The jobs by their names, refreshed.
-[[nodiscard]] Result<std::vector<submission::Entry>>
-named(const Session& session, submission::Desk& desk, const std::vector<std::string>& names);
+[[nodiscard]] Result<std::vector<submission::Entry>> named(const Session& session,
+                                                           submission::JobContext& context,
+                                                           const std::vector<std::string>& names);
 
 } // namespace cybele::cli

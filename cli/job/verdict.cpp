@@ -45,7 +45,7 @@ Result<void> print_job_verdict(const Session& session, const submission::JobInpu
                         {"host", verdict.host},
                         {"image", verdict.image},
                         {"guard", verdict.guard},
-                        {"verdict", sureness_text(verdict.sureness)},
+                        {"verdict", sureness_text(verdict.confidence)},
                         {"options", options},
                         {"rules", rules_json(verdict.judgement)}};
     Session::print(document.dump(2) + "\n");

@@ -30,28 +30,28 @@ const char* word(diagnostics::Finding::State state) {
 }
 
 /// What the settings say counts as it does for the verbs that doctor speaks of.
-Result<diagnostics::Patient> patient_of(const Session& session) {
+Result<diagnostics::DoctorInput> input_of(const Session& session) {
     CYBELE_TRY(const pipeline::Settings settings, session.settings());
     CYBELE_TRY(const registry::StoreFolder store, store_root(session));
-    diagnostics::Patient patient{session.environment, session.program, {}, settings.get("mirror")};
+    diagnostics::DoctorInput input{
+        session.environment, session.program, {}, settings.get("mirror")};
     for (const auto& [name, variable] :
          {std::pair("cache-dir", "CYBELE_CACHE_DIR"), std::pair("tmpdir", "CYBELE_TMPDIR")}) {
         if (const std::string value = settings.get(name); !value.empty()) {
-            patient.environment.set(variable, value);
+            input.environment.set(variable, value);
         }
     }
-    patient.folders = {
-        {"journal",
-         submission::Journal::folder(session.environment),
-         "CYBELE_STATE_DIR",
-         "no job can be submitted"},
-        {"store", store.path, "CYBELE_STORE", "images cannot be kept by name", false}};
-    return patient;
+    input.folders = {{"journal",
+                      submission::Journal::folder(session.environment),
+                      "CYBELE_STATE_DIR",
+                      "no job can be submitted"},
+                     {"store", store.path, "CYBELE_STORE", "images cannot be kept by name", false}};
+    return input;
 }
 
 Result<int> doctor(Session& session) {
-    CYBELE_TRY(const diagnostics::Patient patient, patient_of(session));
-    const std::vector<diagnostics::Finding> findings = diagnostics::examine_host(patient);
+    CYBELE_TRY(const diagnostics::DoctorInput input, input_of(session));
+    const std::vector<diagnostics::Finding> findings = diagnostics::examine_host(input);
     const bool works = diagnostics::can_do_main_job(findings);
     if (session.is_json()) {
         nlohmann::json list = nlohmann::json::array();

@@ -22,40 +22,40 @@ using Findings = std::vector<Finding>;
 
 /// How a file of a clue tells its version: by a text in its bytes, or by its name.
 struct Source {
-    Clue clue;
+    Evidence clue;
     std::string_view family;  ///< first word of the label; empty: the version alone
     std::string_view marker;  ///< must stand in the file's texts; empty: none needed
     std::string_view before;  ///< the version follows this text; empty: a text that is a version
     std::string_view in_name; ///< the version follows this in the file's name
 };
 constexpr std::array kSources = {
-    Source{Clue::kGlibc, "glibc", "", "stable release version ", ""},
-    Source{Clue::kMpi, "mvapich2", "MVAPICH2 Version", "", ""},
-    Source{Clue::kMpi, "intel", "Intel(R) MPI Library", "Intel(R) MPI Library ", ""},
-    Source{Clue::kMpi, "mpich", "MPICH Version", "", ""},
-    Source{Clue::kMpi, "openmpi", "Open MPI v", "", ""},
-    Source{Clue::kPmix, "pmix", "", "OpenPMIx ", ""},
-    Source{Clue::kPmix, "pmix", "", "PMIx ", ""},
-    Source{Clue::kMusl, "musl", "", "", ""},
-    Source{Clue::kPython, "", "", "", "python"},
-    Source{Clue::kJava, "", "", "JAVA_VERSION=\"", ""},
-    Source{Clue::kCuda, "cuda", "", "", "libcudart.so."},
-    Source{Clue::kSpark, "", "", "", "-"},
+    Source{Evidence::kGlibc, "glibc", "", "stable release version ", ""},
+    Source{Evidence::kMpi, "mvapich2", "MVAPICH2 Version", "", ""},
+    Source{Evidence::kMpi, "intel", "Intel(R) MPI Library", "Intel(R) MPI Library ", ""},
+    Source{Evidence::kMpi, "mpich", "MPICH Version", "", ""},
+    Source{Evidence::kMpi, "openmpi", "Open MPI v", "", ""},
+    Source{Evidence::kPmix, "pmix", "", "OpenPMIx ", ""},
+    Source{Evidence::kPmix, "pmix", "", "PMIx ", ""},
+    Source{Evidence::kMusl, "musl", "", "", ""},
+    Source{Evidence::kPython, "", "", "", "python"},
+    Source{Evidence::kJava, "", "", "JAVA_VERSION=\"", ""},
+    Source{Evidence::kCuda, "cuda", "", "", "libcudart.so."},
+    Source{Evidence::kSpark, "", "", "", "-"},
 };
 
 struct ClueFact {
     const char* name;
-    Clue clue;
-    Clue other; ///< of the same fact
+    Evidence clue;
+    Evidence other; ///< of the same fact
 };
 constexpr std::array kClueFacts = {
-    ClueFact{"libc", Clue::kGlibc, Clue::kMusl},
-    ClueFact{"mpi", Clue::kMpi, Clue::kMpi},
-    ClueFact{"pmi", Clue::kPmix, Clue::kPmix},
-    ClueFact{"gpu", Clue::kCuda, Clue::kCuda},
-    ClueFact{"python", Clue::kPython, Clue::kPython},
-    ClueFact{"java", Clue::kJava, Clue::kJava},
-    ClueFact{"spark", Clue::kSpark, Clue::kSpark},
+    ClueFact{"libc", Evidence::kGlibc, Evidence::kMusl},
+    ClueFact{"mpi", Evidence::kMpi, Evidence::kMpi},
+    ClueFact{"pmi", Evidence::kPmix, Evidence::kPmix},
+    ClueFact{"gpu", Evidence::kCuda, Evidence::kCuda},
+    ClueFact{"python", Evidence::kPython, Evidence::kPython},
+    ClueFact{"java", Evidence::kJava, Evidence::kJava},
+    ClueFact{"spark", Evidence::kSpark, Evidence::kSpark},
 };
 constexpr std::array kPathFacts = {"mpi-prefix", "mpi-probe"};
 
@@ -76,7 +76,7 @@ Result<std::string> python_version(const FoundFile& file) {
 }
 
 Result<std::string> version_by(const Source& source, const FoundFile& file) {
-    if (source.clue == Clue::kPython) {
+    if (source.clue == Evidence::kPython) {
         return python_version(file);
     }
     if (!source.in_name.empty()) {
@@ -89,7 +89,7 @@ Result<std::string> version_by(const Source& source, const FoundFile& file) {
 }
 
 // A program of another kind may have the name: java's `release` without JAVA_VERSION says nothing.
-Result<Findings> findings_of(const Survey& survey, Clue clue) {
+Result<Findings> findings_of(const Survey& survey, Evidence clue) {
     Findings findings;
     const auto files = survey.find(clue);
     if (files == survey.end()) {

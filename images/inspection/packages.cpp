@@ -40,12 +40,12 @@ constexpr std::string_view kDistroless = "/var/lib/dpkg/status.d"; // a stanza a
 
 // A record that can be found anywhere, by the survey.
 struct Scattered {
-    Clue clue;
+    Evidence clue;
     std::vector<Package> (*parse)(std::string_view text);
 };
 constexpr std::array kScattered = {
-    Scattered{Clue::kPipPackage, parse_python_metadata},
-    Scattered{Clue::kCondaPackage, parse_conda_record},
+    Scattered{Evidence::kPipPackage, parse_python_metadata},
+    Scattered{Evidence::kCondaPackage, parse_conda_record},
 };
 
 class Collector {

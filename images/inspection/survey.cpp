@@ -11,27 +11,27 @@ namespace {
 constexpr std::size_t kMostSurveyed = 10'000;
 
 struct Rule {
-    Clue clue;
+    Evidence clue;
     std::string_view parent; ///< end of the folder's name; empty: any
     std::string_view begin;  ///< of the file's name
     std::string_view end;
 };
 constexpr std::array kRules = {
-    Rule{Clue::kGlibc, "", "libc.so.6", ""},
-    Rule{Clue::kGlibc, "", "libc-2.", ".so"},
-    Rule{Clue::kMusl, "lib", "ld-musl-", ".so.1"},
-    Rule{Clue::kMpi, "", "libmpi.so", ""},
-    Rule{Clue::kMpi, "", "libmpich.so", ""},
-    Rule{Clue::kPmix, "", "libpmix.so", ""},
-    Rule{Clue::kCuda, "", "libcudart.so.", ""},
-    Rule{Clue::kPython, "bin", "python2.", ""},
-    Rule{Clue::kPython, "bin", "python3.", ""},
-    Rule{Clue::kJava, "", "release", ""},
-    Rule{Clue::kSpark, "jars", "spark-core_", ".jar"},
-    Rule{Clue::kPipPackage, ".dist-info", "METADATA", ""},
-    Rule{Clue::kPipPackage, ".egg-info", "PKG-INFO", ""},
-    Rule{Clue::kPipPackage, "-packages", "", ".egg-info"},
-    Rule{Clue::kCondaPackage, "conda-meta", "", ".json"},
+    Rule{Evidence::kGlibc, "", "libc.so.6", ""},
+    Rule{Evidence::kGlibc, "", "libc-2.", ".so"},
+    Rule{Evidence::kMusl, "lib", "ld-musl-", ".so.1"},
+    Rule{Evidence::kMpi, "", "libmpi.so", ""},
+    Rule{Evidence::kMpi, "", "libmpich.so", ""},
+    Rule{Evidence::kPmix, "", "libpmix.so", ""},
+    Rule{Evidence::kCuda, "", "libcudart.so.", ""},
+    Rule{Evidence::kPython, "bin", "python2.", ""},
+    Rule{Evidence::kPython, "bin", "python3.", ""},
+    Rule{Evidence::kJava, "", "release", ""},
+    Rule{Evidence::kSpark, "jars", "spark-core_", ".jar"},
+    Rule{Evidence::kPipPackage, ".dist-info", "METADATA", ""},
+    Rule{Evidence::kPipPackage, ".egg-info", "PKG-INFO", ""},
+    Rule{Evidence::kPipPackage, "-packages", "", ".egg-info"},
+    Rule{Evidence::kCondaPackage, "conda-meta", "", ".json"},
 };
 
 bool matches(const Rule& rule, std::string_view parent, std::string_view name) {

@@ -11,7 +11,7 @@
 namespace cybele::images {
 
 /// What a file's name says that it may be.
-enum class Clue {
+enum class Evidence {
     kGlibc,
     kMusl,
     kMpi,
@@ -28,7 +28,7 @@ struct FoundFile {
     std::string path; ///< begins with a slash
     FilePointer node;
 };
-using Survey = std::map<Clue, std::vector<FoundFile>>;
+using Survey = std::map<Evidence, std::vector<FoundFile>>;
 
 /// Goes through all names once and keeps the regular files that are a clue, in the order of
 /// walk_files(). Of a kind at most 10,000.

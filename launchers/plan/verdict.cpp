@@ -85,20 +85,20 @@ std::vector<Circumstance> circumstances_of(const PlanInput& input) {
     return circumstances;
 }
 
-Sureness sureness_of(Outcome outcome, bool is_guarded) {
+Confidence sureness_of(Outcome outcome, bool is_guarded) {
     switch (outcome) {
     case Outcome::kWorks:
-        return Sureness::kWorks;
+        return Confidence::kWorks;
     case Outcome::kWorksWithOptions:
-        return Sureness::kWorksWithOptions;
+        return Confidence::kWorksWithOptions;
     case Outcome::kSingletons:
-        return Sureness::kSingletons;
+        return Confidence::kSingletons;
     case Outcome::kAborts:
-        return Sureness::kAborts;
+        return Confidence::kAborts;
     case Outcome::kUnknown:
         break;
     }
-    return is_guarded ? Sureness::kGuarded : Sureness::kUnguarded;
+    return is_guarded ? Confidence::kGuarded : Confidence::kUnguarded;
 }
 
 std::string guard_text(const PlanInput& input, const LaunchPlan& plan) {
@@ -113,8 +113,8 @@ std::string guard_text(const PlanInput& input, const LaunchPlan& plan) {
 
 } // namespace
 
-std::string_view sureness_text(Sureness sureness) {
-    return kVerdictTexts[static_cast<std::size_t>(sureness)];
+std::string_view sureness_text(Confidence confidence) {
+    return kVerdictTexts[static_cast<std::size_t>(confidence)];
 }
 
 LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan) {
@@ -139,15 +139,15 @@ LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan) {
     const bool is_guarded = !plan.probe.empty();
     if (!input.job->image) {
         // The host's program and launcher are of one MPI; only the guard could tell otherwise.
-        verdict.sureness = Sureness::kUnguarded;
+        verdict.confidence = Confidence::kUnguarded;
         return verdict;
     }
     if (!plan.image_mpi.is_known()) {
-        verdict.sureness = is_guarded ? Sureness::kGuarded : Sureness::kUnguarded;
+        verdict.confidence = is_guarded ? Confidence::kGuarded : Confidence::kUnguarded;
         return verdict;
     }
     verdict.judgement = judge_plan(input, plan, circumstances_of(input));
-    verdict.sureness = sureness_of(verdict.judgement.outcome, is_guarded);
+    verdict.confidence = sureness_of(verdict.judgement.outcome, is_guarded);
     return verdict;
 }
 
@@ -158,7 +158,7 @@ std::string print_verdict(const LaunchVerdict& verdict) {
                     verdict.host,
                     verdict.image,
                     verdict.guard,
-                    sureness_text(verdict.sureness));
+                    sureness_text(verdict.confidence));
     for (const compatibility::Option& option : verdict.judgement.options) {
         text +=
             fmt::format("  option {}={}\n",

@@ -11,7 +11,7 @@
 namespace cybele::launchers {
 
 /// How sure a launch is before it is submitted.
-enum class Sureness {
+enum class Confidence {
     kWorks,
     kWorksWithOptions,
     kAborts,
@@ -22,7 +22,7 @@ enum class Sureness {
 
 /// What tables say of a launch: the Site's facts beside the image's, nothing is run.
 struct LaunchVerdict {
-    Sureness sureness = Sureness::kWorks;
+    Confidence confidence = Confidence::kWorks;
     std::string launch;                 ///< `4 ranks on 2 nodes by mpirun of Open MPI`
     std::string host;                   ///< what is known of the hosts
     std::string image;                  ///< what is known of the image
@@ -32,7 +32,7 @@ struct LaunchVerdict {
 
 /// "works", "works with these options", "will abort", "will start singletons", "not known, but
 /// guarded", "cannot be guarded".
-[[nodiscard]] std::string_view sureness_text(Sureness sureness);
+[[nodiscard]] std::string_view sureness_text(Confidence confidence);
 
 /// The plan must have been made from the same input. Launches without MPI work as far as this can
 /// tell.

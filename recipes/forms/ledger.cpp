@@ -72,26 +72,26 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 Ledger::Ledger(const yaml::Source& source) : source_(source) {
     files_.push_back({source.file(), lines_of(source.text()), {}});
-    files_.back().fates.resize(files_.back().text.size(), Fate::kOpen);
+    files_.back().states.resize(files_.back().text.size(), LineState::kOpen);
 }
 
 std::size_t Ledger::add(const yaml::Source& source) {
     files_.push_back({source.file(), lines_of(source.text()), {}});
-    files_.back().fates.resize(files_.back().text.size(), Fate::kOpen);
+    files_.back().states.resize(files_.back().text.size(), LineState::kOpen);
     return source_.add(source);
 }
 
-void Ledger::mark_lines(Lines lines, Fate fate) {
+void Ledger::mark_lines(Lines lines, LineState state) {
     File& file = files_[lines.file];
     for (std::size_t i = std::max<std::size_t>(lines.first, 1);
-         i <= std::min(lines.last, file.fates.size());
+         i <= std::min(lines.last, file.states.size());
          ++i) {
-        file.fates[i - 1] = std::max(file.fates[i - 1], fate);
+        file.states[i - 1] = std::max(file.states[i - 1], state);
     }
 }
 
 void Ledger::carry(Lines lines) {
-    mark_lines(lines, Fate::kCarried);
+    mark_lines(lines, LineState::kCarried);
 }
 
 void Ledger::note(yaml::Mark mark, const std::string& prefix, Words words) {
@@ -105,7 +105,7 @@ void Ledger::note(yaml::Mark mark, const std::string& prefix, Words words) {
 }
 
 void Ledger::lose(Lines lines, yaml::Mark mark, Words words) {
-    mark_lines(lines, Fate::kNamed);
+    mark_lines(lines, LineState::kNamed);
     ++lost_;
     note(mark, std::string(kLostMark), std::move(words));
 }
@@ -115,7 +115,7 @@ void Ledger::remark(yaml::Mark mark, Words words) {
 }
 
 void Ledger::comment(std::size_t line, std::string text, std::size_t file) {
-    mark_lines({line, line, file}, Fate::kCarried);
+    mark_lines({line, line, file}, LineState::kCarried);
     comments_.push_back(std::move(text));
 }
 
@@ -127,24 +127,24 @@ void Ledger::refuse(yaml::Mark mark, Words words) {
 void Ledger::settle() {
     for (std::size_t index = 0; index < files_.size(); ++index) {
         File& file = files_[index];
-        Fate before = Fate::kOpen;
-        for (std::size_t i = 0; i < file.fates.size(); ++i) {
-            Fate& fate = file.fates[i];
+        LineState before = LineState::kOpen;
+        for (std::size_t i = 0; i < file.states.size(); ++i) {
+            LineState& state = file.states[i];
             if (is_blank_line(file.text[i])) {
-                fate = Fate::kBlank;
+                state = LineState::kBlank;
                 continue;
             }
-            if (fate == Fate::kOpen) {
-                fate = before;
+            if (state == LineState::kOpen) {
+                state = before;
             }
-            if (fate == Fate::kOpen) {
+            if (state == LineState::kOpen) {
                 lose({i + 1, i + 1, index},
                      {i + 1, 1, index},
                      {"'" + printable(file.text[i]) + "'",
                       "this importer does not know it",
                       "say it in the Recipe yourself"});
             }
-            before = fate;
+            before = state;
         }
     }
     std::stable_sort(notes_.begin(), notes_.end(), [](const Fault& a, const Fault& b) {
@@ -155,11 +155,11 @@ void Ledger::settle() {
 std::vector<ImportedLine> Ledger::lines() const {
     std::vector<ImportedLine> list;
     for (const auto& file : files_) {
-        for (std::size_t i = 0; i < file.fates.size(); ++i) {
+        for (std::size_t i = 0; i < file.states.size(); ++i) {
             list.push_back({file.name,
                             i + 1,
-                            file.fates[i] == Fate::kBlank,
-                            file.fates[i] == Fate::kCarried,
+                            file.states[i] == LineState::kBlank,
+                            file.states[i] == LineState::kCarried,
                             file.text[i]});
         }
     }

@@ -77,13 +77,13 @@ public:
     }
 
 private:
-    enum class Fate { kOpen, kBlank, kNamed, kCarried };
+    enum class LineState { kOpen, kBlank, kNamed, kCarried };
     struct File {
         std::string name;
         std::vector<std::string> text;
-        std::vector<Fate> fates;
+        std::vector<LineState> states;
     };
-    void mark_lines(Lines lines, Fate fate);
+    void mark_lines(Lines lines, LineState state);
     void note(yaml::Mark mark, const std::string& prefix, Words words);
 
     yaml::Source source_;

@@ -29,11 +29,11 @@ constexpr std::chrono::milliseconds kLook{200}; // at processes without a descri
 
 class Holder {
 public:
-    Holder(const Founding& founding,
+    Holder(const FirstMember& first_member,
            const namespaces::ContainerNamespaces& container,
            Watched founder,
            Watched launcher)
-        : founding_(founding), container_(container), launcher_(std::move(launcher)) {
+        : first_member_(first_member), container_(container), launcher_(std::move(launcher)) {
         members_.push_back(std::move(founder));
     }
 
@@ -51,9 +51,9 @@ public:
     }
 
     [[nodiscard]] std::vector<int> descriptors() const {
-        return {founding_.listener.get(),
-                founding_.folder.fd(),
-                founding_.folder.parent(),
+        return {first_member_.listener.get(),
+                first_member_.folder.fd(),
+                first_member_.folder.parent(),
                 container_.mount.get(),
                 container_.user.get(),
                 members_.front().fd(),
@@ -63,7 +63,7 @@ public:
 private:
     /// For a request, the end of a member or of the launcher, or the next look.
     void wait() {
-        std::vector<pollfd> all{{founding_.listener.get(), POLLIN, 0}};
+        std::vector<pollfd> all{{first_member_.listener.get(), POLLIN, 0}};
         bool must_look = launcher_.fd() < 0 && launcher_.pid() > 0 && members_.empty();
         if (members_.empty() && launcher_.fd() >= 0) {
             all.push_back({launcher_.fd(), POLLIN, 0});
@@ -86,31 +86,31 @@ private:
 
     void take_member() {
         const UniqueFd connection(
-            accept4(founding_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            accept4(first_member_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!connection.valid()) {
             return;
         }
-        if (const pid_t pid = admit(founding_, container_, connection); pid > 0) {
+        if (const pid_t pid = admit(first_member_, container_, connection); pid > 0) {
             members_.push_back(Watched::process(pid));
         }
     }
 
     /// Under the lock nobody can begin to make the container anew; who has asked already stays.
     [[nodiscard]] bool leave() const {
-        if (!founding_.folder.lock()) {
+        if (!first_member_.folder.lock()) {
             return true; // the folder is gone
         }
-        pollfd waiting = {founding_.listener.get(), POLLIN, 0};
+        pollfd waiting = {first_member_.listener.get(), POLLIN, 0};
         if (poll(&waiting, 1, 0) > 0) {
-            founding_.folder.unlock();
+            first_member_.folder.unlock();
             return false;
         }
-        (void)unlinkat(founding_.folder.fd(), founding_.key.name.c_str(), 0);
-        founding_.folder.remove_if_empty();
+        (void)unlinkat(first_member_.folder.fd(), first_member_.key.name.c_str(), 0);
+        first_member_.folder.remove_if_empty();
         return true;
     }
 
-    const Founding& founding_;
+    const FirstMember& first_member_;
     const namespaces::ContainerNamespaces& container_;
     std::vector<Watched> members_;
     Watched launcher_;
@@ -155,10 +155,10 @@ bool Watched::is_alive() const {
     return is_there && (start_.empty() || start_time(pid_) == start_);
 }
 
-Result<void> start_holder(const Founding& founding,
+Result<void> start_holder(const FirstMember& first_member,
                           const namespaces::ContainerNamespaces& container,
                           Watched launcher) {
-    Holder holder(founding, container, Watched::process(getpid()), std::move(launcher));
+    Holder holder(first_member, container, Watched::process(getpid()), std::move(launcher));
     const pid_t middle = fork();
     if (middle == 0) {
         // The holder is no child of the program, which may wait for all of its own.

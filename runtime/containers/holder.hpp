@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/containers/meeting.hpp"
+#include "runtime/containers/rendezvous.hpp"
 #include "runtime/namespaces/join.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
@@ -37,7 +37,7 @@ private:
 /// this process, but no child of the program, with none of its descriptors, in a session of its
 /// own. It admits members as long as one lives; when the last has ended it goes: at once where
 /// `launcher` has ended too, else after a second without a new one.
-[[nodiscard]] Result<void> start_holder(const Founding& founding,
+[[nodiscard]] Result<void> start_holder(const FirstMember& first_member,
                                         const namespaces::ContainerNamespaces& container,
                                         Watched launcher);
 

@@ -9,11 +9,11 @@
 #include "runtime/containers/image_file.hpp"
 #include "runtime/containers/join_key.hpp"
 #include "runtime/containers/locale.hpp"
-#include "runtime/containers/meeting.hpp"
 #include "runtime/containers/mount_image.hpp"
 #include "runtime/containers/overlay.hpp"
 #include "runtime/containers/plan.hpp"
 #include "runtime/containers/rank.hpp"
+#include "runtime/containers/rendezvous.hpp"
 #include "runtime/containers/root_image.hpp"
 #include "runtime/namespaces/join.hpp"
 #include "runtime/namespaces/privileges.hpp"
@@ -195,10 +195,11 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
 }
 
 /// The holder, where other ranks may join; without one they make containers of their own.
-Result<void> keep_for_others(int proc, const Founding& founding, bool is_root, bool is_verbose) {
+Result<void>
+keep_for_others(int proc, const FirstMember& first_member, bool is_root, bool is_verbose) {
     Watched launcher = Watched::process(getppid());
     CYBELE_TRY(const auto own, namespaces::own_namespaces(proc, !is_root));
-    const auto started = start_holder(founding, own, std::move(launcher));
+    const auto started = start_holder(first_member, own, std::move(launcher));
     tell_if(is_verbose,
             started ? "other ranks of this launch may join this container"
                     : started.error().message());
@@ -250,7 +251,7 @@ Result<void> check_all_unchanged(const ImageFile& file, const std::vector<Overla
 Result<namespaces::ExecFailure> make_container(const Request& request,
                                                const Environment& environment,
                                                Preparation& all,
-                                               const std::optional<Founding>& founding) {
+                                               const std::optional<FirstMember>& first_member) {
     const ImageDemand* const demand = request.demand ? &*request.demand : nullptr;
     CYBELE_TRY(const ImageFile file,
                open_image(request.image, images::host_architecture(), demand));
@@ -303,19 +304,19 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
             return next(inside);
         };
     }
-    if (founding) {
+    if (first_member) {
         sandbox.when_entered = [&](int proc) {
-            return keep_for_others(proc, *founding, all.is_root, request.is_verbose);
+            return keep_for_others(proc, *first_member, all.is_root, request.is_verbose);
         };
     }
     return namespaces::exec_in_sandbox(sandbox);
 }
 
 /// Joins, or is the first of those that share a container, or neither. `meanwhile`: see meet().
-Result<Meeting> find_container(const Request& request,
-                               const Environment& environment,
-                               const Preparation& all,
-                               const std::function<void()>& meanwhile) {
+Result<Rendezvous> find_container(const Request& request,
+                                  const Environment& environment,
+                                  const Preparation& all,
+                                  const std::function<void()>& meanwhile) {
     const Rank rank = read_rank(environment);
     const bool is_own = request.pid || request.containall;
     if (request.join == Join::kAlways && is_own) {
@@ -326,17 +327,17 @@ Result<Meeting> find_container(const Request& request,
     }
     const bool is_wanted = request.join == Join::kAlways ||
                            (request.join == Join::kAuto && rank.is_rank && !rank.is_alone);
-    Meeting meeting;
+    Rendezvous rendezvous;
     if (is_wanted && !is_own) {
         const ContainerPlan plan{
             all.mounts, all.home.target, environment.get_or("USER", ""), rank.launch};
         auto key = join_key(request, plan);
         if (!key) {
-            return meeting; // open_image() tells it better
+            return rendezvous; // open_image() tells it better
         }
-        meeting = meet(environment, meeting_key(std::move(*key)), meanwhile);
+        rendezvous = meet(environment, meeting_key(std::move(*key)), meanwhile);
     }
-    return meeting;
+    return rendezvous;
 }
 
 } // namespace
@@ -351,23 +352,24 @@ Result<int> start(const Request& request, const Environment& environment) {
             has_layers = true;
         }
     };
-    CYBELE_TRY(const Meeting meeting, find_container(request, environment, all, prepare_layers));
+    CYBELE_TRY(const Rendezvous rendezvous,
+               find_container(request, environment, all, prepare_layers));
     prepare_layers();
     CYBELE_TRY(all.layers, std::move(layers));
-    if (!meeting.because.empty()) {
-        tell_if(request.is_verbose || meeting.is_prevented,
-                "in a container of its own, since " + meeting.because);
+    if (!rendezvous.because.empty()) {
+        tell_if(request.is_verbose || rendezvous.is_prevented,
+                "in a container of its own, since " + rendezvous.because);
     }
     Result<namespaces::ExecFailure> failure =
         namespaces::ExecFailure{Error(ErrorCode::kInternal, ""), 0};
-    if (meeting.container) {
+    if (rendezvous.container) {
         tell_if(request.is_verbose, "joined the container of this launch");
-        failure = namespaces::exec_in_container(make_sandbox(request, all), *meeting.container);
+        failure = namespaces::exec_in_container(make_sandbox(request, all), *rendezvous.container);
     } else {
-        if (!meeting.founding && !all.is_root && read_rank(environment).is_rank) {
+        if (!rendezvous.first_member && !all.is_root && read_rank(environment).is_rank) {
             forbid_single_copy(all.layers.host);
         }
-        failure = make_container(request, environment, all, meeting.founding);
+        failure = make_container(request, environment, all, rendezvous.first_member);
     }
     CYBELE_TRY(const namespaces::ExecFailure ended, std::move(failure));
     if (ended.code == 126 || ended.code == 127) {

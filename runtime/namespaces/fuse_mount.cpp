@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/namespaces/letter.hpp"
+#include "runtime/namespaces/descriptor_message.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "runtime/namespaces/squashfs_server.hpp"
 #include "runtime/namespaces/stay_behind.hpp"
@@ -28,7 +28,7 @@ constexpr char kMounted = 'm'; // the server may answer; with /dev/fuse
 [[noreturn]] void be_server(const Served& served, SquashfsServer::Mounts mounts) {
     stay_behind("cybelectl-fuse", {served.image, served.gate});
     if (mounts == SquashfsServer::Mounts::kShared &&
-        (unshare(CLONE_NEWNS) != 0 || !send_letter(served.gate, kApart, {}))) {
+        (unshare(CLONE_NEWNS) != 0 || !send_message(served.gate, kApart, {}))) {
         _exit(1);
     }
     serve_squashfs(served);
@@ -80,9 +80,9 @@ Result<SquashfsServer> SquashfsServer::start(const SquashfsPart& part, Mounts mo
 }
 
 Result<void> SquashfsServer::mount(const SquashfsPoint& point) {
-    Letter apart;
+    DescriptorMessage apart;
     if (mounts_ == Mounts::kShared &&
-        (receive_letter(gate_.get(), apart) != 1 || apart.word != kApart)) {
+        (receive_message(gate_.get(), apart) != 1 || apart.word != kApart)) {
         return fail(ErrorCode::kEnvironment, "the process that reads the squashfs did not start");
     }
     // Now: the kernel wants it opened in the user namespace of the mount.
@@ -129,7 +129,7 @@ bool begin_to_list(UniqueFd folder) {
 Result<void> SquashfsServer::wait_for_answer(const SquashfsPoint& point, UniqueFd device) {
     const UniqueFd root(openat(point.folder, point.name, O_PATH | O_DIRECTORY | O_CLOEXEC));
     const int sent = device.get();
-    const bool is_sent = send_letter(gate_.get(), kMounted, {&sent, 1});
+    const bool is_sent = send_message(gate_.get(), kMounted, {&sent, 1});
     // When the server dies now, requests fail instead of waiting.
     gate_.reset();
     device.reset();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/namespaces/squashfs_server.hpp"
 
-#include "runtime/namespaces/letter.hpp"
+#include "runtime/namespaces/descriptor_message.hpp"
 #include "runtime/namespaces/privileges.hpp"
 #include "runtime/namespaces/system_call_filter.hpp"
 
@@ -314,8 +314,8 @@ fuse_session* open_session(Filesystem& filesystem, int device) {
 
 /// Waits for /dev/fuse and puts it in the place of `device`; false when it will never come.
 bool take_device(const Served& served, int device) {
-    Letter letter;
-    const bool is_mounted = receive_letter(served.gate, letter) == 1 &&
+    DescriptorMessage letter;
+    const bool is_mounted = receive_message(served.gate, letter) == 1 &&
                             letter.word == served.word && letter.descriptors[0].valid();
     (void)close(served.gate);
     return is_mounted && dup3(letter.descriptors[0].get(), device, O_CLOEXEC) == device;

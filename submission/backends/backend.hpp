@@ -72,7 +72,7 @@ struct JobRef {
 };
 
 /// What a scheduler says of a job.
-struct Sighting {
+struct JobStatus {
     std::string id; ///< of an array's element: `12_3`, `12[3].server`
     State state = State::kRunning;
     std::string native; ///< its own word
@@ -95,8 +95,8 @@ struct Spent {
     std::optional<std::uint64_t> memory_asked_bytes; ///< of all nodes
 };
 
-struct Survey {
-    std::vector<Sighting> seen;   ///< jobs that are listed; one that is not is not here
+struct QueryResult {
+    std::vector<JobStatus> seen;  ///< jobs that are listed; one that is not is not here
     std::vector<ReadBack> files;  ///< as asked
     std::optional<Error> failure; ///< the query failed: `seen` is no answer
 };
@@ -112,11 +112,11 @@ public:
     /// Hands the job over, once.
     [[nodiscard]] virtual Receipt submit(const Submission& submission) = 0;
     /// The queue's word on the jobs, and pieces of files of that machine, in one round trip.
-    [[nodiscard]] virtual Survey look(const std::vector<JobRef>& jobs,
-                                      const std::vector<Reading>& files) = 0;
+    [[nodiscard]] virtual QueryResult look(const std::vector<JobRef>& jobs,
+                                           const std::vector<Reading>& files) = 0;
     /// The second witness, for jobs that ended or left the queue without an exit record: the
     /// accounting, and what the scheduler wrote to a job that it ended.
-    [[nodiscard]] virtual Survey inquire(const std::vector<JobRef>& jobs) = 0;
+    [[nodiscard]] virtual QueryResult inquire(const std::vector<JobRef>& jobs) = 0;
     /// The native id of the job with this UUID; unset: the scheduler knows none.
     [[nodiscard]] virtual Result<std::optional<std::string>> find(const JobRef& job) = 0;
     /// Asks for the end of jobs; what becomes of it, look() says.
@@ -143,10 +143,10 @@ public:
     [[nodiscard]] virtual Call submission(const Submission& submission) const = 0;
     [[nodiscard]] virtual Receipt receipt(const Outcome& outcome) const = 0;
     [[nodiscard]] virtual std::vector<Call> query(const std::vector<std::string>& ids) const = 0;
-    [[nodiscard]] virtual Result<std::vector<Sighting>>
-    sightings(const std::vector<Outcome>& outcomes) const = 0;
+    [[nodiscard]] virtual Result<std::vector<JobStatus>>
+    statuses(const std::vector<Outcome>& outcomes) const = 0;
     [[nodiscard]] virtual std::vector<Call> inquiry(const std::vector<std::string>& ids) const = 0;
-    [[nodiscard]] virtual std::vector<Sighting>
+    [[nodiscard]] virtual std::vector<JobStatus>
     findings(const std::vector<Outcome>& outcomes) const = 0;
     /// The call that tells what jobs used, and what it told; unset: there is none.
     [[nodiscard]] virtual std::optional<Call>
@@ -161,7 +161,7 @@ public:
     [[nodiscard]] virtual std::string words_file(const JobRef& /*job*/) const {
         return {};
     }
-    [[nodiscard]] virtual std::optional<Sighting> end_in_words(std::string_view /*words*/) const {
+    [[nodiscard]] virtual std::optional<JobStatus> end_in_words(std::string_view /*words*/) const {
         return std::nullopt;
     }
     /// What is asked in the place of `calls`, which the scheduler did not answer; none: it did.

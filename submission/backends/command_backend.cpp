@@ -115,12 +115,12 @@ public:
         return commands_->receipt(outcome);
     }
 
-    Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
-        return survey(commands_->query(ids_of(jobs)), files);
+    QueryResult look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
+        return query_result(commands_->query(ids_of(jobs)), files);
     }
 
-    Survey inquire(const std::vector<JobRef>& jobs) override {
-        Survey survey;
+    QueryResult inquire(const std::vector<JobRef>& jobs) override {
+        QueryResult query_result;
         std::vector<const JobRef*> with_words;
         std::vector<Reading> words;
         for (const JobRef& job : jobs) {
@@ -132,23 +132,23 @@ public:
         }
         auto answers = ask(commands_->inquiry(ids_of(jobs)), words);
         if (!answers) {
-            survey.failure = std::move(answers).error();
-            return survey;
+            query_result.failure = std::move(answers).error();
+            return query_result;
         }
-        survey.seen = commands_->findings(answers->outcomes);
+        query_result.seen = commands_->findings(answers->outcomes);
         for (std::size_t at = 0; at < with_words.size(); ++at) {
-            add_words(*with_words[at], answers->files[at].bytes, survey.seen);
+            add_words(*with_words[at], answers->files[at].bytes, query_result.seen);
         }
-        return survey;
+        return query_result;
     }
 
     Result<std::optional<std::string>> find(const JobRef& job) override {
         // The script writes the id that it runs under: so is found what the queue does not show.
-        const Survey all = survey({commands_->search()}, places_of_id(job));
+        const QueryResult all = query_result({commands_->search()}, places_of_id(job));
         if (all.failure) {
             return fail(*all.failure);
         }
-        for (const Sighting& seen : all.seen) {
+        for (const JobStatus& seen : all.seen) {
             if (seen.uuid == job.uuid) {
                 return std::optional(job_id(seen.id));
             }
@@ -206,11 +206,12 @@ public:
 
 private:
     /// Of a job that the scheduler no longer knows, its last words count.
-    void add_words(const JobRef& job, const std::string& words, std::vector<Sighting>& seen) const {
-        const bool is_known = std::any_of(seen.begin(), seen.end(), [&job](const Sighting& one) {
+    void
+    add_words(const JobRef& job, const std::string& words, std::vector<JobStatus>& seen) const {
+        const bool is_known = std::any_of(seen.begin(), seen.end(), [&job](const JobStatus& one) {
             return one.id == job.id && !one.is_unknown;
         });
-        std::optional<Sighting> end = is_known ? std::nullopt : commands_->end_in_words(words);
+        std::optional<JobStatus> end = is_known ? std::nullopt : commands_->end_in_words(words);
         if (end) {
             end->id = job.id;
             seen.insert(seen.begin(), std::move(*end));
@@ -226,22 +227,22 @@ private:
         return host_->exchange(others, files); // a record must not be older than what is listed
     }
 
-    Survey survey(const std::vector<Call>& calls, const std::vector<Reading>& files) {
-        Survey survey;
+    QueryResult query_result(const std::vector<Call>& calls, const std::vector<Reading>& files) {
+        QueryResult query_result;
         auto answers = ask(calls, files);
         if (!answers) {
-            survey.failure = std::move(answers).error();
-            survey.files.resize(files.size());
-            return survey;
+            query_result.failure = std::move(answers).error();
+            query_result.files.resize(files.size());
+            return query_result;
         }
-        survey.files = std::move(answers->files);
-        auto seen = commands_->sightings(answers->outcomes);
+        query_result.files = std::move(answers->files);
+        auto seen = commands_->statuses(answers->outcomes);
         if (seen) {
-            survey.seen = std::move(*seen);
+            query_result.seen = std::move(*seen);
         } else {
-            survey.failure = std::move(seen).error();
+            query_result.failure = std::move(seen).error();
         }
-        return survey;
+        return query_result;
     }
 
     std::unique_ptr<Commands> commands_;

@@ -101,7 +101,7 @@ std::vector<Call> Pbs::query(const std::vector<std::string>& ids) const {
     return {pbs_question(std::move(argv))};
 }
 
-Result<std::vector<Sighting>> Pbs::sightings(const std::vector<Outcome>& outcomes) const {
+Result<std::vector<JobStatus>> Pbs::statuses(const std::vector<Outcome>& outcomes) const {
     const Outcome& outcome = outcomes.front();
     // Jobs that it does not know are told by these codes; those that it knows are listed all the
     // same.
@@ -121,13 +121,13 @@ Result<std::vector<Sighting>> Pbs::sightings(const std::vector<Outcome>& outcome
                     "the job goes on; ask again with `cybelectl job status`");
     }
     const std::vector<PbsJob> listed = read_qstat_text(outcome.output);
-    std::vector<Sighting> found;
+    std::vector<JobStatus> found;
     found.reserve(listed.size());
     for (const PbsJob& job : listed) {
-        found.push_back(sighting_of(job));
+        found.push_back(status_of(job));
     }
     for (std::string& id : unknown_ids(outcome.errors)) {
-        Sighting unknown;
+        JobStatus unknown;
         unknown.id = std::move(id);
         unknown.is_unknown = true;
         found.push_back(std::move(unknown));
@@ -139,8 +139,8 @@ std::vector<Call> Pbs::inquiry(const std::vector<std::string>& ids) const {
     return query(ids);
 }
 
-std::vector<Sighting> Pbs::findings(const std::vector<Outcome>& outcomes) const {
-    return sightings(outcomes).value_or(std::vector<Sighting>{});
+std::vector<JobStatus> Pbs::findings(const std::vector<Outcome>& outcomes) const {
+    return statuses(outcomes).value_or(std::vector<JobStatus>{});
 }
 
 Call Pbs::search() const {
@@ -173,7 +173,7 @@ std::string Pbs::words_file(const JobRef& job) const {
     return job.name.empty() ? std::string() : job.name + ".o" + number;
 }
 
-std::optional<Sighting> Pbs::end_in_words(std::string_view words) const {
+std::optional<JobStatus> Pbs::end_in_words(std::string_view words) const {
     constexpr std::string_view kKilled = "=>> PBS: job killed: ";
     constexpr int kKill = 9;
     const std::size_t at = words.rfind(kKilled);
@@ -181,7 +181,7 @@ std::optional<Sighting> Pbs::end_in_words(std::string_view words) const {
         return std::nullopt;
     }
     const std::string_view why = words.substr(at + kKilled.size());
-    Sighting end;
+    JobStatus end;
     end.reason = why.substr(0, why.find('\n'));
     end.state = why.starts_with("walltime") ? State::kTimeout : State::kFailed;
     end.signal = end.state == State::kFailed ? kKill : 0;

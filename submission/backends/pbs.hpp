@@ -24,7 +24,7 @@ struct PbsJob {
 /// product guesses the types of its values.
 [[nodiscard]] std::vector<PbsJob> read_qstat_json(std::string_view text);
 
-[[nodiscard]] Sighting sighting_of(const PbsJob& job);
+[[nodiscard]] JobStatus status_of(const PbsJob& job);
 
 /// The ids of which `qstat` said that it knows no such job.
 [[nodiscard]] std::vector<std::string> unknown_ids(std::string_view errors);
@@ -35,10 +35,10 @@ public:
     [[nodiscard]] Call submission(const Submission& submission) const override;
     [[nodiscard]] Receipt receipt(const Outcome& outcome) const override;
     [[nodiscard]] std::vector<Call> query(const std::vector<std::string>& ids) const override;
-    [[nodiscard]] Result<std::vector<Sighting>>
-    sightings(const std::vector<Outcome>& outcomes) const override;
+    [[nodiscard]] Result<std::vector<JobStatus>>
+    statuses(const std::vector<Outcome>& outcomes) const override;
     [[nodiscard]] std::vector<Call> inquiry(const std::vector<std::string>& ids) const override;
-    [[nodiscard]] std::vector<Sighting>
+    [[nodiscard]] std::vector<JobStatus>
     findings(const std::vector<Outcome>& outcomes) const override;
     [[nodiscard]] Call search() const override;
     [[nodiscard]] std::vector<Call>
@@ -47,7 +47,7 @@ public:
                                             bool is_held) const override;
     [[nodiscard]] bool is_over_already(const Outcome& outcome) const override;
     [[nodiscard]] std::string words_file(const JobRef& job) const override;
-    [[nodiscard]] std::optional<Sighting> end_in_words(std::string_view words) const override;
+    [[nodiscard]] std::optional<JobStatus> end_in_words(std::string_view words) const override;
 
 protected:
     /// Between a job's number and an element's in the name of a file of output.

@@ -203,8 +203,8 @@ std::string nodes_of(std::string_view hosts) {
 
 } // namespace
 
-Sighting sighting_of(const PbsJob& job) {
-    Sighting seen;
+JobStatus status_of(const PbsJob& job) {
+    JobStatus seen;
     seen.id = job.id;
     seen.node = nodes_of(job.get("exec_host"));
     seen.native = job.get("job_state");

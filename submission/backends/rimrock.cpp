@@ -53,7 +53,7 @@ public:
         const auto random = random_bytes(12);
         const std::vector<std::uint8_t> bytes(random.begin(), random.end());
         const std::string nonce = "cybelectl-" + hex(bytes);
-        const Json body{{"host", service_->way().host},
+        const Json body{{"host", service_->connection().host},
                         {"command", "sh -c " + shell_quote(framed_script(calls, readings, nonce))}};
         CYBELE_TRY(const ServiceAnswer answer,
                    service_->ask({"POST",
@@ -63,7 +63,8 @@ public:
         auto answers = read_frames(output, calls.size(), readings.size(), nonce);
         if (answer.status != kRimrockOk || !answers) {
             return fail(ErrorCode::kExecution,
-                        "rimrock did not run a command on " + printable(service_->way().host),
+                        "rimrock did not run a command on " +
+                            printable(service_->connection().host),
                         printable(words_in(answer)),
                         "the job goes on; ask again with `cybelectl job status`");
         }
@@ -115,7 +116,7 @@ public:
                          submission.files.end(),
                          [&](const NewFile& file) { return file.path == submission.script; });
         const Json body{
-            {"host", service_->way().host},
+            {"host", service_->connection().host},
             {"working_directory", submission.record.native()},
             {"script",
              with_identity(submission, script == submission.files.end() ? "" : script->bytes)},
@@ -129,10 +130,10 @@ public:
         return receipt(*answer);
     }
 
-    Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
+    QueryResult look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
         return scheduler_->look(jobs, files);
     }
-    Survey inquire(const std::vector<JobRef>& jobs) override {
+    QueryResult inquire(const std::vector<JobRef>& jobs) override {
         return scheduler_->inquire(jobs);
     }
     Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs) override {
@@ -194,11 +195,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Backend>
-rimrock_backend(Way way, std::unique_ptr<Commands> commands, const BackendRequest& request) {
-    Token token(way.token_command, request.environment, request.clock);
+std::unique_ptr<Backend> rimrock_backend(Connection connection,
+                                         std::unique_ptr<Commands> commands,
+                                         const BackendRequest& request) {
+    Token token(connection.token_command, request.environment, request.clock);
     auto service = std::make_shared<Service>(
-        std::move(way),
+        std::move(connection),
         std::move(token),
         HttpClient::find(request.environment, request.program),
         [](const std::string& text) {

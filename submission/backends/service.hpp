@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "submission/backends/connection.hpp"
 #include "submission/backends/token.hpp"
-#include "submission/backends/way.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/http.hpp"
@@ -34,21 +34,21 @@ public:
     /// Whether an answer may mean that the token is refused; that of a 401 is asked for always.
     using Doubt = std::function<bool(const ServiceAnswer&)>;
 
-    Service(Way way, Token token, HttpClient client, Headers headers, Doubt doubt)
-        : way_(std::move(way)), token_(std::move(token)), client_(std::move(client)),
+    Service(Connection connection, Token token, HttpClient client, Headers headers, Doubt doubt)
+        : way_(std::move(connection)), token_(std::move(token)), client_(std::move(client)),
           headers_(std::move(headers)), doubt_(std::move(doubt)) {}
 
     /// Any status is an answer, but 401 and what may mean the same, with a new token too:
     /// kEnvironment, as is a service that does not answer. A request that changes something must
     /// come behind one that changes nothing, so that the token is known to be taken.
     [[nodiscard]] Result<ServiceAnswer> ask(const ServiceRequest& request);
-    [[nodiscard]] const Way& way() const {
+    [[nodiscard]] const Connection& connection() const {
         return way_;
     }
 
 private:
     [[nodiscard]] Result<ServiceAnswer> send(const ServiceRequest& request);
-    Way way_;
+    Connection way_;
     Token token_;
     HttpClient client_;
     Headers headers_;

@@ -36,12 +36,12 @@ Call slurm_question(std::vector<std::string> argv) {
 constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%N|%k";
 constexpr std::size_t kColumnCount = 7;
 
-std::optional<Sighting> read_line(std::string_view line) {
+std::optional<JobStatus> read_line(std::string_view line) {
     const auto columns = text::split(line, '|');
     if (columns.size() < kColumnCount) {
         return std::nullopt;
     }
-    Sighting seen;
+    JobStatus seen;
     seen.id = columns[0];
     seen.native = columns[2];
     seen.reason = columns[3] == "None" ? "" : std::string(columns[3]);
@@ -63,7 +63,7 @@ std::optional<Sighting> read_line(std::string_view line) {
 }
 
 /// `3:0`, the code and the signal.
-void read_exit_code(std::string_view text, Sighting& into) {
+void read_exit_code(std::string_view text, JobStatus& into) {
     const auto parts = text::split(text, ':');
     if (parts.size() != 2 || !is_over(into.state)) {
         return;
@@ -91,12 +91,12 @@ std::string_view field_of(std::string_view line, std::string_view name) {
 }
 
 /// A line of `scontrol -o show job`.
-std::optional<Sighting> read_shown(std::string_view line) {
+std::optional<JobStatus> read_shown(std::string_view line) {
     const auto state = state_of_slurm(field_of(line, "JobState"));
     if (!line.starts_with("JobId=") || !state) {
         return std::nullopt;
     }
-    Sighting seen;
+    JobStatus seen;
     seen.id = line.substr(6, line.find(' ') - 6);
     const std::string_view array = field_of(line, "ArrayJobId");
     const std::string_view element = field_of(line, "ArrayTaskId");
@@ -114,7 +114,7 @@ std::optional<Sighting> read_shown(std::string_view line) {
 }
 
 /// A line of sacct: id, state, exit code, reason.
-std::optional<Sighting> read_accounted(std::string_view line) {
+std::optional<JobStatus> read_accounted(std::string_view line) {
     const auto columns = text::split(line, '|');
     if (columns.size() != 4) {
         return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<Sighting> read_accounted(std::string_view line) {
     if (!state) {
         return std::nullopt;
     }
-    Sighting seen;
+    JobStatus seen;
     seen.id = columns[0];
     seen.native = columns[1];
     seen.state = *state;
@@ -191,8 +191,8 @@ public:
             {"squeue", "-h", "--me", "-t", "all", "-r", "-o", std::string(kColumns)})};
     }
 
-    [[nodiscard]] Result<std::vector<Sighting>>
-    sightings(const std::vector<Outcome>& outcomes) const override {
+    [[nodiscard]] Result<std::vector<JobStatus>>
+    statuses(const std::vector<Outcome>& outcomes) const override {
         const Outcome& outcome = outcomes.front();
         if (!outcome.ok()) {
             return fail(ErrorCode::kEnvironment,
@@ -200,7 +200,7 @@ public:
                         printable(words_of(outcome)),
                         "the job goes on; ask again with `cybelectl job status`");
         }
-        std::vector<Sighting> found;
+        std::vector<JobStatus> found;
         for (const std::string_view line : text::split(outcome.output, '\n')) {
             if (auto seen = read_line(line)) {
                 found.push_back(std::move(*seen));
@@ -233,9 +233,9 @@ public:
         return calls;
     }
 
-    [[nodiscard]] std::vector<Sighting>
+    [[nodiscard]] std::vector<JobStatus>
     findings(const std::vector<Outcome>& outcomes) const override {
-        std::vector<Sighting> found;
+        std::vector<JobStatus> found;
         for (const Outcome& outcome : outcomes) {
             for (const std::string_view line : text::split(outcome.output, '\n')) {
                 auto seen = &outcome == &outcomes.back() ? read_accounted(line) : read_shown(line);

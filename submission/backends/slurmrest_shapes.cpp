@@ -43,7 +43,7 @@ std::string word_in(const Json& value) {
 }
 
 /// The end: a raw wait status, or a map of the code and the signal.
-void read_exit(const Json& exit, Sighting& into) {
+void read_exit(const Json& exit, JobStatus& into) {
     if (!is_over(into.state)) {
         return;
     }
@@ -67,8 +67,8 @@ void read_exit(const Json& exit, Sighting& into) {
     }
 }
 
-Sighting read_job(const Json& job) {
-    Sighting seen;
+JobStatus read_job(const Json& job) {
+    JobStatus seen;
     seen.native = word_in(member(job, "job_state"));
     seen.state = state_of_slurm(seen.native).value_or(State::kRunning);
     seen.reason = word_in(member(job, "state_reason"));
@@ -158,10 +158,10 @@ Receipt read_receipt(int status, std::string_view body) {
     return {is_refused ? Receipt::Kind::kRefused : Receipt::Kind::kUnclear, {}, words};
 }
 
-std::vector<Sighting> read_jobs(const Json& answer) {
-    std::vector<Sighting> all;
+std::vector<JobStatus> read_jobs(const Json& answer) {
+    std::vector<JobStatus> all;
     for (const Json& job : member(answer, "jobs")) {
-        Sighting seen = read_job(job);
+        JobStatus seen = read_job(job);
         const auto id = number_in(member(job, "job_id"));
         const auto array = number_in(member(job, "array_job_id"));
         const auto element = number_in(member(job, "array_task_id"));

@@ -41,7 +41,7 @@ submission_body(const Submission& submission, const std::string& script, Version
 [[nodiscard]] Receipt read_receipt(int status, std::string_view body);
 
 /// The jobs of an answer; an array's waiting elements each.
-[[nodiscard]] std::vector<Sighting> read_jobs(const nlohmann::json& answer);
+[[nodiscard]] std::vector<JobStatus> read_jobs(const nlohmann::json& answer);
 
 /// The latest moment that the jobs tell of, Unix seconds by the server's clock; 0: none.
 [[nodiscard]] std::int64_t newest_moment(const nlohmann::json& answer);

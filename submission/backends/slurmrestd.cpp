@@ -42,13 +42,13 @@ bool may_be_the_token(const ServiceAnswer& answer) {
 
 tl::unexpected<Error> trouble_with(const Service& service, const ServiceAnswer& answer) {
     const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
-    return fail(ErrorCode::kEnvironment,
-                "slurmrestd does not answer as it should",
-                printable(service.way().address) + " said HTTP " + std::to_string(answer.status) +
-                    (trouble ? ": " + printable(trouble->text) : std::string()),
-                may_be_the_token(answer)
-                    ? "see whether the token is still good, and whether slurmctld runs"
-                    : "the job goes on; ask again with `cybelectl job status`");
+    return fail(
+        ErrorCode::kEnvironment,
+        "slurmrestd does not answer as it should",
+        printable(service.connection().address) + " said HTTP " + std::to_string(answer.status) +
+            (trouble ? ": " + printable(trouble->text) : std::string()),
+        may_be_the_token(answer) ? "see whether the token is still good, and whether slurmctld runs"
+                                 : "the job goes on; ask again with `cybelectl job status`");
 }
 
 /// Slurm's REST service. It has no files: records and logs are seen where their folder is shared
@@ -74,19 +74,20 @@ public:
         return slurmrest::read_receipt(answer->status, answer->body);
     }
 
-    Survey look(const std::vector<JobRef>& /*jobs*/, const std::vector<Reading>& files) override {
-        Survey survey;
-        survey.files = read(files).value();
+    QueryResult look(const std::vector<JobRef>& /*jobs*/,
+                     const std::vector<Reading>& files) override {
+        QueryResult query_result;
+        query_result.files = read(files).value();
         if (const auto asked = list(); !asked) {
-            survey.failure = asked.error();
+            query_result.failure = asked.error();
         } else {
-            survey.seen = seen_;
+            query_result.seen = seen_;
         }
-        return survey;
+        return query_result;
     }
 
-    Survey inquire(const std::vector<JobRef>& jobs) override {
-        Survey survey;
+    QueryResult inquire(const std::vector<JobRef>& jobs) override {
+        QueryResult query_result;
         std::set<std::string> ids; // all elements of an array in one call
         for (const JobRef& job : jobs) {
             ids.insert(job.id.substr(0, job.id.find('_')));
@@ -94,19 +95,19 @@ public:
         for (const std::string& id : ids) {
             const auto answer = ask({"GET", "job/" + path_escaped(id), {}});
             if (!answer) {
-                survey.failure = answer.error();
-                return survey;
+                query_result.failure = answer.error();
+                return query_result;
             }
             const auto found = slurmrest::read_jobs(parsed_slurmrestd_answer(*answer));
-            survey.seen.insert(survey.seen.end(), found.begin(), found.end());
+            query_result.seen.insert(query_result.seen.end(), found.begin(), found.end());
         }
-        return survey;
+        return query_result;
     }
 
     Result<std::optional<std::string>> find(const JobRef& job) override {
         newest_ = 0; // an old answer does not count
         CYBELE_CHECK(list());
-        const auto found = std::find_if(seen_.begin(), seen_.end(), [&job](const Sighting& one) {
+        const auto found = std::find_if(seen_.begin(), seen_.end(), [&job](const JobStatus& one) {
             return one.uuid == job.uuid;
         });
         return found == seen_.end() ? std::nullopt
@@ -205,19 +206,19 @@ private:
 
     Service service_;
     slurmrest::Version version_ = 0;
-    std::vector<Sighting> seen_; ///< of the last whole answer
-    std::int64_t newest_ = 0;    ///< the latest moment in it, by the server's clock
+    std::vector<JobStatus> seen_; ///< of the last whole answer
+    std::int64_t newest_ = 0;     ///< the latest moment in it, by the server's clock
     SteadyClock::time_point first_seen_at_;
     SteadyClock::time_point answered_at_;
 };
 
 } // namespace
 
-std::unique_ptr<Backend> slurmrestd_backend(Way way, const BackendRequest& request) {
+std::unique_ptr<Backend> slurmrestd_backend(Connection connection, const BackendRequest& request) {
     const std::string user = request.environment.get_or("USER", "");
-    Token token(way.token_command, request.environment, request.clock);
+    Token token(connection.token_command, request.environment, request.clock);
     return std::make_unique<Slurmrestd>(Service(
-        std::move(way),
+        std::move(connection),
         std::move(token),
         HttpClient::find(request.environment, request.program),
         [user](const std::string& text) {

@@ -21,10 +21,10 @@ protected:
 /// The qsub and qstat that Slurm brings: no `-r`, and an end without an exit status.
 class SlurmTorque : public Pbs {
 public:
-    [[nodiscard]] Result<std::vector<Sighting>>
-    sightings(const std::vector<Outcome>& outcomes) const override {
-        CYBELE_TRY(std::vector<Sighting> found, Pbs::sightings(outcomes));
-        for (Sighting& seen : found) {
+    [[nodiscard]] Result<std::vector<JobStatus>>
+    statuses(const std::vector<Outcome>& outcomes) const override {
+        CYBELE_TRY(std::vector<JobStatus> found, Pbs::statuses(outcomes));
+        for (JobStatus& seen : found) {
             seen.code.reset();
             seen.signal = 0;
             if (seen.native == "C") { // of every end, good or bad

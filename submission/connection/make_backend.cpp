@@ -2,8 +2,8 @@
 #include "submission/connection/make_backend.hpp"
 
 #include "submission/backends/command_backend.hpp"
+#include "submission/backends/connection.hpp"
 #include "submission/backends/services.hpp"
-#include "submission/backends/way.hpp"
 #include "submission/local/local_backend.hpp"
 #include "support/quote.hpp"
 
@@ -23,17 +23,18 @@ constexpr Row kRows[] = {
 };
 
 Result<std::unique_ptr<Backend>>
-reach(Way way, std::unique_ptr<Commands> commands, const BackendRequest& request) {
-    switch (way.kind) {
-    case Way::Kind::kSlurmrestd:
-        CYBELE_CHECK(check_address(way));
-        return slurmrestd_backend(std::move(way), request);
-    case Way::Kind::kRimrock:
-        CYBELE_CHECK(check_address(way));
-        return rimrock_backend(std::move(way), std::move(commands), request);
-    case Way::Kind::kSsh:
-        return command_backend(std::move(commands),
-                               behind_ssh(way.address, request.sockets, request.environment));
+reach(Connection connection, std::unique_ptr<Commands> commands, const BackendRequest& request) {
+    switch (connection.kind) {
+    case Connection::Kind::kSlurmrestd:
+        CYBELE_CHECK(check_address(connection));
+        return slurmrestd_backend(std::move(connection), request);
+    case Connection::Kind::kRimrock:
+        CYBELE_CHECK(check_address(connection));
+        return rimrock_backend(std::move(connection), std::move(commands), request);
+    case Connection::Kind::kSsh:
+        return command_backend(
+            std::move(commands),
+            behind_ssh(connection.address, request.sockets, request.environment));
     default:
         return command_backend(std::move(commands),
                                this_machine(request.environment, request.meanwhile));
@@ -53,10 +54,10 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
         }
         return local_backend(request.environment);
     }
-    CYBELE_TRY(Way way, read_way(request.login));
+    CYBELE_TRY(Connection connection, read_connection(request.login));
     for (const Row& row : kRows) {
         if (row.scheduler == request.scheduler) {
-            return reach(std::move(way), row.commands(), request);
+            return reach(std::move(connection), row.commands(), request);
         }
     }
     return fail(ErrorCode::kInput,

@@ -82,31 +82,32 @@ Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
 
 } // namespace
 
-Result<std::string> take_up(Desk& desk, const std::string& name) {
+Result<std::string> take_up(JobContext& context, const std::string& name) {
     std::error_code error;
     const bool is_record = fs::exists(fs::path(name) / "job.json", error);
     const fs::path record = fs::absolute(name, error).lexically_normal();
     const std::string uuid =
         is_record ? (record.has_filename() ? record : record.parent_path()).filename().native()
                   : name;
-    auto known = desk.journal().find(uuid);
+    auto known = context.journal().find(uuid);
     if (known) {
         return known->uuid;
     }
     if (!is_record) {
         return fail(std::move(known).error());
     }
-    CYBELE_TRY(const Entry entry,
-               entry_of_record(record.has_filename() ? record : record.parent_path(), desk.now()));
-    CYBELE_CHECK(desk.journal().put(entry));
+    CYBELE_TRY(
+        const Entry entry,
+        entry_of_record(record.has_filename() ? record : record.parent_path(), context.now()));
+    CYBELE_CHECK(context.journal().put(entry));
     return entry.uuid;
 }
 
-Result<void> ask_to_end(Desk& desk, std::vector<Entry>& entries) {
+Result<void> ask_to_end(JobContext& context, std::vector<Entry>& entries) {
     for (Entry& entry : entries) {
-        entry.cancel_asked = desk.now();
+        entry.cancel_asked = context.now();
     }
-    CYBELE_TRY(const std::vector<Error> refusals, ask_to_cancel(desk, entries));
+    CYBELE_TRY(const std::vector<Error> refusals, ask_to_cancel(context, entries));
     if (!refusals.empty()) {
         return fail(refusals.front());
     }

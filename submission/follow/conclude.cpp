@@ -17,7 +17,7 @@ void end(Entry& entry, State state, std::int64_t at) {
 }
 
 /// What the scheduler says of why a script was told to end; null: nothing.
-const Sighting* explanation_of(const std::optional<Sighting>& seen) {
+const JobStatus* explanation_of(const std::optional<JobStatus>& seen) {
     const bool explains = seen && is_over(seen->state) && seen->state != State::kLost;
     return explains ? &seen.value() : nullptr;
 }
@@ -32,7 +32,7 @@ void take_record(const ExitRecord& record, Entry& entry) {
     }
 }
 
-void take_words(const Sighting& seen, Entry& entry) {
+void take_words(const JobStatus& seen, Entry& entry) {
     entry.native = seen.native;
     entry.reason = seen.reason;
     entry.node = seen.node.empty() ? entry.node : seen.node;
@@ -41,7 +41,7 @@ void take_words(const Sighting& seen, Entry& entry) {
 }
 
 /// The end as a scheduler tells it, where it tells it whole.
-bool take_end(const Sighting& seen, const Evidence& evidence, Entry& entry) {
+bool take_end(const JobStatus& seen, const Evidence& evidence, Entry& entry) {
     take_words(seen, entry);
     switch (seen.state) {
     case State::kDone:
@@ -70,7 +70,7 @@ bool take_end(const Sighting& seen, const Evidence& evidence, Entry& entry) {
 
 void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entry& entry) {
     const State told = state_of_text(record.state).value_or(State::kFailed);
-    const Sighting* why = explanation_of(evidence.accounted);
+    const JobStatus* why = explanation_of(evidence.accounted);
     if (why == nullptr) {
         why = explanation_of(evidence.seen);
     }

@@ -19,13 +19,13 @@ constexpr std::int64_t kSettleSeconds = 60;
 
 /// What is known of a job at one moment.
 struct Evidence {
-    std::optional<ExitRecord> record;  ///< the script's own word: the first witness
-    std::optional<Sighting> seen;      ///< the queue's
-    std::optional<Sighting> accounted; ///< the accounting's, where it was asked
-    bool was_asked = false;            ///< the queue gave an answer; else `seen` says nothing
-    bool is_unknown = false;           ///< the queue's answer is that it knows no such job
-    bool has_begun = true;             ///< its script ran, or nothing was asked about that
-    std::int64_t now = 0;              ///< Unix seconds
+    std::optional<ExitRecord> record;   ///< the script's own word: the first witness
+    std::optional<JobStatus> seen;      ///< the queue's
+    std::optional<JobStatus> accounted; ///< the accounting's, where it was asked
+    bool was_asked = false;             ///< the queue gave an answer; else `seen` says nothing
+    bool is_unknown = false;            ///< the queue's answer is that it knows no such job
+    bool has_begun = true;              ///< its script ran, or nothing was asked about that
+    std::int64_t now = 0;               ///< Unix seconds
     std::int64_t patience = kPatienceSeconds;
 };
 

@@ -34,11 +34,12 @@ double chance() {
 /// One client's view of its jobs until they end.
 class Follower {
 public:
-    Follower(Desk& desk,
+    Follower(JobContext& context,
              std::vector<Entry> entries,
              const FollowOptions& options,
              const SignalWatch& signals)
-        : desk_(desk), options_(options), signals_(signals), pacing_(longest(entries, options)) {
+        : context_(context), options_(options), signals_(signals),
+          pacing_(longest(entries, options)) {
         followed_.entries = std::move(entries);
         if (options.has_logs && !followed_.entries.empty() && !is_of_many()) {
             const Entry& first = followed_.entries.front();
@@ -111,7 +112,7 @@ private:
     }
 
     UniqueFd end_of(const Entry& entry) {
-        const auto backend = desk_.backend(entry);
+        const auto backend = context_.backend(entry);
         return backend && entry.ended == 0 ? (*backend)->end_of(ref_of(entry)) : UniqueFd();
     }
 
@@ -124,7 +125,7 @@ private:
             return {}; // something came that says nothing
         }
         if (is_told || !is_asking) { // the record of a job that ended lies there
-            CYBELE_CHECK(look_at_records(desk_, followed_.entries));
+            CYBELE_CHECK(look_at_records(context_, followed_.entries));
             look_at_logs();
         }
         if (is_asking && !is_finished()) {
@@ -153,9 +154,9 @@ private:
             }
         }
         std::vector<ReadBack> pieces;
-        *desk_.meanwhile = [this] { look_at_logs(); };
-        const auto answered = ask(desk_, followed_.entries, readings, &pieces);
-        *desk_.meanwhile = nullptr;
+        *context_.meanwhile = [this] { look_at_logs(); };
+        const auto answered = ask(context_, followed_.entries, readings, &pieces);
+        *context_.meanwhile = nullptr;
         CYBELE_TRY(const Round round, answered);
         pieces.resize(readings.size());
         look_at_logs();
@@ -212,7 +213,7 @@ private:
     }
 
     [[nodiscard]] std::optional<ReadBack> read(const Reading& reading) {
-        const auto backend = desk_.backend(followed_.entries.front());
+        const auto backend = context_.backend(followed_.entries.front());
         auto pieces = backend ? (*backend)->read({reading}) : Result<std::vector<ReadBack>>();
         return pieces && !pieces->empty() ? std::optional(std::move(pieces->front()))
                                           : std::nullopt;
@@ -269,11 +270,11 @@ private:
         std::vector<Entry> wanted;
         for (Entry& entry : followed_.entries) {
             if (entry.ended == 0 && !entry.id.empty()) {
-                entry.cancel_asked = desk_.now();
+                entry.cancel_asked = context_.now();
                 wanted.push_back(entry);
             }
         }
-        CYBELE_TRY(const std::vector<Error> refusals, ask_to_cancel(desk_, wanted));
+        CYBELE_TRY(const std::vector<Error> refusals, ask_to_cancel(context_, wanted));
         for (const Error& refusal : refusals) {
             tell_once(refusal.message() + ": " + refusal.faults().front().because);
         }
@@ -312,7 +313,7 @@ private:
         }
     }
 
-    Desk& desk_;
+    JobContext& context_;
     const FollowOptions& options_;
     const SignalWatch& signals_;
     Pacing pacing_;
@@ -333,17 +334,17 @@ private:
 
 } // namespace
 
-Result<Followed> follow(Desk& desk,
+Result<Followed> follow(JobContext& context,
                         std::vector<Entry> entries,
                         const FollowOptions& options,
                         const SignalWatch& signals) {
-    return Follower(desk, std::move(entries), options, signals).run();
+    return Follower(context, std::move(entries), options, signals).run();
 }
 
-Result<bool> await_resolution(Desk& desk, Entry& entry, const SignalWatch& signals) {
+Result<bool> await_resolution(JobContext& context, Entry& entry, const SignalWatch& signals) {
     Pacing pacing(std::chrono::seconds(10));
     while (true) {
-        const auto known = resolve(desk, entry);
+        const auto known = resolve(context, entry);
         if (known && *known) {
             return true;
         }
@@ -351,7 +352,7 @@ Result<bool> await_resolution(Desk& desk, Entry& entry, const SignalWatch& signa
             pacing.saw_nothing();
         } else {
             pacing.saw_failure();
-            if (desk.now() >= entry.asked + kSearchSeconds) {
+            if (context.now() >= entry.asked + kSearchSeconds) {
                 return fail(known.error());
             }
         }

@@ -34,13 +34,14 @@ struct Followed {
 };
 
 /// Follows jobs to their ends. INT and TERM: as the options say, a second one leaves; HUP leaves.
-[[nodiscard]] Result<Followed> follow(Desk& desk,
+[[nodiscard]] Result<Followed> follow(JobContext& context,
                                       std::vector<Entry> entries,
                                       const FollowOptions& options,
                                       const SignalWatch& signals);
 
 /// Waits until it is known what became of a submission that was not acknowledged, or until a
 /// signal comes (false).
-[[nodiscard]] Result<bool> await_resolution(Desk& desk, Entry& entry, const SignalWatch& signals);
+[[nodiscard]] Result<bool>
+await_resolution(JobContext& context, Entry& entry, const SignalWatch& signals);
 
 } // namespace cybele::submission

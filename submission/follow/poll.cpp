@@ -15,12 +15,12 @@
 
 namespace cybele::submission {
 
-Result<Desk> Desk::open(const Environment& environment, Clock clock) {
+Result<JobContext> JobContext::open(const Environment& environment, Clock clock) {
     CYBELE_TRY(Journal journal, Journal::open(environment));
-    return Desk(std::move(journal), environment, std::move(clock));
+    return JobContext(std::move(journal), environment, std::move(clock));
 }
 
-Result<Backend*> Desk::backend(const Entry& entry) {
+Result<Backend*> JobContext::backend(const Entry& entry) {
     auto& kept = backends_[{entry.scheduler, entry.login}];
     if (!kept) {
         CYBELE_TRY(kept,
@@ -89,11 +89,11 @@ std::optional<ExitRecord> exit_record_of(const ReadBack& back, const Entry& entr
 
 /// What was seen, to be found by job: with thousands of them, none is looked for one by one, and
 /// no name is copied.
-class Sightings {
+class Statuses {
 public:
-    explicit Sightings(const std::vector<Sighting>& seen) {
+    explicit Statuses(const std::vector<JobStatus>& seen) {
         by_uuid_.reserve(seen.size());
-        for (const Sighting& one : seen) {
+        for (const JobStatus& one : seen) {
             if (one.is_unknown) {
                 unknown_.insert(one.id);
             } else if (one.uuid.empty()) {
@@ -112,31 +112,31 @@ public:
     }
 
     /// A scheduler's numbers come again: with another UUID it is another job.
-    [[nodiscard]] std::optional<Sighting> of(const Entry& entry) const {
-        const Sighting* const named = found(by_id_, entry.id);
-        const Sighting* const known = entry.array.empty()
-                                          ? found(by_uuid_, entry.uuid)
-                                          : found(by_element_, entry.uuid + "/" + entry.id);
+    [[nodiscard]] std::optional<JobStatus> of(const Entry& entry) const {
+        const JobStatus* const named = found(by_id_, entry.id);
+        const JobStatus* const known = entry.array.empty()
+                                           ? found(by_uuid_, entry.uuid)
+                                           : found(by_element_, entry.uuid + "/" + entry.id);
         const bool is_first = known != nullptr && (named == nullptr || known < named);
-        const Sighting* const first = is_first ? known : named;
+        const JobStatus* const first = is_first ? known : named;
         return first == nullptr ? std::nullopt : std::optional(*first);
     }
 
 private:
-    void add_named(const Sighting& one) {
+    void add_named(const JobStatus& one) {
         by_uuid_.emplace(one.uuid, &one);
         if (one.id.find_first_of("_[") != std::string::npos) { // an element of an array
             by_element_.emplace(one.uuid + "/" + one.id, &one);
         }
     }
     template <class Map, class Key>
-    static const Sighting* found(const Map& map, const Key& key) {
+    static const JobStatus* found(const Map& map, const Key& key) {
         const auto at = map.find(key);
         return at == map.end() ? nullptr : at->second;
     }
-    std::unordered_map<std::string_view, const Sighting*> by_id_;
-    std::unordered_map<std::string_view, const Sighting*> by_uuid_;
-    std::unordered_map<std::string, const Sighting*> by_element_;
+    std::unordered_map<std::string_view, const JobStatus*> by_id_;
+    std::unordered_map<std::string_view, const JobStatus*> by_uuid_;
+    std::unordered_map<std::string, const JobStatus*> by_element_;
     std::unordered_set<std::string> unknown_;
 };
 
@@ -210,17 +210,17 @@ void inquire(Backend& backend, Group& group, std::vector<Silent>& silent) {
         refs.back().folder = one.entry->folder;
         refs.back().name = one.entry->name;
     }
-    const Survey survey = backend.inquire(refs);
-    const Sightings sightings(survey.seen);
+    const QueryResult query_result = backend.inquire(refs);
+    const Statuses statuses(query_result.seen);
     for (Silent& one : silent) {
-        one.evidence.accounted = sightings.of(*one.entry);
+        one.evidence.accounted = statuses.of(*one.entry);
         one.evidence.has_begun = has_left_mark(backend, one);
         conclude_one(group, one.evidence, *one.entry);
     }
 }
 
 /// One round trip for the group, and what it says of each; `files` beside the records of its jobs.
-std::optional<Error> ask_group(Desk& desk,
+std::optional<Error> ask_group(JobContext& context,
                                Backend& backend,
                                Group& group,
                                const std::vector<Reading>& files,
@@ -237,21 +237,21 @@ std::optional<Error> ask_group(Desk& desk,
         readings.push_back({entry->record + "/exit.json", 0, kMostOfRecord});
     }
     readings.insert(readings.end(), files.begin(), files.end());
-    Survey survey = backend.look(refs, readings);
-    survey.files.resize(readings.size());
-    const Sightings sightings(survey.seen);
+    QueryResult query_result = backend.look(refs, readings);
+    query_result.files.resize(readings.size());
+    const Statuses statuses(query_result.seen);
     std::vector<Silent> silent;
     for (std::size_t at = 0; at < group.asked.size(); ++at) {
         Entry& entry = *group.asked[at];
         Evidence evidence;
-        evidence.now = desk.now();
+        evidence.now = context.now();
         evidence.patience = entry.scheduler == "local" ? 0
                             : entry.patience != 0      ? entry.patience
-                                                       : desk.patience;
-        evidence.was_asked = !survey.failure;
-        evidence.record = exit_record_of(survey.files[at], entry);
-        evidence.seen = sightings.of(entry);
-        evidence.is_unknown = sightings.is_unknown(entry);
+                                                       : context.patience;
+        evidence.was_asked = !query_result.failure;
+        evidence.record = exit_record_of(query_result.files[at], entry);
+        evidence.seen = statuses.of(entry);
+        evidence.is_unknown = statuses.is_unknown(entry);
         if (needs_inquiry(evidence, entry)) {
             silent.push_back({&entry, std::move(evidence)});
         } else {
@@ -259,22 +259,22 @@ std::optional<Error> ask_group(Desk& desk,
         }
     }
     if (read != nullptr) {
-        read->assign(survey.files.end() - static_cast<std::ptrdiff_t>(files.size()),
-                     survey.files.end());
+        read->assign(query_result.files.end() - static_cast<std::ptrdiff_t>(files.size()),
+                     query_result.files.end());
     }
     inquire(backend, group, silent);
-    return survey.failure;
+    return query_result.failure;
 }
 
 /// Another command may have seen the end of elements that the scheduler lists no more.
-Result<void> take_ends_of_others(Desk& desk, Group& group, std::size_t owner) {
+Result<void> take_ends_of_others(JobContext& context, Group& group, std::size_t owner) {
     const bool is_any_missing =
         std::any_of(group.elements.begin(), group.elements.end(), [owner](const Element& element) {
             return element.owner == owner && element.entry.ended == 0 &&
                    element.entry.missing_since != 0;
         });
     if (is_any_missing) {
-        CYBELE_TRY(const auto kept, desk.journal().matches(group.entries[owner]->uuid));
+        CYBELE_TRY(const auto kept, context.journal().matches(group.entries[owner]->uuid));
         if (kept.size() == 1) {
             take_known_ends(kept.front(), owner, group.elements);
         }
@@ -283,17 +283,17 @@ Result<void> take_ends_of_others(Desk& desk, Group& group, std::size_t owner) {
 }
 
 /// Makes arrays of their elements; what changed goes into the journal.
-Result<bool> keep(Desk& desk, Group& group) {
+Result<bool> keep(JobContext& context, Group& group) {
     for (const Entry* const element : group.ended) {
-        CYBELE_CHECK(desk.journal().change(element->uuid,
-                                           [element](Entry& job) { take_element(*element, job); }));
+        CYBELE_CHECK(context.journal().change(
+            element->uuid, [element](Entry& job) { take_element(*element, job); }));
     }
     for (std::size_t at = 0; at < group.entries.size(); ++at) {
         Entry& entry = *group.entries[at];
         if (entry.array.empty() || entry.is_element) {
             continue;
         }
-        CYBELE_CHECK(take_ends_of_others(desk, group, at));
+        CYBELE_CHECK(take_ends_of_others(context, group, at));
         const Changing before(entry);
         fold_elements(group.elements, at, entry);
         if (Changing(entry) != before) {
@@ -301,7 +301,7 @@ Result<bool> keep(Desk& desk, Group& group) {
         }
     }
     if (!group.changed.empty()) {
-        CYBELE_CHECK(desk.journal().put(group.changed));
+        CYBELE_CHECK(context.journal().put(group.changed));
     }
     return group.has_changed || !group.changed.empty();
 }
@@ -315,7 +315,7 @@ void add_to(Round& round, std::optional<Error> failure, bool has_changed) {
 
 } // namespace
 
-Result<Round> ask(Desk& desk,
+Result<Round> ask(JobContext& context,
                   std::vector<Entry>& entries,
                   const std::vector<Reading>& files,
                   std::vector<ReadBack>* read) {
@@ -328,13 +328,13 @@ Result<Round> ask(Desk& desk,
     Round round;
     for (auto& [key, group] : groups) {
         const bool has_files = key == std::pair(entries.front().scheduler, entries.front().login);
-        CYBELE_TRY(Backend * backend, desk.backend(*group.entries.front()));
-        auto failure = ask_group(desk,
+        CYBELE_TRY(Backend * backend, context.backend(*group.entries.front()));
+        auto failure = ask_group(context,
                                  *backend,
                                  group,
                                  has_files ? files : std::vector<Reading>{},
                                  has_files ? read : nullptr);
-        CYBELE_TRY(const bool has_changed, keep(desk, group));
+        CYBELE_TRY(const bool has_changed, keep(context, group));
         add_to(round, std::move(failure), has_changed);
     }
     return round;
@@ -344,7 +344,7 @@ namespace {
 
 /// Asks each scheduler and login once, for all of its jobs.
 Result<std::vector<Error>>
-at_each(Desk& desk,
+at_each(JobContext& context,
         const std::vector<Entry>& entries,
         const std::function<Result<void>(Backend&, const std::vector<JobRef>&)>& request) {
     struct Asked {
@@ -353,7 +353,7 @@ at_each(Desk& desk,
     };
     std::map<std::pair<std::string, std::string>, Asked> groups;
     for (const Entry& entry : entries) {
-        CYBELE_TRY(Backend * backend, desk.backend(entry));
+        CYBELE_TRY(Backend * backend, context.backend(entry));
         Asked& asked = groups[{entry.scheduler, entry.login}];
         asked.backend = backend;
         asked.jobs.push_back(ref_of(entry));
@@ -369,36 +369,37 @@ at_each(Desk& desk,
 
 } // namespace
 
-Result<std::vector<Error>> ask_to_cancel(Desk& desk, const std::vector<Entry>& entries) {
+Result<std::vector<Error>> ask_to_cancel(JobContext& context, const std::vector<Entry>& entries) {
     std::vector<const Entry*> kept;
     for (const Entry& entry : entries) {
         if (!entry.is_element) {
             kept.push_back(&entry);
         }
     }
-    CYBELE_CHECK(desk.journal().put(kept));
-    return cancel_all(desk, entries);
+    CYBELE_CHECK(context.journal().put(kept));
+    return cancel_all(context, entries);
 }
 
-Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries) {
-    return at_each(desk, entries, [](Backend& backend, const std::vector<JobRef>& jobs) {
+Result<std::vector<Error>> cancel_all(JobContext& context, const std::vector<Entry>& entries) {
+    return at_each(context, entries, [](Backend& backend, const std::vector<JobRef>& jobs) {
         return backend.cancel(jobs);
     });
 }
 
-Result<std::vector<Error>> hold_all(Desk& desk, const std::vector<Entry>& entries, bool is_held) {
-    return at_each(desk, entries, [is_held](Backend& backend, const std::vector<JobRef>& jobs) {
+Result<std::vector<Error>>
+hold_all(JobContext& context, const std::vector<Entry>& entries, bool is_held) {
+    return at_each(context, entries, [is_held](Backend& backend, const std::vector<JobRef>& jobs) {
         return backend.hold(jobs, is_held);
     });
 }
 
-Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {
+Result<Round> look_at_records(JobContext& context, std::vector<Entry>& entries) {
     Group group;
     for (Entry& entry : entries) {
         if (entry.ended == 0 && !entry.id.empty() && entry.login.empty() &&
             (entry.array.empty() || entry.is_element)) {
             Evidence evidence;
-            evidence.now = desk.now();
+            evidence.now = context.now();
             evidence.record =
                 exit_record_of(read_piece({entry.record + "/exit.json", 0, kMostOfRecord}), entry);
             if (evidence.record) {
@@ -407,11 +408,11 @@ Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries) {
         }
     }
     Round round;
-    CYBELE_TRY(round.has_changed, keep(desk, group));
+    CYBELE_TRY(round.has_changed, keep(context, group));
     return round;
 }
 
-Result<bool> resolve(Desk& desk, Entry& entry) {
+Result<bool> resolve(JobContext& context, Entry& entry) {
     if (entry.state != State::kSubmitting) {
         return true;
     }
@@ -421,24 +422,24 @@ Result<bool> resolve(Desk& desk, Entry& entry) {
     }
     if (client && client->pid != ::getpid()) {
         // It ended; it could have acknowledged the job since the entry was read.
-        CYBELE_TRY(entry, desk.journal().find(entry.uuid));
+        CYBELE_TRY(entry, context.journal().find(entry.uuid));
         if (entry.state != State::kSubmitting) {
             return true;
         }
     }
-    CYBELE_TRY(Backend * backend, desk.backend(entry));
+    CYBELE_TRY(Backend * backend, context.backend(entry));
     CYBELE_TRY(const auto id, backend->find(ref_of(entry)));
     if (id) {
-        acknowledge(entry, *id, desk.now());
+        acknowledge(entry, *id, context.now());
         entry.client = entry.client.empty() ? std::string() : kFound; // empty: it is this process
-    } else if (desk.now() >= entry.asked + kSearchSeconds) {
+    } else if (context.now() >= entry.asked + kSearchSeconds) {
         entry.state = State::kNotSubmitted;
         entry.reason = "the scheduler never took it";
-        entry.ended = desk.now();
+        entry.ended = context.now();
     } else {
         return false;
     }
-    CYBELE_CHECK(desk.journal().put(entry));
+    CYBELE_CHECK(context.journal().put(entry));
     return true;
 }
 

@@ -19,15 +19,15 @@
 namespace cybele::submission {
 
 /// What following and finding jobs needs: the journal, the schedulers, the clock.
-class Desk {
+class JobContext {
 public:
     using Clock = std::function<std::int64_t()>; ///< Unix seconds
 
-    Desk(Journal journal, Environment environment, Clock clock)
+    JobContext(Journal journal, Environment environment, Clock clock)
         : journal_(std::move(journal)), environment_(std::move(environment)),
           clock_(std::move(clock)) {}
     /// With the journal of this user.
-    [[nodiscard]] static Result<Desk> open(const Environment& environment, Clock clock);
+    [[nodiscard]] static Result<JobContext> open(const Environment& environment, Clock clock);
 
     [[nodiscard]] const Journal& journal() const {
         return journal_;
@@ -66,29 +66,30 @@ struct Round {
 /// that ended without a word; what changed is in the journal when it returns. Entries that have
 /// ended, or whose id is not known, stay as they are. `files` are read in the same round trip, for
 /// the scheduler and login of the first entry.
-[[nodiscard]] Result<Round> ask(Desk& desk,
+[[nodiscard]] Result<Round> ask(JobContext& context,
                                 std::vector<Entry>& entries,
                                 const std::vector<Reading>& files = {},
                                 std::vector<ReadBack>* read = nullptr);
 
 /// The same by the records alone, where they can be seen from here; no scheduler is asked.
-[[nodiscard]] Result<Round> look_at_records(Desk& desk, std::vector<Entry>& entries);
+[[nodiscard]] Result<Round> look_at_records(JobContext& context, std::vector<Entry>& entries);
 
 /// Writes down that the end of jobs is asked for, then asks (cancel_all).
-[[nodiscard]] Result<std::vector<Error>> ask_to_cancel(Desk& desk,
+[[nodiscard]] Result<std::vector<Error>> ask_to_cancel(JobContext& context,
                                                        const std::vector<Entry>& entries);
 
 /// Asks for the end of jobs that have an id: each scheduler and login once, however many they are.
 /// Gives what those said that did not take it; what becomes of the others, `ask` says.
-[[nodiscard]] Result<std::vector<Error>> cancel_all(Desk& desk, const std::vector<Entry>& entries);
+[[nodiscard]] Result<std::vector<Error>> cancel_all(JobContext& context,
+                                                    const std::vector<Entry>& entries);
 
 /// The same for jobs that are to be held, or to be released.
 [[nodiscard]] Result<std::vector<Error>>
-hold_all(Desk& desk, const std::vector<Entry>& entries, bool is_held);
+hold_all(JobContext& context, const std::vector<Entry>& entries, bool is_held);
 
 /// Takes up a submission that was never acknowledged: asks the scheduler for its UUID. True: it is
 /// known now what became of it (submitted, or not). Nothing is ever submitted a second time by it.
-[[nodiscard]] Result<bool> resolve(Desk& desk, Entry& entry);
+[[nodiscard]] Result<bool> resolve(JobContext& context, Entry& entry);
 
 /// How long the scheduler may take to show a job that it took, before a submission that was not
 /// acknowledged is called not submitted.

@@ -48,7 +48,7 @@ std::string text_of(const std::vector<LocalCondition>& conditions) {
     return text;
 }
 
-Met judge(const LocalCondition& condition, const std::vector<LocalPart>& parts) {
+ConditionState judge(const LocalCondition& condition, const std::vector<LocalPart>& parts) {
     using Phase = LocalPart::Phase;
     bool is_any = false;
     bool is_started = true;
@@ -64,21 +64,21 @@ Met judge(const LocalCondition& condition, const std::vector<LocalPart>& parts) 
         is_good = is_good && (part.phase != Phase::kEnded || part.outcome == "done");
     }
     if (!is_any) {
-        return Met::kNever;
+        return ConditionState::kNever;
     }
     if (condition.when == "started") {
-        return is_started ? Met::kYes : Met::kNotYet;
+        return is_started ? ConditionState::kYes : ConditionState::kNotYet;
     }
     if (condition.when == "ok" && !is_good) {
-        return Met::kNever;
+        return ConditionState::kNever;
     }
     if (!is_ended) {
-        return Met::kNotYet;
+        return ConditionState::kNotYet;
     }
     if (condition.when == "failed") {
-        return is_good ? Met::kNever : Met::kYes;
+        return is_good ? ConditionState::kNever : ConditionState::kYes;
     }
-    return Met::kYes;
+    return ConditionState::kYes;
 }
 
 } // namespace cybele::submission

@@ -24,10 +24,11 @@ struct LocalCondition {
 [[nodiscard]] std::optional<std::pair<std::int64_t, std::int64_t>>
 read_local_id(std::string_view id);
 
-enum class Met { kYes, kNotYet, kNever };
+enum class ConditionState { kYes, kNotYet, kNever };
 
 /// What the parts of the job that is waited for make of the condition. An array is met when all of
 /// its elements have ended; it failed when one of them did.
-[[nodiscard]] Met judge(const LocalCondition& condition, const std::vector<LocalPart>& parts);
+[[nodiscard]] ConditionState judge(const LocalCondition& condition,
+                                   const std::vector<LocalPart>& parts);
 
 } // namespace cybele::submission

@@ -61,32 +61,32 @@ public:
     }
 
     /// The queue first, the records after it: a job that ends in between has written its own.
-    Survey look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
-        Survey survey;
+    QueryResult look(const std::vector<JobRef>& jobs, const std::vector<Reading>& files) override {
+        QueryResult query_result;
         Unborn unborn;
         const auto turn = take_turn();
         if (!turn) {
-            survey.failure = turn.error();
+            query_result.failure = turn.error();
         } else {
-            add_sightings(turn->draft, jobs, survey, unborn);
+            add_statuses(turn->draft, jobs, query_result, unborn);
         }
-        survey.files.reserve(files.size());
+        query_result.files.reserve(files.size());
         for (const Reading& reading : files) {
             const std::string_view file = reading.file;
             const std::string_view folder = file.substr(0, file.rfind('/'));
-            survey.files.push_back(unborn.folders.contains(folder) ? ReadBack()
-                                                                   : read_piece(reading));
+            query_result.files.push_back(unborn.folders.contains(folder) ? ReadBack()
+                                                                         : read_piece(reading));
         }
-        return survey;
+        return query_result;
     }
 
-    Survey inquire(const std::vector<JobRef>& jobs) override {
-        Survey survey;
+    QueryResult inquire(const std::vector<JobRef>& jobs) override {
+        QueryResult query_result;
         for (const JobRef& job : jobs) {
             const auto parts = part_of(job);
             if (!parts) {
-                survey.failure = parts.error();
-                return survey;
+                query_result.failure = parts.error();
+                return query_result;
             }
             const LocalPart* const part = parts->empty() ? nullptr : &parts->front();
             const auto record = read_exit_record(job.record);
@@ -94,7 +94,7 @@ public:
             if (!has_ended || !record || record->has_value()) {
                 continue; // it lives, or its record came meanwhile
             }
-            Sighting seen;
+            JobStatus seen;
             seen.id = job.id;
             seen.state = State::kLost;
             seen.native = "gone";
@@ -104,9 +104,9 @@ public:
                 seen.native = part->outcome;
                 seen.reason = part->reason;
             }
-            survey.seen.push_back(std::move(seen));
+            query_result.seen.push_back(std::move(seen));
         }
-        return survey;
+        return query_result;
     }
 
     Result<std::optional<std::string>> find(const JobRef& job) override {
@@ -189,8 +189,8 @@ private:
     Result<LocalScheduler::Turn> turn(const LocalScheduler::Change& how, int patience) {
         auto taken = scheduler_.turn(how, patience);
         if (taken) {
-            if (const auto& errand = taken->errand) {
-                serve(*errand, scheduler_);
+            if (const auto& task = taken->task) {
+                serve(*task, scheduler_);
             }
         }
         return taken;
@@ -274,14 +274,14 @@ private:
         return {};
     }
 
-    static void add_sightings(const LocalDraft& draft,
-                              const std::vector<JobRef>& jobs,
-                              Survey& survey,
-                              Unborn& unborn) {
+    static void add_statuses(const LocalDraft& draft,
+                             const std::vector<JobRef>& jobs,
+                             QueryResult& query_result,
+                             Unborn& unborn) {
         std::unordered_set<std::string_view> wanted;
         wanted.reserve(jobs.size());
         unborn.folders.reserve(jobs.size());
-        survey.seen.reserve(jobs.size());
+        query_result.seen.reserve(jobs.size());
         for (const JobRef& job : jobs) {
             wanted.insert(job.uuid);
         }
@@ -291,7 +291,7 @@ private:
             if (part.phase == Phase::kEnded || !wanted.contains(spec.uuid)) {
                 continue;
             }
-            Sighting seen;
+            JobStatus seen;
             seen.id = part.id();
             seen.uuid = spec.uuid;
             seen.native = "running";
@@ -306,7 +306,7 @@ private:
                     part.index < 0 ? spec.record
                                    : unborn.of_elements.emplace_back(part.record(spec).native()));
             }
-            survey.seen.push_back(std::move(seen));
+            query_result.seen.push_back(std::move(seen));
         }
     }
 

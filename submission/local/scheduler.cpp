@@ -141,14 +141,14 @@ Result<void> LocalScheduler::settle(const Queue& queue, LocalDraft& draft) const
         }
         for (const LocalCondition& condition : read_conditions(spec.after)) {
             CYBELE_TRY(const std::vector<LocalPart> others, parts.now(condition.number));
-            const Met met = judge(condition, others);
-            if (met == Met::kNever) {
+            const ConditionState met = judge(condition, others);
+            if (met == ConditionState::kNever) {
                 draft.end(at,
                           "cancelled",
                           "DependencyNeverSatisfied: " + text_of(std::vector{condition}));
                 break;
             }
-            if (met == Met::kNotYet && part.reason.empty()) {
+            if (met == ConditionState::kNotYet && part.reason.empty()) {
                 draft.waits[at].reason = "Dependency";
             }
         }
@@ -222,7 +222,7 @@ LocalScheduler::start(const std::vector<std::size_t>& chosen, Turn& turn, QueueL
         draft.is_changed[chosen[at]] = true;
         if (starters.child() == at) {
             lock.abandon();
-            turn.errand = Errand{draft.spec_of(part), part};
+            turn.task = SupervisorTask{draft.spec_of(part), part};
             if (!starters.may_begin()) {
                 ::_exit(0);
             }

@@ -19,7 +19,7 @@ namespace cybele::submission {
 inline constexpr const char* kMachineCpus = "CYBELE_MACHINE_CPUS";
 
 /// What a process that was forked is to do: follow this part of a job to its end (serve.hpp).
-struct Errand {
+struct SupervisorTask {
     LocalSpec spec;
     LocalPart part;
 };
@@ -52,8 +52,9 @@ public:
     using Change = std::function<Result<void>(LocalDraft&)>;
     struct Turn {
         LocalDraft draft;
-        bool was_taken = false;       ///< the lock was free; else nothing was changed
-        std::optional<Errand> errand; ///< this process was forked: it has this to do and no more
+        bool was_taken = false; ///< the lock was free; else nothing was changed
+        std::optional<SupervisorTask>
+            task; ///< this process was forked: it has this to do and no more
     };
     /// Waits for the lock so long; a part that could not be had leaves `was_taken` false. `place`
     /// is given up between the lock and the first look at the queue.

@@ -51,20 +51,20 @@ void close_inherited() {
 
 /// A file of an element of an array: as in Slurm, where each has a number of its own, no two of
 /// them write into one.
-fs::path output_of(const std::string& pattern, const Errand& errand) {
-    const std::string number = std::to_string(errand.part.number);
-    if (errand.part.index < 0) {
-        return expand_pattern(pattern, errand.spec.name, number);
+fs::path output_of(const std::string& pattern, const SupervisorTask& task) {
+    const std::string number = std::to_string(task.part.number);
+    if (task.part.index < 0) {
+        return expand_pattern(pattern, task.spec.name, number);
     }
-    const std::string index = std::to_string(errand.part.index);
+    const std::string index = std::to_string(task.part.index);
     const bool has_index = pattern.find("%a") != std::string::npos;
     return expand_pattern(
-        pattern, errand.spec.name, has_index ? number : number + "_" + index, index);
+        pattern, task.spec.name, has_index ? number : number + "_" + index, index);
 }
 
-LocalJob job_of(const Errand& errand) {
-    const LocalSpec& spec = errand.spec;
-    const LocalPart& part = errand.part;
+LocalJob job_of(const SupervisorTask& task) {
+    const LocalSpec& spec = task.spec;
+    const LocalPart& part = task.part;
     LocalJob job;
     job.uuid = spec.uuid;
     job.name = spec.name;
@@ -80,15 +80,15 @@ LocalJob job_of(const Errand& errand) {
     if (spec.demand.seconds != 0) {
         job.time = std::chrono::seconds(spec.demand.seconds);
     }
-    job.standard_output = job.workdir / output_of(spec.output, errand);
-    job.standard_error = job.workdir / output_of(spec.errors, errand);
+    job.standard_output = job.workdir / output_of(spec.output, task);
+    job.standard_error = job.workdir / output_of(spec.errors, task);
     return job;
 }
 
 Result<ExitRecord>
-run(LocalJob job, const Errand& errand, const fs::path& folder, const std::string& cpus) {
-    CYBELE_CHECK(RecordFolder::make(errand.spec.record));
-    CYBELE_TRY(StartFiles start, kept_start(folder, errand.spec));
+run(LocalJob job, const SupervisorTask& task, const fs::path& folder, const std::string& cpus) {
+    CYBELE_CHECK(RecordFolder::make(task.spec.record));
+    CYBELE_TRY(StartFiles start, kept_start(folder, task.spec));
     job.script = start.script;
     job.command = start.command;
     EnvironmentMap& environment = start.environment;
@@ -102,9 +102,10 @@ run(LocalJob job, const Errand& errand, const fs::path& folder, const std::strin
 }
 
 /// Runs the job; one that cannot even begin has failed, with the reason in its record.
-ExitRecord run_to_record(const Errand& errand, const fs::path& folder, const std::string& cpus) {
-    const LocalJob job = job_of(errand);
-    auto record = run(job, errand, folder, cpus);
+ExitRecord
+run_to_record(const SupervisorTask& task, const fs::path& folder, const std::string& cpus) {
+    const LocalJob job = job_of(task);
+    auto record = run(job, task, folder, cpus);
     if (record) {
         return std::move(*record);
     }
@@ -115,7 +116,7 @@ ExitRecord run_to_record(const Errand& errand, const fs::path& folder, const std
     failed.start = failed.end = std::time(nullptr);
     const Fault& fault = record.error().faults().front();
     failed.reason = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
-    if (RecordFolder::open(errand.spec.record)) { // else the queue alone knows
+    if (RecordFolder::open(task.spec.record)) { // else the queue alone knows
         (void)write_exit_record(job.record, failed);
     }
     return failed;
@@ -140,17 +141,17 @@ bool hand_on() {
 }
 
 /// Whether the job's end can be read by everybody.
-bool is_written(const Errand& errand) {
-    const auto record = read_exit_record(errand.part.record(errand.spec));
-    return record && record->value_or(ExitRecord()).uuid == errand.spec.uuid;
+bool is_written(const SupervisorTask& task) {
+    const auto record = read_exit_record(task.part.record(task.spec));
+    return record && record->value_or(ExitRecord()).uuid == task.spec.uuid;
 }
 
 /// Ends the part in the queue, unless somebody thought this process dead and did.
-void enter_end(LocalDraft& draft, const Errand& errand, const ExitRecord& record) {
+void enter_end(LocalDraft& draft, const SupervisorTask& task, const ExitRecord& record) {
     for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
         const LocalPart& part = draft.state.parts[at];
-        if (part.number == errand.part.number && part.index == errand.part.index &&
-            part.attempt == errand.part.attempt && part.phase == LocalPart::Phase::kRunning) {
+        if (part.number == task.part.number && part.index == task.part.index &&
+            part.attempt == task.part.attempt && part.phase == LocalPart::Phase::kRunning) {
             draft.end(at, record.state, record.reason);
         }
     }
@@ -158,7 +159,7 @@ void enter_end(LocalDraft& draft, const Errand& errand, const ExitRecord& record
 
 } // namespace
 
-void serve(Errand errand, const LocalScheduler& forked_by) {
+void serve(SupervisorTask task, const LocalScheduler& forked_by) {
     ::prctl(PR_SET_NAME, kSupervisorName);
     const fs::path& folder = forked_by.folder();
     const std::string cpus = cpu_list(forked_by.allowed());
@@ -166,28 +167,28 @@ void serve(Errand errand, const LocalScheduler& forked_by) {
     const Environment environment(EnvironmentMap{{kMachineCpus, cpus}});
     for (;;) {
         close_inherited();
-        const ExitRecord record = run_to_record(errand, folder, cpus);
-        if (errand.part.index < 0) { // the elements of an array share it to the last one's end
-            forget_start(folder, errand.spec);
+        const ExitRecord record = run_to_record(task, folder, cpus);
+        if (task.part.index < 0) { // the elements of an array share it to the last one's end
+            forget_start(folder, task.spec);
         }
         const bool is_gone = hand_on();
         std::optional<QueueLock> place = QueueLock::stand_next(folder);
-        if (!place && is_gone && is_written(errand)) {
+        if (!place && is_gone && is_written(task)) {
             ::_exit(0); // who stands there finds this job's end, as of one whose supervisor died
         }
         const LocalScheduler scheduler(folder, environment);
         const auto turn = scheduler.turn(
             [&](LocalDraft& draft) {
-                enter_end(draft, errand, record);
+                enter_end(draft, task, record);
                 return Result<void>();
             },
             kServerLockPatience,
             std::move(place));
-        std::optional<Errand> next = turn ? turn->errand : std::nullopt;
+        std::optional<SupervisorTask> next = turn ? turn->task : std::nullopt;
         if (!next) {
             ::_exit(0);
         }
-        errand = std::move(*next);
+        task = std::move(*next);
     }
 }
 

@@ -14,7 +14,7 @@
 
 namespace cybele::submission {
 
-/// What a destination has under a parcel's name.
+/// What a destination has under the name of a staged file.
 struct Present {
     bool is_same = false;    ///< the file itself, to the byte
     bool is_blocked = false; ///< a folder stands where the file is to be
@@ -23,13 +23,13 @@ struct Present {
 };
 
 struct Inventory {
-    std::vector<Present> parcels;      ///< of each that was asked for
+    std::vector<Present> staged_files; ///< of each that was asked for
     std::optional<std::uint64_t> free; ///< bytes for an ordinary user
 };
 
-/// A parcel on its way.
-struct Shipment {
-    const Parcel* parcel = nullptr;
+/// A staged file on its way.
+struct Upload {
+    const StagedFile* staged = nullptr;
     std::uint64_t offset = 0; ///< what is there already, and right
 };
 
@@ -42,10 +42,10 @@ public:
     virtual ~Destination() = default;
 
     /// What is there, in one round trip. kEnvironment where nothing can be written there.
-    [[nodiscard]] virtual Result<Inventory> look(const std::vector<Parcel>& parcels) = 0;
+    [[nodiscard]] virtual Result<Inventory> look(const std::vector<StagedFile>& staged_files) = 0;
     /// Writes each to NAME.part from its offset on, compares the digest, renames. A part that could
     /// not be finished stays, to be gone on with; one with wrong bytes does not.
-    [[nodiscard]] virtual Result<void> put(const std::vector<Shipment>& shipments) = 0;
+    [[nodiscard]] virtual Result<void> put(const std::vector<Upload>& uploads) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Destination> destination_here(const std::filesystem::path& workdir);

@@ -20,40 +20,40 @@ class DestinationHere : public Destination {
 public:
     explicit DestinationHere(fs::path workdir) : workdir_(std::move(workdir)) {}
 
-    Result<Inventory> look(const std::vector<Parcel>& parcels) override {
+    Result<Inventory> look(const std::vector<StagedFile>& staged_files) override {
         if (::access(workdir_.c_str(), W_OK) != 0) {
             return fail(write_error(CopyFor::kSubmission, workdir_.native(), reason_of(errno)));
         }
         Inventory inventory;
         inventory.free = free_space(workdir_);
-        for (const Parcel& parcel : parcels) {
-            CYBELE_TRY(Present present, present_of(parcel));
-            inventory.parcels.push_back(std::move(present));
+        for (const StagedFile& staged : staged_files) {
+            CYBELE_TRY(Present present, present_of(staged));
+            inventory.staged_files.push_back(std::move(present));
         }
         return inventory;
     }
 
-    Result<void> put(const std::vector<Shipment>& shipments) override {
-        for (const Shipment& shipment : shipments) {
-            CYBELE_CHECK(put_one(shipment));
+    Result<void> put(const std::vector<Upload>& uploads) override {
+        for (const Upload& upload : uploads) {
+            CYBELE_CHECK(put_one(upload));
         }
         return {};
     }
 
 private:
-    [[nodiscard]] Result<Present> present_of(const Parcel& parcel) const {
-        const fs::path file = workdir_ / parcel.target;
+    [[nodiscard]] Result<Present> present_of(const StagedFile& staged) const {
+        const fs::path file = workdir_ / staged.target;
         std::error_code error;
         Present present;
         const bool is_folder = fs::is_directory(file, error);
-        if (parcel.digest.empty()) {
+        if (staged.digest.empty()) {
             present.is_same = is_folder;
             return present;
         }
         present.is_blocked = is_folder;
-        if (fs::is_regular_file(file, error) && fs::file_size(file, error) == parcel.size) {
+        if (fs::is_regular_file(file, error) && fs::file_size(file, error) == staged.size) {
             const auto digest = sha256_file(file);
-            present.is_same = digest && hex(*digest) == parcel.digest;
+            present.is_same = digest && hex(*digest) == staged.digest;
         }
         const fs::path part = part_of(file);
         if (!present.is_same && fs::is_regular_file(part, error)) {
@@ -64,15 +64,14 @@ private:
         return present;
     }
 
-    [[nodiscard]] Result<void> put_one(const Shipment& shipment) const {
-        const Parcel& parcel = *shipment.parcel;
-        const fs::path file = workdir_ / parcel.target;
-        if (parcel.digest.empty()) {
+    [[nodiscard]] Result<void> put_one(const Upload& upload) const {
+        const StagedFile& staged = *upload.staged;
+        const fs::path file = workdir_ / staged.target;
+        if (staged.digest.empty()) {
             return make_directories(file);
         }
-        return copy_here(
-            CopyFor::kSubmission,
-            {parcel.source, file, shipment.offset, parcel.digest, parcel.is_executable});
+        return copy_here(CopyFor::kSubmission,
+                         {staged.source, file, upload.offset, staged.digest, staged.is_executable});
     }
 
     fs::path workdir_;

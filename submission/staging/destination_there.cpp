@@ -69,11 +69,11 @@ public:
     DestinationThere(SshLogin login, fs::path workdir)
         : login_(std::move(login)), workdir_(std::move(workdir)) {}
 
-    Result<Inventory> look(const std::vector<Parcel>& parcels) override {
+    Result<Inventory> look(const std::vector<StagedFile>& staged_files) override {
         const std::string nonce = new_nonce();
         std::string asked;
-        for (const Parcel& parcel : parcels) {
-            asked += fmt::format("./{}\n{} {}\n", parcel.target, parcel.size, digest_word(parcel));
+        for (const StagedFile& staged : staged_files) {
+            asked += fmt::format("./{}\n{} {}\n", staged.target, staged.size, digest_word(staged));
         }
         std::string answer;
         Conversation talk{kLook, workdir_, true, {}, {}};
@@ -83,12 +83,12 @@ public:
             return true;
         };
         CYBELE_TRY(const Outcome outcome, converse(login_, nonce, talk));
-        return read_inventory(lines_of(answer, nonce), parcels.size(), outcome);
+        return read_inventory(lines_of(answer, nonce), staged_files.size(), outcome);
     }
 
-    Result<void> put(const std::vector<Shipment>& shipments) override {
+    Result<void> put(const std::vector<Upload>& uploads) override {
         const std::string nonce = new_nonce();
-        Sender sender(shipments);
+        Sender sender(uploads);
         std::string answer;
         Conversation talk{kPut, workdir_, true, {}, {}};
         talk.more = [&sender] { return sender.next(); };
@@ -102,34 +102,34 @@ public:
         }
         const auto lines = lines_of(answer, nonce);
         const auto done = static_cast<std::size_t>(std::count(lines.begin(), lines.end(), "done"));
-        if (!lines.empty() && lines.back() == "end" && done == shipments.size()) {
+        if (!lines.empty() && lines.back() == "end" && done == uploads.size()) {
             return {};
         }
-        return fail(failure_of(lines, done, shipments, outcome));
+        return fail(failure_of(lines, done, uploads, outcome));
     }
 
 private:
-    static std::string digest_word(const Parcel& parcel) {
-        return parcel.digest.empty() ? "-" : parcel.digest;
+    static std::string digest_word(const StagedFile& staged) {
+        return staged.digest.empty() ? "-" : staged.digest;
     }
 
     /// The files one after another, each behind its two lines.
     class Sender {
     public:
-        explicit Sender(const std::vector<Shipment>& shipments) : shipments_(shipments) {}
+        explicit Sender(const std::vector<Upload>& uploads) : uploads_(uploads) {}
 
         std::string next() {
             if (left_ > 0) {
                 return bytes();
             }
-            if (at_ == shipments_.size() || failure_) {
+            if (at_ == uploads_.size() || failure_) {
                 return {};
             }
-            const Shipment& shipment = shipments_[at_++];
-            const Parcel& parcel = *shipment.parcel;
-            left_ = parcel.size - shipment.offset;
+            const Upload& upload = uploads_[at_++];
+            const StagedFile& staged = *upload.staged;
+            left_ = staged.size - upload.offset;
             if (left_ > 0) {
-                auto opened = open_at(parcel.source, shipment.offset);
+                auto opened = open_at(staged.source, upload.offset);
                 if (!opened) {
                     failure_ = std::move(opened).error();
                     return {};
@@ -137,12 +137,12 @@ private:
                 file_ = std::move(*opened);
             }
             return fmt::format("./{}\n{} {} {} {} {}\n",
-                               parcel.target,
-                               shipment.offset,
+                               staged.target,
+                               upload.offset,
                                left_,
-                               parcel.size,
-                               digest_word(parcel),
-                               parcel.is_executable ? "x" : "-");
+                               staged.size,
+                               digest_word(staged),
+                               staged.is_executable ? "x" : "-");
         }
         [[nodiscard]] const std::optional<Error>& failure() const {
             return failure_;
@@ -154,13 +154,13 @@ private:
             std::string piece = read_some(file_.get(), left_);
             left_ -= piece.size();
             if (piece.empty()) {
-                const fs::path& source = shipments_[at_ - 1].parcel->source;
+                const fs::path& source = uploads_[at_ - 1].staged->source;
                 failure_ = differs_error(CopyFor::kSubmission, source.filename().native(), source);
             }
             return piece;
         }
 
-        const std::vector<Shipment>& shipments_;
+        const std::vector<Upload>& uploads_;
         std::size_t at_ = 0;
         std::uint64_t left_ = 0;
         UniqueFd file_;
@@ -188,10 +188,10 @@ private:
             if (words.size() != 3) {
                 return fail(broken_off(login_, outcome, "it was asked what is there"));
             }
-            inventory.parcels.push_back({words[0] == "same",
-                                         words[0] == "folder",
-                                         count_of(words[1]).value_or(0),
-                                         std::string(words[2])});
+            inventory.staged_files.push_back({words[0] == "same",
+                                              words[0] == "folder",
+                                              count_of(words[1]).value_or(0),
+                                              std::string(words[2])});
         }
         if (const auto kibibytes = count_of(words_behind(lines.back()))) {
             inventory.free = *kibibytes * 1024;
@@ -202,19 +202,19 @@ private:
     /// Which file it was, the count of those that are done says.
     [[nodiscard]] Error failure_of(const std::vector<std::string_view>& lines,
                                    std::size_t done,
-                                   const std::vector<Shipment>& shipments,
+                                   const std::vector<Upload>& uploads,
                                    const Outcome& outcome) const {
         constexpr std::array<std::string_view, 3> kBroken{"done", "short", "end"};
-        if (lines.empty() || done >= shipments.size() ||
+        if (lines.empty() || done >= uploads.size() ||
             std::find(kBroken.begin(), kBroken.end(), lines.back()) != kBroken.end()) {
             return broken_off(login_, outcome, "files were copied");
         }
-        const Parcel& parcel = *shipments[done].parcel;
+        const StagedFile& staged = *uploads[done].staged;
         if (lines.back() == "differs") {
-            return differs_error(CopyFor::kSubmission, there(parcel.target), parcel.source);
+            return differs_error(CopyFor::kSubmission, there(staged.target), staged.source);
         }
         return write_error(
-            CopyFor::kSubmission, there(parcel.target), std::string(words_behind(lines.back())));
+            CopyFor::kSubmission, there(staged.target), std::string(words_behind(lines.back())));
     }
 
     SshLogin login_;

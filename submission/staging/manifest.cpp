@@ -21,7 +21,7 @@ using launchers::Job;
 struct Item {
     const Job& job;
     std::string field; ///< stage-in[N]
-    std::vector<Parcel>& parcels;
+    std::vector<StagedFile>& staged_files;
     Faults& faults;
     Contents contents;
 
@@ -101,18 +101,18 @@ void add_manifest_file(const Item& item, const fs::path& source, const std::stri
         }
         digest = hex(*found);
     }
-    item.parcels.push_back({source,
-                            target,
-                            static_cast<std::uint64_t>(status.st_size),
-                            std::move(digest),
-                            (status.st_mode & S_IXUSR) != 0,
-                            item.field});
+    item.staged_files.push_back({source,
+                                 target,
+                                 static_cast<std::uint64_t>(status.st_size),
+                                 std::move(digest),
+                                 (status.st_mode & S_IXUSR) != 0,
+                                 item.field});
 }
 
 void add_empty_folder(const Item& item, const fs::path& source, const std::string& target) {
     std::error_code error;
     if (fs::is_empty(source, error) && !error && is_one_line(item, target)) {
-        item.parcels.push_back({source, target, 0, {}, false, item.field});
+        item.staged_files.push_back({source, target, 0, {}, false, item.field});
     }
 }
 
@@ -166,17 +166,17 @@ void add_item(const Item& item, const std::string& to, const fs::path& source) {
 }
 
 /// Two files of one name, or a file where another needs a folder.
-void check_targets(const Job& job, const std::vector<Parcel>& parcels, Faults& faults) {
-    for (std::size_t index = 1; index < parcels.size(); ++index) {
-        const Parcel& before = parcels[index - 1];
-        const Parcel& parcel = parcels[index];
+void check_targets(const Job& job, const std::vector<StagedFile>& staged_files, Faults& faults) {
+    for (std::size_t index = 1; index < staged_files.size(); ++index) {
+        const StagedFile& before = staged_files[index - 1];
+        const StagedFile& staged = staged_files[index];
         const bool is_below =
-            !before.digest.empty() && parcel.target.starts_with(before.target + "/");
-        if (parcel.target == before.target || is_below) {
-            faults.add(job.fault_at(std::max(before.field, parcel.field) + ".to",
+            !before.digest.empty() && staged.target.starts_with(before.target + "/");
+        if (staged.target == before.target || is_below) {
+            faults.add(job.fault_at(std::max(before.field, staged.field) + ".to",
                                     "two inputs are to be " + printable(before.target),
                                     printable(before.source.native()) + " and " +
-                                        printable(parcel.source.native()),
+                                        printable(staged.source.native()),
                                     "give one of them another `to`"));
         }
     }
@@ -193,24 +193,25 @@ fs::path source_of(const Job& job, const std::string& from, const Environment& e
 
 } // namespace
 
-Result<std::vector<Parcel>>
+Result<std::vector<StagedFile>>
 read_manifest(const Job& job, const Environment& environment, Contents contents) {
-    std::vector<Parcel> parcels;
+    std::vector<StagedFile> staged_files;
     Faults faults;
     for (std::size_t index = 0; index < job.stage_in.size(); ++index) {
         const auto& [from, to] = job.stage_in[index];
-        const Item item{job, fmt::format("stage-in[{}]", index), parcels, faults, contents};
+        const Item item{job, fmt::format("stage-in[{}]", index), staged_files, faults, contents};
         add_item(item, to, source_of(job, from, environment));
     }
     // A slash sorts before all else, so that a file and what would lie in it stand side by side.
-    std::stable_sort(parcels.begin(), parcels.end(), [](const Parcel& a, const Parcel& b) {
-        return fs::path(a.target) < fs::path(b.target);
-    });
-    check_targets(job, parcels, faults);
+    std::stable_sort(
+        staged_files.begin(), staged_files.end(), [](const StagedFile& a, const StagedFile& b) {
+            return fs::path(a.target) < fs::path(b.target);
+        });
+    check_targets(job, staged_files, faults);
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    return parcels;
+    return staged_files;
 }
 
 } // namespace cybele::submission

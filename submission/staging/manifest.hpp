@@ -13,7 +13,7 @@
 namespace cybele::submission {
 
 /// One file that a job is to find.
-struct Parcel {
+struct StagedFile {
     std::filesystem::path source;
     std::string target; ///< below the workdir, without dots
     std::uint64_t size = 0;
@@ -30,8 +30,9 @@ enum class Contents { kDigested, kUnread };
 /// is missing, cannot be read or is neither file nor folder; a target outside of the workdir, or in
 /// `.cybelectl`, or twice. A relative `from` starts at the Job's folder, `~/` at the home of who
 /// submits; a `to` with a slash at its end is a folder for a file. kUnread: digests are `-`.
-[[nodiscard]] Result<std::vector<Parcel>> read_manifest(const launchers::Job& job,
-                                                        const Environment& environment,
-                                                        Contents contents = Contents::kDigested);
+[[nodiscard]] Result<std::vector<StagedFile>>
+read_manifest(const launchers::Job& job,
+              const Environment& environment,
+              Contents contents = Contents::kDigested);
 
 } // namespace cybele::submission

@@ -85,8 +85,8 @@ bool begins_with(const fs::path& file, std::uint64_t bytes, const std::string& d
     return found && hex(*found) == digest;
 }
 
-LyingHere lying_here(const fs::path& file) {
-    LyingHere lying;
+PartialFile partial_file(const fs::path& file) {
+    PartialFile partial;
     const auto digest_of_regular = [](const fs::path& name) -> std::optional<Digest> {
         std::error_code error;
         if (!fs::is_regular_file(name, error)) {
@@ -96,16 +96,16 @@ LyingHere lying_here(const fs::path& file) {
         return digest ? std::optional(*digest) : std::nullopt;
     };
     if (const auto digest = digest_of_regular(file)) {
-        lying.digest = hex(*digest);
-        return lying;
+        partial.digest = hex(*digest);
+        return partial;
     }
     std::error_code error;
     const fs::path part = part_of(file);
     if (const auto digest = digest_of_regular(part)) {
-        lying.part = fs::file_size(part, error);
-        lying.part_digest = hex(*digest);
+        partial.part = fs::file_size(part, error);
+        partial.part_digest = hex(*digest);
     }
-    return lying;
+    return partial;
 }
 
 std::string reason_of(int saved_errno) {

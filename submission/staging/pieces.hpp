@@ -35,12 +35,12 @@ namespace cybele::submission {
 begins_with(const std::filesystem::path& file, std::uint64_t bytes, const std::string& digest);
 
 /// What lies on this machine under a name: the file, or what an interrupted transfer left of it.
-struct LyingHere {
+struct PartialFile {
     std::string digest = "-"; ///< of the file; `-`: there is none
     std::uint64_t part = 0;   ///< bytes of NAME.part
     std::string part_digest = "-";
 };
-[[nodiscard]] LyingHere lying_here(const std::filesystem::path& file);
+[[nodiscard]] PartialFile partial_file(const std::filesystem::path& file);
 
 /// Why a system call failed, in words.
 [[nodiscard]] std::string reason_of(int saved_errno);

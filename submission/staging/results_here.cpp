@@ -103,16 +103,16 @@ private:
         CYBELE_TRY(const Digest digest, sha256_file(from));
         std::error_code error;
         ResultFile file{name, fs::file_size(from, error), "sha256:" + hex(digest)};
-        const LyingHere lying = lying_here(to);
-        if (lying.digest == hex(digest)) {
+        const PartialFile partial = partial_file(to);
+        if (partial.digest == hex(digest)) {
             return file;
         }
-        const bool is_begun = begins_with(from, lying.part, lying.part_digest);
+        const bool is_begun = begins_with(from, partial.part, partial.part_digest);
         const auto mode = fs::status(from, error).permissions();
         const bool is_executable = (mode & fs::perms::owner_exec) != fs::perms::none;
         CYBELE_CHECK(copy_here(
             CopyFor::kCollection,
-            {from, to, is_begun ? lying.part : 0, hex(digest), is_executable, workdir_ / name}));
+            {from, to, is_begun ? partial.part : 0, hex(digest), is_executable, workdir_ / name}));
         return file;
     }
 

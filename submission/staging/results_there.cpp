@@ -55,7 +55,7 @@ echo "$n end"
 /// What lies here under a result's name.
 struct Own {
     fs::path file;
-    LyingHere lying;
+    PartialFile partial;
 };
 
 /// Takes the answer apart while it comes, and writes the files.
@@ -121,7 +121,7 @@ private:
         const auto offset = count_of(words[3]).value_or(0);
         const Own& own = own_[files_.size()];
         files_.push_back({names_[files_.size()], size, "sha256:" + std::string(words[2])});
-        if (own.lying.digest == words[2]) {
+        if (own.partial.digest == words[2]) {
             return;
         }
         if (offset > size) {
@@ -220,8 +220,8 @@ public:
         std::string asked;
         std::vector<Own> owns;
         for (const std::string& name : names) {
-            owns.push_back({into / name, lying_here(into / name)});
-            const LyingHere& own = owns.back().lying;
+            owns.push_back({into / name, partial_file(into / name)});
+            const PartialFile& own = owns.back().partial;
             asked += fmt::format("./{}\n{} {} {}\n", name, own.digest, own.part, own.part_digest);
         }
         Receiver receiver(nonce, names, std::move(owns));

@@ -35,8 +35,8 @@ constexpr std::array<Remedies, 2> kRemedies = {{
      "collect again when nothing writes to it"},
 }};
 
-const Remedies& remedies_of(CopyFor errand) {
-    return kRemedies[static_cast<std::size_t>(errand)];
+const Remedies& remedies_of(CopyFor task) {
+    return kRemedies[static_cast<std::size_t>(task)];
 }
 
 constexpr mode_t kResultMode = 0644;
@@ -48,25 +48,25 @@ std::string own_descriptor(const UniqueFd& fd) {
 
 } // namespace
 
-Error write_error(CopyFor errand, const std::string& where, const std::string& because) {
+Error write_error(CopyFor task, const std::string& where, const std::string& because) {
     const bool is_full = because.find("No space left") != std::string::npos ||
                          because.find("quota exceeded") != std::string::npos;
-    const Remedies& remedies = remedies_of(errand);
+    const Remedies& remedies = remedies_of(task);
     return {ErrorCode::kEnvironment,
             "cannot write " + printable(where),
             printable(because),
             is_full ? remedies.when_full : remedies.when_refused};
 }
 
-Error differs_error(CopyFor errand, const std::string& where, const fs::path& source) {
+Error differs_error(CopyFor task, const std::string& where, const fs::path& source) {
     return {ErrorCode::kEnvironment,
             "what arrived as " + printable(where) + " is not " + printable(source.native()),
             "the file changed meanwhile, or a disk is at fault; the copy is removed",
-            remedies_of(errand).when_different};
+            remedies_of(task).when_different};
 }
 
 Result<PartFile>
-PartFile::open(CopyFor errand, const fs::path& file, std::uint64_t offset, bool is_executable) {
+PartFile::open(CopyFor task, const fs::path& file, std::uint64_t offset, bool is_executable) {
     CYBELE_CHECK(make_directories(file.parent_path()));
     CYBELE_TRY(UniqueFd folder, open_past_own_links(file.parent_path(), true));
     const fs::path part = part_of(file);
@@ -76,22 +76,22 @@ PartFile::open(CopyFor errand, const fs::path& file, std::uint64_t offset, bool 
                          O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                          is_executable ? kProgramMode : kResultMode));
     if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(offset)) != 0) {
-        return fail(write_error(errand, part.native(), reason_of(errno)));
+        return fail(write_error(task, part.native(), reason_of(errno)));
     }
-    return PartFile(errand, file, std::move(folder), std::move(fd));
+    return PartFile(task, file, std::move(folder), std::move(fd));
 }
 
 Result<void> PartFile::write(std::string_view bytes) const {
     const fs::path part = part_of(file_);
     const auto done = write_all(fd_.get(), bytes, part);
     return done ? Result<void>()
-                : fail(write_error(errand_, part.native(), done.error().faults().front().because));
+                : fail(write_error(task_, part.native(), done.error().faults().front().because));
 }
 
 Result<void> PartFile::sync() const {
     return ::fsync(fd_.get()) == 0
                ? Result<void>()
-               : fail(write_error(errand_, part_of(file_).native(), reason_of(errno)));
+               : fail(write_error(task_, part_of(file_).native(), reason_of(errno)));
 }
 
 Result<void> PartFile::finish(const std::string& digest, const fs::path& source) const {
@@ -99,11 +99,11 @@ Result<void> PartFile::finish(const std::string& digest, const fs::path& source)
     CYBELE_TRY(const Digest found, sha256_file(own_descriptor(fd_)));
     if (hex(found) != digest) {
         (void)::unlinkat(folder_.get(), part.filename().c_str(), 0);
-        return fail(differs_error(errand_, file_.native(), source));
+        return fail(differs_error(task_, file_.native(), source));
     }
     if (::renameat(
             folder_.get(), part.filename().c_str(), folder_.get(), file_.filename().c_str()) != 0) {
-        return fail(write_error(errand_, file_.native(), reason_of(errno)));
+        return fail(write_error(task_, file_.native(), reason_of(errno)));
     }
     return {};
 }
@@ -115,9 +115,8 @@ Result<void> write_result(const fs::path& file, std::string_view bytes, bool is_
     return part.finish(hex(sha256(bytes)), file);
 }
 
-Result<void> copy_here(CopyFor errand, const LocalCopy& copy) {
-    CYBELE_TRY(const PartFile part,
-               PartFile::open(errand, copy.to, copy.offset, copy.is_executable));
+Result<void> copy_here(CopyFor task, const LocalCopy& copy) {
+    CYBELE_TRY(const PartFile part, PartFile::open(task, copy.to, copy.offset, copy.is_executable));
     CYBELE_TRY(const UniqueFd from, open_at(copy.from, copy.offset));
     constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
     for (std::string piece = read_some(from.get(), kAll); !piece.empty();

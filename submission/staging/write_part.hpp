@@ -17,21 +17,18 @@ namespace cybele::submission {
 enum class CopyFor { kSubmission, kCollection };
 
 /// Why a file could not be written, with the remedy that fits the reason; `where` names it.
-[[nodiscard]] Error
-write_error(CopyFor errand, const std::string& where, const std::string& because);
+[[nodiscard]] Error write_error(CopyFor task, const std::string& where, const std::string& because);
 /// The bytes that arrived are not those that were to; the copy is removed.
 [[nodiscard]] Error
-differs_error(CopyFor errand, const std::string& where, const std::filesystem::path& source);
+differs_error(CopyFor task, const std::string& where, const std::filesystem::path& source);
 
 /// A file that is written as NAME.part and then renamed, in a folder that others may share: no link
 /// of another user is followed, neither to the folder nor under the file's name.
 class PartFile {
 public:
     /// Makes the folder, and opens the part, cut to the offset.
-    [[nodiscard]] static Result<PartFile> open(CopyFor errand,
-                                               const std::filesystem::path& file,
-                                               std::uint64_t offset,
-                                               bool is_executable);
+    [[nodiscard]] static Result<PartFile>
+    open(CopyFor task, const std::filesystem::path& file, std::uint64_t offset, bool is_executable);
     [[nodiscard]] Result<void> write(std::string_view bytes) const;
     [[nodiscard]] Result<void> sync() const;
     /// Compares the digest (SHA-256 in hexadecimal) and renames; wrong bytes are removed.
@@ -39,10 +36,10 @@ public:
                                       const std::filesystem::path& source) const;
 
 private:
-    PartFile(CopyFor errand, std::filesystem::path file, UniqueFd folder, UniqueFd fd)
-        : errand_(errand), file_(std::move(file)), folder_(std::move(folder)), fd_(std::move(fd)) {}
+    PartFile(CopyFor task, std::filesystem::path file, UniqueFd folder, UniqueFd fd)
+        : task_(task), file_(std::move(file)), folder_(std::move(folder)), fd_(std::move(fd)) {}
 
-    CopyFor errand_;
+    CopyFor task_;
     std::filesystem::path file_;
     UniqueFd folder_;
     UniqueFd fd_;
@@ -65,6 +62,6 @@ struct LocalCopy {
 
 /// Writes TO.part from the offset on, syncs it, compares the digest, renames. A part that could not
 /// be finished stays, one with wrong bytes does not. kEnvironment, as above.
-[[nodiscard]] Result<void> copy_here(CopyFor errand, const LocalCopy& copy);
+[[nodiscard]] Result<void> copy_here(CopyFor task, const LocalCopy& copy);
 
 } // namespace cybele::submission

@@ -3,7 +3,7 @@
 
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 #include "submission/journal/array.hpp"
 #include "submission/journal/journal.hpp"
 #include "submission/staging/write_part.hpp"
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
 /// A field of job.json and its type. The record lies where the job can write, so it is data: what
-/// is brought back, and where it goes, is the journal's.
+/// is transferred back, and where it goes, is the journal's.
 struct Known {
     const char* name;
     OrderedJson::value_t type;
@@ -148,20 +148,20 @@ Result<void> check_patterns(const std::vector<std::string>& patterns) {
 /// Where the results lie: here, or behind ssh.
 Result<std::unique_ptr<Results>> results_of(const CollectRequest& request) {
     const Entry& entry = request.entry;
-    CYBELE_TRY(const Way way, read_way(entry.login));
-    if (way.kind == Way::Kind::kRimrock) {
+    CYBELE_TRY(const Connection connection, read_connection(entry.login));
+    if (connection.kind == Connection::Kind::kRimrock) {
         return fail(ErrorCode::kInput,
                     "the results of job " + entry.id + " do not come through " +
                         printable(shown(entry.login)),
                     "the service takes jobs, and hands no files out",
-                    "fetch them by ssh: scp -r " + way.host + ":" + entry.workdir + " .");
+                    "fetch them by ssh: scp -r " + connection.host + ":" + entry.workdir + " .");
     }
-    if (way.kind != Way::Kind::kSsh) {
+    if (connection.kind != Connection::Kind::kSsh) {
         return results_here(entry.workdir); // of slurmrestd: where the folder is shared
     }
     const fs::path sockets = Journal::folder(request.environment) / "ssh";
-    return results_there(SshLogin(way.address, sockets, request.environment),
-                         behind_ssh(way.address, sockets, request.environment),
+    return results_there(SshLogin(connection.address, sockets, request.environment),
+                         behind_ssh(connection.address, sockets, request.environment),
                          entry.workdir);
 }
 

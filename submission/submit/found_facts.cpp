@@ -14,8 +14,8 @@ Result<void> find_facts_in_files(JobInput& input) {
     }
     CYBELE_TRY(const auto contents, images::open_contents(input.image_file));
     CYBELE_TRY(const auto root, images::files_of(contents, "the launch is judged by them"));
-    CYBELE_TRY(const auto survey, images::survey_files(root));
-    CYBELE_TRY(const auto found, images::check_facts(root, survey, input.facts->labels));
+    CYBELE_TRY(const auto query_result, images::survey_files(root));
+    CYBELE_TRY(const auto found, images::check_facts(root, query_result, input.facts->labels));
     const std::array<std::pair<std::string_view, std::string*>, 3> wanted{
         {{"mpi", &input.facts->mpi}, {"pmi", &input.facts->pmi}, {"libc", &input.facts->libc}}};
     for (const images::CheckedFact& fact : found) {

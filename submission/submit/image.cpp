@@ -2,7 +2,7 @@
 #include "submission/submit/image.hpp"
 
 #include "registry/cache/known_files.hpp"
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 #include "submission/submit/remote_image.hpp"
 #include "submission/submit/submit.hpp"
 #include "support/digest.hpp"
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 /// What a Job names by `…://`, and this version does not bring to where it runs.
 Result<void> judge_remote(const JobInput& input, const std::string& login) {
-    CYBELE_TRY(const Way way, read_way(login));
+    CYBELE_TRY(const Connection connection, read_connection(login));
     if (!is_remote(input)) {
         return fail(Error(input.job.fault_at(
             "image",
@@ -27,7 +27,8 @@ Result<void> judge_remote(const JobInput& input, const std::string& login) {
             printable(input.image) + " is converted by a build, which a submission does not do",
             "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
     }
-    if (way.kind == Way::Kind::kSlurmrestd || way.kind == Way::Kind::kRimrock) {
+    if (connection.kind == Connection::Kind::kSlurmrestd ||
+        connection.kind == Connection::Kind::kRimrock) {
         return fail(Error(input.job.fault_at(
             "image",
             printable(input.image) + " would not come to " + printable(shown(login)),
@@ -199,8 +200,8 @@ find_image_digest(JobInput& input, const Environment& environment, const std::st
         !fs::is_regular_file(input.image_file, error)) {
         return {};
     }
-    CYBELE_TRY(const Way way, read_way(login));
-    if (way.kind == Way::Kind::kSsh && !input.made && input.image.starts_with('/')) {
+    CYBELE_TRY(const Connection connection, read_connection(login));
+    if (connection.kind == Connection::Kind::kSsh && !input.made && input.image.starts_with('/')) {
         return {}; // a file of that machine, whatever has its name here
     }
     auto known = registry::KnownFiles::open_own(environment.cache_directory());

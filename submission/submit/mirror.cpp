@@ -20,14 +20,14 @@ using Json = nlohmann::json;
 
 struct Kind {
     std::string_view name; ///< hpc-connector's class
-    Way::Kind kind;
+    Connection::Kind kind;
     bool needs_url;
     bool needs_host;
 };
-constexpr Kind kKinds[] = {{"SSH", Way::Kind::kSsh, false, true},
-                           {"Slurmrestd", Way::Kind::kSlurmrestd, true, false},
-                           {"Rimrock", Way::Kind::kRimrock, true, true},
-                           {"Commands", Way::Kind::kCommands, false, false}};
+constexpr Kind kKinds[] = {{"SSH", Connection::Kind::kSsh, false, true},
+                           {"Slurmrestd", Connection::Kind::kSlurmrestd, true, false},
+                           {"Rimrock", Connection::Kind::kRimrock, true, true},
+                           {"Commands", Connection::Kind::kCommands, false, false}};
 
 constexpr std::size_t kMostScriptBytes = std::size_t{1} << 20U; ///< a ConfigMap's limit
 
@@ -91,26 +91,27 @@ void read_backend(const fs::path& folder,
                  "write one of them into " + printable((folder / "name").native()));
         return;
     }
-    mirror.way = {kind->kind,
-                  configured_text(configuration, kind->needs_url ? "url" : "host"),
-                  configured_text(configuration, "host"),
-                  configured_text(configuration, "token-command")};
+    mirror.connection = {kind->kind,
+                         configured_text(configuration, kind->needs_url ? "url" : "host"),
+                         configured_text(configuration, "host"),
+                         configured_text(configuration, "token-command")};
     const std::string file = printable((folder / "configuration").native());
-    if (kind->needs_url && mirror.way.address.empty()) {
+    if (kind->needs_url && mirror.connection.address.empty()) {
         complain(faults, file + " names no `url`", "it is the service's address", "write it");
     } else if (kind->needs_url) {
-        if (const auto good = check_address(mirror.way); !good) {
+        if (const auto good = check_address(mirror.connection); !good) {
             faults.add(good.error());
         }
     }
-    if (kind->needs_host && (mirror.way.host.empty() || mirror.way.host.starts_with('-'))) {
+    if (kind->needs_host &&
+        (mirror.connection.host.empty() || mirror.connection.host.starts_with('-'))) {
         complain(faults,
                  file + " names no `host`",
                  "it is the login host of the batch system",
                  "write HOST or USER@HOST");
     }
-    if (kind->kind == Way::Kind::kSsh || kind->kind == Way::Kind::kCommands) {
-        mirror.way = {kind->kind, mirror.way.host, "", ""};
+    if (kind->kind == Connection::Kind::kSsh || kind->kind == Connection::Kind::kCommands) {
+        mirror.connection = {kind->kind, mirror.connection.host, "", ""};
     }
 }
 
@@ -199,7 +200,7 @@ Entry mirror_entry(const Mirror& mirror, const Submission& submission, std::int6
     Entry entry;
     entry.uuid = submission.uuid;
     entry.scheduler = mirror.scheduler;
-    entry.login = text_of(mirror.way);
+    entry.login = text_of(mirror.connection);
     entry.name = mirror.name;
     entry.asked = now;
     entry.folder = submission.folder;
@@ -267,7 +268,7 @@ std::string uuid_of(std::string_view identity) {
     return digits;
 }
 
-Result<Submitted> begin_mirror(Desk& desk,
+Result<Submitted> begin_mirror(JobContext& context,
                                const Mirror& mirror,
                                const std::string& uuid,
                                const OnWord& on_word,
@@ -275,23 +276,23 @@ Result<Submitted> begin_mirror(Desk& desk,
     Submission submission = submission_of(mirror, uuid);
     Submitted submitted;
     Entry& entry = submitted.entry;
-    entry = mirror_entry(mirror, submission, desk.now());
-    CYBELE_TRY(Backend * backend, desk.backend(entry));
+    entry = mirror_entry(mirror, submission, context.now());
+    CYBELE_TRY(Backend * backend, context.backend(entry));
     CYBELE_TRY(auto id, backend->find(ref_of(entry)));
     if (!id && has_ended(*backend, submission)) {
         id = "0"; // its number is lost with the scheduler's memory of it
     }
     if (id) {
-        acknowledge(entry, *id, desk.now());
+        acknowledge(entry, *id, context.now());
         submitted.was_there = true;
-        CYBELE_CHECK(desk.journal().put(entry));
+        CYBELE_CHECK(context.journal().put(entry));
         return submitted;
     }
-    if (mirror.way.kind == Way::Kind::kCommands) {
+    if (mirror.connection.kind == Connection::Kind::kCommands) {
         CYBELE_CHECK(place_here(submission));
         submission.files.clear();
     }
-    return hand_over(desk, std::move(submitted), submission, on_word, signals);
+    return hand_over(context, std::move(submitted), submission, on_word, signals);
 }
 
 } // namespace cybele::submission

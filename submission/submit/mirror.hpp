@@ -2,7 +2,7 @@
 #pragma once
 
 #include "schedulers/reading/asked.hpp"
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 #include "submission/submit/submit.hpp"
 #include "support/error.hpp"
 #include "support/signals.hpp"
@@ -22,7 +22,7 @@ struct MirrorFiles {
 
 /// A batch job that is mirrored: one script, submitted as it is.
 struct Mirror {
-    Way way;
+    Connection connection;
     std::string scheduler; ///< a dialect's name
     std::string script;
     std::string name;
@@ -45,7 +45,7 @@ struct Mirror {
 
 /// Takes up the job with this UUID where the scheduler knows it, or its record does; else submits
 /// it, once.
-[[nodiscard]] Result<Submitted> begin_mirror(Desk& desk,
+[[nodiscard]] Result<Submitted> begin_mirror(JobContext& context,
                                              const Mirror& mirror,
                                              const std::string& uuid,
                                              const OnWord& on_word,

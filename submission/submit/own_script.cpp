@@ -4,7 +4,7 @@
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/script_shell.hpp"
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 #include "submission/connection/make_backend.hpp"
 #include "submission/local/demand.hpp"
 #include "submission/submit/own_outputs.hpp"
@@ -330,8 +330,9 @@ Result<void> make_local(const BatchScript& script,
 }
 
 Result<void> check_way(const std::string& login, const std::string& workdir) {
-    CYBELE_TRY(const Way way, read_way(login));
-    if (way.kind == Way::Kind::kSlurmrestd || way.kind == Way::Kind::kRimrock) {
+    CYBELE_TRY(const Connection connection, read_connection(login));
+    if (connection.kind == Connection::Kind::kSlurmrestd ||
+        connection.kind == Connection::Kind::kRimrock) {
         return fail(ErrorCode::kUsage,
                     "a batch script cannot be submitted unchanged through " +
                         printable(shown(login)),

@@ -22,24 +22,24 @@ namespace fs = std::filesystem;
 constexpr std::string_view kImages = ".cybelectl/images/";
 
 /// Whether the image is a file of this machine that the other one needs.
-Result<bool> travels(const JobInput& input, const Way& way) {
+Result<bool> travels(const JobInput& input, const Connection& connection) {
     std::error_code error;
     const bool is_named_there = !input.is_stored && input.image.starts_with('/');
-    if (way.kind != Way::Kind::kSsh || !input.job.image || is_named_there ||
+    if (connection.kind != Connection::Kind::kSsh || !input.job.image || is_named_there ||
         !fs::exists(input.image_file, error)) {
         return false;
     }
     if (fs::is_directory(input.image_file, error)) {
-        return fail(Error(input.job.fault_at("image",
-                                             "the image " + printable(input.image) + " is a folder",
-                                             "files are copied to " + printable(way.address) +
-                                                 ", folders of images are not",
-                                             "build a SIF of it, or name its path there")));
+        return fail(Error(input.job.fault_at(
+            "image",
+            "the image " + printable(input.image) + " is a folder",
+            "files are copied to " + printable(connection.address) + ", folders of images are not",
+            "build a SIF of it, or name its path there")));
     }
     return true;
 }
 
-Result<Parcel> pack_image(JobInput& input) {
+Result<StagedFile> pack_image(JobInput& input) {
     CYBELE_TRY(const Digest digest, sha256_file(input.image_file));
     const std::string found = hex(digest);
     if (input.image_digest.value_or("sha256:" + found) != "sha256:" + found) {
@@ -52,56 +52,57 @@ Result<Parcel> pack_image(JobInput& input) {
         return fail(Error(std::move(fault)));
     }
     std::error_code error;
-    Parcel parcel{input.image_file,
-                  std::string(kImages) + found + ".sif",
-                  fs::file_size(input.image_file, error),
-                  found,
-                  false,
-                  "image"};
+    StagedFile staged{input.image_file,
+                      std::string(kImages) + found + ".sif",
+                      fs::file_size(input.image_file, error),
+                      found,
+                      false,
+                      "image"};
     input.image_digest = "sha256:" + found;
-    return parcel;
+    return staged;
 }
 
-Result<void> check_way(const launchers::Job& job, const Way& way) {
-    if (job.stage_in.empty() || way.kind == Way::Kind::kCommands || way.kind == Way::Kind::kSsh) {
+Result<void> check_way(const launchers::Job& job, const Connection& connection) {
+    if (job.stage_in.empty() || connection.kind == Connection::Kind::kCommands ||
+        connection.kind == Connection::Kind::kSsh) {
         return {};
     }
     return fail(Error(job.fault_at("stage-in",
-                                   "files do not come to " + printable(way.address),
+                                   "files do not come to " + printable(connection.address),
                                    "the service takes jobs, and no files",
                                    "copy them yourself and drop `stage-in`, or reach the scheduler "
                                    "through ssh")));
 }
 
 struct Plan {
-    std::vector<Shipment> shipments;
-    Brought brought;
+    std::vector<Upload> uploads;
+    TransferResult transferred;
 };
 
 Result<Plan>
-plan_of(const Luggage& luggage, const Inventory& inventory, const launchers::Job& job) {
+plan_of(const TransferSet& transfers, const Inventory& inventory, const launchers::Job& job) {
     Plan plan;
     Faults faults;
-    for (std::size_t index = 0; index < luggage.parcels.size(); ++index) {
-        const Parcel& parcel = luggage.parcels[index];
-        const Present& present = inventory.parcels[index];
-        plan.brought.files += parcel.digest.empty() ? 0U : 1U;
+    for (std::size_t index = 0; index < transfers.staged_files.size(); ++index) {
+        const StagedFile& staged = transfers.staged_files[index];
+        const Present& present = inventory.staged_files[index];
+        plan.transferred.files += staged.digest.empty() ? 0U : 1U;
         if (present.is_same) {
             continue;
         }
         if (present.is_blocked) {
-            faults.add(job.fault_at(parcel.field + ".to",
-                                    "there is a folder named " + printable(parcel.target),
+            faults.add(job.fault_at(staged.field + ".to",
+                                    "there is a folder named " + printable(staged.target),
                                     "a file cannot take its place",
                                     "write another `to`, or remove the folder"));
             continue;
         }
         const std::uint64_t offset =
-            begins_with(parcel.source, present.part, present.part_digest) ? present.part : 0;
-        plan.shipments.push_back({&parcel, offset});
-        plan.brought.sent += parcel.digest.empty() ? 0U : 1U;
-        plan.brought.bytes += parcel.size - offset;
-        plan.brought.resumed += offset;
+            begins_with(staged.source, present.part, present.part_digest) ? present.part : 0;
+        plan.uploads.push_back({&staged, offset});
+        plan.transferred.sent += staged.digest.empty() ? 0U : 1U;
+        plan.transferred.bytes += staged.size - offset;
+        plan.transferred.resumed += offset;
     }
     if (faults.has_errors()) {
         return fail(faults.take());
@@ -111,55 +112,57 @@ plan_of(const Luggage& luggage, const Inventory& inventory, const launchers::Job
 
 } // namespace
 
-Result<Luggage> pack(JobInput& input, const std::string& login, const Environment& environment) {
-    Luggage luggage;
-    CYBELE_TRY(luggage.way, read_way(login));
+Result<TransferSet>
+pack(JobInput& input, const std::string& login, const Environment& environment) {
+    TransferSet transfers;
+    CYBELE_TRY(transfers.connection, read_connection(login));
     const launchers::Job& job = input.job;
-    luggage.workdir = place_of(job.folder / job.workdir);
-    CYBELE_CHECK(check_way(job, luggage.way));
-    CYBELE_TRY(luggage.parcels, read_manifest(job, environment));
-    CYBELE_TRY(const bool has_image, travels(input, luggage.way));
+    transfers.workdir = place_of(job.folder / job.workdir);
+    CYBELE_CHECK(check_way(job, transfers.connection));
+    CYBELE_TRY(transfers.staged_files, read_manifest(job, environment));
+    CYBELE_TRY(const bool has_image, travels(input, transfers.connection));
     if (has_image) {
-        CYBELE_TRY(Parcel image, pack_image(input));
-        input.image = (luggage.workdir / image.target).native();
-        luggage.parcels.push_back(std::move(image));
+        CYBELE_TRY(StagedFile image, pack_image(input));
+        input.image = (transfers.workdir / image.target).native();
+        transfers.staged_files.push_back(std::move(image));
     }
-    return luggage;
+    return transfers;
 }
 
-Result<Brought>
-bring_to(Destination& destination, const Luggage& luggage, const launchers::Job& job) {
-    CYBELE_TRY(const Inventory inventory, destination.look(luggage.parcels));
-    CYBELE_TRY(const Plan plan, plan_of(luggage, inventory, job));
-    if (inventory.free.value_or(plan.brought.bytes) < plan.brought.bytes) {
+Result<TransferResult>
+bring_to(Destination& destination, const TransferSet& transfers, const launchers::Job& job) {
+    CYBELE_TRY(const Inventory inventory, destination.look(transfers.staged_files));
+    CYBELE_TRY(const Plan plan, plan_of(transfers, inventory, job));
+    if (inventory.free.value_or(plan.transferred.bytes) < plan.transferred.bytes) {
         return fail(ErrorCode::kEnvironment,
                     "what the job needs does not fit where it runs",
                     fmt::format("{} are to be copied to {}, and {} are free",
-                                format_size(plan.brought.bytes),
-                                printable(luggage.workdir.native()),
+                                format_size(plan.transferred.bytes),
+                                printable(transfers.workdir.native()),
                                 format_size(inventory.free.value_or(0))),
                     "make room there, or name another `workdir`");
     }
-    if (!plan.shipments.empty()) {
-        CYBELE_CHECK(destination.put(plan.shipments));
+    if (!plan.uploads.empty()) {
+        CYBELE_CHECK(destination.put(plan.uploads));
     }
-    return plan.brought;
+    return plan.transferred;
 }
 
-Result<Brought>
-bring(const Luggage& luggage, const launchers::Job& job, const Environment& environment) {
-    if (luggage.parcels.empty()) {
-        return Brought{};
+Result<TransferResult>
+bring(const TransferSet& transfers, const launchers::Job& job, const Environment& environment) {
+    if (transfers.staged_files.empty()) {
+        return TransferResult{};
     }
-    if (luggage.way.kind == Way::Kind::kSsh) {
-        const auto there = destination_there(
-            SshLogin(luggage.way.address, Journal::folder(environment) / "ssh", environment),
-            luggage.workdir);
-        return bring_to(*there, luggage, job);
+    if (transfers.connection.kind == Connection::Kind::kSsh) {
+        const auto there = destination_there(SshLogin(transfers.connection.address,
+                                                      Journal::folder(environment) / "ssh",
+                                                      environment),
+                                             transfers.workdir);
+        return bring_to(*there, transfers, job);
     }
-    CYBELE_CHECK(check_workdir(job, luggage.workdir));
-    const auto here = destination_here(luggage.workdir);
-    return bring_to(*here, luggage, job);
+    CYBELE_CHECK(check_workdir(job, transfers.workdir));
+    const auto here = destination_here(transfers.workdir);
+    return bring_to(*here, transfers, job);
 }
 
 } // namespace cybele::submission

@@ -2,7 +2,7 @@
 #include "submission/submit/submit.hpp"
 
 #include "registry/store/lease.hpp"
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 #include "submission/connection/make_backend.hpp"
 #include "submission/local/demand.hpp"
 #include "submission/submit/dependencies.hpp"
@@ -40,15 +40,16 @@ Result<std::string> login_asked(const JobInput& input, const SubmitRequest& requ
     if (request.token_command.empty()) {
         return login;
     }
-    CYBELE_TRY(Way way, read_way(login));
-    if (way.kind != Way::Kind::kSlurmrestd && way.kind != Way::Kind::kRimrock) {
+    CYBELE_TRY(Connection connection, read_connection(login));
+    if (connection.kind != Connection::Kind::kSlurmrestd &&
+        connection.kind != Connection::Kind::kRimrock) {
         return fail(ErrorCode::kUsage,
                     "--token-command is for REST services",
                     "the Site reaches its scheduler by commands or ssh, which take no token",
                     "drop it, or name a Site with `through: {slurmrestd: URL}`");
     }
-    way.token_command = request.token_command;
-    return text_of(way);
+    connection.token_command = request.token_command;
+    return text_of(connection);
 }
 
 Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
@@ -60,17 +61,18 @@ Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
     return ReadyJob{std::move(input), std::move(script.text), {}, {}};
 }
 
-void tell(const Brought& brought, const SubmitRequest& request) {
-    if (brought.files == 0 || !request.on_word) {
+void tell(const TransferResult& transferred, const SubmitRequest& request) {
+    if (transferred.files == 0 || !request.on_word) {
         return;
     }
     const auto count = [](std::uint64_t number, const std::string& what) {
         return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
     };
-    std::string line = "inputs: " + count(brought.files, "file") + ", " +
-                       std::to_string(brought.sent) + " sent (" + count(brought.bytes, "byte");
-    if (brought.resumed != 0) {
-        line += ", after " + std::to_string(brought.resumed) + " that had arrived";
+    std::string line = "inputs: " + count(transferred.files, "file") + ", " +
+                       std::to_string(transferred.sent) + " sent (" +
+                       count(transferred.bytes, "byte");
+    if (transferred.resumed != 0) {
+        line += ", after " + std::to_string(transferred.resumed) + " that had arrived";
     }
     request.on_word(line + ")");
 }
@@ -109,16 +111,17 @@ Result<std::string> login_of(const JobInput& input, bool has_command) {
         const auto found = input.site->through_settings.find(name);
         return found == input.site->through_settings.end() ? std::string() : found->second;
     };
-    Way way;
-    way.kind = input.site->through == "rimrock" ? Way::Kind::kRimrock : Way::Kind::kSlurmrestd;
-    way.address = setting(input.site->through);
-    way.host = setting("host");
-    way.token_command = setting("token-command");
-    if (!way.token_command.empty() && !has_command) {
+    Connection connection;
+    connection.kind = input.site->through == "rimrock" ? Connection::Kind::kRimrock
+                                                       : Connection::Kind::kSlurmrestd;
+    connection.address = setting(input.site->through);
+    connection.host = setting("host");
+    connection.token_command = setting("token-command");
+    if (!connection.token_command.empty() && !has_command) {
         CYBELE_CHECK(check_own_site(*input.site, "token-command", "--token-command"));
     }
-    CYBELE_CHECK(check_address(way));
-    return text_of(way);
+    CYBELE_CHECK(check_address(connection));
+    return text_of(connection);
 }
 
 Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& environment) {
@@ -141,9 +144,10 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
                                      "behind a login, a job runs in a folder of the other machine",
                                      "write `workdir: /PATH`, a folder that its nodes share")));
     }
-    CYBELE_TRY(const Way way, read_way(login));
-    if (way.kind == Way::Kind::kRimrock || way.kind == Way::Kind::kSlurmrestd) {
-        CYBELE_CHECK(check_address(way));
+    CYBELE_TRY(const Connection connection, read_connection(login));
+    if (connection.kind == Connection::Kind::kRimrock ||
+        connection.kind == Connection::Kind::kSlurmrestd) {
+        CYBELE_CHECK(check_address(connection));
     }
     if (login.starts_with('-')) {
         return fail(ErrorCode::kUsage,
@@ -163,12 +167,12 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     }
     CYBELE_CHECK(verify_image(input, environment, login, request.build.now));
     CYBELE_CHECK(keep_image(input, request));
-    CYBELE_TRY(const Luggage luggage, pack(input, login, environment));
+    CYBELE_TRY(const TransferSet transfers, pack(input, login, environment));
     CYBELE_CHECK(find_image_digest(input, request.build.environment, login));
     CYBELE_TRY(ReadyJob ready, render(std::move(input), request));
     ready.login = login;
-    CYBELE_TRY(const Brought brought, bring(luggage, ready.input.job, environment));
-    tell(brought, request);
+    CYBELE_TRY(const TransferResult transferred, bring(transfers, ready.input.job, environment));
+    tell(transferred, request);
     return ready;
 }
 

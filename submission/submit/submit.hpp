@@ -69,7 +69,7 @@ struct Submitted {
 /// is looked for first, and taken up instead. Where the answer is unclear the scheduler is searched
 /// for the job; never is it asked a second time. A refusal is kExecution with the scheduler's own
 /// words; a scheduler that cannot be reached is kEnvironment.
-[[nodiscard]] Result<Submitted> submit_once(Desk& desk,
+[[nodiscard]] Result<Submitted> submit_once(JobContext& context,
                                             const ReadyJob& ready,
                                             const SubmitRequest& request,
                                             const Environment& environment,
@@ -77,7 +77,7 @@ struct Submitted {
 
 /// The last steps of it: the entry into the journal, the job to the scheduler, its id into the
 /// journal.
-[[nodiscard]] Result<Submitted> hand_over(Desk& desk,
+[[nodiscard]] Result<Submitted> hand_over(JobContext& context,
                                           Submitted submitted,
                                           const Submission& submission,
                                           const OnWord& on_word,

@@ -120,11 +120,11 @@ std::string in_one_line(std::string_view words) {
     return printable(line);
 }
 
-tl::unexpected<Error> refuse(Desk& desk, Entry& entry, const Receipt& receipt) {
+tl::unexpected<Error> refuse(JobContext& context, Entry& entry, const Receipt& receipt) {
     entry.state = State::kNotSubmitted;
     entry.reason = in_one_line(receipt.words);
-    entry.ended = desk.now();
-    (void)desk.journal().put(entry);
+    entry.ended = context.now();
+    (void)context.journal().put(entry);
     if (entry.login.empty()) {
         (void)remove_tree(entry.record);
     }
@@ -154,7 +154,7 @@ tl::unexpected<Error> unknown_outcome(const Entry& entry, const std::string& wor
 
 /// The scheduler may have taken the job: looks for it until that is known. A signal that comes
 /// meanwhile is kept for the job, a second one leaves.
-Result<void> search(Desk& desk,
+Result<void> search(JobContext& context,
                     Submitted& submitted,
                     const std::string& words,
                     const OnWord& on_word,
@@ -166,7 +166,7 @@ Result<void> search(Desk& desk,
     }
     entry.client.clear(); // so that it is searched for, by this process too
     while (true) {
-        const auto known = await_resolution(desk, entry, signals);
+        const auto known = await_resolution(context, entry, signals);
         if (!known) {
             return unknown_outcome(entry, words + "; " + known.error().faults().front().because);
         }
@@ -178,7 +178,7 @@ Result<void> search(Desk& desk,
             return unknown_outcome(entry, words);
         }
         submitted.cancel_by = number.value_or(0);
-        entry.cancel_asked = desk.now();
+        entry.cancel_asked = context.now();
     }
     if (entry.id.empty()) {
         return fail(ErrorCode::kEnvironment,
@@ -194,10 +194,12 @@ Result<void> search(Desk& desk,
 constexpr std::int64_t kTwinSeconds = 3600;
 
 /// A submission of the very same whose client never had the id, if it did reach the scheduler.
-Result<std::optional<Entry>>
-earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const SignalWatch& signals) {
+Result<std::optional<Entry>> earlier(JobContext& context,
+                                     const Entry& like,
+                                     const SubmitRequest& request,
+                                     const SignalWatch& signals) {
     CYBELE_TRY(std::vector<Entry> open,
-               desk.journal().unacknowledged(like, desk.now() - kTwinSeconds));
+               context.journal().unacknowledged(like, context.now() - kTwinSeconds));
     for (Entry& entry : open) {
         const auto client = read_process_id(entry.client);
         if (client && client->is_alive()) {
@@ -207,14 +209,14 @@ earlier(Desk& desk, const Entry& like, const SubmitRequest& request, const Signa
             request.on_word("an earlier submission of this Job was never acknowledged; looking "
                             "for it before submitting");
         }
-        CYBELE_TRY(const bool is_known, await_resolution(desk, entry, signals));
+        CYBELE_TRY(const bool is_known, await_resolution(context, entry, signals));
         if (!is_known) {
             return unknown_outcome(entry, "the search was interrupted");
         }
         if (!entry.id.empty() && !read_process_id(entry.client)) { // else its own client had it
             // Who has its id from now on.
             entry.client = text_of(id_of_process(::getpid()));
-            CYBELE_CHECK(desk.journal().put(entry));
+            CYBELE_CHECK(context.journal().put(entry));
             return entry;
         }
     }
@@ -264,7 +266,7 @@ hide_script(const ReadyJob& ready, const Environment& environment, Submission& s
 
 } // namespace
 
-Result<Submitted> submit_once(Desk& desk,
+Result<Submitted> submit_once(JobContext& context,
                               const ReadyJob& ready,
                               const SubmitRequest& request,
                               const Environment& environment,
@@ -275,13 +277,13 @@ Result<Submitted> submit_once(Desk& desk,
     like.login = ready.login;
     like.script = identity_of(ready);
     like.folder = place_of(ready.input.job.folder);
-    CYBELE_TRY(const auto found, earlier(desk, like, request, signals));
+    CYBELE_TRY(const auto found, earlier(context, like, request, signals));
     if (found) {
         submitted.entry = *found;
         submitted.was_there = true;
         return submitted;
     }
-    CYBELE_CHECK(desk.backend(like)); // one that there is not is told before anything is written
+    CYBELE_CHECK(context.backend(like)); // one that there is not is told before anything is written
     CYBELE_TRY(Submission submission,
                prepare_job({&ready.input.job,
                             ready.script,
@@ -296,30 +298,30 @@ Result<Submitted> submit_once(Desk& desk,
         submission.search_path =
             request.program_folder.empty() ? path : request.program_folder.native() + ":" + path;
     }
-    submitted.entry = submitted_entry(ready, submission, desk.now());
+    submitted.entry = submitted_entry(ready, submission, context.now());
     submitted.entry.login = ready.login;
     submitted.entry.folder = like.folder;
     submitted.entry.request = request.asked;
-    return hand_over(desk, std::move(submitted), submission, request.on_word, signals);
+    return hand_over(context, std::move(submitted), submission, request.on_word, signals);
 }
 
-Result<Submitted> hand_over(Desk& desk,
+Result<Submitted> hand_over(JobContext& context,
                             Submitted submitted,
                             const Submission& submission,
                             const OnWord& on_word,
                             const SignalWatch& signals) {
-    CYBELE_TRY(Backend * backend, desk.backend(submitted.entry));
-    CYBELE_CHECK(desk.journal().put(submitted.entry));
+    CYBELE_TRY(Backend * backend, context.backend(submitted.entry));
+    CYBELE_CHECK(context.journal().put(submitted.entry));
     const Receipt receipt = backend->submit(submission);
     if (receipt.kind == Receipt::Kind::kUnclear) {
-        CYBELE_CHECK(search(desk, submitted, receipt.words, on_word, signals));
+        CYBELE_CHECK(search(context, submitted, receipt.words, on_word, signals));
         return submitted;
     }
     if (receipt.kind != Receipt::Kind::kAccepted) {
-        return refuse(desk, submitted.entry, receipt);
+        return refuse(context, submitted.entry, receipt);
     }
-    acknowledge(submitted.entry, receipt.id, desk.now());
-    if (const auto kept = desk.journal().put(submitted.entry); !kept) {
+    acknowledge(submitted.entry, receipt.id, context.now());
+    if (const auto kept = context.journal().put(submitted.entry); !kept) {
         return fail(ErrorCode::kEnvironment,
                     "job " + receipt.id + " was submitted, but the journal could not keep its id",
                     kept.error().faults().front().because,

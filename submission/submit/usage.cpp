@@ -99,12 +99,12 @@ Usage usage_of(const Entry& entry,
     return usage;
 }
 
-Result<Consumption> consumption_of(Desk& desk, const Entry& entry) {
+Result<Consumption> consumption_of(JobContext& context, const Entry& entry) {
     Consumption consumption;
     if (entry.id.empty()) {
         return consumption;
     }
-    CYBELE_TRY(Backend * backend, desk.backend(entry));
+    CYBELE_TRY(Backend * backend, context.backend(entry));
     std::optional<ExitRecord> record;
     if (const auto pieces = backend->read(readings_of(entry)); pieces && !pieces->empty()) {
         consumption.asked = read_asked(pieces->front().bytes);

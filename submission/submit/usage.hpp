@@ -48,6 +48,6 @@ struct Consumption {
 
 /// Reads the record, and asks the accounting of a job that has ended; one that is off or silent
 /// leaves the record's word.
-[[nodiscard]] Result<Consumption> consumption_of(Desk& desk, const Entry& entry);
+[[nodiscard]] Result<Consumption> consumption_of(JobContext& context, const Entry& entry);
 
 } // namespace cybele::submission

@@ -9,7 +9,7 @@ teardown() { leave_place; }
 pages() { basename -a -s .md "$repo"/docs/refusals/[a-z]*.md; }
 
 @test "each page that a message names is there, and none is there that no message names" {
-    assert_equal "$(sed -nE 's/^    \{"([a-z-]+)", .*/\1/p' "$repo/cli/refusal.cpp" | sort -u)" "$(pages | sort)"
+    assert_equal "$(sed -nE 's/^    \{"([a-z-]+)", .*/\1/p' "$repo/cli/common/refusal.cpp" | sort -u)" "$(pages | sort)"
     while read -r page; do
         run "$CYBELECTL" explain "$page"
         assert_success

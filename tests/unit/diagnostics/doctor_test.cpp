@@ -13,7 +13,7 @@ using State = diagnostics::Finding::State;
 
 namespace {
 
-diagnostics::Patient patient(EnvironmentMap variables) {
+diagnostics::DoctorInput input(EnvironmentMap variables) {
     return {Environment(std::move(variables)), "/nonexistent/bin/cybelectl", {}, {}};
 }
 
@@ -29,13 +29,13 @@ const diagnostics::Finding& about(const std::vector<diagnostics::Finding>& findi
 
 std::vector<diagnostics::Finding> places(EnvironmentMap variables) {
     std::vector<diagnostics::Finding> findings;
-    diagnostics::examine_places(patient(std::move(variables)), findings);
+    diagnostics::examine_places(input(std::move(variables)), findings);
     return findings;
 }
 
 std::vector<diagnostics::Finding> network(EnvironmentMap variables) {
     std::vector<diagnostics::Finding> findings;
-    diagnostics::examine_network(patient(std::move(variables)), findings);
+    diagnostics::examine_network(input(std::move(variables)), findings);
     return findings;
 }
 
@@ -43,7 +43,7 @@ std::vector<diagnostics::Finding> network(EnvironmentMap variables) {
 
 TEST_CASE("doctor tells each subject once, and what follows with a remedy for what is missing") {
     const auto findings =
-        diagnostics::examine_host(patient({{"TMPDIR", "/tmp"}, {"HOME", "/nonexistent"}}));
+        diagnostics::examine_host(input({{"TMPDIR", "/tmp"}, {"HOME", "/nonexistent"}}));
     std::vector<std::string> subjects;
     for (const auto& finding : findings) {
         CAPTURE(finding.subject);
@@ -143,7 +143,7 @@ TEST_CASE("files of logins: none, good, readable by others, no JSON, a program t
 }
 
 TEST_CASE("a mirror that the settings name counts, and the helper is missed") {
-    diagnostics::Patient told = patient({{"CYBELE_LIBEXEC", "/nowhere"}});
+    diagnostics::DoctorInput told = input({{"CYBELE_LIBEXEC", "/nowhere"}});
     told.mirror = "http://mirror.invalid/debian";
     std::vector<diagnostics::Finding> findings;
     diagnostics::examine_network(told, findings);

@@ -16,7 +16,7 @@ struct VerdictRow {
     const char* image_mpi; ///< empty: no label
     const char* probe;
     const char* site;
-    Sureness sureness;
+    Confidence confidence;
     const char* rule; ///< of the worst; empty: none
 };
 
@@ -47,37 +47,37 @@ TEST_CASE("the verdict's words, and the rule that it stands on") {
     const char* const userns = "mpi: [{family: openmpi, version: 4.1.4}]\n"
                                "runtime: {program: apptainer, version: 1.4.5, mode: userns}\n";
     const std::array<VerdictRow, 8> rows{{
-        {"mpi", "openmpi 4.1.4", "/p", host, Sureness::kWorks, "pair/openmpi-pmix"},
+        {"mpi", "openmpi 4.1.4", "/p", host, Confidence::kWorks, "pair/openmpi-pmix"},
         {"{kind: mpi, launcher: mpirun}",
          "openmpi 4.1.4",
          "/p",
          userns,
-         Sureness::kWorksWithOptions,
+         Confidence::kWorksWithOptions,
          "circumstance/openmpi-4-user"},
         {"{kind: mpi, pmi: pmi2}",
          "openmpi 4.1.4",
          "/p",
          host,
-         Sureness::kAborts,
+         Confidence::kAborts,
          "pair/openmpi-4-pmi2"},
         {"{kind: mpi, pmi: pmi2}",
          "openmpi 5.0.7",
          "/p",
          host,
-         Sureness::kSingletons,
+         Confidence::kSingletons,
          "pair/openmpi-5-pmi2"},
-        {"{kind: mpi, launcher: mpirun}", "mpich 4.0.2", "/p", host, Sureness::kSingletons, ""},
-        {"mpi", "", "/p", host, Sureness::kGuarded, ""},
-        {"mpi", "", "", host, Sureness::kUnguarded, ""},
-        {"{kind: mpi, guard: false}", "", "/p", host, Sureness::kUnguarded, ""},
+        {"{kind: mpi, launcher: mpirun}", "mpich 4.0.2", "/p", host, Confidence::kSingletons, ""},
+        {"mpi", "", "/p", host, Confidence::kGuarded, ""},
+        {"mpi", "", "", host, Confidence::kUnguarded, ""},
+        {"{kind: mpi, guard: false}", "", "/p", host, Confidence::kUnguarded, ""},
     }};
     for (const VerdictRow& row : rows) {
         CAPTURE(row.launch);
         CAPTURE(row.image_mpi);
         const LaunchVerdict verdict = verdict_of(row);
-        CHECK(sureness_text(verdict.sureness) == sureness_text(row.sureness));
+        CHECK(sureness_text(verdict.confidence) == sureness_text(row.confidence));
         const std::string text = print_verdict(verdict);
-        CHECK(text.find(std::string("verdict: ") + std::string(sureness_text(row.sureness))) !=
+        CHECK(text.find(std::string("verdict: ") + std::string(sureness_text(row.confidence))) !=
               std::string::npos);
         if (row.rule[0] != '\0') {
             CHECK(verdict.judgement.worst().id == row.rule);
@@ -93,7 +93,7 @@ TEST_CASE("Apptainer in a user namespace is a circumstance of its own, our runti
                                                   "mpich 4.0.2",
                                                   "/p",
                                                   site.c_str(),
-                                                  Sureness::kGuarded,
+                                                  Confidence::kGuarded,
                                                   ""});
         const auto& rules = verdict.judgement.rules;
         const bool is_told = std::any_of(rules.begin(), rules.end(), [](const auto* rule) {
@@ -109,7 +109,7 @@ TEST_CASE("what is known of host and image is told, and what makes it work") {
         "openmpi 6.0.0rc2",
         "/p",
         "mpi: [{family: openmpi, version: 4.1.4}]\ninterconnect: {network: 10.0.0.0/24}\n",
-        Sureness::kWorksWithOptions,
+        Confidence::kWorksWithOptions,
         ""};
     const std::string text = print_verdict(verdict_of(row, "2"));
     CHECK(text.starts_with("launch:  mpi, 4 ranks on 2 nodes by mpirun of Open MPI\n"

@@ -2,8 +2,8 @@
 // One container for the ranks of a launch: real ones, as root and as the user nobody.
 #include "runtime/containers/holder.hpp"
 #include "runtime/containers/join_key.hpp"
-#include "runtime/containers/meeting.hpp"
 #include "runtime/containers/rank.hpp"
+#include "runtime/containers/rendezvous.hpp"
 #include "runtime/containers/state_folder.hpp"
 #include "tests/unit/namespaces/old_kernel.hpp"
 #include "tests/unit/runtime/trial.hpp"
@@ -362,9 +362,10 @@ TEST_CASE("a socket on which another user listens is not trusted") {
     }
     REQUIRE(becomes([&] { return tiny::read(launch.out(0)) == "ready"; }));
     CHECK(tiny::as_user([&] {
-              const Meeting meeting = meet(Environment(launch.environment), meeting_key("key"));
-              return !meeting.container && !meeting.founding &&
-                             meeting.because.find("did not let") != std::string::npos
+              const Rendezvous rendezvous =
+                  meet(Environment(launch.environment), meeting_key("key"));
+              return !rendezvous.container && !rendezvous.first_member &&
+                             rendezvous.because.find("did not let") != std::string::npos
                          ? 0
                          : 1;
           }) == 0);
@@ -375,16 +376,16 @@ TEST_CASE("a socket on which another user listens is not trusted") {
 TEST_CASE("while the holder is asked, other work is done") {
     const TempDirectory folder = tiny::make_folder();
     const Environment environment({{"XDG_RUNTIME_DIR", folder.path().string()}});
-    const Meeting first = meet(environment, meeting_key("key"));
-    REQUIRE(first.founding.has_value());
-    if (!first.founding) {
+    const Rendezvous first = meet(environment, meeting_key("key"));
+    REQUIRE(first.first_member.has_value());
+    if (!first.first_member) {
         return;
     }
     const std::string mark = folder.path() / "mark";
     const pid_t member = fork();
     if (member == 0) {
         int calls = 0;
-        const Meeting second = meet(environment, meeting_key("key"), [&] {
+        const Rendezvous second = meet(environment, meeting_key("key"), [&] {
             ++calls;
             tiny::write(mark, "done");
         });
@@ -395,9 +396,9 @@ TEST_CASE("while the holder is asked, other work is done") {
     const UniqueFd proc(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
     const auto own = namespaces::own_namespaces(proc.get(), false);
     const UniqueFd connection(
-        accept4(first.founding->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        accept4(first.first_member->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     REQUIRE(own);
-    CHECK(admit(*first.founding, *own, connection) == member);
+    CHECK(admit(*first.first_member, *own, connection) == member);
     CHECK(wait_for(member) == 0);
 }
 

@@ -32,7 +32,7 @@ struct Recorded {
     int signal; ///< 0: none
 };
 
-submission::Sighting one_of(const std::vector<submission::Sighting>& all, const std::string& id) {
+submission::JobStatus one_of(const std::vector<submission::JobStatus>& all, const std::string& id) {
     for (const auto& seen : all) {
         if (seen.id == id) {
             return seen;
@@ -75,7 +75,7 @@ TEST_CASE("what real TORQUE and OpenPBS printed of a job is read as it was") {
         const auto commands = std::string(row.file).starts_with("torque")
                                   ? submission::torque_commands()
                                   : submission::pbspro_commands();
-        const auto all = commands->sightings({outcome(0, recorded(row.file))});
+        const auto all = commands->statuses({outcome(0, recorded(row.file))});
         REQUIRE(all.has_value());
         const auto seen = one_of(*all, row.id);
         CHECK(seen.state == row.state);
@@ -86,7 +86,7 @@ TEST_CASE("what real TORQUE and OpenPBS printed of a job is read as it was") {
 
 TEST_CASE("a server's comment is a reason while the job waits; a failed dependency is one") {
     const auto reason_of = [](const char* file, const char* id) {
-        const auto all = submission::pbspro_commands()->sightings({outcome(0, recorded(file))});
+        const auto all = submission::pbspro_commands()->statuses({outcome(0, recorded(file))});
         return one_of(all.value(), id).reason;
     };
     CHECK(reason_of("openpbs-23.06.qstat-f-queued.txt", "390.head").starts_with("Not Running: "));
@@ -144,7 +144,7 @@ TEST_CASE("folded lines are joined, and Slurm's qstat is read with its tabs") {
     CHECK(tabs.front().id == "12");
     CHECK(tabs.front().get("job_state") == "C");
     // One letter for every end: nobody knows by it how the job ended.
-    const auto seen = submission::slurm_torque_commands()->sightings(
+    const auto seen = submission::slurm_torque_commands()->statuses(
         {outcome(0, "Job Id:\t12\n\tjob_state = C\n")});
     REQUIRE(seen.has_value());
     CHECK(seen->front().state == State::kLost);
@@ -157,17 +157,17 @@ TEST_CASE("a listing of qstat that is cut is no answer, wherever inside a job it
                              "openpbs-23.06.qstat-x-f-array-finished.txt"}) {
         CAPTURE(name);
         const std::string whole = recorded(name);
-        CHECK(submission::torque_commands()->sightings({outcome(0, whole)}).has_value());
+        CHECK(submission::torque_commands()->statuses({outcome(0, whole)}).has_value());
         const std::size_t begun = whole.rfind("Job Id:") + std::string("Job Id:").size();
         for (std::size_t length = whole.size() - 1; length >= begun; --length) {
             REQUIRE_FALSE(
-                submission::torque_commands()->sightings({outcome(0, whole.substr(0, length))}));
+                submission::torque_commands()->statuses({outcome(0, whole.substr(0, length))}));
         }
     }
 }
 
 TEST_CASE("the UUID of a PBS job is in its variables") {
-    const auto all = submission::torque_commands()->sightings(
+    const auto all = submission::torque_commands()->statuses(
         {outcome(0,
                  "Job Id: 7.head\n    job_state = Q\n    Variable_List = PBS_O_QUEUE=batch,\n"
                  "\tCYBELE_JOB=0a-1b,PBS_O_HOST=head\n\n")});
@@ -181,7 +181,7 @@ TEST_CASE("ids that a server does not know are told, in each product's words") {
                                 "12[].head\nqstat: something else\nqstat: PBS is not "
                                 "configured to maintain job history 999.head\n");
     CHECK(ids == std::vector<std::string>{"9.head", "12[].head"});
-    const auto seen = submission::torque_commands()->sightings(
+    const auto seen = submission::torque_commands()->statuses(
         {outcome(153, "", "qstat: Unknown Job Id Error 9.head")});
     REQUIRE(seen.has_value());
     REQUIRE(seen->size() == 1);
@@ -204,7 +204,7 @@ TEST_CASE("OpenPBS without history is asked again for the jobs that live") {
 
 TEST_CASE(
     "an element of OpenPBS without history is shown with its array's code, which counts not") {
-    const auto seen = submission::pbspro_commands()->sightings({outcome(
+    const auto seen = submission::pbspro_commands()->statuses({outcome(
         0,
         "Job Id: 20[1].head\n    job_state = X\n    substate = 70\n    Exit_status = 1\n\n"
         "Job Id: 20[2].head\n    job_state = X\n    substate = 93\n    Exit_status = 6\n\n")});
@@ -239,24 +239,24 @@ TEST_CASE("what a server wrote to a job that it ended, and where") {
 
 TEST_CASE("jobs that a server does not know are no failed query, other codes are") {
     const auto torque = submission::torque_commands();
-    const auto some = torque->sightings({outcome(153,
-                                                 recorded("torque-6.1.qstat-f-running.txt"),
-                                                 "qstat: Unknown Job Id Error 99999.head")});
+    const auto some = torque->statuses({outcome(153,
+                                                recorded("torque-6.1.qstat-f-running.txt"),
+                                                "qstat: Unknown Job Id Error 99999.head")});
     REQUIRE(some.has_value());
     REQUIRE(some->size() == 2);
     CHECK_FALSE(some->front().is_unknown);
     CHECK(some->back().is_unknown);
     const auto finished =
-        submission::pbspro_commands()->sightings({outcome(35, "", "has finished")});
+        submission::pbspro_commands()->statuses({outcome(35, "", "has finished")});
     REQUIRE(finished.has_value());
     CHECK(finished->empty());
-    CHECK_FALSE(torque->sightings({outcome(111, "", "errno=111")}).has_value());
+    CHECK_FALSE(torque->statuses({outcome(111, "", "errno=111")}).has_value());
     CHECK_FALSE(submission::pbspro_commands()
-                    ->sightings({outcome(255, "", "cannot connect to server head (errno=15010)")})
+                    ->statuses({outcome(255, "", "cannot connect to server head (errno=15010)")})
                     .has_value());
     Outcome hung = outcome(0, recorded("torque-6.1.qstat-f-running.txt"));
     hung.timed_out = true;
-    CHECK_FALSE(torque->sightings({hung}).has_value());
+    CHECK_FALSE(torque->statuses({hung}).has_value());
 }
 
 TEST_CASE("a receipt is an id, a clear refusal, or unclear") {
@@ -346,7 +346,7 @@ TEST_CASE("a receipt is an id, a clear refusal, or unclear") {
 }
 
 TEST_CASE("squeue's lines: comments with bars, words that nobody knows, held jobs") {
-    const auto seen = submission::slurm_commands()->sightings(
+    const auto seen = submission::slurm_commands()->statuses(
         {outcome(0,
                  "7|7|RUNNING|None|1795258529|n[1-2]|cybelectl:0a-1b\n"
                  "8_3|8|PENDING|JobHeldUser|N/A||a|b|c\n"
@@ -368,7 +368,7 @@ TEST_CASE("squeue's lines: comments with bars, words that nobody knows, held job
     CHECK((*seen)[4].start == "1795258600");
     CHECK((*seen)[4].reason == "Priority");
     CHECK_FALSE(submission::slurm_commands()
-                    ->sightings({outcome(1, "", "slurm_load_jobs error: Unable to contact")})
+                    ->statuses({outcome(1, "", "slurm_load_jobs error: Unable to contact")})
                     .has_value());
 }
 

@@ -30,8 +30,8 @@ submission::ExitRecord record(const std::string& state, int code, int signal = 0
     return made;
 }
 
-submission::Sighting sighting(State state, std::optional<int> code = std::nullopt, int signal = 0) {
-    submission::Sighting seen;
+submission::JobStatus status(State state, std::optional<int> code = std::nullopt, int signal = 0) {
+    submission::JobStatus seen;
     seen.id = "7";
     seen.state = state;
     seen.native = std::string(submission::state_text(state));
@@ -60,7 +60,7 @@ TEST_CASE("the script's own word comes first, whatever the scheduler still shows
         submission::Evidence given = evidence();
         given.record = record("failed", 3);
         if (is_listed) {
-            given.seen = sighting(State::kRunning);
+            given.seen = status(State::kRunning);
         }
         const auto entry = concluded(given);
         CHECK(entry.ended == 1000);
@@ -81,14 +81,14 @@ TEST_CASE("a record without a time is an end all the same") {
 TEST_CASE("a script that was told to end waits for the scheduler to say why") {
     submission::Evidence given = evidence();
     given.record = record("cancelled", 143, 15);
-    given.seen = sighting(State::kRunning);
+    given.seen = status(State::kRunning);
     CHECK(concluded(given).ended == 0);
-    given.seen = sighting(State::kTimeout);
+    given.seen = status(State::kTimeout);
     CHECK(concluded(given).state == State::kTimeout);
     CHECK(concluded(given).shell_code() == 124);
-    given.seen = sighting(State::kPreempted);
+    given.seen = status(State::kPreempted);
     CHECK(concluded(given).state == State::kPreempted);
-    given.seen = sighting(State::kCancelled);
+    given.seen = status(State::kCancelled);
     CHECK(concluded(given).state == State::kCancelled);
     CHECK(concluded(given).shell_code() == 143);
     given.seen.reset(); // it left the queue
@@ -112,7 +112,7 @@ TEST_CASE("not listed is no state, and a failed query is no answer") {
     entry = concluded(given, entry);
     CHECK(entry.ended == 0);
     SUBCASE("seen again, the waiting starts anew") {
-        given.seen = sighting(State::kRunning);
+        given.seen = status(State::kRunning);
         CHECK(concluded(given, entry).missing_since == 0);
     }
     SUBCASE("after that it is lost: 125, never success") {
@@ -147,7 +147,7 @@ TEST_CASE("a job that the scheduler no longer knows is cancelled where that was 
         CHECK(concluded(given, entry).ended == 0);
     }
     SUBCASE("the server's own words come before our wish") {
-        given.accounted = sighting(State::kTimeout);
+        given.accounted = status(State::kTimeout);
         CHECK(concluded(given, entry).state == State::kTimeout);
     }
 }
@@ -189,32 +189,32 @@ TEST_CASE("a job that followed others, never began, and is no longer known, was 
 
 TEST_CASE("the scheduler's own end, where the script left no word") {
     submission::Evidence given = evidence();
-    given.seen = sighting(State::kDone);
+    given.seen = status(State::kDone);
     CHECK(concluded(given).shell_code() == 0);
-    given.seen = sighting(State::kTimeout);
+    given.seen = status(State::kTimeout);
     CHECK(concluded(given).shell_code() == 124);
-    given.seen = sighting(State::kCancelled);
+    given.seen = status(State::kCancelled);
     CHECK(concluded(given).shell_code() == 143);
     // A failure without a code is not given one.
-    given.seen = sighting(State::kFailed);
+    given.seen = status(State::kFailed);
     CHECK(submission::needs_inquiry(given, running()));
     CHECK(concluded(given).ended == 0);
-    given.accounted = sighting(State::kFailed, 9);
+    given.accounted = status(State::kFailed, 9);
     CHECK(concluded(given).shell_code() == 9);
-    given.accounted = sighting(State::kFailed, std::nullopt, 11);
+    given.accounted = status(State::kFailed, std::nullopt, 11);
     CHECK(concluded(given).shell_code() == 139);
 }
 
 TEST_CASE("a cancelled job that the scheduler shows as over needs no further reason") {
     submission::Evidence given = evidence();
     given.record = record("cancelled", 143, 15);
-    given.seen = sighting(State::kLost); // `C` of Slurm's qstat: over, without a reason
-    CHECK(concluded(given).ended == 0);  // the reason may still come
+    given.seen = status(State::kLost);  // `C` of Slurm's qstat: over, without a reason
+    CHECK(concluded(given).ended == 0); // the reason may still come
     auto entry = running();
     entry.cancel_asked = 990;
-    given.seen = sighting(State::kRunning);
+    given.seen = status(State::kRunning);
     CHECK(concluded(given, entry).ended == 0);
-    given.seen = sighting(State::kLost);
+    given.seen = status(State::kLost);
     CHECK(concluded(given, entry).ended == 1000);
     CHECK(concluded(given, entry).state == State::kCancelled);
     CHECK(concluded(given, entry).shell_code() == 143);
@@ -222,23 +222,23 @@ TEST_CASE("a cancelled job that the scheduler shows as over needs no further rea
 
 TEST_CASE("an end that nobody explains is a cancelled job where that was asked") {
     submission::Evidence given = evidence();
-    given.seen = sighting(State::kLost);
+    given.seen = status(State::kLost);
     CHECK(submission::needs_inquiry(given, running()));
     CHECK(concluded(given).ended == 0);
     auto asked = running();
     asked.cancel_asked = 990;
     CHECK(concluded(given, asked).state == State::kCancelled);
     // Killed by KILL after TERM was ignored.
-    given.seen = sighting(State::kFailed, std::nullopt, 9);
+    given.seen = status(State::kFailed, std::nullopt, 9);
     CHECK(concluded(given, asked).state == State::kCancelled);
 }
 
 TEST_CASE(
     "death by a signal is a cancelled job only where that was asked, and asking alone is none") {
     auto given = evidence();
-    given.seen = sighting(State::kFailed, std::nullopt, 9);
+    given.seen = status(State::kFailed, std::nullopt, 9);
     CHECK(concluded(given).state == State::kFailed);
-    given.seen = sighting(State::kFailed, 3);
+    given.seen = status(State::kFailed, 3);
     auto asked = running();
     asked.cancel_asked = 990;
     const auto failed = concluded(given, asked);
@@ -249,21 +249,21 @@ TEST_CASE(
 TEST_CASE("a record of a cancelled script stands where the scheduler calls the job done") {
     auto given = evidence();
     given.record = record("cancelled", 143, 15);
-    given.seen = sighting(State::kDone);
+    given.seen = status(State::kDone);
     CHECK(concluded(given).state == State::kCancelled);
-    given.seen = sighting(State::kTimeout);
+    given.seen = status(State::kTimeout);
     CHECK(concluded(given).state == State::kTimeout);
 }
 
 TEST_CASE("a job that the accounting sees alive lives, where the queue does not show it alive") {
     auto given = evidence();
-    given.seen = sighting(State::kLost);
-    given.accounted = sighting(State::kRunning);
+    given.seen = status(State::kLost);
+    given.accounted = status(State::kRunning);
     const auto lives = concluded(given);
     CHECK(lives.state == State::kRunning);
     CHECK(lives.ended == 0);
     CHECK(lives.missing_since == 0);
-    given.seen = sighting(State::kSuspended);
+    given.seen = status(State::kSuspended);
     CHECK(concluded(given).state == State::kSuspended); // the queue knows better
 }
 
@@ -281,7 +281,7 @@ TEST_CASE("what has ended stays as it is") {
     entry.state = State::kDone;
     entry.ended = 900;
     submission::Evidence given = evidence();
-    given.seen = sighting(State::kRunning);
+    given.seen = status(State::kRunning);
     CHECK(concluded(given, entry).state == State::kDone);
 }
 

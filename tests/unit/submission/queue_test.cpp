@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 using namespace cybele;
+using submission::ConditionState;
 using submission::LocalCondition;
 using submission::LocalDraft;
 using submission::LocalPart;
 using submission::LocalSpec;
-using submission::Met;
 using submission::Queue;
 using submission::QueueLock;
 using Phase = submission::LocalPart::Phase;
@@ -63,7 +63,8 @@ part(std::int64_t number, std::int64_t index, Phase phase, const std::string& ou
     return one;
 }
 
-Met met(const std::string& when, const std::vector<LocalPart>& parts, std::int64_t index = -1) {
+ConditionState
+met(const std::string& when, const std::vector<LocalPart>& parts, std::int64_t index = -1) {
     return submission::judge(LocalCondition{when, 1, index}, parts);
 }
 
@@ -157,31 +158,47 @@ TEST_CASE("conditions: what the parts of the other job make of them") {
     const std::vector<LocalPart> bad{part(1, -1, Phase::kEnded, "failed")};
     struct Row {
         const char* when;
-        Met waits;
-        Met runs;
-        Met good;
-        Met bad;
+        ConditionState waits;
+        ConditionState runs;
+        ConditionState good;
+        ConditionState bad;
     };
-    for (const Row& row : {Row{"ok", Met::kNotYet, Met::kNotYet, Met::kYes, Met::kNever},
-                           Row{"any", Met::kNotYet, Met::kNotYet, Met::kYes, Met::kYes},
-                           Row{"failed", Met::kNotYet, Met::kNotYet, Met::kNever, Met::kYes},
-                           Row{"started", Met::kNotYet, Met::kYes, Met::kYes, Met::kYes}}) {
+    for (const Row& row : {Row{"ok",
+                               ConditionState::kNotYet,
+                               ConditionState::kNotYet,
+                               ConditionState::kYes,
+                               ConditionState::kNever},
+                           Row{"any",
+                               ConditionState::kNotYet,
+                               ConditionState::kNotYet,
+                               ConditionState::kYes,
+                               ConditionState::kYes},
+                           Row{"failed",
+                               ConditionState::kNotYet,
+                               ConditionState::kNotYet,
+                               ConditionState::kNever,
+                               ConditionState::kYes},
+                           Row{"started",
+                               ConditionState::kNotYet,
+                               ConditionState::kYes,
+                               ConditionState::kYes,
+                               ConditionState::kYes}}) {
         CAPTURE(row.when);
         CHECK(met(row.when, waits) == row.waits);
         CHECK(met(row.when, runs) == row.runs);
         CHECK(met(row.when, good) == row.good);
         CHECK(met(row.when, bad) == row.bad);
-        CHECK(met(row.when, {}) == Met::kNever);
+        CHECK(met(row.when, {}) == ConditionState::kNever);
     }
     const std::vector<LocalPart> array{part(1, 0, Phase::kEnded, "done"),
                                        part(1, 1, Phase::kEnded, "lost"),
                                        part(1, 2, Phase::kRunning)};
-    CHECK(met("ok", array) == Met::kNever);
-    CHECK(met("ok", array, 0) == Met::kYes);
-    CHECK(met("failed", array) == Met::kNotYet);
-    CHECK(met("any", array, 1) == Met::kYes);
-    CHECK(met("any", array, 7) == Met::kNever);
-    CHECK(met("started", array) == Met::kYes);
+    CHECK(met("ok", array) == ConditionState::kNever);
+    CHECK(met("ok", array, 0) == ConditionState::kYes);
+    CHECK(met("failed", array) == ConditionState::kNotYet);
+    CHECK(met("any", array, 1) == ConditionState::kYes);
+    CHECK(met("any", array, 7) == ConditionState::kNever);
+    CHECK(met("started", array) == ConditionState::kYes);
 }
 
 TEST_CASE("conditions and ids are written as they are read") {

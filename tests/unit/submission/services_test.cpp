@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "submission/backends/connection.hpp"
 #include "submission/backends/service.hpp"
 #include "submission/backends/slurmrest_shapes.hpp"
 #include "submission/backends/token.hpp"
-#include "submission/backends/way.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 using namespace cybele;
+using submission::Connection;
 using submission::State;
-using submission::Way;
 using Json = nlohmann::json;
 namespace slurmrest = submission::slurmrest;
 
@@ -36,39 +36,40 @@ Json number(int value) {
 } // namespace
 
 TEST_CASE("a way is a text and back, whatever its settings hold") {
-    const Way ways[] = {
+    const Connection ways[] = {
         {},
-        {Way::Kind::kSsh, "user@login.example", "", ""},
-        {Way::Kind::kSlurmrestd, "https://slurm.example:6820", "", ""},
-        {Way::Kind::kSlurmrestd, "http://127.0.0.1:1", "", "scontrol token lifespan=60"},
-        {Way::Kind::kRimrock, "https://r.example/a b", "login#1", "get & print 100 %"},
+        {Connection::Kind::kSsh, "user@login.example", "", ""},
+        {Connection::Kind::kSlurmrestd, "https://slurm.example:6820", "", ""},
+        {Connection::Kind::kSlurmrestd, "http://127.0.0.1:1", "", "scontrol token lifespan=60"},
+        {Connection::Kind::kRimrock, "https://r.example/a b", "login#1", "get & print 100 %"},
     };
-    for (const Way& way : ways) {
-        const std::string text = submission::text_of(way);
+    for (const Connection& connection : ways) {
+        const std::string text = submission::text_of(connection);
         CAPTURE(text);
-        const auto back = submission::read_way(text);
+        const auto back = submission::read_connection(text);
         REQUIRE(back.has_value());
-        CHECK(back->kind == way.kind);
-        CHECK(back->address == way.address);
-        CHECK(back->host == way.host);
-        CHECK(back->token_command == way.token_command);
+        CHECK(back->kind == connection.kind);
+        CHECK(back->address == connection.address);
+        CHECK(back->host == connection.host);
+        CHECK(back->token_command == connection.token_command);
     }
     CHECK(submission::shown("slurmrestd+https://s#token-command=x") == "slurmrestd+https://s");
-    CHECK_FALSE(submission::read_way("rimrock+https://s#color=red").has_value());
-    CHECK(submission::read_way("slurmrestd+https://s/").value().address == "https://s");
+    CHECK_FALSE(submission::read_connection("rimrock+https://s#color=red").has_value());
+    CHECK(submission::read_connection("slurmrestd+https://s/").value().address == "https://s");
 }
 
 TEST_CASE("a token travels by https, or stays on this machine") {
     for (const char* address :
          {"https://a", "http://127.0.0.1:6820", "http://localhost/x", "http://[::1]:1"}) {
         CAPTURE(address);
-        CHECK(submission::check_address({Way::Kind::kSlurmrestd, address, "", ""}).has_value());
+        CHECK(submission::check_address({Connection::Kind::kSlurmrestd, address, "", ""})
+                  .has_value());
     }
     for (const char* address :
          {"http://slurm.example", "http://127.0.0.1.example", "http://localhosts", "ftp://a", ""}) {
         CAPTURE(address);
-        CHECK_FALSE(
-            submission::check_address({Way::Kind::kSlurmrestd, address, "", ""}).has_value());
+        CHECK_FALSE(submission::check_address({Connection::Kind::kSlurmrestd, address, "", ""})
+                        .has_value());
     }
 }
 

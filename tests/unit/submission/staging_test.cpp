@@ -58,14 +58,14 @@ struct Far {
         REQUIRE_MESSAGE(read.has_value(), read.error().message());
         return *read;
     }
-    [[nodiscard]] submission::Luggage luggage(const launchers::Job& job) const {
-        auto parcels = submission::read_manifest(job, environment);
-        REQUIRE_MESSAGE(parcels.has_value(), parcels.error().message());
-        return {std::move(*parcels), there, {}};
+    [[nodiscard]] submission::TransferSet transfers(const launchers::Job& job) const {
+        auto staged_files = submission::read_manifest(job, environment);
+        REQUIRE_MESSAGE(staged_files.has_value(), staged_files.error().message());
+        return {std::move(*staged_files), there, {}};
     }
-    [[nodiscard]] Result<submission::Brought> bring(const launchers::Job& job) const {
+    [[nodiscard]] Result<submission::TransferResult> bring(const launchers::Job& job) const {
         const auto destination = submission::destination_there(login(), there);
-        return submission::bring_to(*destination, luggage(job), job);
+        return submission::bring_to(*destination, transfers(job), job);
     }
     [[nodiscard]] Result<std::vector<submission::ResultFile>>
     fetch(const std::vector<std::string>& names) const {
@@ -85,21 +85,22 @@ std::string bytes_of(const fs::path& file) {
 
 TEST_CASE("a manifest: each file once, by its target; every fault at once") {
     const Far place;
-    const auto parcels = place.luggage(place.job(kInputs)).parcels;
+    const auto staged_files = place.transfers(place.job(kInputs)).staged_files;
     std::vector<std::string> targets;
-    targets.reserve(parcels.size());
-    for (const auto& parcel : parcels) {
-        targets.push_back(parcel.target);
+    targets.reserve(staged_files.size());
+    for (const auto& staged : staged_files) {
+        targets.push_back(staged.target);
     }
     CHECK(targets == std::vector<std::string>{
                          "data/big", "in/ blank ", "in/deep/it's \\two", "in/nothing", "in/tool"});
-    CHECK(parcels[0].size == 150'003);
-    CHECK(parcels[0].digest == hex(sha256_file(place.here / "big").value()));
-    CHECK(parcels[3].digest.empty());
-    CHECK(parcels[4].is_executable);
-    CHECK(place.luggage(place.job("stage-in: [{from: in, to: .}]\n")).parcels.size() == 4);
+    CHECK(staged_files[0].size == 150'003);
+    CHECK(staged_files[0].digest == hex(sha256_file(place.here / "big").value()));
+    CHECK(staged_files[3].digest.empty());
+    CHECK(staged_files[4].is_executable);
+    CHECK(place.transfers(place.job("stage-in: [{from: in, to: .}]\n")).staged_files.size() == 4);
     fs::create_symlink("big", place.here / "link");
-    CHECK(place.luggage(place.job("stage-in: [{from: link, to: a}]\n")).parcels[0].size == 150'003);
+    CHECK(place.transfers(place.job("stage-in: [{from: link, to: a}]\n")).staged_files[0].size ==
+          150'003);
 
     const auto bad = submission::read_manifest(
         place.job(

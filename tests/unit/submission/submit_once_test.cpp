@@ -44,11 +44,11 @@ public:
         }
         return talk_.receipt;
     }
-    submission::Survey look(const std::vector<submission::JobRef>& /*jobs*/,
-                            const std::vector<submission::Reading>& /*files*/) override {
+    submission::QueryResult look(const std::vector<submission::JobRef>& /*jobs*/,
+                                 const std::vector<submission::Reading>& /*files*/) override {
         return {};
     }
-    submission::Survey inquire(const std::vector<submission::JobRef>& /*jobs*/) override {
+    submission::QueryResult inquire(const std::vector<submission::JobRef>& /*jobs*/) override {
         return {};
     }
     Result<std::optional<std::string>> find(const submission::JobRef& /*job*/) override {
@@ -69,13 +69,13 @@ struct Bench {
         EnvironmentMap{{"CYBELE_STATE_DIR", (directory.path() / "state").native()}}};
     Talk talk;
     std::int64_t now = 1000;
-    submission::Desk desk;
+    submission::JobContext context;
     SignalWatch signals;
     submission::SubmitRequest request;
     submission::ReadyJob ready;
 
     explicit Bench(const std::string& workdir = "work")
-        : desk(submission::Desk::open(environment, [this] { return now; }).value()) {
+        : context(submission::JobContext::open(environment, [this] { return now; }).value()) {
         const fs::path folder = directory.path() / workdir;
         fs::create_directories(folder);
         ready.input.dialect = "slurm";
@@ -88,13 +88,13 @@ struct Bench {
         submission::Entry like;
         like.scheduler = "slurm";
         like.login = login;
-        desk.use(like, std::make_unique<FakeScheduler>(talk));
+        context.use(like, std::make_unique<FakeScheduler>(talk));
     }
     Result<submission::Submitted> submit() {
-        return submission::submit_once(desk, ready, request, environment, signals);
+        return submission::submit_once(context, ready, request, environment, signals);
     }
     [[nodiscard]] std::vector<submission::Entry> entries() const {
-        return desk.journal().list(true).value();
+        return context.journal().list(true).value();
     }
     /// As a client that died when it had asked the scheduler leaves the journal.
     void die_before_the_answer() {
@@ -104,7 +104,7 @@ struct Bench {
         left.state = State::kSubmitting;
         left.submitted = 0;
         left.client = dead_process();
-        REQUIRE(desk.journal().put(left).has_value());
+        REQUIRE(context.journal().put(left).has_value());
     }
     static std::string dead_process() {
         const pid_t pid = ::fork();
@@ -200,7 +200,7 @@ TEST_CASE("a submission that another client makes right now is left to it") {
     }
     submission::Entry theirs = bench.entries().front();
     theirs.client = submission::text_of(submission::id_of_process(other));
-    REQUIRE(bench.desk.journal().put(theirs).has_value());
+    REQUIRE(bench.context.journal().put(theirs).has_value());
     const auto done = bench.submit();
     ::kill(other, SIGKILL);
     (void)wait_for(other);
@@ -218,7 +218,7 @@ TEST_CASE("a client that acknowledges its job and ends while another looks keeps
         submission::Entry theirs = read;
         theirs.id = "7";
         theirs.state = State::kPending;
-        REQUIRE(bench.desk.journal().put(theirs).has_value());
+        REQUIRE(bench.context.journal().put(theirs).has_value());
     };
     bench.talk.found = "7";
     bench.talk.receipt.id = "8";
@@ -272,7 +272,7 @@ TEST_CASE("a refused job keeps no record here, and one of another machine is lef
     remote.entry.login = "login.example";
     remote.entry.ended = 0;
     fs::create_directories(remote.entry.record);
-    REQUIRE_FALSE(submission::hand_over(bench.desk, remote, {}, {}, bench.signals).has_value());
+    REQUIRE_FALSE(submission::hand_over(bench.context, remote, {}, {}, bench.signals).has_value());
     CHECK(fs::exists(remote.entry.record));
 }
 

@@ -10,7 +10,7 @@ namespace cybele::submission {
 
 /// How a scheduler is reached, as a Site says it (`through`); what the journal keeps of it is its
 /// text, so that a job is found again without its Site.
-struct Way {
+struct Connection {
     enum class Kind { kCommands, kSsh, kSlurmrestd, kRimrock };
     Kind kind = Kind::kCommands;
     std::string address;       ///< ssh: the host; of a service: its URL without a slash at the end
@@ -20,15 +20,15 @@ struct Way {
 
 /// ``, `HOST`, `slurmrestd+URL`, `rimrock+URL#host=HOST`; settings of a service stand behind `#`,
 /// with `&` between them and `%XX` for what would end one.
-[[nodiscard]] std::string text_of(const Way& way);
+[[nodiscard]] std::string text_of(const Connection& connection);
 
 /// Reads text_of()'s text. A setting that is not known is kInput: another version wrote it.
-[[nodiscard]] Result<Way> read_way(std::string_view text);
+[[nodiscard]] Result<Connection> read_connection(std::string_view text);
 
 /// For people: without the settings.
 [[nodiscard]] std::string shown(std::string_view text);
 
 /// A service whose address may carry a token: https, or http on this machine's loopback.
-[[nodiscard]] Result<void> check_address(const Way& way);
+[[nodiscard]] Result<void> check_address(const Connection& connection);
 
 } // namespace cybele::submission

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 
 #include "submission/backends/command_backend.hpp"
 #include "support/quote.hpp"
@@ -12,17 +12,18 @@ namespace cybele::submission {
 namespace {
 
 struct ServiceAddress {
-    Way::Kind kind;
+    Connection::Kind kind;
     std::string_view prefix;
 };
-constexpr ServiceAddress kServices[] = {{Way::Kind::kSlurmrestd, "slurmrestd+"},
-                                        {Way::Kind::kRimrock, "rimrock+"}};
+constexpr ServiceAddress kServices[] = {{Connection::Kind::kSlurmrestd, "slurmrestd+"},
+                                        {Connection::Kind::kRimrock, "rimrock+"}};
 
 struct Setting {
     std::string_view name;
-    std::string Way::*member;
+    std::string Connection::*member;
 };
-constexpr Setting kSettings[] = {{"host", &Way::host}, {"token-command", &Way::token_command}};
+constexpr Setting kSettings[] = {{"host", &Connection::host},
+                                 {"token-command", &Connection::token_command}};
 
 constexpr std::string_view kHexadecimalDigits = "0123456789ABCDEF";
 
@@ -57,7 +58,7 @@ std::string unescaped_url(std::string_view text) {
     return plain;
 }
 
-Result<void> read_settings(std::string_view text, Way& way) {
+Result<void> read_settings(std::string_view text, Connection& connection) {
     for (const std::string_view part : text::split(text, '&')) {
         const std::size_t equals = std::min(part.find('='), part.size());
         const auto* const known =
@@ -70,70 +71,72 @@ Result<void> read_settings(std::string_view text, Way& way) {
                         "the journal was written by another cybelectl",
                         "call that one");
         }
-        way.*known->member = unescaped_url(part.substr(equals + 1));
+        connection.*known->member = unescaped_url(part.substr(equals + 1));
     }
     return {};
 }
 
 } // namespace
 
-std::string text_of(const Way& way) {
-    const auto* const service =
-        std::find_if(std::begin(kServices), std::end(kServices), [&way](const ServiceAddress& one) {
-            return one.kind == way.kind;
+std::string text_of(const Connection& connection) {
+    const auto* const service = std::find_if(
+        std::begin(kServices), std::end(kServices), [&connection](const ServiceAddress& one) {
+            return one.kind == connection.kind;
         });
     if (service == std::end(kServices)) {
-        return way.address;
+        return connection.address;
     }
-    std::string text = std::string(service->prefix) + escaped(way.address);
+    std::string text = std::string(service->prefix) + escaped(connection.address);
     char separator = '#';
     for (const Setting& setting : kSettings) {
-        if (!(way.*setting.member).empty()) {
+        if (!(connection.*setting.member).empty()) {
             text += separator;
-            text.append(setting.name).append("=").append(escaped(way.*setting.member));
+            text.append(setting.name).append("=").append(escaped(connection.*setting.member));
             separator = '&';
         }
     }
     return text;
 }
 
-Result<Way> read_way(std::string_view text) {
-    Way way;
+Result<Connection> read_connection(std::string_view text) {
+    Connection connection;
     for (const ServiceAddress& service : kServices) {
         if (!text.starts_with(service.prefix)) {
             continue;
         }
-        way.kind = service.kind;
+        connection.kind = service.kind;
         const std::size_t hash = std::min(text.find('#'), text.size());
-        way.address =
+        connection.address =
             unescaped_url(text.substr(service.prefix.size(), hash - service.prefix.size()));
-        while (way.address.ends_with('/')) {
-            way.address.pop_back();
+        while (connection.address.ends_with('/')) {
+            connection.address.pop_back();
         }
         if (hash != text.size()) {
-            CYBELE_CHECK(read_settings(text.substr(hash + 1), way));
+            CYBELE_CHECK(read_settings(text.substr(hash + 1), connection));
         }
-        return way;
+        return connection;
     }
-    way.kind = text.empty() ? Way::Kind::kCommands : Way::Kind::kSsh;
-    way.address = text;
-    return way;
+    connection.kind = text.empty() ? Connection::Kind::kCommands : Connection::Kind::kSsh;
+    connection.address = text;
+    return connection;
 }
 
 std::string shown(std::string_view text) {
     return std::string(text.substr(0, text.find('#')));
 }
 
-Result<void> check_address(const Way& way) {
+Result<void> check_address(const Connection& connection) {
     for (const std::string_view safe :
          {"https://", "http://127.0.0.1", "http://localhost", "http://[::1]"}) {
-        const char next = way.address.size() > safe.size() ? way.address[safe.size()] : '/';
-        if (way.address.starts_with(safe) && (safe.ends_with("//") || next == ':' || next == '/')) {
+        const char next =
+            connection.address.size() > safe.size() ? connection.address[safe.size()] : '/';
+        if (connection.address.starts_with(safe) &&
+            (safe.ends_with("//") || next == ':' || next == '/')) {
             return {};
         }
     }
     return fail(ErrorCode::kInput,
-                printable(way.address) + " is no address for a token",
+                printable(connection.address) + " is no address for a token",
                 "over http, everybody on the way would read it",
                 "write https://, or reach the service by a tunnel: ssh -L 6820:SERVICE:6820 LOGIN, "
                 "then http://127.0.0.1:6820");

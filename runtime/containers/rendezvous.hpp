@@ -23,28 +23,28 @@ struct MeetingKey {
 [[nodiscard]] MeetingKey meeting_key(std::string text);
 
 /// What the first start has: it makes the container and hands this to the holder.
-struct Founding {
+struct FirstMember {
     StateFolder folder;
     UniqueFd listener;
     MeetingKey key;
 };
 
 /// One of the two, or neither with the reason.
-struct Meeting {
+struct Rendezvous {
     std::optional<namespaces::ContainerNamespaces> container; ///< runs; this process is a member
-    std::optional<Founding> founding;                         ///< this process is the first
+    std::optional<FirstMember> first_member;                  ///< this process is the first
     std::string because;
     bool is_prevented = false; ///< the folder is another user's, or open to others
 };
 /// Waits while the first start makes the container; where it ends before that, the next one is the
 /// first. `meanwhile`, unless unset, is called each time that somebody was asked, before the answer
 /// is waited for: what it does costs nothing.
-[[nodiscard]] Meeting
+[[nodiscard]] Rendezvous
 meet(const Environment& environment, MeetingKey key, const std::function<void()>& meanwhile = {});
 
 /// The holder's side: takes one request and answers it. Gives the member's process id, or 0 where
 /// it was none (another user, another key, gone).
-[[nodiscard]] pid_t admit(const Founding& founding,
+[[nodiscard]] pid_t admit(const FirstMember& first_member,
                           const namespaces::ContainerNamespaces& container,
                           const UniqueFd& connection);
 

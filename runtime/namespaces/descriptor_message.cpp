@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/namespaces/letter.hpp"
+#include "runtime/namespaces/descriptor_message.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -24,7 +24,7 @@ struct Envelope {
 
 } // namespace
 
-bool send_letter(int socket, char word, std::span<const int> descriptors) {
+bool send_message(int socket, char word, std::span<const int> descriptors) {
     Envelope envelope;
     envelope.word = word;
     if (!descriptors.empty()) {
@@ -39,7 +39,7 @@ bool send_letter(int socket, char word, std::span<const int> descriptors) {
     return sendmsg(socket, &envelope.header, MSG_NOSIGNAL) == 1;
 }
 
-ssize_t receive_letter(int socket, Letter& letter) {
+ssize_t receive_message(int socket, DescriptorMessage& message) {
     Envelope envelope;
     envelope.header.msg_control = envelope.control.data();
     envelope.header.msg_controllen = envelope.control.size();
@@ -47,14 +47,14 @@ ssize_t receive_letter(int socket, Letter& letter) {
     do {
         size = recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC);
     } while (size < 0 && errno == EINTR);
-    letter.word = envelope.word;
+    message.word = envelope.word;
     const cmsghdr* head = size > 0 ? CMSG_FIRSTHDR(&envelope.header) : nullptr;
     if (head != nullptr && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
         const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (std::size_t i = 0; i < count && i < letter.descriptors.size(); ++i) {
+        for (std::size_t i = 0; i < count && i < message.descriptors.size(); ++i) {
             int fd = -1;
             std::memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
-            letter.descriptors.at(i).reset(fd);
+            message.descriptors.at(i).reset(fd);
         }
     }
     return size;

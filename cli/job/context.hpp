@@ -25,12 +25,12 @@ void add_follow_options(CLI::App& verb, FollowChoice& choice);
 
 /// submission::follow(), with a line on what is waited for where nothing else is printed.
 [[nodiscard]] Result<submission::Followed> follow_jobs(const Session& session,
-                                                       submission::Desk& desk,
+                                                       submission::JobContext& context,
                                                        std::vector<submission::Entry> entries,
                                                        submission::FollowOptions how,
                                                        const SignalWatch& signals);
 
-[[nodiscard]] Result<submission::Desk> open_desk(const Session& session);
+[[nodiscard]] Result<submission::JobContext> open_context(const Session& session);
 
 /// A line on standard error, unless --quiet.
 void tell(const Session& session, const std::string& line);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 
 #include "cli/common/cli11.hpp"
-#include "submission/backends/way.hpp"
+#include "submission/backends/connection.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void tell_waiting(const Session& session, const submission::Entry& entry, bool h
 } // namespace
 
 Result<submission::Followed> follow_jobs(const Session& session,
-                                         submission::Desk& desk,
+                                         submission::JobContext& context,
                                          std::vector<submission::Entry> entries,
                                          submission::FollowOptions how,
                                          const SignalWatch& signals) {
@@ -52,7 +52,7 @@ Result<submission::Followed> follow_jobs(const Session& session,
     if (!entries.empty()) {
         tell_waiting(session, entries.front(), has_logs);
     }
-    auto followed = submission::follow(desk, std::move(entries), how, signals);
+    auto followed = submission::follow(context, std::move(entries), how, signals);
     session.doing("");
     return followed;
 }
@@ -72,10 +72,11 @@ submission::FollowOptions follow_options(const Session& session, const FollowCho
     return options;
 }
 
-Result<submission::Desk> open_desk(const Session& session) {
-    CYBELE_TRY(submission::Desk desk, submission::Desk::open(session.environment, Session::clock));
-    desk.program = session.program;
-    return desk;
+Result<submission::JobContext> open_context(const Session& session) {
+    CYBELE_TRY(submission::JobContext context,
+               submission::JobContext::open(session.environment, Session::clock));
+    context.program = session.program;
+    return context;
 }
 
 void tell(const Session& session, const std::string& line) {

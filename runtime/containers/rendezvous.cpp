@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/containers/meeting.hpp"
+#include "runtime/containers/rendezvous.hpp"
 
-#include "runtime/namespaces/letter.hpp"
+#include "runtime/namespaces/descriptor_message.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -67,16 +67,16 @@ Answer ask(int connection,
     if (meanwhile) {
         meanwhile();
     }
-    namespaces::Letter letter;
-    const ssize_t size = namespaces::receive_letter(connection, letter);
+    namespaces::DescriptorMessage message;
+    const ssize_t size = namespaces::receive_message(connection, message);
     if (size <= 0) {
         return size == 0 || errno == ECONNRESET ? Answer::kGone : Answer::kRefused;
     }
-    if (letter.word != kWelcome || !letter.descriptors[0].valid()) {
+    if (message.word != kWelcome || !message.descriptors[0].valid()) {
         return Answer::kRefused;
     }
-    container.mount = std::move(letter.descriptors[0]);
-    container.user = std::move(letter.descriptors[1]);
+    container.mount = std::move(message.descriptors[0]);
+    container.user = std::move(message.descriptors[1]);
     return Answer::kLetIn;
 }
 
@@ -98,20 +98,20 @@ MeetingKey meeting_key(std::string text) {
     return {std::move(text), std::move(name)};
 }
 
-Meeting
+Rendezvous
 meet(const Environment& environment, MeetingKey key, const std::function<void()>& meanwhile) {
-    Meeting meeting;
+    Rendezvous rendezvous;
     if (key.text.size() > kMostKey) {
-        meeting.because = "the options of the container are too long to be compared";
-        return meeting;
+        rendezvous.because = "the options of the container are too long to be compared";
+        return rendezvous;
     }
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
         auto folder = StateFolder::open(environment);
         if (!folder) {
             const Fault& fault = folder.error().faults().front();
-            meeting.because = fault.message + ": " + fault.because;
-            meeting.is_prevented = fault.code == ErrorCode::kVerification;
-            return meeting;
+            rendezvous.because = fault.message + ": " + fault.because;
+            rendezvous.is_prevented = fault.code == ErrorCode::kVerification;
+            return rendezvous;
         }
         UniqueFd connection = folder->connect(key.name);
         if (!connection.valid()) {
@@ -121,42 +121,42 @@ meet(const Environment& environment, MeetingKey key, const std::function<void()>
             auto listener = listen_unless_connected(*folder, key.name, connection);
             folder->unlock();
             if (!listener) {
-                meeting.because = listener.error().message();
-                return meeting;
+                rendezvous.because = listener.error().message();
+                return rendezvous;
             }
             if (listener->valid()) {
-                meeting.founding =
-                    Founding{std::move(*folder), std::move(*listener), std::move(key)};
-                return meeting;
+                rendezvous.first_member =
+                    FirstMember{std::move(*folder), std::move(*listener), std::move(key)};
+                return rendezvous;
             }
         }
         namespaces::ContainerNamespaces container;
         const Answer answer = ask(connection.get(), key.text, meanwhile, container);
         if (answer == Answer::kLetIn) {
-            meeting.container = std::move(container);
-            return meeting;
+            rendezvous.container = std::move(container);
+            return rendezvous;
         }
         if (answer == Answer::kRefused) {
-            meeting.because = "the process that holds the container did not let this one in";
-            return meeting;
+            rendezvous.because = "the process that holds the container did not let this one in";
+            return rendezvous;
         }
     }
-    meeting.because = "the first process ended again and again";
-    return meeting;
+    rendezvous.because = "the first process ended again and again";
+    return rendezvous;
 }
 
-pid_t admit(const Founding& founding,
+pid_t admit(const FirstMember& first_member,
             const namespaces::ContainerNamespaces& container,
             const UniqueFd& connection) {
     limit_waiting(connection.get(), kLongestAsking);
     const pid_t member = peer_of(connection.get());
-    std::string asked(founding.key.text.size() + 1, '\0'); // one more: a longer one differs
+    std::string asked(first_member.key.text.size() + 1, '\0'); // one more: a longer one differs
     ssize_t size = 0;
     do {
         size = recv(connection.get(), asked.data(), asked.size(), 0);
     } while (size < 0 && errno == EINTR);
     asked.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-    const bool is_welcome = member > 0 && asked == founding.key.text;
+    const bool is_welcome = member > 0 && asked == first_member.key.text;
 
     std::vector<int> sent;
     if (is_welcome) {
@@ -166,7 +166,7 @@ pid_t admit(const Founding& founding,
         }
     }
     const bool is_sent =
-        namespaces::send_letter(connection.get(), is_welcome ? kWelcome : kOther, sent);
+        namespaces::send_message(connection.get(), is_welcome ? kWelcome : kOther, sent);
     return is_welcome && is_sent ? member : 0;
 }
 
