@@ -265,7 +265,23 @@ private:
         }
     }
 
+    /// Reports a field of `where`, or a word of the field `where`, that earlier versions accepted.
+    bool is_removed(std::string_view where, const yaml::Node& word, const std::string& path) {
+        const Removed* removed = find_removed(where, word.scalar);
+        if (removed != nullptr) {
+            tell(path,
+                 word.mark,
+                 "'" + word.scalar + "' is not supported any more",
+                 std::string(removed->because),
+                 std::string(removed->help));
+        }
+        return removed != nullptr;
+    }
+
     void unknown(const Table& table, const yaml::Node& key, const std::string& path) {
+        if (is_removed(table.title, key, path)) {
+            return;
+        }
         std::string list;
         for (const Field* field : table.all()) {
             list += (list.empty() ? "" : ", ") + std::string(field->name);
@@ -380,6 +396,9 @@ private:
         }
         if (wanted == nullptr || wanted->type == Type::kList) {
             wrong(shape, value, path);
+            return;
+        }
+        if (is_removed(path, value, path)) {
             return;
         }
         const Complaint complaint = check_scalar(*wanted, value.scalar, value.is_plain);

@@ -66,6 +66,13 @@ constexpr Synonym kSynonyms[] = {
     {"walltime", "time"},
 };
 
+constexpr Removed kRemoved[] = {
+    {"kubernetes.bridge",
+     "bridge-operator",
+     "the kind BridgeJob was removed, since its bridge passes on neither time, memory nor GPUs",
+     "write `hpc-connector`, whose MirrorJob carries the complete script"},
+};
+
 /// The words of a command as a shell would split them, or `sh -c TEXT` where a shell would do more.
 std::string command_line(std::string_view text) {
     if (text.find_first_of("$|&;<>*?`\\~(){}#") != std::string_view::npos) {
@@ -247,6 +254,14 @@ fault_of_file(const Kind& kind, std::string_view text, const std::string& file) 
         return fault;
     }
     return std::nullopt;
+}
+
+const Removed* find_removed(std::string_view where, std::string_view word) {
+    const auto* const found =
+        std::find_if(std::begin(kRemoved), std::end(kRemoved), [&](const Removed& one) {
+            return one.where == where && one.word == word;
+        });
+    return found == std::end(kRemoved) ? nullptr : found;
 }
 
 std::string suggest_variable(std::string_view text) {

@@ -30,6 +30,16 @@ fault_of_file(const Kind& kind, std::string_view text, const std::string& file);
 /// What to do with a field that the table does not have.
 [[nodiscard]] std::string help_for_field(const Table& table, std::string_view name);
 
+/// Why a field or word of earlier versions is refused.
+struct Removed {
+    std::string_view where; ///< the title of the field's table, or the path of the word's field
+    std::string_view word;
+    std::string_view because;
+    std::string_view help; ///< what to use instead
+};
+/// Nothing for a word that no version accepted.
+[[nodiscard]] const Removed* find_removed(std::string_view where, std::string_view word);
+
 /// The word of `words` that other programs call `word`, or "".
 [[nodiscard]] std::string_view synonym_of(std::string_view word,
                                           std::span<const std::string_view> words);

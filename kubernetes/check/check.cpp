@@ -16,8 +16,8 @@
 namespace cybele::kubernetes {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKindsOfBridges{
-    "TorqueJob", "SlurmJob", "WlmJob", "BridgeJob", "SlurmBridgeJob"};
+constexpr std::array<std::string_view, 3> kKindsOfBridges{
+    "TorqueJob", "SlurmJob", "SlurmBridgeJob"};
 
 bool is_same_kind(std::string_view left, std::string_view right) {
     return std::equal(
@@ -107,9 +107,6 @@ void collect_scripts(Check& check) {
     for (const CheckedObject& object : check.objects) {
         add_script(check, object, find_path(object.root, {"spec", "batch"}));
         add_script(check, object, find_path(object.root, {"spec", "sbatchScript"}));
-        if (object.kind == "BridgeJob") {
-            add_script(check, object, find_path(object.root, {"spec", "jobdata", "jobscript"}));
-        }
         if (object.kind == "ConfigMap") {
             add_mirrored(check, object);
         }

@@ -75,6 +75,6 @@ void check_types(Check& check);   ///< K6, K9 to K11, K43
 void check_volumes(Check& check); ///< K13, K15, K16
 void check_pods(Check& check);    ///< K19 to K22, K30, K40, K41
 void check_maps(Check& check);    ///< K17, K23 to K25
-void check_scripts(Check& check); ///< K14, K26, K28, K31 to K39, K42
+void check_scripts(Check& check); ///< K14, K26, K28, K31 to K37, K42
 
 } // namespace cybele::kubernetes

@@ -174,10 +174,6 @@ void check_pods(Check& check) {
         check_grace(check, object);
         check_interlink(check, object);
         check_slinky(check, object);
-        const auto* clean = find_path(object.root, {"spec", "options", "cleanEnv"});
-        if (object.known == "WlmJob" && clean != nullptr && clean->scalar == "true") {
-            check.found("K27", clean->mark, "`cleanEnv` contains the job instead");
-        }
     }
     check_order(check);
 }

@@ -8,7 +8,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::kubernetes {
 namespace {
@@ -19,10 +18,9 @@ struct ScriptReader {
     std::array<std::string_view, 2> array;
     bool is_operator; ///< WLM-Operator reads the script too
 };
-constexpr std::array<ScriptReader, 4> kScriptReaders{
+constexpr std::array<ScriptReader, 3> kScriptReaders{
     {{"TorqueJob", "#PBS", {"-t", "-J"}, false},
      {"SlurmJob", "#SBATCH", {"--array", "-a"}, true},
-     {"BridgeJob", "#SBATCH", {"--array", "-a"}, false},
      {"SlurmBridgeJob", "#SBATCH", {"", ""}, false}}};
 
 const ScriptReader* reader_of(const CheckedScript& script) {
@@ -163,61 +161,12 @@ void check_script_results(Check& check, const CheckedScript& script) {
     }
 }
 
-/// The bridge builds `… "script":"TEXT"}`; newlines are taken by slurmrestd's reader.
-bool survives_json(std::string_view script) {
-    std::string body = "{\"script\":\"";
-    for (const char character : script) {
-        body += character == '\n' ? "\\n" : character == '\t' ? "\\t" : std::string(1, character);
-    }
-    return nlohmann::json::accept(body + "\"}");
-}
-
-void check_properties(Check& check, const CheckedScript& script) {
-    const auto* properties = find_path(script.object->root, {"spec", "jobproperties"});
-    if (properties == nullptr) {
-        return;
-    }
-    const auto value = nlohmann::json::parse(properties->scalar, nullptr, false);
-    const bool is_map =
-        value.is_object() && std::all_of(value.begin(), value.end(), [](const nlohmann::json& one) {
-            return one.is_string();
-        });
-    if (!is_map) {
-        check.found("K39", properties->mark, "`jobproperties` is no JSON object of texts");
-        return;
-    }
-    const auto directives = directives_of(script.text);
-    const auto said = [&](const char* name) {
-        return value.contains(name) ? value[name].get<std::string>() : std::string{};
-    };
-    compare(check,
-            properties->mark,
-            "NodesNumber",
-            said("NodesNumber"),
-            directive_value(directives, {"--nodes", "-N"}));
-    compare(check,
-            properties->mark,
-            "Tasks",
-            said("Tasks"),
-            directive_value(directives, {"--ntasks", "-n"}));
-    compare(check,
-            properties->mark,
-            "Queue",
-            said("Queue"),
-            directive_value(directives, {"--partition", "-p"}));
-}
-
 void check_script_bytes(Check& check, const CheckedScript& script) {
     if (script.text.find('\0') != std::string::npos) {
         check.found("K18", script.node->mark, "the script has a NUL");
     }
     if (script.text.find('\r') != std::string::npos) {
         check.found("K8", script.node->mark, "the script has carriage returns");
-    }
-    if (script.object->kind == "BridgeJob" &&
-        text_at(script.object->root, {"spec", "jobdata", "scriptlocation"}) == "inline" &&
-        !survives_json(script.text)) {
-        check.found("K38", script.node->mark, "a quote or backslash in the script is not escaped");
     }
 }
 
@@ -236,9 +185,6 @@ void check_scripts(Check& check) {
         }
         check_selected(check, script);
         check_script_results(check, script);
-        if (script.object->kind == "BridgeJob") {
-            check_properties(check, script);
-        }
     }
 }
 

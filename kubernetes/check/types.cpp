@@ -20,7 +20,7 @@ struct Shape {
     std::string_view path; ///< of a map in spec; empty: spec itself
     std::array<std::string_view, 11> fields;
 };
-constexpr std::array<Shape, 8> kShapes{{
+constexpr std::array<Shape, 3> kShapes{{
     {"TorqueJob",
      "",
      {"batch",
@@ -40,40 +40,6 @@ constexpr std::array<Shape, 8> kShapes{{
       "account",
       "onDelete",
       "ttlSecondsAfterFinished"}},
-    {"WlmJob", "", {"image", "options", "resources", "nodeSelector", "results"}},
-    {"WlmJob",
-     "options",
-     {"allowUnsigned",
-      "app",
-      "binds",
-      "cleanEnv",
-      "fakeRoot",
-      "hostName",
-      "ipc",
-      "noPrivs",
-      "pid",
-      "writable"}},
-    {"WlmJob", "resources", {"nodes", "cpuPerNode", "memPerNode", "wallTime"}},
-    {"BridgeJob",
-     "",
-     {"resourceURL",
-      "resourcesecret",
-      "image",
-      "imagepullpolicy",
-      "updateinterval",
-      "kill",
-      "jobdata",
-      "jobproperties",
-      "s3storage",
-      "s3upload"}},
-    {"BridgeJob",
-     "jobdata",
-     {"jobscript",
-      "scriptlocation",
-      "scriptmetadata",
-      "jobparameters",
-      "scriptextralocation",
-      "additionaldata"}},
     {"TorqueJob", "results", {"from", "mount"}},
 }};
 
@@ -140,7 +106,6 @@ void check_name(Check& check, const CheckedObject& object) {
     const auto* name = find_path(object.root, {"metadata", "name"});
     if (name != nullptr && object.kind != "CustomResourceDefinition") {
         const bool has_job = find_path(object.root, {"spec", "batch"}) != nullptr ||
-                             object.known == "WlmJob" || object.known == "BridgeJob" ||
                              object.kind == "Job" || object.kind == "Pod";
         const bool is_good =
             has_job ? is_object_name(name->scalar) : is_dns_subdomain(name->scalar);
@@ -167,10 +132,6 @@ void check_script_field(Check& check, const CheckedObject& object) {
         if (node != nullptr && (node->kind == yaml::Node::Kind::kNull || node->scalar.empty())) {
             check.found("K6", node->mark, fmt::format("`{}` is empty", path.second));
         }
-    }
-    const auto* script = find_path(object.root, {"spec", "jobdata", "jobscript"});
-    if (script != nullptr && script->kind == yaml::Node::Kind::kNull) {
-        check.found("K6", script->mark, "`jobscript` is empty");
     }
 }
 

@@ -35,16 +35,14 @@ struct Object {
     void refuse_site(std::string_view field, std::string because) const;
     /// `metadata` with name, namespace and further entries.
     [[nodiscard]] Tree metadata(const std::string& name, Tree::Map more = {}) const;
-    /// Settings of mirror Jobs and BridgeJobs, with their defaults where the Site has none.
+    /// Settings of mirror Jobs, with their defaults where the Site has none.
     [[nodiscard]] launchers::Connector connector() const;
 };
 
 using Documents = std::vector<Tree>;
 
 [[nodiscard]] Documents build_wlm_object(const Object& object); ///< TorqueJob, SlurmJob
-[[nodiscard]] Documents build_wlm_job(const Object& object);
 [[nodiscard]] Documents build_mirror_job(const Object& object);
-[[nodiscard]] Documents build_bridge_job(const Object& object);
 [[nodiscard]] Documents build_pod(const Object& object);
 
 /// The labels that the node must have: the Site's virtual node, then the Job's.

@@ -48,19 +48,6 @@ std::optional<std::string> extract_mirrored(const std::vector<yaml::Document>& d
     return job == nullptr ? std::nullopt : json_member(job->scalar, "script");
 }
 
-/// As the bridge builds its request, and as slurmrestd's reader takes raw newlines.
-std::optional<std::string> extract_pasted(const std::vector<yaml::Document>& documents) {
-    const auto* script = find_path(documents.back().root, {"spec", "jobdata", "jobscript"});
-    if (script == nullptr) {
-        return std::nullopt;
-    }
-    std::string body;
-    for (const char character : script->scalar) {
-        body += character == '\n' ? "\\n" : std::string(1, character);
-    }
-    return json_member("{\"script\":\"" + body + "\"}", "script");
-}
-
 struct Kind {
     std::string_view name;
     std::string_view dialect;     ///< of the script; empty: the Site's
@@ -71,7 +58,7 @@ struct Kind {
     bool is_ours_too;     ///< `kube crd` defines it in our own group
     bool has_fixed_type;  ///< apiVersion and kind are Kubernetes' own
 };
-constexpr std::array<Kind, 6> kObjectKinds{
+constexpr std::array<Kind, 4> kObjectKinds{
     {{"TorqueJob",
       "torque",
       "wlm.sylabs.io/v1alpha1",
@@ -88,26 +75,16 @@ constexpr std::array<Kind, 6> kObjectKinds{
       true,
       true,
       false},
-     {"WlmJob", "slurm", "wlm.sylabs.io/v1alpha1", build_wlm_job, nullptr, true, false, false},
      {"MirrorJob", "", "batch/v1", build_mirror_job, extract_mirrored, false, false, true},
-     {"BridgeJob",
-      "slurm",
-      "bridgejob.ibm.com/v1alpha1",
-      build_bridge_job,
-      extract_pasted,
-      false,
-      false,
-      false},
      {"Pod", "slurm", "v1", build_pod, nullptr, false, false, true}}};
 
 struct Bridge {
     std::string_view name;
     std::array<std::string_view, 3> kinds; ///< that it serves, its own first
 };
-constexpr std::array<Bridge, 6> kBridges{{{"torque-operator", {"TorqueJob"}},
-                                          {"wlm-operator", {"SlurmJob", "WlmJob"}},
+constexpr std::array<Bridge, 5> kBridges{{{"torque-operator", {"TorqueJob"}},
+                                          {"wlm-operator", {"SlurmJob"}},
                                           {"hpc-connector", {"MirrorJob"}},
-                                          {"bridge-operator", {"BridgeJob"}},
                                           {"interlink", {"Pod"}},
                                           {"cybelectl", {"TorqueJob", "SlurmJob", "MirrorJob"}}}};
 
@@ -143,15 +120,39 @@ const Kind* find_kind(std::string_view name, const Site* site) {
     return is_the_sites && bridge != nullptr ? find_kind(bridge->kinds.front(), nullptr) : nullptr;
 }
 
+/// Kinds that earlier versions rendered.
+struct RemovedKind {
+    std::string_view name;
+    std::string_view because;
+    std::string_view help;
+};
+constexpr RemovedKind kRemovedKinds[] = {
+    {"WlmJob",
+     "a WlmJob runs the runscript of an image without arguments, which a SlurmJob does too",
+     "use `--kind SlurmJob`"},
+    {"BridgeJob",
+     "its bridge passes on neither time, memory nor GPUs",
+     "use `--kind MirrorJob`, which carries the complete script"},
+};
+
 Result<const Kind*> known_kind(const std::string& name, const Site* site) {
     if (const Kind* kind = find_kind(name, site)) {
         return kind;
     }
     const bool is_the_sites = site != nullptr && site->kubernetes && site->kubernetes->kind == name;
+    const ErrorCode code = is_the_sites ? ErrorCode::kInput : ErrorCode::kUsage;
+    for (const RemovedKind& removed : kRemovedKinds) {
+        if (removed.name == name) {
+            return fail(code,
+                        fmt::format("the kind {} is not supported any more", name),
+                        std::string(removed.because),
+                        std::string(removed.help));
+        }
+    }
     const std::vector<std::string> names = kind_names();
     const std::string meant =
         nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
-    return fail(is_the_sites ? ErrorCode::kInput : ErrorCode::kUsage,
+    return fail(code,
                 fmt::format("no kind is called '{}'", printable(name)),
                 fmt::format("known are {}; capitals count", fmt::join(names, ", ")),
                 meant.empty() ? "name one of these" : fmt::format("did you mean `{}`?", meant));
@@ -258,7 +259,7 @@ void check_dialect(const Object& object, const Kind& kind) {
 
 /// WLM objects fetch the one file of `kubernetes.results`; the rest stays on the cluster.
 void note_results(const Object& object, const Kind& kind) {
-    const bool fetches = kind.build == build_wlm_object || kind.build == build_wlm_job;
+    const bool fetches = kind.build == build_wlm_object;
     const auto& wanted = object.job.kubernetes;
     if (!fetches || object.job.output.results.empty() ||
         (wanted && !wanted->results_path.empty())) {

@@ -111,12 +111,8 @@ constexpr Table kMirrorTable{.title = "mirrors", .rest = &kUrl, .rest_key = &kDi
 constexpr Shape kMirrors{.type = Type::kMap, .table = &kMirrorTable};
 
 // kubernetes
-constexpr std::string_view kBridges[] = {"torque-operator",
-                                         "wlm-operator",
-                                         "hpc-connector",
-                                         "bridge-operator",
-                                         "interlink",
-                                         "cybelectl"};
+constexpr std::string_view kBridges[] = {
+    "torque-operator", "wlm-operator", "hpc-connector", "interlink", "cybelectl"};
 constexpr Shape kBridge{.type = Type::kWord, .words = kBridges};
 constexpr Field kConnectorFields[] = {
     {"image", &kImageReference, "the connector's image"},

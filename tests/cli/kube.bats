@@ -36,13 +36,16 @@ teardown() { leave_place; }
 
 @test "what a bridge cannot express is refused at its line in the job file" {
     printf '%s\n' 'array: 0-9' >>demo.yaml
-    for kind in TorqueJob SlurmJob WlmJob Pod; do
+    for kind in TorqueJob SlurmJob Pod; do
         refuses 3 "$CYBELECTL" kube render demo.yaml --kind "$kind"
         assert_line --partial "\`array\` cannot be expressed in a $kind"
         assert_line ' --> demo.yaml:7:8'
     done
     refuses 2 "$CYBELECTL" kube render demo.yaml --kind torquejob
     assert_line 'help: did you mean `TorqueJob`?'
+    refuses 2 "$CYBELECTL" kube render demo.yaml --kind WlmJob
+    assert_line 'error: the kind WlmJob is not supported any more'
+    assert_line 'help: use `--kind SlurmJob`'
     refuses 2 "$CYBELECTL" kube render demo.yaml -n No_Space
     assert_line --partial "'No_Space' is no namespace"
     refuses 2 "$CYBELECTL" kube render demo.yaml --kind TorqueJob --scheduler slurm

@@ -113,7 +113,7 @@ submit() { "$CYBELECTL" submit job.yaml --scheduler local --wait; }
     refuses 3 "$CYBELECTL" job check job.yaml --scheduler slurm
     assert_line --regexp '^error: there is no .*big$'
     mv elsewhere big
-    for kind in TorqueJob SlurmJob WlmJob MirrorJob BridgeJob Pod; do
+    for kind in TorqueJob SlurmJob MirrorJob Pod; do
         run "$CYBELECTL" kube render job.yaml --kind "$kind"
         assert_equal "$status" 3
         assert_line --partial "\`stage-in\` cannot be expressed in a $kind"

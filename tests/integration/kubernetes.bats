@@ -37,8 +37,6 @@ END
         'kubernetes: {bridge: torque-operator, node-name: torque-hall-batch}' >TorqueJob.site.yaml
     sed 's/^name:.*/name: soy/; s/host-path: .srv.results/claim: results/' TorqueJob.job.yaml >SlurmJob.job.yaml
     printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'kubernetes: {bridge: wlm-operator}' >SlurmJob.site.yaml
-    sed '/^command/d; s/^name:.*/name: cow/; s/ tasks-per-node: 2,//' TorqueJob.job.yaml >WlmJob.job.yaml
-    cp SlurmJob.site.yaml WlmJob.site.yaml
     sed '/results:/d; s/^name:.*/name: seg7/' TorqueJob.job.yaml >MirrorJob.job.yaml
     cat >MirrorJob.site.yaml <<'END'
 kind: Site
@@ -48,13 +46,6 @@ kubernetes:
   bridge: hpc-connector
   connector: {image: "docker://registry.example/connector:1", backend: hall-a, credentials: hall-login}
 END
-    sed '/results:/d; s/^name:.*/name: bpmf/; s/, time: 20 min//; s/^workdir.*/&\nqueue: batch/' TorqueJob.job.yaml >BridgeJob.job.yaml
-    cat >BridgeJob.site.yaml <<'END'
-kind: Site
-name: hall
-scheduler: {dialect: slurm, through: {slurmrestd: "http://slurm.hall.example:6820"}}
-kubernetes: {bridge: bridge-operator, connector: {image: "docker://registry.example/slurm-pod:1", credentials: slurm-jwt}}
-END
     sed '/results:/d; /^workdir/d; s/^name:.*/name: pod/; s/time: 20 min/time: 20 min, memory-per-node: 1 GiB/' TorqueJob.job.yaml >Pod.job.yaml
     printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'kubernetes: {bridge: interlink, node-name: hpc-a}' >Pod.site.yaml
 }
@@ -63,7 +54,7 @@ render() {
     "$CYBELECTL" kube render "$1.job.yaml" --site "$1.site.yaml" --kind "$1" -o "$1.yaml" -q
 }
 
-# define: our definitions in both groups, and those of the operators that we do not ship.
+# define: our definitions in both groups.
 define() {
     local kind
     mkdir -p definitions
@@ -71,7 +62,6 @@ define() {
         "$CYBELECTL" kube crd "$kind" -o "definitions/own-$kind.yaml"
         "$CYBELECTL" kube crd "$kind" --group wlm.sylabs.io -o "definitions/foreign-$kind.yaml"
     done
-    cp "$repo"/tests/cases/kubernetes/foreign/*.yaml definitions/
     kubectl apply -f definitions >&2
     kubectl wait --for=condition=Established crd --all --timeout=30s >&2
 }
@@ -112,7 +102,7 @@ END
 
 @test "each object passes a dry run on the server, is made, read back equal, and deleted" {
     define
-    for kind in TorqueJob SlurmJob WlmJob MirrorJob BridgeJob Pod; do
+    for kind in TorqueJob SlurmJob MirrorJob Pod; do
         render "$kind"
         run kubectl create --dry-run=server --validate=strict -f "$kind.yaml"
         assert_success
@@ -339,7 +329,7 @@ restricted() {
 }
 
 @test "three versions of kubectl read each object alike" {
-    for kind in TorqueJob SlurmJob WlmJob MirrorJob BridgeJob Pod; do
+    for kind in TorqueJob SlurmJob MirrorJob Pod; do
         render "$kind"
         for version in $("$parts_dir/kubernetes" versions); do
             KUBECTL_VERSION=$version kubectl label --local -f "$kind.yaml" judged=yes -o json --dry-run=client | jq -S . >"read-$version"

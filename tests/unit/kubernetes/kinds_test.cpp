@@ -77,22 +77,6 @@ std::vector<std::string> lines_of_faults(const Result<schedulers::RenderedScript
 
 } // namespace
 
-TEST_CASE("a WlmJob says what its operator makes a script of") {
-    const auto job = kind_job("binds: [/data:/data:ro]\nlaunch: mpi\nresources: {nodes: 2, "
-                              "cpus-per-task: 3, memory-per-node: 1 GiB, time: 90 s}\n");
-    const auto root = objects_of(kind_rendered(job, "WlmJob")).front();
-    CHECK(text_at(root, {"kind"}) == "WlmJob");
-    CHECK(text_at(root, {"spec", "image"}) == "local.file/home/eve/wheat.sif");
-    CHECK(text_at(root, {"spec", "resources", "nodes"}) == "2");
-    CHECK(text_at(root, {"spec", "resources", "cpuPerNode"}) == "3");
-    CHECK(text_at(root, {"spec", "resources", "memPerNode"}) == "1024");
-    CHECK(text_at(root, {"spec", "resources", "wallTime"}) == "90");
-    CHECK(find_path(root, {"spec", "options", "binds"})->items.front().scalar == "/data:/data:ro");
-    const auto bad = kind_job("command: [train]\nlaunch: openmp\nenvironment: {A: b}\naccount: x\n"
-                              "array: 0-3\nresources: {gpus-per-node: 1}\n");
-    CHECK(lines_of_faults(kind_rendered(bad, "WlmJob")).size() >= 6);
-}
-
 TEST_CASE("a mirror Job follows one batch job, and submits once") {
     const auto site = site_of(kMirrorSite);
     const auto job =
@@ -187,31 +171,16 @@ TEST_CASE("what a mirror Job needs of the Site is said") {
           "a grace period of 30 s may end before the job is cancelled");
 }
 
-TEST_CASE("a BridgeJob's script survives the bridge's JSON, and no need is lost") {
-    const auto site = site_of(
-        "scheduler: {dialect: slurm, through: {slurmrestd: \"http://h.example:6820\"}}\nqueues: "
-        "[{name: batch}]\nkubernetes: {bridge: bridge-operator, connector: {image: "
-        "docker://r.example/slurm-pod:1, credentials: slurm-jwt}}\n");
-    const auto job = kind_job("command: [echo, \"a \\\"b\\\" \\\\ c d\"]\nworkdir: /home/eve\n"
-                              "resources: {nodes: 2, tasks-per-node: 2}\nlaunch: mpi\n");
-    const auto root = objects_of(kind_rendered(job, "BridgeJob", &site)).front();
-    CHECK(text_at(root, {"apiVersion"}) == "bridgejob.ibm.com/v1alpha1");
-    CHECK(text_at(root, {"spec", "resourceURL"}) == "http://h.example:6820/slurm/v0.0.36");
-    CHECK(text_at(root, {"spec", "resourcesecret"}) == "slurm-jwt");
-    const auto properties = nlohmann::json::parse(text_at(root, {"spec", "jobproperties"}));
-    CHECK(properties["Tasks"] == "4");
-    CHECK(properties["NodesNumber"] == "2");
-    CHECK(properties["Queue"] == "batch");
-    CHECK(properties["currentWorkingDir"] == "/home/eve");
-    const auto greedy = kind_job("command: [train]\nworkdir: /w\nresources: {time: 5 min, "
-                                 "memory-per-node: 1 GiB, cpus-per-task: 2, gpus-per-node: 1}\n");
-    const auto faults = lines_of_faults(kind_rendered(greedy, "BridgeJob", &site));
-    CHECK(std::count_if(faults.begin(), faults.end(), [](const std::string& fault) {
-              return fault.ends_with("cannot be expressed in a BridgeJob");
-          }) == 4);
-    const auto homeless =
-        lines_of_faults(kind_rendered(kind_job("command: [train]\n"), "BridgeJob", &site));
-    CHECK(homeless == std::vector<std::string>{"a BridgeJob needs an absolute `workdir`"});
+TEST_CASE("kinds of earlier versions are refused with what to use instead") {
+    for (const auto& [kind, instead] : {std::pair{"WlmJob", "use `--kind SlurmJob`"},
+                                        std::pair{"BridgeJob", "use `--kind MirrorJob`"}}) {
+        const auto object = kind_rendered(kind_job("command: [train]\n"), kind);
+        REQUIRE_FALSE(object.has_value());
+        CHECK(object.error().code() == ErrorCode::kUsage);
+        CHECK(object.error().faults().front().message ==
+              std::string("the kind ") + kind + " is not supported any more");
+        CHECK(object.error().faults().front().help.starts_with(instead));
+    }
 }
 
 TEST_CASE("a Pod tells interLink what sbatch is to be told") {

@@ -186,7 +186,6 @@ constexpr Factor kFactors[] = {
          {"bridge": "wlm-operator", "node-name": "slurm-hall"}, {"bridge": "interlink", "kind": "A b"},
          {"bridge": "hpc-connector", "connector": {"image": "mirror.example/c:3", "backend": "barn",
                 "credentials": "key", "monitoring-period": "45 s", "grace": "90 s"}},
-         {"bridge": "bridge-operator"},
          {"bridge": "cybelectl", "connector": {"image": "mirror.example/c:4", "credentials": "key", "grace": "30 s"}}])"},
 };
 
