@@ -65,14 +65,7 @@ Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options
     if (options.kind.empty()) {
         CYBELE_TRY(request.kind, recipes::detect_import_kind(request.file, request.text));
     } else {
-        const auto kind = recipes::find_import_kind(options.kind);
-        if (!kind) {
-            return fail(ErrorCode::kUsage,
-                        "no kind of file is called '" + printable(options.kind) + "'",
-                        {},
-                        "leave --kind out, or see `cybelectl recipe import --help`");
-        }
-        request.kind = *kind;
+        CYBELE_TRY(request.kind, recipes::find_import_kind(options.kind));
     }
     CYBELE_TRY(request.build_arguments, read_assignments(kBuildArguments, options.arguments));
     request.base = options.base;
@@ -173,8 +166,7 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     CLI::App* verb = add_verb(
         recipe,
         "import",
-        "Make a Recipe from a Dockerfile, a conda, pip or Spack file, or a list of building "
-        "blocks.",
+        "Make a Recipe from a Dockerfile, or from a conda, pip or Spack file.",
         {"cybelectl recipe import Dockerfile -o app.yaml",
          "cybelectl recipe import environment.yml --base ubuntu:24.04",
          "cybelectl recipe import requirements.txt -o app.yaml && cybelectl recipe lock app.yaml",
@@ -184,7 +176,7 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
         ->required()
         ->type_name("FILE");
     verb->add_option("--kind", options->kind, "what it is; else its name or its lines tell")
-        ->check(CLI::IsMember(recipes::import_words()));
+        ->type_name("KIND");
     verb->add_option("-o,--output", options->output, "file; else standard output")
         ->type_name("FILE");
     verb->add_option("--name", options->name, "of the Recipe; else the file's or its folder's")
@@ -193,8 +185,7 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
             "--base", options->base, "what the image begins with, where the file says nothing")
         ->capture_default_str()
         ->type_name("BASE");
-    verb->add_option(
-            "--sources", options->sources, "address of the folder with installers and MPIs")
+    verb->add_option("--sources", options->sources, "address of the folder with installers")
         ->type_name("URL");
     add_assignments(*verb, kBuildArguments, options->arguments);
     verb->add_flag("--lift",

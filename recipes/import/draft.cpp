@@ -103,24 +103,6 @@ void put_packages(Node& map, const Packages& packages) {
     }
 }
 
-void put_mpi(Node& map, const DraftStage& stage) {
-    if (!stage.mpi.family.empty()) {
-        Node own = map_node();
-        put_text(own, "family", stage.mpi.family);
-        put_text(own, "version", stage.mpi.version);
-        put_text(own, "from", stage.mpi.from == "distribution" ? "" : stage.mpi.from);
-        const bool is_short = own.entries.size() == 1;
-        put(map, "mpi", is_short ? text_node(stage.mpi.family) : std::move(own));
-    }
-    if (stage.compilers == "any") {
-        put_text(map, "compilers", "gnu");
-    } else if (!stage.compilers.empty()) {
-        Node own = map_node();
-        put_text(own, "version", stage.compilers);
-        put(map, "compilers", std::move(own));
-    }
-}
-
 void put_files(Node& map, const std::vector<FileCopy>& files) {
     if (files.empty()) {
         return;
@@ -209,7 +191,6 @@ Node base_node(const DraftStage& stage) {
 
 std::string fields_text(const DraftStage& stage, const std::string& indent) {
     Node map = map_node();
-    put_mpi(map, stage);
     put_packages(map, stage.packages);
     put_files(map, stage.files);
     put_environment(map, stage.environment);

@@ -24,8 +24,6 @@ struct DraftStage {
     std::string name;
     std::string base;  ///< a distribution, else
     std::string image; ///< an image
-    RecipeMpi mpi;
-    std::string compilers; ///< a version, or "any"; empty: none
     Packages packages;
     std::vector<FileCopy> files;
     std::map<std::string, EnvironmentValue> environment;

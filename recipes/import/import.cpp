@@ -28,7 +28,6 @@ struct KindRow {
 };
 constexpr KindRow kKinds[] = {
     {ImportKind::kDockerfile, "dockerfile", "a Dockerfile"},
-    {ImportKind::kNeeds, "needs", "a list of building blocks"},
     {ImportKind::kConda, "conda", "a conda environment"},
     {ImportKind::kRequirements, "requirements", "pip's requirements"},
     {ImportKind::kSpack, "spack", "a Spack environment"},
@@ -55,9 +54,6 @@ constexpr NameRow kFileNames[] = {
     {"", "requirements.txt", ImportKind::kRequirements},
     {"requirements", ".txt", ImportKind::kRequirements},
     {"requirements", ".in", ImportKind::kRequirements},
-    {"", "needs.yaml", ImportKind::kNeeds},
-    {"", "needs.yml", ImportKind::kNeeds},
-    {"", "needs.json", ImportKind::kNeeds},
 };
 
 /// What begins a line of each, for files whose name says nothing.
@@ -70,7 +66,6 @@ constexpr ContentRow kContents[] = {
     {"spack:", ImportKind::kSpack},
     {"package:", ImportKind::kCondaLock},
     {"dependencies:", ImportKind::kConda},
-    {"blocks:", ImportKind::kNeeds},
     {"FROM ", ImportKind::kDockerfile},
     {"from ", ImportKind::kDockerfile},
 };
@@ -82,6 +77,22 @@ const KindRow& row_of(ImportKind kind) {
         }
     }
     return kKinds[0];
+}
+
+std::string listed_words() {
+    std::string words;
+    for (const auto& row : kKinds) {
+        words += (words.empty() ? "" : ", ") + std::string(row.word);
+    }
+    return words;
+}
+
+tl::unexpected<Error> removed_blocks() {
+    return fail(ErrorCode::kUsage,
+                "lists of building blocks are not supported any more",
+                "a Recipe declares the same libraries with checked names and versions",
+                "write them as `packages: {needs: [cmake, hdf5]}` of a Recipe (`cybelectl explain "
+                "recipe` lists the names)");
 }
 
 /// Texts that a Recipe could not hold are told where they stand.
@@ -124,9 +135,7 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
     }
     CYBELE_TRY(const yaml::Document document, yaml::parse(request.text, request.file.native()));
     const yaml::Node& root = document.root;
-    const bool is_list =
-        request.kind == ImportKind::kNeeds && root.kind == yaml::Node::Kind::kSequence;
-    if (root.kind != yaml::Node::Kind::kMapping && !is_list) {
+    if (root.kind != yaml::Node::Kind::kMapping) {
         return fail(Error(
             document::fault_at(document.source,
                                root.mark,
@@ -153,10 +162,8 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
         return import_conda(request, root, ledger);
     case ImportKind::kCondaLock:
         return import_conda_lock(request, root, ledger);
-    case ImportKind::kSpack:
-        return import_spack(request, root, ledger);
     default:
-        return import_needs(request, root, ledger);
+        return import_spack(request, root, ledger);
     }
 }
 
@@ -185,13 +192,12 @@ Result<void> verify(const std::string& text, const Ledger& ledger) {
 }
 
 /// Packages need a base whose manager is known.
-void check_imported_base(const ImportRequest& request, const Draft& draft, Ledger& ledger) {
+void check_imported_base(const Draft& draft, Ledger& ledger) {
     const auto needs_manager = [](const DraftStage& stage) {
         const Packages& packages = stage.packages;
         const bool has_any = !packages.system.empty() || !packages.needs.empty() ||
                              !packages.pip.empty() || !packages.conda_packages.empty() ||
-                             !packages.spack.empty() || !packages.source.empty() ||
-                             !stage.mpi.family.empty() || !stage.compilers.empty();
+                             !packages.spack.empty() || !packages.source.empty();
         const bool is_known = find_distribution(stage.base) != nullptr ||
                               distribution_of_image(stage.image) != nullptr;
         return has_any && !is_known && stage.base.find("@{") == std::string::npos &&
@@ -201,8 +207,7 @@ void check_imported_base(const ImportRequest& request, const Draft& draft, Ledge
         ledger.refuse({1, 1},
                       {"which package manager '" + draft.base + draft.image + "' has is not known",
                        "packages are to be installed in it",
-                       request.kind == ImportKind::kNeeds ? "name a distribution as `base`"
-                                                          : "name a distribution with --base"});
+                       "name a distribution with --base"});
     }
 }
 
@@ -220,13 +225,19 @@ std::vector<std::string> import_words() {
     return words;
 }
 
-std::optional<ImportKind> find_import_kind(std::string_view word) {
+Result<ImportKind> find_import_kind(std::string_view word) {
     for (const auto& row : kKinds) {
         if (row.word == word) {
             return row.kind;
         }
     }
-    return std::nullopt;
+    if (word == "needs") {
+        return removed_blocks();
+    }
+    return fail(ErrorCode::kUsage,
+                "unknown kind of file '" + printable(word) + "'",
+                "known are " + listed_words(),
+                "leave --kind out, or use one of these");
 }
 
 Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view text) {
@@ -237,20 +248,19 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
         }
     }
     for (const auto& line : lines_of(text.substr(0, kLongestByHand))) {
+        if (line.starts_with("blocks:")) {
+            return removed_blocks();
+        }
         for (const auto& row : kContents) {
             if (line.starts_with(row.start)) {
                 return row.kind;
             }
         }
     }
-    std::string words;
-    for (const auto& row : kKinds) {
-        words += (words.empty() ? "" : ", ") + std::string(row.word);
-    }
     return fail(ErrorCode::kUsage,
                 "what '" + printable(file.native()) + "' is cannot be told",
                 "neither its name nor its lines say it",
-                "say it with --kind: " + words);
+                "say it with --kind: " + listed_words());
 }
 
 Result<Imported> import_recipe(const ImportRequest& request) {
@@ -281,7 +291,7 @@ Result<Imported> import_recipe(const ImportRequest& request) {
     }
     CYBELE_TRY(Draft draft, draft_of(request, ledger));
     if (request.kind != ImportKind::kDockerfile) {
-        check_imported_base(request, draft, ledger);
+        check_imported_base(draft, ledger);
     }
     if (ledger.is_refused()) {
         return fail(ledger.take_faults());

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,12 +16,13 @@
 namespace cybele::recipes {
 
 /// What can be made into a Recipe (docs/reference/recipe-import.md).
-enum class ImportKind { kDockerfile, kNeeds, kConda, kRequirements, kSpack, kCondaLock };
+enum class ImportKind { kDockerfile, kConda, kRequirements, kSpack, kCondaLock };
 
-/// "dockerfile", "needs", "conda", "requirements", "spack", "conda-lock": the words of `--kind`.
+/// "dockerfile", "conda", "requirements", "spack", "conda-lock": the words of `--kind`.
 [[nodiscard]] std::string_view import_word(ImportKind kind);
 [[nodiscard]] std::vector<std::string> import_words();
-[[nodiscard]] std::optional<ImportKind> find_import_kind(std::string_view word);
+/// kUsage for an unknown word, and for one that earlier versions knew.
+[[nodiscard]] Result<ImportKind> find_import_kind(std::string_view word);
 
 /// By the file's name, else by what stands in it; kUsage where neither tells.
 [[nodiscard]] Result<ImportKind> detect_import_kind(const std::filesystem::path& file,
@@ -39,7 +39,7 @@ struct ImportRequest {
     std::string name;               ///< of the Recipe; empty: the file says it, else
     std::string folder_name;        ///< what its folder is called, as a name
     std::string base = "debian:12"; ///< where the file names none
-    /// Of the folder that has installers (micromamba, Spack) and MPIs: the argument `sources`.
+    /// Of the folder that has installers (micromamba, Spack): the argument `sources`.
     std::string sources = "https://sources.example";
     std::map<std::string, std::string> build_arguments; ///< of a Dockerfile
     /// Also lift what is nearly the same: packages without those they recommend, pip into a venv.

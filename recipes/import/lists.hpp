@@ -34,8 +34,6 @@ import_conda_lock(const ImportRequest& request, const yaml::Node& root, Ledger& 
 [[nodiscard]] Draft import_explicit(const ImportRequest& request, Ledger& ledger);
 [[nodiscard]] Draft
 import_spack(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
-[[nodiscard]] Draft
-import_needs(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
 
 /// Items of a list of texts; what is none is refused.
 [[nodiscard]] std::vector<const yaml::Node*>

@@ -10,13 +10,19 @@ teardown() { leave_place; }
 
 @test "every file of the test data becomes a Recipe that recipe check accepts" {
     for file in "$data"/*.*; do
-        kind=()
-        [[ $file != *.json ]] || kind=(--kind needs)
-        run -0 "$CYBELECTL" recipe import "$file" "${kind[@]}" --name app -o app.yaml --force
+        run -0 "$CYBELECTL" recipe import "$file" --name app -o app.yaml --force
         assert_output --partial 'app.yaml: '
         run -0 "$CYBELECTL" recipe check app.yaml --unlocked
     done
     nothing_left .schemas app.yaml
+}
+
+@test "a list of building blocks is refused, with what to write" {
+    printf 'blocks: [gnu, openmpi]\n' >stack.yaml
+    refuses 2 "$CYBELECTL" recipe import stack.yaml
+    assert_line 'error: lists of building blocks are not supported any more'
+    refuses 2 "$CYBELECTL" recipe import stack.yaml --kind needs
+    assert_line --partial 'help: write them as `packages: {needs: [cmake, hdf5]}`'
 }
 
 @test "json counts the lines: in = carried + named; --strict tells by the code" {

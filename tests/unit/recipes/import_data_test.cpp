@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every file of data/import as a Recipe, against the file that lies beside it.
-#include "recipes/import/blocks.hpp"
 #include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
 #include "recipes/model/recipe.hpp"
@@ -34,8 +33,6 @@ const Row kRows[] = {
     {"conda-lock.yml", ImportKind::kCondaLock},
     {"conda-linux-64.lock", ImportKind::kCondaLock},
     {"spack.yaml", ImportKind::kSpack},
-    {"needs.yaml", ImportKind::kNeeds},
-    {"blocks.json", ImportKind::kNeeds},
 };
 
 ImportRequest request_of(const Row& row) {
@@ -118,11 +115,6 @@ TEST_CASE("what a file is: by its name, else by its lines, else it must be said"
     for (const auto& row : kRows) {
         CAPTURE(row.file);
         const auto kind = detect_import_kind(row.file, test::read(kFolder / row.file));
-        if (std::string(row.file) == "blocks.json") {
-            CHECK_FALSE(kind.has_value());
-            CHECK(kind.error().code() == ErrorCode::kUsage);
-            continue;
-        }
         REQUIRE(kind.has_value());
         CHECK(*kind == row.kind);
     }
@@ -135,41 +127,12 @@ TEST_CASE("what a file is: by its name, else by its lines, else it must be said"
     CHECK_FALSE(find_import_kind("docker"));
 }
 
-TEST_CASE("the page lists all building blocks; each is told apart") {
-    constexpr const char* kWords[] = {"`needs`: ",
-                                      "`compilers`",
-                                      "`mpi`: ",
-                                      "`packages.source`, built by ",
-                                      "`packages.system`",
-                                      "`packages.pip`",
-                                      "`packages.conda`",
-                                      "`environment`",
-                                      "`labels`",
-                                      "`files`",
-                                      "`steps`",
-                                      "`run`",
-                                      "a comment",
-                                      "named: "};
-    std::string table = "| block | becomes | its own options |\n|---|---|---|\n";
-    std::set<std::string_view> names;
-    for (const auto& row : blocks()) {
-        CHECK(names.insert(row.name).second);
-        CHECK(find_block(row.name) == &row);
-        const std::string word = kWords[static_cast<std::size_t>(row.kind)];
-        table += "| `" + std::string(row.name) + "` | " + word +
-                 (word.ends_with(' ') ? std::string(row.words) : std::string{}) + " | " +
-                 std::string(row.options) + " |\n";
-        ImportRequest request;
-        request.kind = ImportKind::kNeeds;
-        request.file = "needs.yaml";
-        request.name = "app";
-        request.text = "blocks: [" + std::string(row.name) + "]\n";
-        const auto imported = import_recipe(request);
-        CAPTURE(row.name);
-        CHECK_MESSAGE(imported.has_value(), test::told(imported));
+TEST_CASE("lists of building blocks are refused with what to write in place of them") {
+    for (const auto& told : {find_import_kind("needs"), detect_import_kind("x", "blocks: [gnu]\n")}) {
+        REQUIRE_FALSE(told.has_value());
+        CHECK(told.error().code() == ErrorCode::kUsage);
+        CHECK(told.error().message() == "lists of building blocks are not supported any more");
     }
-    test::compare_part(
-        fs::path(CYBELE_SOURCE_DIR) / "docs/reference/recipe-import.md", "blocks", table);
 }
 
 TEST_CASE("requirements that pip takes are taken, and those that it refuses are refused") {
