@@ -2,7 +2,6 @@
 #include "builder/agents.hpp"
 #include "builder/apart.hpp"
 #include "builder/builder.hpp"
-#include "builder/delta_base.hpp"
 #include "builder/image_base.hpp"
 #include "builder/inside.hpp"
 #include "builder/kept_image.hpp"
@@ -59,17 +58,6 @@ Result<namespaces::IdMap> choose_map(const std::function<void(const std::string&
     return namespaces::IdMap::kOwnRoot;
 }
 
-/// Whether its changes lie in a partition of their own.
-bool is_delta(const fs::path& file) {
-    const auto made = images::Image::open(file);
-    return made && std::any_of(made->descriptors().begin(),
-                               made->descriptors().end(),
-                               [](const auto& object) {
-                                   return object.type == images::DataType::kPartition &&
-                                          object.part_type() == images::PartType::kOverlay;
-                               });
-}
-
 /// How files of this user's builds are owned: a layer made otherwise cannot stand in.
 std::string_view owners_of(namespaces::IdMap map) {
     return map == namespaces::IdMap::kOwnRoot ? "one id" : "all ids";
@@ -85,7 +73,7 @@ public:
     [[nodiscard]] Result<BuildResult> run();
 
 private:
-    [[nodiscard]] std::optional<Digest> made_from(bool with_delta) const;
+    [[nodiscard]] std::optional<Digest> made_from() const;
     [[nodiscard]] std::optional<BuildResult> find_made();
     void mark_kept() const;
     [[nodiscard]] Result<bool> reuse(const fs::path& image) const;
@@ -130,8 +118,7 @@ Result<void> Build::make_bases() {
     return {};
 }
 
-/// The unsigned image, for a build from which nothing changed. Not a delta image: it is made from a
-/// kept flat one as fast as it would be copied.
+/// The unsigned image, for a build from which nothing changed.
 void Build::keep(const StageContext& context,
                  const fs::path& image,
                  const std::vector<images::CopiedRange>& copied) const {
@@ -154,7 +141,6 @@ void Build::keep(const StageContext& context,
     KeptStep what;
     what.definition = absolute_path(request_.definition_file).native();
     what.step = request_.output.filename().native();
-    what.parts = parts_of_flat(keys_.back());
     cache_.note(kImages, image_key_, print_kept(what));
     cache_.prune(kImages, kImageCacheBytes);
 }
@@ -174,17 +160,6 @@ Result<void> Build::pack(const StageContext& context, const fs::path& target) co
         container.pack.clamp_times = request_.now;
     }
     container.pack.all_root = map_ == namespaces::IdMap::kOwnRoot;
-    std::optional<Delta> delta;
-    if (request_.is_delta) {
-        CYBELE_TRY(delta, find_delta(context));
-    }
-    if (delta) {
-        container.write_ready = [&](int fd, std::uint64_t offset) {
-            return delta->base->write_squashfs(fd, offset);
-        };
-        container.make_overlay = delta->compare;
-        return images::write_container(target, container);
-    }
     std::vector<images::CopiedRange> copied;
     if (context.layers) {
         container.pack.layers = context.layers->shown();
@@ -229,31 +204,26 @@ Result<void> Build::make_apart(const Report& report, const fs::path& image) cons
 }
 
 /// What a finished output says of itself; nothing where that cannot be known.
-std::optional<Digest> Build::made_from(bool with_delta) const {
+std::optional<Digest> Build::made_from() const {
     if (image_key_.empty() || (request_.finish && request_.finish_name.empty())) {
         return std::nullopt;
     }
-    // A delta image is another file than the flat one of the same tree.
-    return sha256(fmt::format("{}\n{}\n{}\n",
-                              with_delta ? "delta" : "flat",
-                              request_.finish ? request_.finish_name : "",
-                              image_key_));
+    return sha256(
+        fmt::format("flat\n{}\n{}\n", request_.finish ? request_.finish_name : "", image_key_));
 }
 
 /// The output itself, where it is what this build would make.
 std::optional<BuildResult> Build::find_made() {
-    for (const bool with_delta : {false, true}) {
-        const auto made = made_from(with_delta);
-        if (!request_.use_cache || !made || (with_delta && !request_.is_delta)) {
-            continue;
-        }
-        if (auto found = find_in_place(request_, *made, files_)) {
-            tell("nothing changed: the image is in place");
-            mark_kept();
-            return found;
-        }
+    const auto made = made_from();
+    if (!request_.use_cache || !made) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    auto found = find_in_place(request_, *made, files_);
+    if (found) {
+        tell("nothing changed: the image is in place");
+        mark_kept();
+    }
+    return found;
 }
 
 /// What the output in place was made of stays as long as it is built.
@@ -331,7 +301,7 @@ Result<BuildResult> Build::make_output() {
     }
     CYBELE_CHECK(SignalCatcher::check());
     CYBELE_CHECK(sign(image));
-    const auto made = made_from(is_delta(image));
+    const auto made = made_from();
     CYBELE_TRY(const UniqueFd fd, open_for_reading(image));
     CYBELE_TRY(BuildResult result, put_in_place(image, request_));
     if (made) {

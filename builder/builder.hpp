@@ -43,9 +43,6 @@ struct BuildRequest {
     bool force = false; ///< replace an existing output
     bool run_tests = true;
     bool use_cache = true;
-    /// The changes since the last flat image of this file become an overlay partition behind it,
-    /// instead of an image that is packed anew; without such an image it is flat, and told so.
-    bool is_delta = false;
     unsigned step_timeout = 0; ///< seconds that one step may take; 0: any
     /// How many stages are made side by side, where none copies from another.
     unsigned stages_at_once = 1;

@@ -114,8 +114,6 @@ Result<void> keep_image(const fs::path& image,
                         const std::vector<images::CopiedRange>& ranges,
                         const std::vector<LayerFile>& layers,
                         const fs::path& to) {
-    CYBELE_TRY(const images::Image whole, images::Image::open(image));
-    CYBELE_TRY(const images::Descriptor squashfs, whole.root_squashfs());
     CYBELE_TRY(const UniqueFd from, open_for_reading(image));
     CYBELE_TRY(const std::uint64_t size, file_size(from.get(), image));
     const UniqueFd file(::open(to.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -123,8 +121,7 @@ Result<void> keep_image(const fs::path& image,
         return fail(system_error("cannot write " + printable(to.native()), errno));
     }
     Plan plan = plan_kept(size, ranges, note_layers(layers, ranges));
-    plan.head =
-        fmt::format("image {}\nsquashfs {} {}\n", size, squashfs.offset, squashfs.size) + plan.head;
+    plan.head = fmt::format("image {}\n", size) + plan.head;
     plan.head = fmt::format("{}{:010}\n", kFormat, plan.head.size()) + plan.head;
     CYBELE_CHECK(write_all(file.get(), plan.head, to));
     std::uint64_t place = plan.head.size();
@@ -160,8 +157,9 @@ bool KeptImage::read_head(const std::string& head, const fs::path& steps) {
         Range range;
         if (word == "image") {
             lines >> bytes_;
-        } else if (word == "squashfs") {
-            lines >> squashfs_offset_ >> squashfs_bytes_;
+        } else if (word == "squashfs") { // of earlier versions, for what nothing reads now
+            std::uint64_t unused = 0;
+            lines >> unused >> unused;
         } else if (word == "layer") {
             std::string name;
             std::string digest;
@@ -186,8 +184,7 @@ bool KeptImage::read_head(const std::string& head, const fs::path& steps) {
         }
         bytes += range.bytes;
     }
-    return bytes == bytes_ && squashfs_offset_ <= bytes_ &&
-           squashfs_bytes_ <= bytes_ - squashfs_offset_;
+    return bytes == bytes_;
 }
 
 std::optional<KeptImage> KeptImage::open(const fs::path& file) {
@@ -213,31 +210,14 @@ std::optional<KeptImage> KeptImage::open(const fs::path& file) {
     return kept.read_head(head, steps) ? std::optional(std::move(kept)) : std::nullopt;
 }
 
-Result<void>
-KeptImage::write_part(int fd, std::uint64_t place, std::uint64_t begin, std::uint64_t bytes) const {
+Result<void> KeptImage::write(int fd) const {
     std::uint64_t at = 0; // of the range, in the image
     for (const Range& range : ranges_) {
-        const std::uint64_t from = std::max(at, begin);
-        const std::uint64_t to = std::min(at + range.bytes, begin + bytes);
-        if (from < to) {
-            CYBELE_CHECK(checked(images::copy_bytes({files_[range.file].get(),
-                                                     range.offset + (from - at),
-                                                     fd,
-                                                     place + (from - begin),
-                                                     to - from})));
-        }
+        CYBELE_CHECK(checked(
+            images::copy_bytes({files_[range.file].get(), range.offset, fd, at, range.bytes})));
         at += range.bytes;
     }
     return {};
-}
-
-Result<void> KeptImage::write(int fd) const {
-    return write_part(fd, 0, 0, bytes_);
-}
-
-Result<std::uint64_t> KeptImage::write_squashfs(int fd, std::uint64_t place) const {
-    CYBELE_CHECK(write_part(fd, place, squashfs_offset_, squashfs_bytes_));
-    return squashfs_bytes_;
 }
 
 } // namespace cybele::builder

@@ -38,8 +38,6 @@ public:
 
     /// Writes the whole image into an empty file.
     [[nodiscard]] Result<void> write(int fd) const;
-    /// Writes its squashfs at `place` of a file; gives the size.
-    [[nodiscard]] Result<std::uint64_t> write_squashfs(int fd, std::uint64_t place) const;
 
 private:
     struct Range {
@@ -53,15 +51,11 @@ private:
     [[nodiscard]] bool add_layer(const std::string& name,
                                  const std::string& digest,
                                  const std::filesystem::path& steps);
-    [[nodiscard]] Result<void>
-    write_part(int fd, std::uint64_t place, std::uint64_t begin, std::uint64_t bytes) const;
 
     std::vector<UniqueFd> files_; ///< the kept file itself, then the layers
     std::vector<Range> ranges_;   ///< in the image's order
     std::uint64_t own_ = 0;       ///< where the next own bytes lie, while the head is read
     std::uint64_t bytes_ = 0;
-    std::uint64_t squashfs_offset_ = 0;
-    std::uint64_t squashfs_bytes_ = 0;
 };
 
 } // namespace cybele::builder

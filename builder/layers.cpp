@@ -161,14 +161,7 @@ Result<void> show_squashfs(const fs::path& file,
                            const fs::path& folder,
                            const LayerWay& way) {
     CYBELE_TRY(const UniqueFd fd, open_for_reading(file));
-    return show_squashfs({fd.get(), offset, size}, file, folder, way);
-}
-
-Result<void> show_squashfs(const images::ReadySquashfs& part,
-                           const fs::path& name,
-                           const fs::path& folder,
-                           const LayerWay& way) {
-    return show_part({part.fd, part.offset, part.size, name}, folder, way);
+    return show_part({fd.get(), offset, size, file}, folder, way);
 }
 
 Result<void> pack_layer(const fs::path& folder, const fs::path& file) {

@@ -89,12 +89,6 @@ private:
                                          const std::filesystem::path& folder,
                                          const LayerWay& way);
 
-/// The same of an open file; `name` is what losetup shows.
-[[nodiscard]] Result<void> show_squashfs(const images::ReadySquashfs& part,
-                                         const std::filesystem::path& name,
-                                         const std::filesystem::path& folder,
-                                         const LayerWay& way);
-
 /// Packs a layer's folder into a file of its own.
 [[nodiscard]] Result<void> pack_layer(const std::filesystem::path& folder,
                                       const std::filesystem::path& file);

@@ -134,7 +134,6 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.run_tests = request.run_tests;
     // A file of a kept layer is older than one that is made now, where no time is given.
     build.use_cache = request.use_cache && !request.verifies_reproducible;
-    build.is_delta = request.is_delta;
     build.step_timeout = request.step_timeout;
     build.stages_at_once = request.stages_at_once;
     build.mirror = request.mirror;
@@ -239,8 +238,7 @@ Result<void> check_builder(const ImageBuild& request) {
     if (request.builder == "embedded") {
         return {};
     }
-    const std::string option = request.is_delta                ? "--delta"
-                               : request.step_timeout > 0      ? "--timeout"
+    const std::string option = request.step_timeout > 0        ? "--timeout"
                                : request.verifies_reproducible ? "--verify-reproducible"
                                                                : "";
     if (option.empty()) {
@@ -260,7 +258,6 @@ build_again(builder::BuildRequest again, const fs::path& first, const Environmen
                                    ".cybelectl-again"));
     again.output = folder.path() / first.filename();
     again.use_cache = false;
-    again.is_delta = false;
     again.finish = nullptr;
     if (again.on_step) {
         again.on_step("build it again, without what is kept, to compare");

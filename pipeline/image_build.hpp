@@ -34,7 +34,6 @@ struct ImageBuild : BuildSettings {
     bool force = false;
     bool run_tests = true;
     bool use_cache = true;
-    bool is_delta = false; ///< as builder::BuildRequest
     bool verifies_reproducible =
         false; ///< builds a second time, without what is kept, and compares
 };

@@ -61,7 +61,6 @@ command_of(const Session& session, const BuildOptions& options, const std::strin
     flag("--force", options.build.force);
     flag("--notest", options.no_test);
     flag("--no-cache", options.no_cache);
-    flag("--delta", options.build.is_delta);
     flag("--verify-reproducible", options.build.verifies_reproducible);
     add("--timeout", options.timeout);
     flag("--unlocked", options.build.ignores_lock);

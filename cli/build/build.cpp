@@ -173,9 +173,6 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
     verb.add_flag("-T,--notest", options.no_test, "do not run %test");
     verb.add_flag("--no-cache", options.no_cache, "run every step again");
-    verb.add_flag("--delta",
-                  options.build.is_delta,
-                  "store only the changes, as an overlay on the previous image");
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,
                   "build twice, and report whether the images are equal, else which files differ");

@@ -2,6 +2,7 @@
 #include "cli/help/usage.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/help/removed.hpp"
 #include "cli/help/verb_hints.hpp"
 #include "support/document_help.hpp"
 #include "support/quote.hpp"
@@ -50,6 +51,19 @@ Called called_by(const CLI::App& app, const std::vector<std::string>& words) {
         called.path += " " + word;
     }
     return called;
+}
+
+/// A command, an option or a value of one that an earlier version had.
+std::optional<RemovedUsage> removed_words(const Called& called,
+                                          const std::vector<std::string>& words) {
+    const std::string_view path = called.path;
+    const std::size_t blank = std::min(path.find(' '), path.size());
+    std::string command(path.substr(std::min(blank + 1, path.size())));
+    if (called.unknown.empty()) {
+        return removed_option(command, words);
+    }
+    command += (command.empty() ? "" : " ") + called.unknown;
+    return removed_command(command, called.following);
 }
 
 std::string did_you_mean(const std::string& meant, std::string otherwise) {
@@ -161,6 +175,14 @@ Fault usage_fault(const CLI::App& app,
                   const std::string& message,
                   const std::vector<std::string>& words) {
     const Called called = called_by(app, words);
+    Fault fault;
+    fault.code = ErrorCode::kUsage;
+    if (auto removed = removed_words(called, words)) {
+        fault.message = std::move(removed->message);
+        fault.because = std::move(removed->because);
+        fault.help = std::move(removed->help);
+        return fault;
+    }
     const std::string line = message.substr(0, message.find('\n'));
     Usage usage{line, "`" + called.path + " --help` shows how it is called"};
     if (!called.unknown.empty()) {
@@ -172,8 +194,6 @@ Fault usage_fault(const CLI::App& app,
     } else if (auto choice = wrong_choice(line)) {
         usage = std::move(*choice);
     }
-    Fault fault;
-    fault.code = ErrorCode::kUsage;
     fault.message = std::move(usage.message);
     fault.help = std::move(usage.help);
     return fault;

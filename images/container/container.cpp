@@ -70,29 +70,10 @@ PackOptions pack_options(const NewContainer& container) {
     return pack;
 }
 
-/// Notes in `place`, which outlives it, where it was written.
-NewObject
-primary_partition(const RootDirectory& root, const NewContainer& container, ReadySquashfs& place) {
+NewObject primary_partition(const RootDirectory& root, const NewContainer& container) {
     NewObject object = partition(root, PartType::kPrimary);
-    object.write = [&](int fd, std::uint64_t offset) -> Result<std::uint64_t> {
-        auto size = container.write_ready
-                        ? container.write_ready(fd, offset)
-                        : write_squashfs(container.root, fd, offset, pack_options(container));
-        place = {fd, offset, size.value_or(0)};
-        return size;
-    };
-    return object;
-}
-
-NewObject overlay_partition(const RootDirectory& root,
-                            const NewContainer& container,
-                            const ReadySquashfs& primary) {
-    NewObject object = partition(root, PartType::kOverlay);
-    object.write = [&](int fd, std::uint64_t offset) -> Result<std::uint64_t> {
-        CYBELE_TRY(const auto folder, container.make_overlay(primary));
-        auto pack = pack_options(container);
-        pack.layers.clear(); // they are those of `root`
-        return write_squashfs(folder, fd, offset, pack);
+    object.write = [&container](int fd, std::uint64_t offset) -> Result<std::uint64_t> {
+        return write_squashfs(container.root, fd, offset, pack_options(container));
     };
     return object;
 }
@@ -138,11 +119,7 @@ Result<void> write_container(const std::filesystem::path& path, const NewContain
     image.objects.push_back(definition_object(container.definition));
     CYBELE_TRY(auto inspection, inspect_object(root));
     image.objects.push_back(std::move(inspection));
-    ReadySquashfs primary;
-    image.objects.push_back(primary_partition(root, container, primary));
-    if (container.make_overlay) {
-        image.objects.push_back(overlay_partition(root, container, primary));
-    }
+    image.objects.push_back(primary_partition(root, container));
     if (!container.sbom.empty() && container.sbom != "none") {
         CYBELE_TRY(auto list, list_object(container));
         image.objects.push_back(std::move(list));

@@ -13,13 +13,6 @@
 
 namespace cybele::images {
 
-/// A finished squashfs in an open file.
-struct ReadySquashfs {
-    int fd = -1;
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-};
-
 struct NewContainer {
     std::filesystem::path root; ///< with its metadata in place
     std::string definition;
@@ -29,12 +22,6 @@ struct NewContainer {
     bool keep_devices = false;
     std::int64_t build_time = 0;
     PackOptions pack;
-    /// Writes a squashfs that is there already as the primary partition, instead of packing `root`:
-    /// that of the image that the overlay differs from. Gives its size; empty: packs `root`.
-    std::function<Result<std::uint64_t>(int fd, std::uint64_t offset)> write_ready;
-    /// Gives a folder whose squashfs becomes an overlay partition behind the primary one, which is
-    /// written by then; empty: no such partition.
-    std::function<Result<std::filesystem::path>(const ReadySquashfs& primary)> make_overlay;
     /// As NewImage::finish: for signatures, which then are in the image when it appears.
     std::function<Result<std::vector<NewObject>>(const Image& image)> finish;
     /// A list of the packages inside (SBOM) as an object behind the partition: "spdx",

@@ -136,5 +136,4 @@ TEST_CASE("what is no kept image is none") {
     CHECK_FALSE(is_one(with("\nown ", "\nown 1")));
     CHECK_FALSE(is_one(with("\nown ", "\nown-")));
     CHECK_FALSE(is_one(with("\nlayer ", "\nlayer ../")));
-    CHECK_FALSE(is_one(with("\nsquashfs ", "\nsquashfs 9")));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a build keeps for the next one: its steps, its image, and the delta over it.
+// What a build keeps for the next one: its steps and its image.
 #include "bench.hpp"
 #include "images/sif/sif.hpp"
 #include "support/digest.hpp"
@@ -99,58 +99,5 @@ TEST_CASE("what a step deletes, replaces and renames stays so in the steps behin
               return hex(*sha256_file(own.here / "out.sif")) == layered ? 0 : 2;
           }) == 0);
     own.check_clean();
-    bench.check_clean();
-}
-
-TEST_CASE("a delta image is the last flat one with the changes over it") {
-    Bench bench;
-    const auto make = [&](const std::string& last, bool is_delta) {
-        auto request = bench.request(kBase + kInstall +
-                                     "%post\nmkdir -p /d/e; echo 1 > /d/f; echo 1 > /old\n"
-                                     "%post\n" +
-                                     last + "\n%runscript\ncat /word\n");
-        for (auto& section : request.definition.stages[0].sections) {
-            section.is_self_contained = true;
-        }
-        request.force = true;
-        request.is_delta = is_delta;
-        bench.steps.clear();
-        const auto built = build(request, bench.environment);
-        REQUIRE_MESSAGE(
-            built, (built ? "" : built.error().message() + built.error().faults().front().because));
-        return built->image;
-    };
-    const auto listed = [](const fs::path& file) {
-        std::vector<images::PartType> parts;
-        const auto image = images::Image::open(file);
-        REQUIRE(image);
-        for (const auto& object : image->descriptors()) {
-            if (object.type == images::DataType::kPartition) {
-                parts.push_back(object.part_type());
-            }
-        }
-        return parts;
-    };
-    using images::PartType;
-    (void)make("echo one > /word", true);
-    CHECK(bench.steps.back() == "pack out.sif");
-    CHECK(bench.steps[bench.steps.size() - 2] ==
-          "not a delta but a flat image, since no flat image of this file is kept");
-    const auto delta = make("echo two > /word; rm -r /d; mkdir /d; rm /old", true);
-    CHECK(listed(delta) == std::vector{PartType::kPrimary, PartType::kOverlay});
-    CHECK(bench.steps.back().starts_with("pack out.sif: "));
-    // An image from it holds the same files as a flat one.
-    auto request = bench.request("Bootstrap: localimage\nFrom: out.sif\n%post\n"
-                                 "test \"$(cat /word)\" = two\ntest ! -e /d/f\ntest -d /d\n"
-                                 "test ! -e /old\n",
-                                 "second.sif");
-    const auto second = build(request, bench.environment);
-    CHECK_MESSAGE(
-        second, (second ? "" : second.error().message() + second.error().faults().front().because));
-    const auto again = make("echo two > /word; rm -r /d; mkdir /d; rm /old", true);
-    CHECK(bench.steps == std::vector<std::string>{"nothing changed: the image is in place"});
-    CHECK(listed(again) == std::vector{PartType::kPrimary, PartType::kOverlay});
-    CHECK(listed(make("echo two > /word; rm -r /d; mkdir /d; rm /old", false)) ==
-          std::vector{PartType::kPrimary});
     bench.check_clean();
 }

@@ -128,7 +128,8 @@ TEST_CASE("what a file is: by its name, else by its lines, else it must be said"
 }
 
 TEST_CASE("lists of building blocks are refused with what to write in place of them") {
-    for (const auto& told : {find_import_kind("needs"), detect_import_kind("x", "blocks: [gnu]\n")}) {
+    for (const auto& told :
+         {find_import_kind("needs"), detect_import_kind("x", "blocks: [gnu]\n")}) {
         REQUIRE_FALSE(told.has_value());
         CHECK(told.error().code() == ErrorCode::kUsage);
         CHECK(told.error().message() == "lists of building blocks are not supported any more");

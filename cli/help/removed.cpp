@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help/removed.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::cli {
+namespace {
+
+/// A command that has another name now, or none.
+struct RemovedCommand {
+    std::string_view command;
+    std::string_view now; ///< the command to write; empty: `help` says what to do
+    std::string_view because;
+    std::string_view help;
+};
+constexpr RemovedCommand kCommands[] = {
+    {"", "", "", ""},
+};
+
+struct RemovedOption {
+    std::string_view command;
+    std::string_view option;
+    std::string_view value; ///< empty: the option itself was removed
+    std::string_view because;
+    std::string_view help;
+};
+constexpr RemovedOption kOptions[] = {
+    {"build",
+     "--delta",
+     "",
+     "a build copies the unchanged parts of the image before it, which takes a second",
+     "leave --delta out"},
+};
+
+bool is_used(const RemovedOption& row, const std::vector<std::string>& words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const std::string& word = words[at];
+        if (row.value.empty() && word == row.option) {
+            return true;
+        }
+        const bool is_next = word == row.option && at + 1 < words.size();
+        const bool is_joined = word.starts_with(row.option) && word.size() > row.option.size() &&
+                               word[row.option.size()] == '=';
+        const std::string_view value = is_next ? std::string_view(words[at + 1])
+                                       : is_joined
+                                           ? std::string_view(word).substr(row.option.size() + 1)
+                                           : std::string_view();
+        if (!row.value.empty() && value == row.value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+std::optional<RemovedUsage> removed_command(std::string_view command,
+                                            const std::vector<std::string>& following) {
+    const auto* const row =
+        std::find_if(std::begin(kCommands), std::end(kCommands), [&](const RemovedCommand& one) {
+            return !one.command.empty() && one.command == command;
+        });
+    if (row == std::end(kCommands)) {
+        return std::nullopt;
+    }
+    const std::string message =
+        "the command `cybelectl " + std::string(command) + "` is not supported any more";
+    if (row->now.empty()) {
+        return RemovedUsage{message, std::string(row->because), std::string(row->help)};
+    }
+    std::string rest;
+    for (const std::string& word : following) {
+        rest += " " + shell_quote(word);
+    }
+    return RemovedUsage{message,
+                        std::string(row->because),
+                        "write `cybelectl " + std::string(row->now) + printable(rest) + "`"};
+}
+
+std::optional<RemovedUsage> removed_option(std::string_view command,
+                                           const std::vector<std::string>& words) {
+    for (const RemovedOption& row : kOptions) {
+        if (row.command == command && is_used(row, words)) {
+            return RemovedUsage{"`" + std::string(row.option) +
+                                    (row.value.empty() ? "" : " " + std::string(row.value)) +
+                                    "` of `cybelectl " + std::string(command) +
+                                    "` is not supported any more",
+                                std::string(row.because),
+                                std::string(row.help)};
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace cybele::cli
