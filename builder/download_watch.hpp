@@ -23,8 +23,8 @@ struct WatchedFiles {
     bool (*has_file)(std::string_view name);   ///< which files there
 };
 
-/// Files in folders of a tree are copied as soon as they are written: dnf, zypper and pip remove
-/// them once they are installed. By inotify(7), in a child of this process; what it misses is not
+/// Files in folders of a tree are copied as soon as they are written: pip removes them once
+/// they are installed. By inotify(7), in a child of this process; what it misses is not
 /// kept, and no more.
 class DownloadWatch {
 public:

@@ -5,7 +5,6 @@
 #include "builder/packages.hpp"
 #include "builder/pip.hpp"
 #include "builder/pip_step.hpp"
-#include "builder/rpm_step.hpp"
 #include "builder/step_log.hpp"
 #include "images/container/environment_script.hpp"
 #include "images/inspection/layout_root.hpp"
@@ -198,21 +197,6 @@ private:
     registry::Cache::Lock held_;
 };
 
-/// The packages of a script's dnf or zypper; nothing where it names neither.
-Result<std::optional<StepRpms>>
-begin_rpms(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
-    std::optional<StepRpms> rpms;
-    if (!surroundings.cache.empty() && installs_by_rpm(script.text)) {
-        CYBELE_TRY(auto tree, images::RootDirectory::open(root));
-        rpms.emplace(registry::Cache(surroundings.cache),
-                     std::move(tree),
-                     surroundings.work / "rpms",
-                     surroundings.definition);
-        rpms->begin();
-    }
-    return rpms;
-}
-
 /// The packages of a script's pip; nothing where it names no digests.
 Result<std::optional<StepWheels>>
 begin_wheels(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
@@ -325,7 +309,6 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
     packages.add_to(sandbox.mounts);
-    CYBELE_TRY(auto rpms, begin_rpms(root, script, surroundings));
     CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
     if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
         add_links(sandbox.environment, kBrought / page);
@@ -335,9 +318,6 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     auto result = run_logged(sandbox, surroundings);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
     PackageCount count = packages.take();
-    if (rpms) {
-        count += rpms->end();
-    }
     if (wheels) {
         count += wheels->end();
     }

@@ -7,6 +7,7 @@
 
 #include <functional>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace cybele;
@@ -119,6 +120,29 @@ TEST_CASE("what is not named, or no archive of pip's, is not kept") {
         put(place.tree / "tmp" / kWheel, "a wheel");
     });
     CHECK(count.text().empty());
+    CHECK(place.cache.list().empty());
+}
+
+TEST_CASE("links, pipes and folders without end lead nowhere") {
+    const Steps place;
+    const fs::path outside = place.directory.path() / "outside";
+    put(outside / kWheel, "a wheel");
+    const PackageCount count = place.step({place.digest}, [&] {
+        const fs::path folder = place.tree / "tmp" / "pip-unpack-evil";
+        fs::create_directories(folder);
+        fs::create_symlink(outside / kWheel, folder / kWheel);
+        fs::create_directory_symlink(outside, folder / "links");
+        fs::create_directory_symlink(outside, place.tree / "tmp" / "pip-unpack-link");
+        REQUIRE(::mkfifo((folder / "pipe.whl").c_str(), 0600) == 0);
+        put(folder / "line\nbreak.whl", "x");
+        fs::path deep = folder;
+        for (int i = 0; i < 200; ++i) {
+            deep /= "d";
+            fs::create_directory(deep);
+        }
+        ::usleep(100'000);
+    });
+    CHECK(count.fetched == 0);
     CHECK(place.cache.list().empty());
 }
 
