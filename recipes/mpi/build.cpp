@@ -33,8 +33,6 @@ struct PlaceRow {
 constexpr PlaceRow kPlaces[] = {
     {"openmpi", "/opt/openmpi", "/opt/openmpi/bin/mpicc"},
     {"mpich", "/opt/mpich", "/opt/mpich/bin/mpicc"},
-    {"mvapich2", "/opt/mvapich2", "/opt/mvapich2/bin/mpicc"},
-    {"mvapich", "/opt/mvapich", "/opt/mvapich/bin/mpicc"},
 };
 
 const SourcePackage* find_source(const Packages& packages, std::string_view name) {
@@ -140,19 +138,13 @@ public:
             }
         }
         for (const ExtraRow& row : extra_rows()) {
-            const bool is_wanted = row.what == recipe_.mpi.family || wanted_.contains(row.what) ||
-                                   has(build_.needs, row.what);
+            const bool is_wanted = wanted_.contains(row.what) || has(build_.needs, row.what);
             if (is_wanted && stage_.base.row != nullptr && row.column == stage_.base.row->column) {
                 append(build_.system, row.build);
                 append(build_.run, row.run);
             }
         }
         build_.pmi = pmi(series);
-        if (recipe_.mpi.family == "mvapich2" && build_.system.empty()) {
-            refuse("what MVAPICH2 is built with is not known on this base",
-                   "its names of libibumad and libpciaccess were not looked up",
-                   "use a Debian or Ubuntu base");
-        }
         return build_;
     }
 
@@ -343,7 +335,6 @@ std::string mpi_test_lines(const MpiRow& row) {
         {"openmpi", "ompi_info --version"},
         {"mpich", "mpichversion"},
         {"mvapich2", "mpichversion"},
-        {"mvapich", "mpichversion"},
     };
     for (const Teller& teller : kTellers) {
         if (teller.family == row.family && !row.prefix.empty()) {

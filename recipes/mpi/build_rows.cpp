@@ -37,14 +37,6 @@ constexpr SeriesRow kSeries[] = {
      "perl"},
     {"mpich", {"3.4", "3.4"}, "mpich-{v}.tar.gz", "pmi2", "pmi2", "--disable-static", {}},
     {"mpich", {"4", "4"}, "mpich-{v}.tar.gz", "pmi2", "pmi2", "--disable-static", {}},
-    {"mvapich2",
-     {"2.3", "2.3"},
-     "mvapich2-{v}.tar.gz",
-     "pmi2",
-     "pmi2",
-     "--disable-static --with-device=ch3:mrail --with-rdma=gen2",
-     "libxml2 verbs"},
-    {"mvapich", {"3.0", "4"}, "mvapich-{v}.tar.gz", "pmi2", "pmi2", "--disable-static", {}},
 };
 
 // Of the releases' own files.
@@ -55,8 +47,6 @@ constexpr ReleaseRow kReleases[] = {
     {"openmpi", "5.0.7", "119f2009936a403334d0df3c0d74d5595a32d99497f9b1d41e90019fee2fc2dd"},
     {"mpich", "3.4.3", "8154d89f3051903181018166678018155f4c2b6f04a9bb6fe9515656452c4fd7"},
     {"mpich", "4.3.2", "47d774587a7156a53752218c811c852e70ac44db9c502dc3f399b4cb817e3818"},
-    {"mvapich2", "2.3.7-1", "fdd971cf36d6476d007b5d63d19414546ca8a2937b66886f24a1d9ca154634e4"},
-    {"mvapich", "4.1", "25a53d3725b669e2c648158fb7c9fc5b1388953f3a2f949748586c447d0e43ee"},
 };
 
 constexpr compatibility::VersionRange kAll{};
@@ -111,18 +101,6 @@ constexpr FeatureRow kFeatures[] = {
      {},
      "that MPICH 3.4 speaks PMIx is not known",
      "leave `pmix-devel` out, or use MPICH 4"},
-    {"mvapich2", kAll, "fortran", {}, "--disable-fortran", {}, {}, {}},
-    {"mvapich2",
-     kAll,
-     "slurm-pmi2-devel",
-     "--with-pm=slurm --with-pmi=pmi2",
-     "--with-pm=hydra",
-     {},
-     {},
-     {}},
-    {"mvapich", kAll, "fortran", {}, "--disable-fortran", {}, {}, {}},
-    {"mvapich", kAll, "ucx", "--with-device=ch4:ucx", {}, {}, {}, {}},
-    {"mvapich", kAll, "libfabric", "--with-device=ch4:ofi", {}, {}, {}, {}},
 };
 
 constexpr PmixRangeRow kPmixRanges[] = {
@@ -155,7 +133,6 @@ constexpr FabricRow kFabricRows[] = {
 
 // Of ucx alone the RPMs carry no InfiniBand.
 constexpr ExtraRow kExtras[] = {
-    {"mvapich2", "apt", "bison libibumad-dev libpciaccess-dev", {}},
     {"verbs", "apt", {}, "ibverbs-providers"},
     {"ucx", "el8", {}, "ucx ucx-ib ucx-rdmacm"},
     {"ucx", "el9", {}, "ucx ucx-ib ucx-rdmacm"},

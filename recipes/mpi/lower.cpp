@@ -171,6 +171,15 @@ private:
                               : " to " + std::string(row.versions.last));
             }
         }
+        if (result_.mpi.family.starts_with("mvapich")) {
+            faults_.add(
+                result_.fault_at("mpi.from",
+                                 "MVAPICH is not built from source any more",
+                                 "no network that needs it was available to test its builds",
+                                 "write `family: mpich`, which has the same ABI, or `from: "
+                                 "base` over an image that has MVAPICH"));
+            return;
+        }
         faults_.add(known.empty()
                         ? result_.fault_at("mpi.from",
                                            "'" + result_.mpi.family + "' is not built from source",
