@@ -54,7 +54,7 @@ struct BuildRequest {
     bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given
     images::PackOptions pack;
     std::map<std::string, std::string> labels; ///< added to %labels (facts: cybelectl.*)
-    std::string sbom;    ///< list of what is inside: "spdx", "cyclonedx"; "none" or empty: no list
+    std::string sbom;    ///< list of what is inside: "spdx"; "none" or empty: no list
     std::string name;    ///< of the image, for that list
     std::string version; ///< of the image, for that list
     std::string sources; ///< what it is made from, as an object of it; empty: no such object

@@ -27,7 +27,7 @@ struct ImageBuild : BuildSettings {
     bool ignores_lock =
         false;               ///< builds though the Lock is stale, or pip packages have no checksum
     std::string compression; ///< empty: the Recipe's, else zstd
-    std::string sbom;        ///< spdx, cyclonedx, none; empty: the Recipe's, of a definition none
+    std::string sbom;        ///< spdx, none; empty: the Recipe's, of a definition none
     /// A file for the signed provenance of the image; empty: none. It needs a sign_key.
     std::filesystem::path provenance;
     std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`

@@ -67,6 +67,10 @@ constexpr Synonym kSynonyms[] = {
 };
 
 constexpr Removed kRemoved[] = {
+    {"image.sbom",
+     "cyclonedx",
+     "SBOMs are written as SPDX only, from which other tools make CycloneDX",
+     "write `spdx`"},
     {"kubernetes.bridge",
      "bridge-operator",
      "the kind BridgeJob was removed, since its bridge passes on neither time, memory nor GPUs",

@@ -148,7 +148,7 @@ void add_list_options(CLI::App& verb, BuildOptions& options) {
                     options.build.sbom,
                     "list of packages in the image; the Recipe's "
                     "without it, of a definition none")
-        ->check(CLI::IsMember({"spdx", "cyclonedx", "none"}));
+        ->check(CLI::IsMember({"spdx", "none"}));
 }
 
 void add_recipe_options(CLI::App& verb, BuildOptions& options) {

@@ -26,12 +26,16 @@ struct RemovedOption {
     std::string_view because;
     std::string_view help;
 };
+constexpr std::string_view kOnlySpdx =
+    "SBOMs are written as SPDX only, from which other tools make CycloneDX";
 constexpr RemovedOption kOptions[] = {
     {"build",
      "--delta",
      "",
      "a build copies the unchanged parts of the image before it, which takes a second",
      "leave --delta out"},
+    {"build", "--sbom", "cyclonedx", kOnlySpdx, "write `--sbom spdx`"},
+    {"inspect", "--make-sbom", "cyclonedx", kOnlySpdx, "write `--make-sbom spdx`"},
 };
 
 bool is_used(const RemovedOption& row, const std::vector<std::string>& words) {

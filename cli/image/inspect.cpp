@@ -9,7 +9,6 @@
 #include "images/inspection/sbom.hpp"
 #include "support/quote.hpp"
 
-#include <array>
 #include <memory>
 
 #include <fmt/format.h>
@@ -37,15 +36,6 @@ struct InspectOptions {
     [[nodiscard]] bool has_ours() const {
         return files || packages || facts || sbom || !make_sbom.empty();
     }
-};
-
-struct ListForm {
-    std::string_view word;
-    images::SbomFormat format;
-};
-constexpr std::array kListForms = {
-    ListForm{"spdx", images::SbomFormat::kSpdxJson},
-    ListForm{"cyclonedx", images::SbomFormat::kCycloneDxJson},
 };
 
 Result<images::Inspection> app_of(const images::Inspection& inspection, const std::string& name) {
@@ -187,19 +177,12 @@ Result<void> show_sbom(Session& session, const images::Contents& contents) {
     return {};
 }
 
-Result<void> show_made_sbom(const Session& session,
-                            const InspectOptions& options,
-                            const images::PackageList& packages) {
+void show_made_sbom(const Session& session,
+                    const InspectOptions& options,
+                    const images::PackageList& packages) {
     auto name = std::filesystem::path(options.image).lexically_normal();
     name = name.has_filename() ? name.stem() : name.parent_path().filename();
-    auto format = images::SbomFormat::kNone;
-    for (const auto& form : kListForms) {
-        format = form.word == options.make_sbom ? form.format : format;
-    }
-    CYBELE_TRY(const auto list,
-               images::make_sbom(format, {name.native(), "", session.now(), ""}, packages));
-    Session::print(list);
-    return {};
+    Session::print(images::make_sbom({name.native(), "", session.now(), ""}, packages));
 }
 
 Result<void> show_surveyed(Session& session,
@@ -214,7 +197,7 @@ Result<void> show_surveyed(Session& session,
             warn(session, list.notes);
         }
         if (!options.make_sbom.empty()) {
-            CYBELE_CHECK(show_made_sbom(session, options, list));
+            show_made_sbom(session, options, list);
         }
         if (options.packages && json != nullptr) {
             json->member("packages", packages_json(list));
@@ -309,7 +292,7 @@ void install_inspect(CLI::App& app, Session& session) {
                    "MPI, libc, python, java, CUDA as the files say, and whether the labels agree");
     verb->add_flag("--sbom", options->sbom, "the SBOM object, as it is");
     verb->add_option("--make-sbom", options->make_sbom, "an SBOM made of the packages")
-        ->check(CLI::IsMember({"spdx", "cyclonedx"}))
+        ->check(CLI::IsMember({"spdx"}))
         ->type_name("FORM");
     add_format(*verb, session);
     verb->callback([&session, options] {

@@ -11,7 +11,6 @@
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <span>
@@ -78,32 +77,18 @@ NewObject primary_partition(const RootDirectory& root, const NewContainer& conta
     return object;
 }
 
-struct ListForm {
-    std::string_view word;
-    SbomFormat format;
-};
-constexpr std::array kListForms = {
-    ListForm{"spdx", SbomFormat::kSpdxJson},
-    ListForm{"cyclonedx", SbomFormat::kCycloneDxJson},
-};
-
 Result<NewObject> list_object(const NewContainer& container) {
-    const auto* const form =
-        std::find_if(kListForms.begin(), kListForms.end(), [&](const auto& one) {
-            return one.word == container.sbom;
-        });
-    if (form == kListForms.end()) {
+    if (container.sbom != "spdx") {
         return fail(ErrorCode::kInput,
-                    fmt::format("there is no list of kind '{}'", printable(container.sbom)),
-                    "spdx and cyclonedx can be made",
-                    "choose one of these, or none");
+                    fmt::format("unknown form of an SBOM '{}'", printable(container.sbom)),
+                    "an SBOM is written as SPDX",
+                    "use spdx, or none");
     }
     CYBELE_TRY(const auto files, open_directory(container.root.native()));
     CYBELE_TRY(const auto survey, survey_files(files));
     CYBELE_TRY(const auto packages, read_packages(files, survey));
     const SbomSubject subject{container.name, container.version, container.build_time, {}};
-    CYBELE_TRY(auto list, make_sbom(form->format, subject, packages));
-    return sbom_object(form->format, std::move(list));
+    return sbom_object(SbomFormat::kSpdxJson, make_sbom(subject, packages));
 }
 
 } // namespace

@@ -24,8 +24,8 @@ struct NewContainer {
     PackOptions pack;
     /// As NewImage::finish: for signatures, which then are in the image when it appears.
     std::function<Result<std::vector<NewObject>>(const Image& image)> finish;
-    /// A list of the packages inside (SBOM) as an object behind the partition: "spdx",
-    /// "cyclonedx"; "none" or empty: no list. It names the image so:
+    /// A list of the packages inside (SBOM) as an object behind the partition: "spdx";
+    /// "none" or empty: no list. It names the image so:
     std::string sbom;
     std::string name = "image";
     std::string version;

@@ -34,9 +34,8 @@ struct SbomSubject {
     std::string unique;
 };
 
-/// SPDX 2.3 or CycloneDX 1.5, both as JSON; another format is kUsage.
-[[nodiscard]] Result<std::string>
-make_sbom(SbomFormat format, const SbomSubject& subject, const PackageList& packages);
+/// A document of SPDX 2.3, as JSON.
+[[nodiscard]] std::string make_sbom(const SbomSubject& subject, const PackageList& packages);
 
 /// The package's address by the rules of package URLs: pkg:deb/debian/zlib1g@1.2.13?arch=amd64
 [[nodiscard]] std::string package_url(const Package& package, const PackageList& list);

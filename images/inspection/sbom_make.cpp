@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/) and CycloneDX 1.5
-// (https://cyclonedx.org/docs/1.5/json/) of the same packages.
+// SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/).
 #include "images/inspection/inspect_json.hpp"
 #include "images/inspection/sbom.hpp"
 #include "support/digest.hpp"
@@ -137,33 +136,6 @@ OrderedJson spdx(const SbomSubject& subject, const PackageList& list, const std:
     return json;
 }
 
-OrderedJson
-cyclonedx(const SbomSubject& subject, const PackageList& list, const std::string& unique) {
-    OrderedJson json;
-    json["bomFormat"] = "CycloneDX";
-    json["specVersion"] = "1.5";
-    json["serialNumber"] = "urn:uuid:" + unique;
-    json["version"] = 1;
-    json["metadata"]["timestamp"] = iso_time(subject.time);
-    json["metadata"]["tools"]["components"] = OrderedJson::array(
-        {{{"type", "application"}, {"name", "cybelectl"}, {"version", CYBELE_VERSION}}});
-    auto& image = json["metadata"]["component"];
-    image = {{"type", "container"}, {"bom-ref", "image"}, {"name", subject.name}};
-    if (!subject.version.empty()) {
-        image["version"] = subject.version;
-    }
-    json["components"] = OrderedJson::array();
-    std::size_t number = 0;
-    for (const auto& package : list.packages) {
-        json["components"].push_back({{"type", "library"},
-                                      {"bom-ref", reference(++number, package)},
-                                      {"name", package.name},
-                                      {"version", package.version},
-                                      {"purl", package_url(package, list)}});
-    }
-    return json;
-}
-
 } // namespace
 
 std::string package_url(const Package& package, const PackageList& list) {
@@ -198,18 +170,9 @@ std::string package_url(const Package& package, const PackageList& list) {
     return url;
 }
 
-Result<std::string>
-make_sbom(SbomFormat format, const SbomSubject& subject, const PackageList& packages) {
+std::string make_sbom(const SbomSubject& subject, const PackageList& packages) {
     const auto unique = subject.unique.empty() ? derived_uuid(subject, packages) : subject.unique;
-    if (format != SbomFormat::kSpdxJson && format != SbomFormat::kCycloneDxJson) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("a list of kind {} cannot be made", sbom_format_name(format)),
-                    "it is read and carried, but made are spdx-json and cyclonedx-json only",
-                    "ask for one of these");
-    }
-    const auto json = format == SbomFormat::kSpdxJson ? spdx(subject, packages, unique)
-                                                      : cyclonedx(subject, packages, unique);
-    return json.dump(2, ' ', false, kReplaceBadUtf8) + "\n";
+    return spdx(subject, packages, unique).dump(2, ' ', false, kReplaceBadUtf8) + "\n";
 }
 
 } // namespace cybele::images

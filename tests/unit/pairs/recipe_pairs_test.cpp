@@ -81,7 +81,7 @@ constexpr RecipeFactor kRecipeFactors[] = {
      R"([null, [{"on": {"distribution": "debian:12"}, "packages": {"system": ["vim"]}}], [{"on": {"arch": ["arm64", "amd64"]}, "help": "x"}],
          [{"on": {"nothing": "x"}}]])"},
     {"image",
-     R"([null, {"compression": "gzip", "sbom": "none"}, {"compression": "xz", "sbom": "cyclonedx"}, {"compression": "lz4"}])"},
+     R"([null, {"compression": "gzip", "sbom": "none"}, {"compression": "xz", "sbom": "spdx"}, {"compression": "lz4"}])"},
     {"version", R"([null, "7.3", "a b", "-1"])"},
     {"lock", R"([null, "plain", "exact"])"},
 };
