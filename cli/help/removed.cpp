@@ -36,6 +36,11 @@ constexpr RemovedOption kOptions[] = {
      "leave --delta out"},
     {"build", "--sbom", "cyclonedx", kOnlySpdx, "write `--sbom spdx`"},
     {"inspect", "--make-sbom", "cyclonedx", kOnlySpdx, "write `--make-sbom spdx`"},
+    {"recipe render",
+     "--as",
+     "sh",
+     "a script that changes a machine cannot be checked, repeated or undone as an image can",
+     "write `--as def`, or `--as dockerfile`"},
 };
 
 bool is_used(const RemovedOption& row, const std::vector<std::string>& words) {

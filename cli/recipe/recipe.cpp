@@ -108,9 +108,6 @@ Result<std::string> render_as(const recipes::Recipe& recipe,
     if (form == "dockerfile") {
         return recipes::render_dockerfile(recipe, options);
     }
-    if (form == "sh") {
-        return recipes::render_script(recipe, options);
-    }
     CYBELE_TRY(recipes::Rendered rendered, recipes::render_definition(recipe, options));
     return std::move(rendered.definition.text);
 }
@@ -326,7 +323,7 @@ void add_check(Verbs& verbs) {
 void add_render(Verbs& verbs) {
     RecipeOptions& options = verbs.options();
     CLI::App& verb = verbs.add("render",
-                               "Write a Recipe as a definition file, a Dockerfile or a script.",
+                               "Write a Recipe as a definition file or a Dockerfile.",
                                {"cybelectl recipe render app.yaml > app.def",
                                 "cybelectl recipe render app.yaml --as dockerfile",
                                 "cybelectl recipe render app.yaml --dialect 'singularity 3.5' "
@@ -336,7 +333,7 @@ void add_render(Verbs& verbs) {
     verbs.take_recipe(verb);
     verbs.take_variant(verb);
     verb.add_option("--as", options.form, "form")
-        ->check(CLI::IsMember({"def", "dockerfile", "sh"}))
+        ->check(CLI::IsMember({"def", "dockerfile"}))
         ->capture_default_str();
     verb.add_option("--dialect",
                     options.dialect,

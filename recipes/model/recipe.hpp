@@ -204,8 +204,6 @@ struct RenderOptions {
 /// The same as a Dockerfile (BuildKit's or Buildah's), stages and all.
 [[nodiscard]] Result<std::string> render_dockerfile(const Recipe& recipe,
                                                     const RenderOptions& options);
-/// The same as a script for root on a machine (or container) of that distribution.
-[[nodiscard]] Result<std::string> render_script(const Recipe& recipe, const RenderOptions& options);
 
 /// What is allowed, but worth a word: bases out of support, images without a digest, MPI on musl.
 [[nodiscard]] std::vector<Fault> warnings_of(const Recipe& recipe);

@@ -81,7 +81,7 @@ public:
             fault(recipe_.stages.empty() ? "mpi" : "stages",
                   dialect.name() + " has no stages",
                   since(definitions::Feature::kStages),
-                  "choose a newer dialect, or render `--as sh`");
+                  "choose a newer dialect");
         }
         if (options.mirror.empty() && needs_mirror() && lacks(definitions::Feature::kTemplates)) {
             faults_.add(Fault{ErrorCode::kUsage,

@@ -35,14 +35,6 @@ teardown() { leave_place; }
     assert_exist strict.yaml
 }
 
-@test "the Recipe renders to a script that shellcheck takes" {
-    "$CYBELECTL" recipe import "$data/hpc.dockerfile" -q -o hpc.yaml
-    run -0 "$CYBELECTL" recipe render hpc.yaml --as sh
-    printf '%s\n' "$output" >hpc.sh
-    run -0 bash -n hpc.sh
-    run -0 shellcheck -e SC1091,SC2086 hpc.sh
-}
-
 @test "what lies in the context decides how it is copied" {
     mkdir src
     touch main.c

@@ -34,8 +34,6 @@ teardown_file() { leave_place; }
         run -0 "$CYBELECTL" def check --build-arg mirror=http://mirror.example/debian "$place/$name.def"
         assert_output --partial '; 0 errors'
         cd "$place" || return
-        "$CYBELECTL" recipe render "$recipe" "${variant[@]}" --as sh >"$name.sh"
-        run -0 shellcheck -e SC1091 "$name.sh"
         run -0 "$CYBELECTL" recipe list
         assert_line --regexp "^$name +catalogue"
     done

@@ -67,12 +67,6 @@ TEST_CASE("golden files: each family of distributions in each form, clean for sh
         const auto dockerfile = render_dockerfile(recipe, {});
         REQUIRE_MESSAGE(dockerfile.has_value(), test::told(dockerfile));
         test::compare(kRecipesData / (std::string(name) + ".dockerfile"), *dockerfile);
-        if (name != std::string("gpu")) {
-            const auto script = render_script(recipe, {});
-            REQUIRE_MESSAGE(script.has_value(), test::told(script));
-            test::compare(kRecipesData / (std::string(name) + ".sh"), *script);
-            CHECK(shellcheck(*script) == "");
-        }
         CHECK(render_definition(recipe)->definition.text == rendered->definition.text);
         const auto parsed = definitions::parse_definition(
             rendered->definition.text, "a.def", {{"mirror", "http://m.example"}});
@@ -131,11 +125,6 @@ TEST_CASE("Dockerfile: quoting, pattern of prepend, entry point; what it lacks i
     REQUIRE_FALSE(app.has_value());
     CHECK(app.error().faults().front().where->line == 4);
     CHECK_FALSE(render_dockerfile(read_written_recipe("base: {image: a.sif}\n"), {}).has_value());
-    CHECK_FALSE(render_script(read_written_recipe("base: {image: a.sif}\n"), {}).has_value());
-    CHECK_FALSE(
-        render_script(
-            read_written_recipe("base: debian:12\nstages: [{name: b, base: debian:13}]\n"), {})
-            .has_value());
 }
 
 TEST_CASE("apps: their sections, with files relative to the app") {
