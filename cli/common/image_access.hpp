@@ -27,8 +27,6 @@ void add_library(CLI::App& verb, AccessOptions& options);
                                                          const HttpClient& client,
                                                          const std::string& what);
 
-/// Below `image`: attach, referrers.
-void install_image_attachments(CLI::App& image, Session& session);
 /// Below `image`: login, logout.
 void install_image_logins(CLI::App& image, Session& session);
 

@@ -16,7 +16,14 @@ struct RemovedCommand {
     std::string_view help;
 };
 constexpr RemovedCommand kCommands[] = {
-    {"", "", "", ""},
+    {"image attach",
+     "",
+     "`image push` attaches the SBOMs of an image, and oras attaches any other document",
+     "write `oras attach --artifact-type TYPE IMAGE FILE`"},
+    {"image referrers",
+     "",
+     "oras lists what is attached to an image",
+     "write `oras discover IMAGE`"},
 };
 
 struct RemovedOption {
@@ -69,7 +76,7 @@ std::optional<RemovedUsage> removed_command(std::string_view command,
                                             const std::vector<std::string>& following) {
     const auto* const row =
         std::find_if(std::begin(kCommands), std::end(kCommands), [&](const RemovedCommand& one) {
-            return !one.command.empty() && one.command == command;
+            return one.command == command;
         });
     if (row == std::end(kCommands)) {
         return std::nullopt;

@@ -434,7 +434,6 @@ void install_image_transfers(CLI::App& image, Session& session) {
         ->type_name("TO");
     add_output_flags(*verb, *options);
     finish_transfer_verb(*verb, session, options, copy);
-    install_image_attachments(image, session);
     install_image_diff(image, session);
     install_image_logins(image, session);
 }

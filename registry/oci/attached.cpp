@@ -166,7 +166,8 @@ Result<void> verify_attached(const Transport& transport,
                     "the base " + printable(name) +
                         " is not verified, and nothing is built from it",
                     because,
-                    "ask who made it to attach a signed statement: cybelectl image attach");
+                    "ask who made it to attach a signed statement: `oras attach --artifact-type "
+                    "application/vnd.dsse.envelope.v1+json IMAGE FILE`");
     };
     if (image.transport != "docker") {
         return refuse("signatures are attached in registries; a layout or an archive has none");
