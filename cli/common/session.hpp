@@ -112,8 +112,6 @@ void install_sign(CLI::App& app, Session& session);
 void install_key(CLI::App& app, Session& session);
 void install_inspect(CLI::App& app, Session& session);
 void install_sif(CLI::App& app, Session& session);
-/// Below `sif`.
-void install_sif_diff(CLI::App& sif, Session& session);
 /// Below `image`.
 void install_image_diff(CLI::App& image, Session& session);
 void install_image(CLI::App& app, Session& session);

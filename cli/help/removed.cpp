@@ -24,6 +24,7 @@ constexpr RemovedCommand kCommands[] = {
      "",
      "oras lists what is attached to an image",
      "write `oras discover IMAGE`"},
+    {"sif diff", "image diff", "it compares complete images, whatever their form", ""},
 };
 
 struct RemovedOption {

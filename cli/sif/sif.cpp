@@ -321,7 +321,6 @@ void install_sif(CLI::App& app, Session& session) {
     sif->require_subcommand(1);
     install_readers(*sif, session, options);
     install_changers(*sif, session, options);
-    install_sif_diff(*sif, session);
 }
 
 } // namespace cybele::cli

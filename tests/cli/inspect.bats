@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# inspect and sif diff: what is in an image, and what differs between two. A minute.
+# inspect and image diff: what is in an image, and what differs between two. A minute.
 load ../parts/suite.bash
 
 setup_file() {
@@ -120,18 +120,20 @@ make_root() {
     refuses 3 "$CYBELECTL" inspect --files cut.sqfs
 }
 
-@test "sif diff: the same, different, and not comparable have codes of their own" {
-    run "$CYBELECTL" sif diff app.sif app.sif
+@test "image diff: the same, different, and not comparable have codes of their own" {
+    run "$CYBELECTL" image diff app.sif app.sif
     assert_success
     assert_output ''
-    run "$CYBELECTL" sif diff root bare.sqfs
+    run "$CYBELECTL" image diff root bare.sqfs
     assert_success
-    run "$CYBELECTL" sif diff app.sif plain.sif
+    run "$CYBELECTL" image diff app.sif plain.sif
     assert_equal "$status" 4
     assert_line '  - dpkg base amd64: 12.4'
     assert_line '  ~ version: 1 -> 2'
     assert_line --regexp '^  - /var/lib/dpkg/status: -rw-r--r-- 0 0 [0-9]+ bytes$'
-    refuses 3 "$CYBELECTL" sif diff app.sif app.def
+    refuses 3 "$CYBELECTL" image diff app.sif app.def
+    refuses 2 "$CYBELECTL" sif diff app.sif plain.sif --ignore id
+    assert_line 'help: write `cybelectl image diff app.sif plain.sif --ignore id`'
 }
 
 @test "differences in time only are counted, and listed by --times; --summary counts all; the year 1 is a date" {
@@ -142,55 +144,55 @@ make_root() {
     touch -d @1000000007 other/a
     touch -d @0 other/b
     touch -d @5 times/d other/d times other
-    run -4 "$CYBELECTL" sif diff times other
+    run -4 "$CYBELECTL" image diff times other
     assert_output $'file:\n  2 files differ in the time only; --times lists them'
-    run -4 "$CYBELECTL" sif diff times other --times
+    run -4 "$CYBELECTL" image diff times other --times
     assert_output "file:
   ~ /a: time 2001-09-09T01:46:40Z -> 2001-09-09T01:46:47Z
   ~ /b: time 2001-09-09T01:46:40Z -> 1970-01-01T00:00:00Z"
     chmod 600 other/a
     touch other/new
     touch -d @5 other
-    run -4 "$CYBELECTL" sif diff times other
+    run -4 "$CYBELECTL" image diff times other
     assert_line --regexp '^  ~ /a: mode 0644 -> 0600, time 2001-09-09T01:46:40Z -> '
     assert_line '  1 file differs in the time only; --times lists it'
     run -4 "$CYBELECTL" image diff times other --summary
     assert_output 'file: 1 added, 1 changed, 1 time-only'
-    run -4 --separate-stderr "$CYBELECTL" sif diff times other --summary --format json
+    run -4 --separate-stderr "$CYBELECTL" image diff times other --summary --format json
     assert_equal "$(jq -c '[.summary, .same]' <<<"$output")" '[{"file":{"added":1,"removed":0,"changed":1,"time-only":1}},false]'
-    run -4 --separate-stderr "$CYBELECTL" sif diff times other --format json
+    run -4 --separate-stderr "$CYBELECTL" image diff times other --format json
     assert_equal "$(jq '.differences | length' <<<"$output")" 3
-    run -0 "$CYBELECTL" sif diff times times --summary
+    run -0 "$CYBELECTL" image diff times times --summary
     assert_output ''
-    run -2 "$CYBELECTL" sif diff times other --summary --times
+    run -2 "$CYBELECTL" image diff times other --summary --times
     "$CYBELECTL" sif new new.sif
     cp new.sif old.sif
     printf '\0\11n\210\361\377\377\377' | dd of=old.sif bs=1 seek=64 conv=notrunc status=none
-    run -4 "$CYBELECTL" sif diff old.sif new.sif
+    run -4 "$CYBELECTL" image diff old.sif new.sif
     assert_line --regexp '^  ~ created: 0001-01-01T00:00:00Z -> [12]'
 }
 
-@test "sif diff as JSON" {
-    run --separate-stderr "$CYBELECTL" sif diff app.sif plain.sif --format json
+@test "image diff as JSON" {
+    run --separate-stderr "$CYBELECTL" image diff app.sif plain.sif --format json
     assert_equal "$status" 4
     jq -e '.same == false and ([.differences[] | select(.section == "package" and .change == "removed")] | length == 1)' <<<"$output"
-    run --separate-stderr "$CYBELECTL" sif diff app.sif app.sif --format json
+    run --separate-stderr "$CYBELECTL" image diff app.sif app.sif --format json
     jq -e '.same and .differences == []' <<<"$output"
 }
 
 @test "two builds differ in time and id only, and with a fixed time in nothing" {
     "$CYBELECTL" build app.def -o again.sif --no-cache # else the unchanged image is used again
-    run "$CYBELECTL" sif diff --ignore time --ignore id app.sif again.sif
+    run "$CYBELECTL" image diff --ignore time --ignore id app.sif again.sif
     refute_line --regexp '^  [-+~] /[^.]'
     refute_line --regexp '^(header|label):'
     export SOURCE_DATE_EPOCH=1762600000
     "$CYBELECTL" build app.def -o one.sif
     "$CYBELECTL" build app.def -o two.sif
-    run "$CYBELECTL" sif diff one.sif two.sif
+    run "$CYBELECTL" image diff one.sif two.sif
     assert_success
 }
 
-@test "sif diff of big trees keeps to little memory" {
+@test "image diff of big trees keeps to little memory" {
     mkdir -p big
     for folder in $(seq 40); do
         mkdir "big/$folder"
@@ -198,6 +200,6 @@ make_root() {
     done
     head -c 200M /dev/zero >big/large
     mksquashfs big big.sqfs -noappend -quiet
-    run bash -c 'ulimit -v 400000; "$0" sif diff big big.sqfs' "$CYBELECTL"
+    run bash -c 'ulimit -v 400000; "$0" image diff big big.sqfs' "$CYBELECTL"
     assert_success
 }

@@ -272,59 +272,47 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
 
 } // namespace
 
-namespace {
-
-void install_diff(CLI::App& verb, Session& session, const std::shared_ptr<DiffOptions>& options) {
-    verb.add_option("before", options->before, "an image, store:NAME, a squashfs or a directory")
-        ->required()
-        ->type_name("A");
-    verb.add_option("after", options->after, "the one to compare it with")
-        ->required()
-        ->type_name("B");
-    verb.add_option("--ignore", options->ignored, "what may differ; can be given again")
-        ->check(CLI::IsMember({"time", "id"}))
-        ->allow_extra_args(false)
-        ->type_name("WHAT");
-    auto* const times = verb.add_flag("--times",
-                                      options->lists_times,
-                                      "list files that differ in their times only, which are "
-                                      "counted otherwise");
-    verb.add_flag("--summary", options->is_summary, "print how many things of each kind differ")
-        ->excludes(times);
-    add_format(verb, session);
-    verb.callback([&session, options] {
-        session.action = [&session, options] { return diff(session, *options); };
-    });
-}
-
-} // namespace
-
-void install_sif_diff(CLI::App& sif, Session& session) {
-    CLI::App* verb = add_verb(sif,
+void install_image_diff(CLI::App& image, Session& session) {
+    const auto options = std::make_shared<DiffOptions>();
+    CLI::App* verb = add_verb(image,
                               "diff",
                               "Compare two images down to their files. Exit status 0: equal; 4: "
                               "different; 3: unreadable.",
-                              {"cybelectl sif diff old.sif new.sif",
-                               "cybelectl sif diff --ignore time --ignore id a.sif b.sif",
-                               "cybelectl sif diff a.sif rootfs/ --format json"});
-    install_diff(*verb, session, std::make_shared<DiffOptions>());
-}
-
-void install_image_diff(CLI::App& image, Session& session) {
-    auto options = std::make_shared<DiffOptions>();
-    options->sections = {"package", "file"};
-    CLI::App* verb = add_verb(image,
-                              "diff",
-                              "Compare the packages and files of two images. Exit status 0: equal; "
-                              "4: different; 3: unreadable.",
                               {"cybelectl image diff store:app:1 store:app:2",
-                               "cybelectl image diff old.sif new.sif --ignore time",
-                               "cybelectl image diff a.sif b.sif --only package"});
-    install_diff(*verb, session, options);
-    verb->add_option("--only", options->sections, "package or file; both without it")
-        ->check(CLI::IsMember({"package", "file"}))
+                               "cybelectl image diff --ignore time --ignore id a.sif b.sif",
+                               "cybelectl image diff a.sif b.sif --only package --only file",
+                               "cybelectl image diff a.sif rootfs/ --format json"});
+    verb->add_option("before", options->before, "an image, store:NAME, a squashfs or a directory")
+        ->required()
+        ->type_name("A");
+    verb->add_option("after", options->after, "the one to compare it with")
+        ->required()
+        ->type_name("B");
+    verb->add_option("--ignore", options->ignored, "what may differ; can be given again")
+        ->check(CLI::IsMember({"time", "id"}))
         ->allow_extra_args(false)
         ->type_name("WHAT");
+    verb->add_option("--only", options->sections, "compare this section only; can be given again")
+        ->check(CLI::IsMember({"header",
+                               "object",
+                               "label",
+                               "environment",
+                               "script",
+                               "definition",
+                               "package",
+                               "file"}))
+        ->allow_extra_args(false)
+        ->type_name("SECTION");
+    auto* const times = verb->add_flag("--times",
+                                       options->lists_times,
+                                       "list files that differ in their times only, which are "
+                                       "counted otherwise");
+    verb->add_flag("--summary", options->is_summary, "print how many things of each kind differ")
+        ->excludes(times);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return diff(session, *options); };
+    });
 }
 
 } // namespace cybele::cli
