@@ -120,10 +120,7 @@ std::string write_site(const ProbedSite& probed) {
                    {"version", quoted(site.runtime.version)},
                    {"mode", site.runtime.mode}}));
     }
-    line("node",
-         flow({{"arch", quoted(site.node_arch)},
-               {"glibc", quoted(site.node_glibc)},
-               {"kernel", quoted(site.node_kernel)}}));
+    line("node", flow({{"arch", quoted(site.node_arch)}, {"glibc", quoted(site.node_glibc)}}));
     if (!site.mpi.empty()) {
         const auto& mpi = site.mpi.front();
         line("mpi",
@@ -137,10 +134,7 @@ std::string write_site(const ProbedSite& probed) {
         line("pmi", list(*site.pmi));
     }
     if (site.interconnect != "ethernet") {
-        line("interconnect",
-             flow({{"kind", site.interconnect},
-                   {"devices",
-                    site.interconnect_devices.empty() ? "" : list(site.interconnect_devices)}}));
+        line("interconnect", flow({{"kind", site.interconnect}}));
     }
     if (!site.scratch_node.empty()) {
         line("scratch", flow({{"node", quoted(site.scratch_node)}}));

@@ -164,7 +164,6 @@ void probe_node(ProbedSite& probed) {
     if (::uname(&names) == 0) {
         constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kNames{
             {{"x86_64", "amd64"}, {"aarch64", "arm64"}, {"ppc64le", "ppc64el"}}};
-        probed.site.node_kernel = names.release;
         probed.site.node_arch = names.machine;
         for (const auto& [machine, name] : kNames) {
             if (machine == names.machine) {
@@ -181,9 +180,6 @@ void probe_interconnect(ProbedSite& probed) {
     for (const auto& entry : fs::directory_iterator("/sys/class/infiniband", error)) {
         probed.site.interconnect =
             entry.path().filename().string().starts_with("hfi") ? "omni-path" : "infiniband";
-        if (fs::is_directory("/dev/infiniband", error)) {
-            probed.site.interconnect_devices = {"/dev/infiniband"};
-        }
         say(probed, "interconnect", "/sys/class/infiniband");
         return;
     }

@@ -66,6 +66,7 @@ constexpr Synonym kSynonyms[] = {
     {"walltime", "time"},
 };
 
+constexpr std::string_view kUnread = "nothing reads it";
 constexpr Removed kRemoved[] = {
     {"image.sbom",
      "cyclonedx",
@@ -75,6 +76,10 @@ constexpr Removed kRemoved[] = {
      "bridge-operator",
      "the kind BridgeJob was removed, since its bridge passes on neither time, memory nor GPUs",
      "write `hpc-connector`, whose MirrorJob carries the complete script"},
+    {"node", "kernel", kUnread, "remove it"},
+    {"interconnect", "devices", kUnread, "remove it: containers see the devices of their node"},
+    {"scratch", "shared", kUnread, "remove it, and name the folder in `binds` of a Job"},
+    {"Site", "mirrors", kUnread, "remove it, and build with `--mirror URL`"},
 };
 
 /// The words of a command as a shell would split them, or `sh -c TEXT` where a shell would do more.

@@ -153,15 +153,6 @@ Complaint check_network(std::string_view text) {
     return {"a network is an address and the number of its fixed bits", "write `10.0.0.0/24`"};
 }
 
-Complaint check_distribution(std::string_view text) {
-    const auto colon = text.find(':');
-    if (colon != std::string_view::npos && colon != 0 && colon + 1 < text.size() &&
-        text.find(' ') == std::string_view::npos && text.front() >= 'a' && text.front() <= 'z') {
-        return {};
-    }
-    return {"a distribution is written with its release", "write for example `debian:12`"};
-}
-
 Complaint check_result(std::string_view text) {
     if (text.starts_with('/')) {
         return {"results are brought back from below `workdir`",

@@ -12,7 +12,6 @@ namespace cybele::launchers {
 [[nodiscard]] document::Complaint check_variable(std::string_view text);
 [[nodiscard]] document::Complaint check_url(std::string_view text);
 [[nodiscard]] document::Complaint check_network(std::string_view text);
-[[nodiscard]] document::Complaint check_distribution(std::string_view text);
 [[nodiscard]] document::Complaint check_result(std::string_view text);
 
 inline constexpr document::Rule kArrayRule{
@@ -27,8 +26,6 @@ inline constexpr document::Rule kVariableRule{
 inline constexpr document::Rule kUrlRule{"an address", "^(https?|file)://[^ \"'\\\\]+$", check_url};
 inline constexpr document::Rule kNetworkRule{
     "a network as 10.0.0.0/24", "^[0-9a-fA-F.:]+/[0-9]{1,3}$", check_network};
-inline constexpr document::Rule kDistributionRule{
-    "a distribution as debian:12", "^[a-z][a-z-]*:[a-z0-9.]+$", check_distribution};
 
 inline constexpr document::Rule kResultRule{
     "a pattern below `workdir`", "^(?!/)(?!(.*/)?\\.\\.?(/|$)).+$", check_result};

@@ -68,20 +68,16 @@ struct Site {
     SiteRuntime runtime;
     std::string node_arch;
     std::string node_glibc;
-    std::string node_kernel;
     std::vector<SiteMpi> mpi;                    ///< the first is the default
     std::optional<std::vector<std::string>> pmi; ///< unset: not known
     std::string interconnect = "ethernet";
     std::string interconnect_network;
-    std::vector<std::string> interconnect_devices;
     std::string scratch_node;
-    std::string scratch_shared;
     std::vector<SiteQueue> queues; ///< the first is the default
     std::vector<std::string> modules;
     std::string verify_policy;
     std::vector<std::string> verify_keys;
     std::string verify_require = "any";
-    std::map<std::string, std::string> mirrors;
     std::optional<SiteKubernetes> kubernetes;
 
     std::string digest;

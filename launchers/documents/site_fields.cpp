@@ -57,7 +57,6 @@ constexpr Shape kRuntime{.type = Type::kMap, .table = &kRuntimeTable};
 constexpr Field kNodeFields[] = {
     {"arch", &kText, "amd64, arm64 …"},
     {"glibc", &kText, "version of the nodes' C library"},
-    {"kernel", &kText, "version of the nodes' kernel"},
 };
 constexpr Table kNodeTable{.title = "node", .fields = kNodeFields};
 constexpr Shape kNode{.type = Type::kMap, .table = &kNodeTable};
@@ -81,13 +80,11 @@ constexpr Shape kNetwork{.type = Type::kText, .rule = &kNetworkRule};
 constexpr Field kInterconnectFields[] = {
     {"kind", &kFabric, "the fast network", false, "ethernet"},
     {"network", &kNetwork, "its addresses, as `10.0.0.0/24`"},
-    {"devices", &kPaths, "device files that a container needs"},
 };
 constexpr Table kInterconnectTable{.title = "interconnect", .fields = kInterconnectFields};
 constexpr Shape kInterconnect{.type = Type::kMap, .table = &kInterconnectTable};
 constexpr Field kScratchFields[] = {
     {"node", &kPath, "local to each node; the script expands `$USER`, `$CYBELE_JOB`"},
-    {"shared", &kPath, "seen by all nodes; expanded likewise"},
 };
 constexpr Table kScratchTable{.title = "scratch", .fields = kScratchFields};
 constexpr Shape kScratch{.type = Type::kMap, .table = &kScratchTable};
@@ -107,8 +104,6 @@ constexpr Field kQueueFields[] = {
 constexpr Table kQueueTable{.title = "queues", .fields = kQueueFields};
 constexpr Shape kQueueItem{.type = Type::kMap, .table = &kQueueTable};
 constexpr Shape kQueues{.type = Type::kList, .item = &kQueueItem};
-constexpr Table kMirrorTable{.title = "mirrors", .rest = &kUrl, .rest_key = &kDistributionRule};
-constexpr Shape kMirrors{.type = Type::kMap, .table = &kMirrorTable};
 
 // kubernetes
 constexpr std::string_view kBridges[] = {
@@ -145,7 +140,6 @@ constexpr Field kSiteFields[] = {
     {"queues", &kQueues, "queues with their limits; the first is the default"},
     {"modules", &kTexts, "loaded by each script"},
     {"verify", &kVerify, "as in a Job; demanded of every job"},
-    {"mirrors", &kMirrors, "distribution → package mirror; unset: the building host's own"},
     {"kubernetes", &kSiteKubernetes, "how Kubernetes reaches this site"},
 };
 constexpr Table kSiteTable{.title = "Site", .fields = kSiteFields};

@@ -42,7 +42,6 @@ void read_machines(const View& root, Site& site) {
     const View node = root.table("node");
     site.node_arch = node.text("arch");
     site.node_glibc = node.text("glibc");
-    site.node_kernel = node.text("kernel");
     for (const View& item : root.tables("mpi")) {
         site.mpi.push_back({item.text("family"),
                             item.text("version"),
@@ -57,11 +56,9 @@ void read_machines(const View& root, Site& site) {
         const View interconnect = root.table("interconnect");
         site.interconnect = interconnect.text("kind");
         site.interconnect_network = interconnect.text("network");
-        site.interconnect_devices = interconnect.list("devices");
     }
     const View scratch = root.table("scratch");
     site.scratch_node = scratch.text("node");
-    site.scratch_shared = scratch.text("shared");
 }
 
 SiteQueue read_queue(const View& view) {
@@ -175,7 +172,6 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
     site.verify_policy = verify.scalar();
     site.verify_keys = verify.list("keys");
     site.verify_require = verify.is_scalar() ? "any" : verify.text("require");
-    site.mirrors = root.map("mirrors");
     if (root.has("kubernetes")) {
         site.kubernetes = read_kubernetes(root.table("kubernetes"));
     }

@@ -113,7 +113,6 @@ TEST_CASE("every fact is written and read back, and each difference stands at it
     probed.site.mpi = {{"openmpi", "4.1.4", "/opt/o", "", {}}};
     probed.site.pmi = Words{"none", "pmix"};
     probed.site.interconnect = "infiniband";
-    probed.site.interconnect_devices = {"/dev/infiniband"};
     probed.site.queues = read_partitions("batch*|2|4|4000|1:00:00|gpu:a100:4|fast\n");
     const std::string text = write_site(probed);
     const launchers::Site same = site_of(text);

@@ -13,17 +13,16 @@ const std::string kEverySiteField = R"(kind: Site
 name: everything
 scheduler: {dialect: slurm, version: 22.05, patience: 1 min, through: {ssh: login.example, token-command: t}}
 runtime: {program: apptainer, version: 1.4.5, path: /usr/bin/apptainer, mode: userns}
-node: {arch: amd64, glibc: 2.28, kernel: 4.18}
+node: {arch: amd64, glibc: 2.28}
 mpi: [{family: openmpi, version: 4.1.4, prefix: /usr, launcher: mpirun, modules: [mpi]}]
 pmi: [pmix]
-interconnect: {kind: infiniband, network: 10.0.0.0/24, devices: [/dev/infiniband]}
-scratch: {node: /local/$USER, shared: /lustre/$USER}
+interconnect: {kind: infiniband, network: 10.0.0.0/24}
+scratch: {node: /local/$USER}
 queues:
   - {name: batch, nodes: 2, cores-per-node: 20, memory-per-node: 128 GiB, gpus-per-node: 1,
      gpu-type: a100, time: 1 h, max-time: 2 d, features: [ib]}
 modules: [openmpi]
 verify: {keys: [a.pub], require: all}
-mirrors: {debian:12: http://mirror.example/debian}
 kubernetes:
   bridge: hpc-connector
   api-version: v1
@@ -116,12 +115,21 @@ TEST_CASE("site: refusals with place and remedy") {
          "'time' is longer than 'max-time'",
          4,
          26},
-        {"scheduler: slurm\nmirrors: {debian: http://a.example}\n",
-         "the key 'debian' is not a distribution as debian:12",
+        {"scheduler: slurm\nmirrors: {debian:12: http://a.example}\n",
+         "'mirrors' is not supported any more",
+         4,
+         1},
+        {"scheduler: slurm\nnode: {kernel: 4.18}\n", "'kernel' is not supported any more", 4, 8},
+        {"scheduler: slurm\ninterconnect: {devices: [/dev/infiniband]}\n",
+         "'devices' is not supported any more",
+         4,
+         16},
+        {"scheduler: slurm\nscratch: {shared: /lustre}\n",
+         "'shared' is not supported any more",
          4,
          11},
-        {"scheduler: slurm\nmirrors: {debian:12: mirror}\n",
-         "'mirrors.debian:12' wants an address, not 'mirror'",
+        {"scheduler: slurm\nkubernetes: {bridge: bridge-operator}\n",
+         "'bridge-operator' is not supported any more",
          4,
          22},
         {"scheduler: slurm\ninterconnect: {network: 10.0.0.0}\n",
