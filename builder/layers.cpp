@@ -155,15 +155,6 @@ show_part(const namespaces::SquashfsPart& part, const fs::path& folder, const La
 
 } // namespace
 
-Result<void> show_squashfs(const fs::path& file,
-                           std::uint64_t offset,
-                           std::uint64_t size,
-                           const fs::path& folder,
-                           const LayerWay& way) {
-    CYBELE_TRY(const UniqueFd fd, open_for_reading(file));
-    return show_part({fd.get(), offset, size, file}, folder, way);
-}
-
 Result<void> pack_layer(const fs::path& folder, const fs::path& file) {
     const UniqueFd fd(
         ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

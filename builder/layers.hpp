@@ -81,14 +81,6 @@ private:
     std::vector<Lower> lowers_; ///< the lowest first
 };
 
-/// Mounts a squashfs of a file over an empty folder, or unpacks it there: as
-/// Layers::add_squashfs().
-[[nodiscard]] Result<void> show_squashfs(const std::filesystem::path& file,
-                                         std::uint64_t offset,
-                                         std::uint64_t size,
-                                         const std::filesystem::path& folder,
-                                         const LayerWay& way);
-
 /// Packs a layer's folder into a file of its own.
 [[nodiscard]] Result<void> pack_layer(const std::filesystem::path& folder,
                                       const std::filesystem::path& file);

@@ -86,14 +86,4 @@ std::string shown_faults_json(const std::vector<Fault>& faults) {
     return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::vector<std::string_view> refusal_pages() {
-    std::vector<std::string_view> pages;
-    for (const RefusalRow& row : kRows) {
-        if (std::find(pages.begin(), pages.end(), row.page) == pages.end()) {
-            pages.push_back(row.page);
-        }
-    }
-    return pages;
-}
-
 } // namespace cybele::cli

@@ -20,7 +20,4 @@ namespace cybele::cli {
 /// The same as objects, with the field `more`.
 [[nodiscard]] std::string shown_faults_json(const std::vector<Fault>& faults);
 
-/// All pages, each once.
-[[nodiscard]] std::vector<std::string_view> refusal_pages();
-
 } // namespace cybele::cli

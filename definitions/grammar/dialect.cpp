@@ -70,6 +70,11 @@ constexpr std::array kFeatures = {
 
 /// A bare `singularity` or `singularity3` is the last release of that name. `ce` has its own
 /// versions from 3.8 on. The newest release whose rows were compared stands for a bare name.
+/// A release of which users name the line: "apptainer" is its newest known one.
+struct DialectWord {
+    std::string_view word;
+    Dialect dialect;
+};
 constexpr std::array kWords = {
     DialectWord{"apptainer", kReference},
     DialectWord{"ce", {Family::kSingularity, {4, 5, 1}}},
@@ -180,10 +185,6 @@ const FeatureRow& feature_row(Feature feature) {
 
 bool has(const Dialect& dialect, Feature feature) {
     return feature_row(feature).since.holds_for(dialect);
-}
-
-std::span<const DialectWord> dialect_words() {
-    return kWords;
 }
 
 Result<Dialect> parse_dialect(std::string_view text) {

@@ -77,13 +77,6 @@ struct FeatureRow {
 [[nodiscard]] const FeatureRow& feature_row(Feature feature);
 [[nodiscard]] bool has(const Dialect& dialect, Feature feature);
 
-/// A release of which users name the line: "apptainer" is its newest known one.
-struct DialectWord {
-    std::string_view word;
-    Dialect dialect;
-};
-[[nodiscard]] std::span<const DialectWord> dialect_words();
-
 /// `apptainer`, `apptainer>=1.2`, `apptainer 1.2`, `ce>=4.0`, `singularity3`, `singularity 3.5`:
 /// the lowest release meant. Releases older than the tables know are refused (kUsage).
 [[nodiscard]] Result<Dialect> parse_dialect(std::string_view text);

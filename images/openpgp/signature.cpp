@@ -223,12 +223,6 @@ std::string hashed_user_id(std::string_view body) {
     return bytes.append(body);
 }
 
-std::string hashed_user_attribute(std::string_view body) {
-    std::string bytes = "\xd1";
-    append_u32(bytes, body.size());
-    return bytes.append(body);
-}
-
 std::string subpacket(std::uint8_t kind, std::string_view content) {
     std::string bytes;
     const std::size_t length = content.size() + 1;

@@ -63,10 +63,9 @@ struct SignaturePacket {
 [[nodiscard]] bool
 holds(const SignaturePacket& signature, const PublicMaterial& material, std::string_view data);
 
-/// What is hashed of a key, user id or attribute (section 5.2.4).
+/// What is hashed of a key or user id (section 5.2.4).
 [[nodiscard]] std::string hashed_key(std::string_view public_body);
 [[nodiscard]] std::string hashed_user_id(std::string_view body);
-[[nodiscard]] std::string hashed_user_attribute(std::string_view body);
 
 /// What to sign: hashed subpackets in order, the way section 5.2.3 lays them out.
 class SignatureBuilder {

@@ -126,10 +126,6 @@ std::vector<std::uint8_t> signature_extra(HashType hash,
     return extra;
 }
 
-std::vector<std::uint8_t> crypto_message_extra(MessageFormat format, MessageType type) {
-    return numbers(format, type);
-}
-
 std::vector<std::uint8_t> sbom_extra(SbomFormat format) {
     return numbers(format);
 }

@@ -86,8 +86,6 @@ partition_extra(FsType fs, PartType part, std::string_view arch);
 /// Of a signature in the OpenPGP form; without a fingerprint, in the DSSE form.
 [[nodiscard]] std::vector<std::uint8_t>
 signature_extra(HashType hash, const std::optional<Fingerprint>& fingerprint);
-[[nodiscard]] std::vector<std::uint8_t> crypto_message_extra(MessageFormat format,
-                                                             MessageType type);
 [[nodiscard]] std::vector<std::uint8_t> sbom_extra(SbomFormat format);
 /// `digest` is SHA-256 of the object's bytes.
 [[nodiscard]] std::vector<std::uint8_t> oci_digest_extra(std::span<const std::uint8_t, 32> digest);

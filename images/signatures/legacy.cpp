@@ -149,24 +149,4 @@ Result<void> judge_legacy(const Image& image,
     return judge_objects(image, signature, *message, state);
 }
 
-Result<std::vector<SignatureState>> verify_legacy(const Image& image, const LegacyTrust& trust) {
-    std::vector<SignatureState> states;
-    for (const Descriptor& signature : image.descriptors()) {
-        if (signature.type != DataType::kSignature) {
-            continue;
-        }
-        CYBELE_TRY(const std::string text, image.read_object(signature, kMaximumSignatureSize));
-        if (!is_legacy_signature(text)) {
-            continue;
-        }
-        SignatureState state;
-        state.object = signature.id;
-        state.group = signature.is_group_link() ? signature.link & ~kGroupMask : 0;
-        state.kind = SignatureKind::kLegacy;
-        CYBELE_CHECK(judge_legacy(image, signature, text, trust, state));
-        states.push_back(std::move(state));
-    }
-    return states;
-}
-
 } // namespace cybele::images

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 /// Signatures of Singularity 3.0 to 3.5: a clear-signed digest over the bytes of one object or of
 /// all objects of a group. Header, descriptors, names, types and the order of groups are not
@@ -31,9 +30,5 @@ struct LegacyTrust {
                                         std::string_view text,
                                         const LegacyTrust& trust,
                                         SignatureState& state);
-
-/// Every legacy signature of the image, in the table's order; other kinds are passed over.
-[[nodiscard]] Result<std::vector<SignatureState>> verify_legacy(const Image& image,
-                                                                const LegacyTrust& trust);
 
 } // namespace cybele::images

@@ -16,13 +16,6 @@
 
 namespace cybele::launchers {
 
-/// A value with the place where the user wrote it, for refusals that come after reading.
-template <class T>
-struct Placed {
-    T value{};
-    yaml::Mark mark;
-};
-
 enum class LaunchKind { kSerial, kOpenmp, kMpi, kMpiBind, kHorovod, kTorch, kSpark };
 
 /// The `launch` field of a Job (docs/reference/job.md). Settings of other kinds keep their

@@ -105,9 +105,6 @@ struct PlanInput {
 [[nodiscard]] Fault fault_at_queue(
     const Job& job, const Site* site, std::string message, std::string because, std::string help);
 
-/// The plan as `name: value` lines.
-[[nodiscard]] std::string print_plan(const LaunchPlan& plan);
-
 /// The kind as a Job writes it: `mpi`.
 [[nodiscard]] std::string_view kind_text(LaunchKind kind);
 

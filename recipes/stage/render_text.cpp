@@ -91,27 +91,6 @@ std::string upper_name(std::string_view name) {
 
 } // namespace
 
-std::string pattern_quote(std::string_view pattern) {
-    constexpr std::string_view kInBrackets =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,+:!^-";
-    std::string quoted;
-    while (!pattern.empty()) {
-        const std::size_t plain = std::min(pattern.find_first_of("*?["), pattern.size());
-        const std::string_view rest = pattern.substr(plain);
-        const std::size_t close = rest.starts_with('[') ? rest.find(']', 2) : 0;
-        const bool is_set =
-            close != 0 && close != std::string_view::npos &&
-            rest.substr(1, close - 1).find_first_not_of(kInBrackets) == std::string_view::npos;
-        const std::size_t special = rest.empty() ? 0 : is_set ? close + 1 : 1;
-        const bool is_literal = rest.starts_with('[') && !is_set;
-        const std::size_t taken = plain + (is_literal ? 1 : 0);
-        quoted += taken == 0 ? "" : definition_quote(pattern.substr(0, taken));
-        quoted += is_literal ? std::string_view{} : rest.substr(0, special);
-        pattern.remove_prefix(plain + special);
-    }
-    return quoted.empty() ? "''" : quoted;
-}
-
 std::string definition_quote(std::string_view word) {
     std::string quoted = "'";
     for (std::size_t i = 0; i < word.size(); ++i) {

@@ -17,9 +17,6 @@ using Environment = std::vector<std::pair<std::string, EnvironmentValue>>;
 /// `{{ name }}` nor anything else: `{{` becomes `{''{`.
 [[nodiscard]] std::string definition_quote(std::string_view word);
 
-/// The same for a pattern: `*`, `?` and `[…]` keep their meaning.
-[[nodiscard]] std::string pattern_quote(std::string_view pattern);
-
 /// Whether a definition file carries the text as it is: no line that begins with `%` or
 /// `Bootstrap:`, no `{{ name }}`, no CR (facts of the reference parser).
 [[nodiscard]] bool is_plain_payload(std::string_view text);

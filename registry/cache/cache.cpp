@@ -363,17 +363,6 @@ Result<fs::path> Cache::put(std::string_view kind,
     return entry;
 }
 
-Result<fs::path>
-Cache::get_or_put(std::string_view kind,
-                  std::string_view key,
-                  const std::function<Result<void>(const fs::path&)>& write) const {
-    CYBELE_TRY(const Lock held, lock(kind, key));
-    if (auto entry = get(kind, key)) {
-        return *entry;
-    }
-    return put(kind, key, write);
-}
-
 std::uint64_t Cache::prune(std::string_view kind, std::uint64_t bytes) const {
     const auto found = entries(directory_ / kind);
     std::uint64_t total = 0;

@@ -97,12 +97,6 @@ public:
         std::string_view key,
         const std::function<Result<void>(const std::filesystem::path&)>& write) const;
 
-    /// get(), or put() under the entry's lock: of several processes, one makes it.
-    [[nodiscard]] Result<std::filesystem::path>
-    get_or_put(std::string_view kind,
-               std::string_view key,
-               const std::function<Result<void>(const std::filesystem::path&)>& write) const;
-
     /// Removes the entries of a kind that were not used for longest, until what is left has at most
     /// `bytes`. An entry that is locked stays. Gives the bytes that were freed.
     std::uint64_t prune(std::string_view kind, std::uint64_t bytes) const;

@@ -141,10 +141,6 @@ constexpr std::array kRows{
 
 } // namespace
 
-std::span<const OptionRow> option_rows() {
-    return kRows;
-}
-
 const OptionRow* find_option(Reader reader, std::string_view option) {
     const OptionRow* found = nullptr;
     for (const OptionRow& row : kRows) {

@@ -3,7 +3,6 @@
 
 #include "schedulers/reading/batch_script.hpp"
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,8 +20,6 @@ struct OptionRow {
     std::string_view need;
     std::string_view help; ///< of a need without a field: what to do instead
 };
-
-[[nodiscard]] std::span<const OptionRow> option_rows();
 
 /// The row of an option as it is written, without `=VALUE`; a long one may be shortened where only
 /// one begins so. nullptr: the batch system does not know it.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/prepare.hpp"
 
-#include "submission/records/output_pattern.hpp"
 #include "submission/records/record_folder.hpp"
 #include "submission/submit/places.hpp"
 #include "support/digest.hpp"
@@ -105,16 +104,6 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     CYBELE_CHECK(record.write("job.sh", request.script, 0700));
     CYBELE_CHECK(record.write("job.json", description, 0600));
     return prepared;
-}
-
-void place_outputs(const launchers::Job& job, const std::string& id, Submission& into) {
-    // PBS: the script names its files by the number alone.
-    const std::string number = id.substr(0, id.find_first_of(".["));
-    const auto file = [&](const std::string& pattern) {
-        return into.workdir / expand_pattern(pattern, job.name, number);
-    };
-    into.standard_output = file(job.output.standard_output);
-    into.standard_error = file(job.output.standard_error);
 }
 
 } // namespace cybele::submission

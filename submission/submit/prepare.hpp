@@ -31,7 +31,4 @@ struct PrepareRequest {
 /// outputs are not known before its id is.
 [[nodiscard]] Result<Submission> prepare_job(const PrepareRequest& request);
 
-/// Where the output goes, once the id is known; an array's `%a` stays.
-void place_outputs(const launchers::Job& job, const std::string& id, Submission& into);
-
 } // namespace cybele::submission

@@ -2,8 +2,8 @@
 // Launch kinds beside serial, openmp and mpi: torch, spark, mpi-bind, horovod, and jobs of the
 // host.
 #include "images/inspection/facts.hpp"
-#include "launchers/plan/plan.hpp"
 #include "support/message.hpp"
+#include "tests/unit/launchers/print_plan.hpp"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/inspection/facts.hpp"
-#include "launchers/plan/plan.hpp"
 #include "support/message.hpp"
+#include "tests/unit/launchers/print_plan.hpp"
 
 #include <algorithm>
 #include <array>

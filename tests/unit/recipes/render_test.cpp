@@ -224,25 +224,6 @@ TEST_CASE("any bytes come back from the lines that write a file") {
     CHECK(is_plain_payload(definition_quote(word)));
 }
 
-TEST_CASE("a pattern in a script means what it means in %files, and nothing else") {
-    const auto all = [](const std::string& pattern) {
-        return shell_output(
-            "cd \"$(mktemp -d)\" && mkdir 'a b' && touch a1 a2 'a b/x1' '[z' 'it'\\''s' "
-            "'$X' && printf '%s|' " +
-            pattern_quote(pattern) + "; rm -r \"$PWD\"");
-    };
-    CHECK(all("a?") == "a1|a2|");
-    CHECK(all("a b/*") == "a b/x1|");
-    CHECK(all("a[13-9]") == "a1|");
-    CHECK(all("a[!1]") == "a2|");
-    CHECK(all("[z") == "[z|");
-    CHECK(all("[$(id)]") == "[$(id)]|");
-    CHECK(all("it's") == "it's|");
-    CHECK(all("$X") == "$X|");
-    CHECK(all("*$*") == "$X|");
-    CHECK(all("") == "|");
-}
-
 TEST_CASE("what a definition file carries as it is") {
     for (const char* text :
          {"", "a\n", "a %b", "{{ .X }}", "{{a-b}}", "{ {a}}", "bootstrap", " Bootstrap: x"}) {

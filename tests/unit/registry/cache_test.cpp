@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -40,6 +41,18 @@ std::string content(const fs::path& path) {
     return *text;
 }
 
+/// As builds do: get(), or put() under the entry's lock.
+Result<fs::path> get_or_put(const registry::Cache& cache,
+                            std::string_view kind,
+                            std::string_view key,
+                            const std::function<Result<void>(const fs::path&)>& write) {
+    CYBELE_TRY(const auto held, cache.lock(kind, key));
+    if (auto entry = cache.get(kind, key)) {
+        return *entry;
+    }
+    return cache.put(kind, key, write);
+}
+
 } // namespace
 
 TEST_CASE("an entry is made once, then found by its key") {
@@ -47,10 +60,10 @@ TEST_CASE("an entry is made once, then found by its key") {
     const registry::Cache cache(dir.path() / "cache");
     int calls = 0;
     CHECK_FALSE(cache.get("bases", "k"));
-    const auto made = cache.get_or_put("bases", "k", writer("one", &calls));
+    const auto made = get_or_put(cache, "bases", "k", writer("one", &calls));
     REQUIRE(made);
     CHECK(content(*made) == "one");
-    REQUIRE(cache.get_or_put("bases", "k", writer("two", &calls)));
+    REQUIRE(get_or_put(cache, "bases", "k", writer("two", &calls)));
     CHECK(calls == 1);
     CHECK_FALSE(cache.get("bases", "other"));
     CHECK_FALSE(cache.get("steps", "k"));
@@ -61,7 +74,7 @@ TEST_CASE("an entry is made once, then found by its key") {
 TEST_CASE("what others could have written in a cache is never given") {
     const auto dir = temporary();
     const registry::Cache cache(dir.path() / "cache");
-    const auto made = cache.get_or_put("steps", "k", writer("one"));
+    const auto made = get_or_put(cache, "steps", "k", writer("one"));
     REQUIRE(made);
     CHECK(cache.get("steps", "k"));
     const auto set_mode = [](const fs::path& path, mode_t mode) {
@@ -75,7 +88,7 @@ TEST_CASE("what others could have written in a cache is never given") {
         CHECK(cache.get("steps", "k"));
     }
     set_mode(cache.directory(), 0777);
-    const auto refused = cache.get_or_put("steps", "k", writer("two"));
+    const auto refused = get_or_put(cache, "steps", "k", writer("two"));
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code() == ErrorCode::kEnvironment);
     CHECK(cache.check().error().faults().front().help.find("CYBELE_CACHE_DIR=DIR") !=
@@ -84,7 +97,7 @@ TEST_CASE("what others could have written in a cache is never given") {
     set_mode(*made, 0666);
     CHECK_FALSE(cache.get("steps", "k"));
     const mode_t before = ::umask(0);
-    const auto again = cache.get_or_put("steps", "k", writer("three"));
+    const auto again = get_or_put(cache, "steps", "k", writer("three"));
     ::umask(before);
     REQUIRE(again);
     CHECK((fs::status(*again).permissions() & fs::perms::others_write) == fs::perms::none);
@@ -93,7 +106,7 @@ TEST_CASE("what others could have written in a cache is never given") {
 TEST_CASE("a cut, damaged or unfinished entry is made again") {
     const auto dir = temporary();
     const registry::Cache cache(dir.path());
-    const auto path = cache.get_or_put("bases", "k", writer("content"));
+    const auto path = get_or_put(cache, "bases", "k", writer("content"));
     REQUIRE(path);
     SUBCASE("cut") {
         fs::resize_file(*path, 3);
@@ -111,7 +124,7 @@ TEST_CASE("a cut, damaged or unfinished entry is made again") {
     }
     CHECK_FALSE(cache.get("bases", "k"));
     int calls = 0;
-    const auto again = cache.get_or_put("bases", "k", writer("content", &calls));
+    const auto again = get_or_put(cache, "bases", "k", writer("content", &calls));
     REQUIRE(again);
     CHECK(calls == 1);
     CHECK(content(*again) == "content");
@@ -136,7 +149,7 @@ TEST_CASE("what is found by content has that content, whatever was noted beside 
 TEST_CASE("a maker that fails leaves nothing") {
     const auto dir = temporary();
     const registry::Cache cache(dir.path());
-    const auto result = cache.get_or_put("bases", "k", [](const fs::path& path) -> Result<void> {
+    const auto result = get_or_put(cache, "bases", "k", [](const fs::path& path) -> Result<void> {
         std::ofstream(path) << "half";
         return fail(ErrorCode::kEnvironment, "broken");
     });
@@ -146,7 +159,7 @@ TEST_CASE("a maker that fails leaves nothing") {
         CHECK(entry.path().extension() == ".lock");
     }
     // Nor does it take the entry that is there.
-    REQUIRE(cache.get_or_put("bases", "k", writer("good")));
+    REQUIRE(get_or_put(cache, "bases", "k", writer("good")));
     CHECK_FALSE(cache.put("bases", "k", [](const fs::path&) -> Result<void> {
         return fail(ErrorCode::kEnvironment, "broken");
     }));
@@ -161,7 +174,7 @@ TEST_CASE("of several processes one makes the entry") {
         const pid_t pid = ::fork();
         if (pid == 0) {
             const auto made =
-                cache.get_or_put("bases", "k", [&](const fs::path& path) -> Result<void> {
+                get_or_put(cache, "bases", "k", [&](const fs::path& path) -> Result<void> {
                     std::ofstream(dir.path() / "makers", std::ios::app) << "x";
                     std::this_thread::sleep_for(std::chrono::milliseconds(100));
                     std::ofstream(path) << "content";
@@ -184,7 +197,7 @@ TEST_CASE("pruning removes what was not used for longest, but nothing that is lo
     const auto dir = temporary();
     const registry::Cache cache(dir.path());
     for (const char* key : {"a", "b", "c"}) {
-        REQUIRE(cache.get_or_put("steps", key, writer(std::string(100, 'x'))));
+        REQUIRE(get_or_put(cache, "steps", key, writer(std::string(100, 'x'))));
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     CHECK(cache.get("steps", "a")); // used last

@@ -34,7 +34,10 @@ struct Trial {
             submission::prepare_job({&job, "#!/bin/bash\n" + script, "local", {}, {}}).value();
         local.id = "1";
         local.script_record = local.record / "script";
-        submission::place_outputs(job, local.id, local);
+        local.standard_output = local.workdir / submission::expand_pattern(
+                                                    job.output.standard_output, job.name, local.id);
+        local.standard_error = local.workdir / submission::expand_pattern(
+                                                   job.output.standard_error, job.name, local.id);
         return local;
     }
 };
