@@ -84,6 +84,13 @@ Result<std::optional<int>> submit_elsewhere(Session& session,
     if (*placement.target == submission::Target::kCluster) {
         return std::optional<int>();
     }
+    if (target == "auto") {
+        return fail(Error(input.job.fault_at(
+            "target",
+            "`target: auto` chose Kubernetes, which is not supported yet",
+            placement.table[placement.decided].because,
+            "write `--target cluster`, or `--target kubernetes` to send the object there")));
+    }
     if (!submission::has_bridge(input) && options.kind.empty()) {
         return fail(Error(input.job.fault_at(
             "target",

@@ -70,6 +70,9 @@ target_of() { submit --target auto --explain --format json | jq -r '.target + " 
     assert_line 'target: kubernetes'
     submit --target cluster --dry-run | grep -q '^#SBATCH'
     sed -i 's/^target:.*/target: auto\nlaunch: mpi/' job.yaml
-    submit --dry-run | grep -q '^kind: SlurmJob'
+    refuses 3 submit --dry-run
+    assert_line 'error: `target: auto` chose Kubernetes, which is not supported yet'
+    assert_line --partial ' --> job.yaml:'
+    submit --target kubernetes --dry-run | grep -q '^kind: SlurmJob'
     submit --dry-run -N 2 | grep -q '^#SBATCH --nodes=2'
 }
