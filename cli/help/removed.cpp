@@ -24,6 +24,10 @@ constexpr RemovedCommand kCommands[] = {
      "",
      "oras lists what is attached to an image",
      "write `oras discover IMAGE`"},
+    {"image gc", "image prune", "`prune` is the one word for this, as in `cache prune`", ""},
+    {"image show", "image list", "`image list IMAGE` shows the details of one image", ""},
+    {"job show", "job status --details", "`job status` shows all that is known of a job", ""},
+    {"cache tree", "cache list --tree", "it lists the same entries", ""},
     {"sif diff", "image diff", "it compares complete images, whatever their form", ""},
 };
 
@@ -44,6 +48,16 @@ constexpr RemovedOption kOptions[] = {
      "leave --delta out"},
     {"build", "--sbom", "cyclonedx", kOnlySpdx, "write `--sbom spdx`"},
     {"inspect", "--make-sbom", "cyclonedx", kOnlySpdx, "write `--make-sbom spdx`"},
+    {"image prune",
+     "--older-than",
+     "",
+     "`image prune` and `cache prune` have the same options",
+     "write `--unused DAYS`"},
+    {"image prune",
+     "--max-size",
+     "",
+     "`image prune` and `cache prune` have the same options",
+     "write `--keep SIZE`"},
     {"recipe render",
      "--as",
      "sh",
@@ -54,12 +68,12 @@ constexpr RemovedOption kOptions[] = {
 bool is_used(const RemovedOption& row, const std::vector<std::string>& words) {
     for (std::size_t at = 0; at < words.size(); ++at) {
         const std::string& word = words[at];
-        if (row.value.empty() && word == row.option) {
+        const bool is_joined = word.starts_with(row.option) && word.size() > row.option.size() &&
+                               word[row.option.size()] == '=';
+        if (row.value.empty() && (word == row.option || is_joined)) {
             return true;
         }
         const bool is_next = word == row.option && at + 1 < words.size();
-        const bool is_joined = word.starts_with(row.option) && word.size() > row.option.size() &&
-                               word[row.option.size()] == '=';
         const std::string_view value = is_next ? std::string_view(words[at + 1])
                                        : is_joined
                                            ? std::string_view(word).substr(row.option.size() + 1)

@@ -9,7 +9,6 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <map>
 #include <memory>
@@ -29,6 +28,7 @@ struct CacheOptions {
     unsigned days = 0;
     bool is_all = false;
     bool is_dry = false;
+    bool is_tree = false;
 };
 
 std::string in_megabytes(std::uint64_t bytes) {
@@ -151,32 +151,6 @@ Result<int> tree(Session& session) {
     return 0;
 }
 
-/// "500M", "2G", bytes.
-Result<std::uint64_t> parse_size_option(const std::string& text) {
-    constexpr std::string_view kUnits = "KMGT";
-    const std::size_t used = std::min(text.find_first_not_of("0123456789."), text.size());
-    const std::string digits = text.substr(0, used);
-    constexpr std::size_t kMostDigits = 16;
-    const bool is_number = digits.size() <= kMostDigits &&
-                           digits.find_first_of("0123456789") != std::string::npos &&
-                           std::count(digits.begin(), digits.end(), '.') <= 1;
-    const double number = is_number ? std::stod(digits) : -1;
-    std::string unit = text.substr(used);
-    const bool is_binary = unit.ends_with("iB") || unit.ends_with("i");
-    unit.resize(unit.size() - (unit.ends_with("B") ? 1 : 0));
-    unit.resize(unit.size() - (is_binary ? 1 : 0));
-    const std::size_t power = unit.empty() ? 0 : kUnits.find(unit) + 1;
-    if (!(number >= 0) || number > 1e15 || unit.size() > 1 ||
-        (power == 0 && (!unit.empty() || is_binary))) {
-        return fail(ErrorCode::kUsage,
-                    "--keep takes a size, not '" + printable(text) + "'",
-                    {},
-                    "write --keep 500M, --keep 2G or --keep 2GiB");
-    }
-    return static_cast<std::uint64_t>(
-        number * std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(power)));
-}
-
 struct Pruned {
     std::uint64_t bytes = 0;
     std::size_t count = 0;
@@ -242,7 +216,7 @@ Result<int> prune(Session& session, const CacheOptions& options) {
     CYBELE_CHECK(check_kind(options.kind));
     std::uint64_t limit = 0;
     if (!options.keep.empty()) {
-        CYBELE_TRY(limit, parse_size_option(options.keep));
+        CYBELE_TRY(limit, read_keep(options.keep));
     }
     CYBELE_TRY(const Cache cache, open_cache(session));
     const Pruned pruned = remove_some(entries_of(session, cache, options.kind), options, limit);
@@ -329,13 +303,19 @@ void install_cache(CLI::App& app, Session& session) {
                          "only these: bases, steps, images, packages, unpacked (by starts)")
             ->type_name("KIND");
     };
-    add_kind(add("list",
-                 "List the entries, with what each was made from.",
-                 {"cybelectl cache list", "cybelectl cache list --kind steps"},
-                 [&session, options] { return list_cache(session, *options); }));
-    add("tree", "Show cached build steps as a tree.", {"cybelectl cache tree"}, [&session] {
-        return tree(session);
-    });
+    CLI::App* list_verb =
+        add("list",
+            "List the entries, with what each was made from.",
+            {"cybelectl cache list",
+             "cybelectl cache list --kind steps",
+             "cybelectl cache list --tree"},
+            [&session, options] {
+                return options->is_tree ? tree(session) : list_cache(session, *options);
+            });
+    add_kind(list_verb);
+    list_verb
+        ->add_flag("--tree", options->is_tree, "show build steps as a tree, each below its parent")
+        ->excludes(list_verb->get_option("--kind"));
     CLI::App* prune_verb = add("prune",
                                "Remove the least recently used entries.",
                                {"cybelectl cache prune --keep 2G",

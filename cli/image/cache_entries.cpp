@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace cybele::cli {
@@ -50,6 +51,32 @@ Result<void> check_kind(const std::string& kind) {
                 "the cache has no kind '" + printable(kind) + "'",
                 "the kinds are bases, steps, images, packages and unpacked",
                 "leave out --kind to see all that is kept");
+}
+
+Result<std::uint64_t> read_keep(std::string text) {
+    std::erase(text, ' ');
+    constexpr std::string_view kUnits = "KMGT";
+    const std::size_t used = std::min(text.find_first_not_of("0123456789."), text.size());
+    const std::string digits = text.substr(0, used);
+    constexpr std::size_t kMostDigits = 16;
+    const bool is_number = digits.size() <= kMostDigits &&
+                           digits.find_first_of("0123456789") != std::string::npos &&
+                           std::count(digits.begin(), digits.end(), '.') <= 1;
+    const double number = is_number ? std::stod(digits) : -1;
+    std::string unit = text.substr(used);
+    const bool is_binary = unit.ends_with("iB") || unit.ends_with("i");
+    unit.resize(unit.size() - (unit.ends_with("B") ? 1 : 0));
+    unit.resize(unit.size() - (is_binary ? 1 : 0));
+    const std::size_t power = unit.empty() ? 0 : kUnits.find(unit) + 1;
+    if (!(number >= 0) || number > 1e15 || unit.size() > 1 ||
+        (power == 0 && (!unit.empty() || is_binary))) {
+        return fail(ErrorCode::kUsage,
+                    "--keep takes a size, not '" + printable(text) + "'",
+                    {},
+                    "write --keep 500M, --keep 2G or --keep 2GiB");
+    }
+    return static_cast<std::uint64_t>(
+        number * std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(power)));
 }
 
 bool remove_entry(const CacheEntry& entry) {

@@ -5,6 +5,7 @@
 #include "registry/cache/cache.hpp"
 #include "support/error.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ inline constexpr const char* kUnpacked = "unpacked";
 /// Those, and the images of kUnpacked; their `about` is the path that they were unpacked from.
 [[nodiscard]] std::vector<CacheEntry>
 entries_of(const Session& session, const Cache& cache, const std::string& kind);
+
+/// The value of --keep: "500M", "2G", "2 GiB", bytes.
+[[nodiscard]] Result<std::uint64_t> read_keep(std::string text);
 
 /// False where it is in use, and stays.
 [[nodiscard]] bool remove_entry(const CacheEntry& entry);

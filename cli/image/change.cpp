@@ -3,10 +3,11 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
+#include "cli/image/cache_entries.hpp"
 #include "support/duration.hpp"
 #include "support/quote.hpp"
-#include "support/size.hpp"
 
+#include <chrono>
 #include <memory>
 #include <set>
 
@@ -27,8 +28,8 @@ struct ImageChangeOptions {
     bool is_link = false;
     bool is_forced = false;
     bool is_dry = false;
-    std::string older_than;
-    std::string maximum_size;
+    unsigned days = 0; ///< 0: not asked
+    std::string keep;
     std::string grace = "1 h";
 };
 
@@ -181,23 +182,16 @@ Result<registry::Collection> wishes_of(const ImageChangeOptions& options) {
     wishes.is_dry = options.is_dry;
     wishes.now = Session::clock();
     CYBELE_TRY(wishes.grace, duration_of("--grace", options.grace));
-    if (!options.older_than.empty()) {
-        CYBELE_TRY(wishes.older_than, duration_of("--older-than", options.older_than));
+    if (options.days > 0) {
+        wishes.older_than = std::chrono::days(options.days);
     }
-    if (!options.maximum_size.empty()) {
-        wishes.maximum_size = parse_size(options.maximum_size);
-        if (!wishes.maximum_size) {
-            return fail(
-                ErrorCode::kUsage,
-                fmt::format("--max-size takes a size, not '{}'", printable(options.maximum_size)),
-                {},
-                fmt::format("write --max-size '{}'", suggest_size(options.maximum_size)));
-        }
+    if (!options.keep.empty()) {
+        CYBELE_TRY(wishes.maximum_size, read_keep(options.keep));
     }
     return wishes;
 }
 
-Result<int> collect_garbage(const Session& session, const ImageChangeOptions& options) {
+Result<int> prune_store(const Session& session, const ImageChangeOptions& options) {
     CYBELE_TRY(const registry::Collection wishes, wishes_of(options));
     CYBELE_TRY(const auto root, store_root(session));
     registry::Collected collected;
@@ -238,7 +232,7 @@ Result<int> collect_garbage(const Session& session, const ImageChangeOptions& op
                                options.is_dry ? "would be freed" : "freed",
                                rough_size(collected.left)));
     if (wishes.maximum_size && collected.left > *wishes.maximum_size) {
-        session.say("what is in use or younger than --grace stays, so it is more than --max-size");
+        session.say("what is in use or younger than --grace stays, so it is more than --keep");
     }
     return 0;
 }
@@ -303,24 +297,23 @@ void install_image_changes(CLI::App& image, Session& session) {
     finish_change_verb(*verb, session, options, verify_store);
 
     options = std::make_shared<ImageChangeOptions>();
-    verb = add_verb(image,
-                    "gc",
-                    "Remove images without a name that are not in use.",
-                    {"cybelectl image gc",
-                     "cybelectl image gc --older-than '30 d' --max-size '200 GiB' --dry-run"});
-    verb->add_option("--older-than",
-                     options->older_than,
-                     "also remove images unused for this long, even if named")
-        ->type_name("DURATION");
-    verb->add_option("--max-size",
-                     options->maximum_size,
-                     "then remove the least recently used images down to SIZE")
+    verb = add_verb(
+        image,
+        "prune",
+        "Remove images without a name that are not in use.",
+        {"cybelectl image prune", "cybelectl image prune --unused 30 --keep '200 GiB' --dry-run"});
+    verb->add_option("--keep",
+                     options->keep,
+                     "how much may stay: the least recently used images go down to SIZE")
         ->type_name("SIZE");
+    verb->add_option("--unused", options->days, "remove images unused for DAYS days, even if named")
+        ->type_name("DAYS")
+        ->check(CLI::Range(1U, 36500U));
     verb->add_option("--grace", options->grace, "keep images added or used within this period")
         ->type_name("DURATION")
         ->capture_default_str();
-    verb->add_flag("--dry-run", options->is_dry, "show what would be removed");
-    finish_change_verb(*verb, session, options, collect_garbage);
+    verb->add_flag("-n,--dry-run", options->is_dry, "show what would be removed");
+    finish_change_verb(*verb, session, options, prune_store);
 }
 
 } // namespace cybele::cli

@@ -38,7 +38,49 @@ std::string image_line(const std::string& name, const StoredImage& image) {
                        image.is_leased ? "  in use" : "");
 }
 
-Result<int> list_images(const Session& session, const ImageOptions&) {
+Result<StoredImage> find(const registry::Store& store, const std::string& text) {
+    CYBELE_TRY(const registry::StoreName name, registry::read_store_argument(text));
+    return store.find(name);
+}
+
+std::string words(const std::vector<std::string>& list) {
+    return list.empty() ? "none" : printable(fmt::format("{}", fmt::join(list, ", ")));
+}
+
+Result<int> show_image(const Session& session, const ImageOptions& options) {
+    CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
+    CYBELE_TRY(const StoredImage image, find(store, options.image));
+    if (session.is_json()) {
+        print_document({{"images", nlohmann::json::array({image_json(image)})}});
+        return 0;
+    }
+    const registry::Record& record = image.record;
+    Session::print(fmt::format("digest        {}\n"
+                               "size          {} ({} bytes)\n"
+                               "architecture  {}\n"
+                               "names         {}\n"
+                               "origin        {}\n"
+                               "registries    {}\n"
+                               "added         {}\n"
+                               "used          {}\n"
+                               "path          {}\n",
+                               record.digest,
+                               rough_size(record.size),
+                               record.size,
+                               record.architecture.empty() ? "unknown" : record.architecture,
+                               words(record.names),
+                               record.origin.empty() ? "unknown" : printable(record.origin),
+                               words(record.repositories),
+                               use_date(record.created),
+                               use_date(image.used),
+                               printable(image.path.native())));
+    return 0;
+}
+
+Result<int> list_images(const Session& session, const ImageOptions& options) {
+    if (!options.image.empty()) {
+        return show_image(session, options);
+    }
     CYBELE_TRY(const auto root, store_root(session));
     std::vector<StoredImage> images;
     if (registry::Store::exists(root)) {
@@ -71,45 +113,6 @@ Result<int> list_images(const Session& session, const ImageOptions&) {
     return 0;
 }
 
-Result<StoredImage> find(const registry::Store& store, const std::string& text) {
-    CYBELE_TRY(const registry::StoreName name, registry::read_store_argument(text));
-    return store.find(name);
-}
-
-std::string words(const std::vector<std::string>& list) {
-    return list.empty() ? "none" : printable(fmt::format("{}", fmt::join(list, ", ")));
-}
-
-Result<int> show_image(const Session& session, const ImageOptions& options) {
-    CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
-    CYBELE_TRY(const StoredImage image, find(store, options.image));
-    if (session.is_json()) {
-        print_document({{"image", image_json(image)}});
-        return 0;
-    }
-    const registry::Record& record = image.record;
-    Session::print(fmt::format("digest        {}\n"
-                               "size          {} ({} bytes)\n"
-                               "architecture  {}\n"
-                               "names         {}\n"
-                               "origin        {}\n"
-                               "registries    {}\n"
-                               "added         {}\n"
-                               "used          {}\n"
-                               "path          {}\n",
-                               record.digest,
-                               rough_size(record.size),
-                               record.size,
-                               record.architecture.empty() ? "unknown" : record.architecture,
-                               words(record.names),
-                               record.origin.empty() ? "unknown" : printable(record.origin),
-                               words(record.repositories),
-                               use_date(record.created),
-                               use_date(image.used),
-                               printable(image.path.native())));
-    return 0;
-}
-
 Result<int> path(const Session& session, const ImageOptions& options) {
     CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
     CYBELE_TRY(const StoredImage image, find(store, options.image));
@@ -124,13 +127,11 @@ Result<int> path(const Session& session, const ImageOptions& options) {
 
 using ImageVerb = Result<int> (*)(const Session&, const ImageOptions&);
 
-void install_one(CLI::App& verb, Session& session, ImageVerb what, bool takes_image) {
+void install_one(CLI::App& verb, Session& session, ImageVerb what, bool needs_image) {
     auto options = std::make_shared<ImageOptions>();
-    if (takes_image) {
-        verb.add_option("image", options->image, "NAME[:TAG] or the beginning of its digest")
-            ->required()
-            ->type_name("IMAGE");
-    }
+    verb.add_option("image", options->image, "NAME[:TAG] or the beginning of its digest")
+        ->required(needs_image)
+        ->type_name("IMAGE");
     add_format(verb, session);
     verb.callback([&session, options, what] {
         session.action = [&session, options, what] { return what(session, *options); };
@@ -150,18 +151,13 @@ void install_image(CLI::App& app, Session& session) {
     image->require_subcommand(1);
     install_one(*add_verb(*image,
                           "list",
-                          "List the images of the store.",
-                          {"cybelectl image list", "cybelectl image list --format json"}),
+                          "List the images of the store, or show the details of one.",
+                          {"cybelectl image list",
+                           "cybelectl image list app:1.0",
+                           "cybelectl image list sha256:4f2a91 --format json"}),
                 session,
                 list_images,
                 false);
-    install_one(*add_verb(*image,
-                          "show",
-                          "Show the details of a stored image.",
-                          {"cybelectl image show app:1.0", "cybelectl image show sha256:4f2a91"}),
-                session,
-                show_image,
-                true);
     install_one(*add_verb(*image,
                           "path",
                           "Print the path of a stored image's file.",

@@ -165,10 +165,7 @@ std::string print_rows(const nlohmann::ordered_json& rows) {
     return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-} // namespace
-
-std::string entry_json(const submission::Entry& entry, const submission::Consumption& consumption) {
-    nlohmann::ordered_json row = job_row(entry);
+void add_consumption(const submission::Consumption& consumption, nlohmann::ordered_json& row) {
     row["asked"] = {{"memory", value_or_null(consumption.asked.memory_bytes)},
                     {"gpus", consumption.asked.gpus}};
     row["used"] = nullptr;
@@ -185,7 +182,18 @@ std::string entry_json(const submission::Entry& entry, const submission::Consump
                        {"core-efficiency", value_or_null(used.core_efficiency())},
                        {"memory-efficiency", value_or_null(used.memory_efficiency())}};
     }
-    return print_rows(nlohmann::ordered_json::array({row}));
+}
+
+} // namespace
+
+std::string details_json(const std::vector<submission::Entry>& entries,
+                         const std::vector<submission::Consumption>& consumptions) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (std::size_t at = 0; at < entries.size(); ++at) {
+        rows.push_back(job_row(entries[at]));
+        add_consumption(consumptions[at], rows.back());
+    }
+    return print_rows(rows);
 }
 
 std::string entries_json(const std::vector<submission::Entry>& entries) {

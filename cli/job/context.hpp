@@ -42,9 +42,9 @@ void tell(const Session& session, const std::string& line);
 /// The jobs as the published schema of `--format json` has them.
 [[nodiscard]] std::string entries_json(const std::vector<submission::Entry>& entries);
 
-/// One job, with what it asked for and what it used.
-[[nodiscard]] std::string entry_json(const submission::Entry& entry,
-                                     const submission::Consumption& consumption);
+/// The same, each with what it asked for and what it used.
+[[nodiscard]] std::string details_json(const std::vector<submission::Entry>& entries,
+                                       const std::vector<submission::Consumption>& consumptions);
 
 /// Below `job`.
 void install_job_list(CLI::App& job, Session& session);

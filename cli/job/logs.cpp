@@ -46,7 +46,7 @@ Result<int> print_file(submission::Backend& backend,
             return fail(ErrorCode::kInput,
                         "the output of job " + entry.id + " is not there: " + printable(file),
                         "it was removed, or the job never started",
-                        "see `cybelectl job show " + entry.id + "`");
+                        "see `cybelectl job status --details " + entry.id + "`");
         }
         if (back.bytes.empty()) {
             return 0;

@@ -126,41 +126,50 @@ std::string details_of(const submission::Entry& entry,
     return text;
 }
 
-Result<int> show_job(const Session& session, const std::string& name) {
+struct StatusOptions {
+    std::vector<std::string> names;
+    bool has_details = false;
+};
+
+/// All that is known of each job, with an empty line between two.
+Result<int> show_details(const Session& session, const std::vector<std::string>& names) {
     CYBELE_TRY(submission::JobContext context, open_context(session));
-    CYBELE_TRY(const auto entries, named(session, context, {name}));
-    const submission::Entry& entry = entries.front();
-    CYBELE_TRY(const submission::Consumption consumption,
-               submission::consumption_of(context, entry));
-    Session::print(session.is_json() ? entry_json(entry, consumption)
-                                     : details_of(entry, consumption, Session::clock()));
+    CYBELE_TRY(const auto entries, named(session, context, names));
+    std::vector<submission::Consumption> all;
+    for (const submission::Entry& entry : entries) {
+        CYBELE_TRY(auto one, submission::consumption_of(context, entry));
+        all.push_back(std::move(one));
+    }
+    if (session.is_json()) {
+        Session::print(details_json(entries, all));
+        return 0;
+    }
+    for (std::size_t at = 0; at < entries.size(); ++at) {
+        Session::print((at == 0 ? "" : "\n") + details_of(entries[at], all[at], Session::clock()));
+    }
     return 0;
 }
 
 } // namespace
 
 void install_job_show(CLI::App& job, Session& session) {
-    auto names = std::make_shared<std::vector<std::string>>();
-    CLI::App* status_verb = add_verb(job,
-                                     "status",
-                                     "Show job status, one line per job.",
-                                     {"cybelectl job status 1234",
-                                      "cybelectl job status 1234_7 '68[2].head'",
-                                      "cybelectl job status 1234 1235 --format json"});
-    status_verb->add_option("id", *names, kIdHelp)->required()->type_name("ID");
-    add_format(*status_verb, session);
-    status_verb->callback([&session, names] {
-        session.action = [&session, names] { return status(session, *names); };
-    });
-    auto name = std::make_shared<std::string>();
-    CLI::App* show_verb = add_verb(job,
-                                   "show",
-                                   "Show all details of a job.",
-                                   {"cybelectl job show 1234", "cybelectl job show 1234_7"});
-    show_verb->add_option("id", *name, kIdHelp)->required()->type_name("ID");
-    add_format(*show_verb, session);
-    show_verb->callback([&session, name] {
-        session.action = [&session, name] { return show_job(session, *name); };
+    auto options = std::make_shared<StatusOptions>();
+    CLI::App* verb = add_verb(job,
+                              "status",
+                              "Show job status, one line per job, or all details.",
+                              {"cybelectl job status 1234",
+                               "cybelectl job status 1234_7 '68[2].head'",
+                               "cybelectl job status 1234 --details",
+                               "cybelectl job status 1234 1235 --format json"});
+    verb->add_option("id", options->names, kIdHelp)->required()->type_name("ID");
+    verb->add_flag(
+        "--details", options->has_details, "show all details: files, resources asked for and used");
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] {
+            return options->has_details ? show_details(session, options->names)
+                                        : status(session, options->names);
+        };
     });
 }
 

@@ -32,7 +32,7 @@ Result<void> judge_space(const Download& wanted) {
             ErrorCode::kEnvironment,
             fmt::format("too little space for {} in {}", wanted.what, printable(folder.native())),
             fmt::format("{} bytes are needed, {} are free", wanted.blob.size - have, *space),
-            "free some space there, run `cybelectl image gc`, or name another store: "
+            "free some space there, run `cybelectl image prune`, or name another store: "
             "CYBELE_STORE");
     }
     return {};

@@ -19,7 +19,7 @@ constexpr std::int64_t kVersion = 1;
 
 constexpr DatabaseUse kUse{
     "the store's index",
-    "free some space there, or run `cybelectl image gc`",
+    "free some space there, or run `cybelectl image prune`",
     "check the permissions of the store's folder",
     "move it away: it is made again from the images beside it",
 };

@@ -249,7 +249,7 @@ END
     assert_equal "$status" 4
     assert_file_not_exist wrong
     assert_file_not_exist right
-    run -0 "$CYBELECTL" job show "$second"
+    run -0 "$CYBELECTL" job status --details "$second"
     assert_output --partial 'is not the one that was submitted'
 }
 
@@ -427,7 +427,7 @@ job_with() {
     "$CYBELECTL" sif new app.sif
     "$CYBELECTL" image add app.sif app:1
     chown $attacker store
-    for verb in list 'show app:1' 'add app.sif b:1' gc; do
+    for verb in list 'list app:1' 'add app.sif b:1' prune; do
         # shellcheck disable=SC2086
         refuses 5 "$CYBELECTL" image $verb
         assert_line --partial 'belongs to user 2102 (mode 0700)'

@@ -57,7 +57,7 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     assert_line --regexp '^steps +[0-9a-f]{12} .*%post of app.def: /bin/busybox mkdir'
     assert_line --regexp '^images +[0-9a-f]{12} .*app.sif of app.def$'
     assert_line --regexp '^4 entries, '
-    run "$CYBELECTL" cache tree
+    run "$CYBELECTL" cache list --tree
     assert_line --index 0 --regexp '^[0-9a-f]{12} .* base scratch of app.def'
     assert_line --index 1 --regexp '^  [0-9a-f]{12} .* %files of app.def'
     assert_line --index 2 --regexp '^    [0-9a-f]{12} .* %post of app.def'

@@ -72,7 +72,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     assert_output $'I am 3\nand leave'
     run "$CYBELECTL" job wait "$id" --quiet
     assert_equal "$status" 143
-    run --separate-stderr "$CYBELECTL" job show "${id}_2"
+    run --separate-stderr "$CYBELECTL" job status --details "${id}_2"
     assert_line --regexp '^state +cancelled$'
     assert_line --regexp "^stdout +$place/long-${id}_2.out$"
     assert_equal "$(rows "$id" | jq -r '.[2]' | tr '\n' ' ')" 'done cancelled done '
@@ -180,7 +180,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     assert_regex "$stderr" "sweep.yaml has changed since job $id was submitted: it is submitted as it is now"
     again=$output
     assert_equal "$(rows "$again" | jq -c '.[1:4]' | tr '\n' ' ')" '[2,"failed",5] [3,"failed",5] '
-    run jq -r '.jobs[0] | "\(.name) \(."time-limit") \(.array)"' <<<"$("$CYBELECTL" job show "$again" --format json)"
+    run jq -r '.jobs[0] | "\(.name) \(."time-limit") \(.array)"' <<<"$("$CYBELECTL" job status --details "$again" --format json)"
     assert_output 'other 540 2-3'
     run --separate-stderr "$CYBELECTL" job resubmit "$again" --array 3 --wait
     assert_equal "$status" 5

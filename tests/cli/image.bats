@@ -34,7 +34,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     assert_equal "$(image list --format json | jq -r '.images[].names | join(" ")')" "app:latest group/app:1.0 group/app:stable"
     cmp app.sif "$(image path group/app:stable)"
     cmp app.sif "$(image path "$(digest_of app.sif | head -c 20)")"
-    run image show app
+    run image list app
     assert_line "digest        $(digest_of app.sif)"
     image remove app group/app:1.0
     assert_equal "$(stored)" 1
@@ -91,7 +91,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
 @test "a store of a later version is refused and left alone" {
     image add app.sif
     echo 2 >"$CYBELE_STORE/format"
-    for verb in list 'show app' 'add app.sif' gc 'remove app' verify; do
+    for verb in list 'list app' 'add app.sif' prune 'remove app' verify; do
         # shellcheck disable=SC2086
         refuses 3 image $verb
         assert_line --partial 'is of version 2'
@@ -140,37 +140,43 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     cmp app.sif "$(image path app)"
     "$CYBELECTL" sif list store:app
     image list
-    for verb in 'add app.sif other' 'tag app b' 'remove app' gc; do
+    for verb in 'add app.sif other' 'tag app b' 'remove app' prune; do
         # shellcheck disable=SC2086
         refuses 5 image $verb
     done
     "${sudo[@]}" umount disk
 }
 
-@test "gc: by name, by age, by size; a dry run changes nothing" {
+@test "prune: by name, by age, by size; a dry run changes nothing" {
     image add app.sif
     new_image two.sif two
     image add two.sif
     new_image app.sif other
     image add app.sif
-    run image gc
+    run image prune
     assert_output --partial '0 B freed' # all are young
-    run image gc --grace '0 s' --dry-run
+    run image prune --grace '0 s' --dry-run
     assert_output --partial 'would remove sha256:'
     assert_equal "$(stored)" 3
     sleep 1.1 # the grace counts whole seconds
-    image gc --grace '0 s'
+    image prune --grace '0 s'
     assert_equal "$(stored)" 2
     touch -d '2 days ago' "$(image path two).json"
     jq '.created = 1' "$(image path two).json" >new && cp new "$(image path two).json"
     touch -d '2 days ago' "$(image path two).json"
     rm "$CYBELE_STORE/index.sqlite" # made again, with the age
-    image gc --older-than '1 d'
+    image prune --unused 1
     assert_equal "$(image list --format json | jq -r '.images[].names[]')" app:latest
-    image gc --max-size '1 KiB' --grace '0 s'
+    image prune --keep 1KiB --grace '0 s'
     assert_equal "$(stored)" 0
-    refuses 2 image gc --max-size 5
-    refuses 2 image gc --older-than 5
+    refuses 2 image prune --keep 5X
+    refuses 2 image prune --unused 0
+    refuses 2 image prune --max-size 5
+    assert_line 'help: write `--keep SIZE`'
+    refuses 2 image gc --grace '0 s'
+    assert_line "help: write \`cybelectl image prune --grace '0 s'\`"
+    refuses 2 image show app
+    assert_line 'help: write `cybelectl image list app`'
 }
 
 @test "an image that runs is kept, and let go when the program ends" {
@@ -182,7 +188,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     read -r line <&"${COPROC[0]}"
     assert_equal "$line" up
     refuses 5 image remove hello
-    image gc --older-than '1 s' --max-size '1 KiB' --grace '0 s'
+    image prune --keep 1KiB --grace '0 s'
     assert_equal "$(stored)" 1
     echo >&"${COPROC[1]}"
     wait "$pid"
@@ -214,12 +220,12 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
             set -e
             image add shared.sif "shared/$i"
             cmp shared.sif "$(image path "shared/$i")"
-            image gc --grace '0 s'
+            image prune --grace '0 s'
             new_image "own$i.sif" "own $i" 2>&3
             image add "own$i.sif" "own/$i"
             image tag "own/$i" "also/$i"
             image remove "own/$i"
-            image gc --grace '0 s'
+            image prune --grace '0 s'
             cmp "own$i.sif" "$(image path "also/$i")"
             touch "done$i"
         ) >"log$i" 2>&1 3>&1 &
@@ -231,7 +237,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     assert_equal "$(find . -maxdepth 1 -name 'done*' | wc -l)" 16
     image verify
     assert_equal "$(stored)" 18
-    assert_equal "$(image show keep --format json | jq -r .image.digest)" "$(digest_of app.sif)"
+    assert_equal "$(image list keep --format json | jq -r ".images[0].digest")" "$(digest_of app.sif)"
     assert_equal "$(image list --format json | jq '[.images[].names[]] | length')" 33
     assert_equal "$(find "$CYBELE_STORE/tmp" -type f)" ""
 }
@@ -253,7 +259,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     done
     ((kept > 20))
     touch -d '2 minutes ago' "$CYBELE_STORE"/tmp/* 2>/dev/null || true
-    image gc
+    image prune
     assert_equal "$(find "$CYBELE_STORE/tmp" -type f)" ""
     image verify
 }
@@ -270,7 +276,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     as_member 2002 scratch/cybelectl image add scratch/app.sif two
     as_member 2002 scratch/cybelectl image tag one three
     as_member 2001 scratch/cybelectl sif list store:three
-    as_member 2002 scratch/cybelectl image gc
+    as_member 2002 scratch/cybelectl image prune
     as_member 2002 scratch/cybelectl image remove one two three
     assert_equal "$(stored)" 0
     refuses 5 setpriv --reuid 2003 --regid 2003 --clear-groups env HOME=/nonexistent scratch/cybelectl image add scratch/app.sif

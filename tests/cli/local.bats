@@ -83,7 +83,7 @@ host_job() {
     refute_output --partial "$id"
     run "$CYBELECTL" job list --all --state failed --format json
     assert_equal "$(jq -r '.jobs[0] | "\(.id) \(.code) \(.scheduler)"' <<<"$output")" "$id 9 local"
-    run "$CYBELECTL" job show "$id"
+    run "$CYBELECTL" job status --details "$id"
     assert_line --regexp '^exit code +9$'
 }
 

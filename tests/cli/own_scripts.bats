@@ -29,7 +29,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     assert_line trouble
     run "$CYBELECTL" job list --all
     assert_output --regexp "$id +wheat +local +failed"
-    run "$CYBELECTL" job show "$id"
+    run "$CYBELECTL" job status --details "$id"
     assert_output --partial "$PWD/old.sh"
     run "$CYBELECTL" job collect "$id" --results 'slurm-*.out' --to kept
     assert_success

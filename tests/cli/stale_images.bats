@@ -280,7 +280,7 @@ print([o["id"] for o in json.load(sys.stdin)["objects"] if o["name"] == "cybelec
     check_records 3 "$(digest_of demo.sif)"
     sed -i '/image:/d; s/command:.*/command: [echo, one]/' demo.job.yaml
     submits one ''
-    run -0 "$CYBELECTL" job show 4 --format json
+    run -0 "$CYBELECTL" job status --details 4 --format json
     assert_output --partial '"image-digest": null'
 }
 
@@ -295,12 +295,12 @@ print([o["id"] for o in json.load(sys.stdin)["objects"] if o["name"] == "cybelec
 
 # check_records ID DIGEST: the record, the journal and what is collected of a job name the image so.
 check_records() {
-    run -0 "$CYBELECTL" job show "$1" --format json
+    run -0 "$CYBELECTL" job status --details "$1" --format json
     assert_output --partial "\"image-digest\": \"$2\""
     local record
     record=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["jobs"][0]["record"])' <<<"$output")
     grep -F "\"image-digest\": \"$2\"" "$record/job.json"
-    run -0 "$CYBELECTL" job show "$1"
+    run -0 "$CYBELECTL" job status --details "$1"
     assert_line "image         $2"
     "$CYBELECTL" job collect "$1" --to "$1"
     grep -F "\"image-digest\": \"$2\"" "$1/demo-$1.job.json"

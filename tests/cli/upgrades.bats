@@ -19,7 +19,7 @@ unchanged() { diff -r "$1.before" "$1"; }
     "$CYBELECTL" image add "$FIXTURE/hello-mpi.sif" a:1
     echo 2 >store/format
     cp -r store store.before
-    for verb in 'list' 'show a:1' 'gc'; do
+    for verb in 'list' 'list a:1' 'prune'; do
         # shellcheck disable=SC2086
         refuses 3 "$CYBELECTL" image $verb
         assert_line --partial 'is of version 2'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# job list and job show: what is chosen, what is told after the end, the published schema.
+# job list and job status --details: what is chosen, what is told after the end, the published schema.
 load ../parts/suite.bash
 
 setup() { work_place; }
@@ -27,7 +27,7 @@ jsonschema.validate(json.load(sys.stdin), schema, jsonschema.Draft202012Validato
     run_job bad 'script: exit 3'
     "$CYBELECTL" job list --all --format json >list.json
     "$CYBELECTL" job status "$id" --format json >status.json
-    "$CYBELECTL" job show "$id" --format json >show.json
+    "$CYBELECTL" job status --details "$id" --format json >show.json
     "$CYBELECTL" job wait "$id" --format json >wait.json || true
     "$CYBELECTL" submit good.yaml --scheduler local --wait --format json >submit.json
     for file in list status show wait submit; do fits_schema <"$file.json"; done
@@ -36,13 +36,13 @@ jsonschema.validate(json.load(sys.stdin), schema, jsonschema.Draft202012Validato
     assert_failure
 }
 
-@test "job show: what was asked for, and the share of the cores that was used" {
+@test "job status --details: what was asked for, and the share of the cores that was used" {
     run_job busy "script: timeout 3 sh -c 'while true; do true; done' || true" 'resources: {cpus-per-task: 2, memory-per-node: 64 MiB}'
-    run "$CYBELECTL" job show "$id"
+    run "$CYBELECTL" job status --details "$id"
     assert_line --regexp '^resources +1 nodes, 1 tasks, 2 cores, 64 MiB$'
     assert_line 'measured by   record'
     # One of two cores was busy; other work of this machine takes its share.
-    "$CYBELECTL" job show "$id" --format json >show.json
+    "$CYBELECTL" job status --details "$id" --format json >show.json
     jq -e '.jobs[0].used | .["cpu-milliseconds"] > 500 and .["core-efficiency"] > 0.05 and .["core-efficiency"] < 0.8' show.json
     assert_equal "$(find .cybelectl -name '.times*')" ''
 }

@@ -234,7 +234,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
         assert_equal "$(slurm squeue -h --name="$name" -o %A)" "$output"
         id=$output
         wait_for 20 is_in_state "$name" RUNNING
-        run skewed job show "slurm:$id" --format json
+        run skewed job status --details "slurm:$id" --format json
         assert_success
         # The clock of the client is what was said.
         jq -e --argjson now "$(date +%s)" '.jobs[0].submitted - $now | fabs > 7000' <<<"$output"
@@ -290,7 +290,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     assert_success
     id=$output
     wait_for 20 sh -c "'$parts_dir/slurm' exec '$place' sacct -X -n -j $id -o State | grep -q COMPLETED"
-    run --separate-stderr slurm cybelectl job show "slurm:$id" --format json
+    run --separate-stderr slurm cybelectl job status --details "slurm:$id" --format json
     # Three seconds of two cores, 100 MiB and the interpreter of 400 MiB.
     jq -e '.jobs[0].used | ."measured-by" == "accounting" and .cores == 2 and ."memory-asked" == 419430400 and
         ."cpu-milliseconds" > 2900 and ."cpu-milliseconds" < 4500 and .memory > 104857600 and .memory < 157286400' <<<"$output"

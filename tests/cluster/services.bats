@@ -76,7 +76,7 @@ submit() { cluster submit "$1.yaml" --site "$2.yaml" "${@:3}"; }
     host_job many 'script: exit $((CYBELE_ARRAY_INDEX % 2 * 7))' 'array: 0-3'
     run --separate-stderr submit many rest --wait
     assert_equal "$status" 7
-    record=$(cluster job show "$output" --format json | jq -r '.jobs[0].record')
+    record=$(cluster job status --details "$output" --format json | jq -r '.jobs[0].record')
     assert_equal "$(jq -r .code "$record"/[0-3]/exit.json | tr '\n' ' ')" '0 7 0 7 '
 }
 

@@ -213,7 +213,7 @@ fake_sbatch() {
     run submit recorded
     id=$output
     run slurm cybelectl job wait "$id"
-    record=$(slurm cybelectl job show "$id" --format json | jq -r '.jobs[0].record')
+    record=$(slurm cybelectl job status --details "$id" --format json | jq -r '.jobs[0].record')
     run --separate-stderr slurm env CYBELE_STATE_DIR="$place/other" cybelectl job attach "$record" --wait
     assert_equal "$status" 7
     assert_line "$id"
@@ -312,7 +312,7 @@ fake_sbatch() {
     run --separate-stderr submit many --wait
     assert_equal "$status" 7
     assert_output --regexp '^[0-9]+$'
-    record=$(slurm cybelectl job show "$output" --format json | jq -r '.jobs[0].record')
+    record=$(slurm cybelectl job status --details "$output" --format json | jq -r '.jobs[0].record')
     assert_equal "$(jq -r .code "$record"/[0-3]/exit.json | tr '\n' ' ')" '0 7 0 7 '
     for pattern in 'many-%j-%a.out' 'many-%j.out'; do # to Slurm %j of an element is another number
         host_job many 'command: [sh, -c, "echo of $1; exit $(($1 % 2 * 7))", run, "@{index}"]' 'array: 0-3' "output: {stdout: $pattern}"
@@ -388,7 +388,7 @@ fake_sbatch() {
 @test "the time limit of Slurm gives 124" {
     run slurm cybelectl job wait "slurm:$(cat limit.id)"
     assert_equal "$status" 124
-    run slurm cybelectl job show "slurm:$(cat limit.id)"
+    run slurm cybelectl job status --details "slurm:$(cat limit.id)"
     assert_line --regexp '^state +timeout'
     wait_for 30 sh -c "'$parts_dir/slurm' exec '$place' squeue -h -t all -j $(cat limit.id) -o %T | grep -q TIMEOUT"
 }

@@ -161,10 +161,10 @@ attached() { oras discover --plain-http --format json "$1" | jq -r '.referrers[]
     plain push a.sif "oras://127.0.0.1:$registry/a:1" --no-attach
     plain push b.sif "oras://127.0.0.1:$registry/b:1" --no-attach
     plain pull "oras://127.0.0.1:$registry/a:1" "oras://127.0.0.1:$registry/b:1"
-    "$CYBELECTL" image show b:1
+    "$CYBELECTL" image list b:1
     refuses 2 plain pull "oras://127.0.0.1:$registry/a:1" "oras://127.0.0.1:$registry/b:1" -o c.sif
     # One that is missing does not keep the others away.
     "$CYBELECTL" image remove a:1 b:1
     refuses 3 plain pull "oras://127.0.0.1:$registry/none:1" "oras://127.0.0.1:$registry/b:1"
-    "$CYBELECTL" image show b:1
+    "$CYBELECTL" image list b:1
 }

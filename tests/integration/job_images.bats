@@ -54,10 +54,10 @@ nothing_came() {
     submit app.yaml --wait
     assert_equal "$(downloads)" 1
     grep -qF "${digest#sha256:}" .cybelectl/*/job.sh
-    assert_equal "$("$CYBELECTL" image show group/app:1 --format json | jq -r .image.digest)" "$digest"
+    assert_equal "$("$CYBELECTL" image list group/app:1 --format json | jq -r ".images[0].digest")" "$digest"
     # It stays while its job may run.
     refuses 5 "$CYBELECTL" image remove group/app:1
-    "$CYBELECTL" image gc --grace '0 s' --max-size '1 KiB'
+    "$CYBELECTL" image prune --grace '0 s' --keep 1KiB
     assert_exist "$CYBELE_STORE/blobs/sha256/${digest:7:2}/${digest:9}"
 }
 

@@ -144,11 +144,11 @@ push_base() { # NAME:TAG
     refuses 4 as_user "$CYBELECTL" build a.def -o c.sif --plain-http --no-cache
     assert [ ! -e c.sif ]
     as_user "$CYBELECTL" build a.def -o c.sif --plain-http --no-cache
-    # gc spares what was used lately, and takes what was not.
-    as_user "$CYBELECTL" image gc
+    # prune spares what was used lately, and takes what was not.
+    as_user "$CYBELECTL" image prune
     assert_equal "$(find "$CYBELE_STORE/layers" -type f | wc -l)" 4
     find "$CYBELE_STORE/layers" -type f -exec touch -d '60 days ago' {} +
-    as_user "$CYBELECTL" image gc
+    as_user "$CYBELECTL" image prune
     assert_equal "$(find "$CYBELE_STORE/layers" -type f | wc -l)" 0
 }
 

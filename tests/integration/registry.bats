@@ -399,10 +399,10 @@ nothing_kept() {
             set -e
             plain pull "oras://127.0.0.1:$proxy/a:1" --name "a:$i" -o "out$i.sif"
             cmp app.sif "out$i.sif"
-            image gc --grace '0 s'
+            image prune --grace '0 s'
             image add app.sif "again:$i"
             image remove "a:$i"
-            image gc --grace '0 s'
+            image prune --grace '0 s'
             touch "done$i"
         ) >"log.$i" 2>&1 3>&- &
         pids[i]=$!

@@ -187,9 +187,9 @@ killed_at() {
         cmp app.sif "$(image path a:1)"
     done
     assert [ "$count" -ge 30 ]
-    image gc --grace '0 s'
+    image prune --grace '0 s'
     touch -d '2 minutes ago' "$CYBELE_STORE"/tmp/* 2>/dev/null || true
-    image gc
+    image prune
     assert_equal "$(find "$CYBELE_STORE/tmp" -type f)" ""
 }
 
@@ -233,10 +233,10 @@ killed_at() {
             set -e
             plain pull "oras://127.0.0.1:$proxy/run:1" --name "run:$i"
             image add run.sif "again:$i"
-            image gc --grace '0 s'
+            image prune --grace '0 s'
             [[ $("$CYBELECTL" exec "store:run:$i" cat /etc/from) == here ]]
             image remove "run:$i"
-            image gc --grace '0 s'
+            image prune --grace '0 s'
             [[ $("$CYBELECTL" exec "store:again:$i" cat /etc/from) == here ]]
             touch "done$i"
         ) >"log.$i" 2>&1 3>&- &
