@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
+#include "cli/help/advanced.hpp"
+#include "cli/help/help_formatter.hpp"
 #include "cli/help/manual.hpp"
+#include "cli/help/removed.hpp"
 #include "cli/help/verb_hints.hpp"
 #include "support/quote.hpp"
 
@@ -16,6 +19,7 @@ struct HelpOptions {
     std::vector<std::string> words;
     bool is_man = false;
     bool is_list = false;
+    bool is_all = false; ///< the rarely used commands
 };
 
 std::string words_behind_program(const VerbPath& path) {
@@ -45,6 +49,15 @@ Result<int> help(const CLI::App& program, const HelpOptions& options) {
         }
         return 0;
     }
+    if (options.is_all) {
+        Session::print("Rarely used commands:\n");
+        for (const VerbPath& path : all) {
+            if (const std::string words = words_behind_program(path); is_advanced(words)) {
+                Session::print(command_row(words, path.back()->get_description()));
+            }
+        }
+        return 0;
+    }
     std::string wanted;
     for (const std::string& word : options.words) {
         wanted += (wanted.empty() ? "" : " ") + word;
@@ -57,6 +70,9 @@ Result<int> help(const CLI::App& program, const HelpOptions& options) {
             Session::print(options.is_man ? man_page(path) : help_text(path));
             return 0;
         }
+    }
+    if (const auto removed = removed_command(wanted, {})) {
+        return fail(ErrorCode::kUsage, removed->message, removed->because, removed->help);
     }
     const auto commands = options.words.empty() ? std::vector<std::string>()
                                                 : commands_for(program, options.words.back());
@@ -84,10 +100,15 @@ void install_help(CLI::App& app, Session& session) {
                               "Print the help of a verb, or its man page.",
                               {"cybelectl help kube render",
                                "cybelectl help --man submit | man -l -",
+                               "cybelectl help --all",
                                "cybelectl help --list"});
     verb->add_option("verb", options->words, "the words of the verb; none: the program's own help");
     CLI::Option* man = verb->add_flag("--man", options->is_man, "as a man page, in man(7)");
-    verb->add_flag("--list", options->is_list, "all verbs, a line each")->excludes(man);
+    CLI::Option* list =
+        verb->add_flag("--list", options->is_list, "all verbs, a line each")->excludes(man);
+    verb->add_flag("--all", options->is_all, "the rarely used commands, with what they do")
+        ->excludes(man)
+        ->excludes(list);
     verb->callback([&app, &session, options] {
         session.action = [&app, options] { return help(app, *options); };
     });

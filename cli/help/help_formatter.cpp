@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help/help_formatter.hpp"
 
+#include "cli/help/advanced.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -44,7 +46,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kTasks{
 constexpr std::string_view kOtherTask = "This machine, settings and help";
 
 constexpr std::string_view kFirstSteps =
-    "First steps: cybelectl init demo; cybelectl build demo; cybelectl submit demo -n 2 --wait\n";
+    "First steps: cybelectl init demo; cybelectl build demo; cybelectl submit demo -n 2 --wait\n"
+    "Rarely used commands: cybelectl help --all\n";
 
 std::string upper(std::string_view text) {
     std::string out(text);
@@ -143,17 +146,22 @@ public:
             tasks.push_back(app->get_parent() != nullptr ? "Commands" : task);
         }
         tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+        const std::string family = app->get_parent() == nullptr ? "" : app->get_name() + " ";
+        bool has_more = false;
         std::string out;
         for (const std::string_view task : tasks) {
             std::string rows;
             for (const CLI::App* command : commands) {
-                if (task_of(command) == task) {
+                if (is_advanced(family + command->get_name())) {
+                    has_more = true;
+                } else if (task_of(command) == task) {
                     rows += row(command->get_name(), command->get_description(), kCommandColumn);
                 }
             }
             out += rows.empty() ? rows : fmt::format("\n{}:\n{}", task, rows);
         }
-        return out;
+        return has_more && !family.empty() ? out + "\nRarely used commands: cybelectl help --all\n"
+                                           : out;
     }
 
     std::string make_footer(const CLI::App* app) const override {
@@ -198,6 +206,11 @@ std::string description_text(const CLI::Option& option) {
     }
     const std::string otherwise = option.get_default_str();
     return otherwise.empty() ? text : fmt::format("{} (default: {})", text, otherwise);
+}
+
+std::string command_row(std::string_view command, std::string_view text) {
+    constexpr std::size_t kLongCommandColumn = 18;
+    return row(command, text, kLongCommandColumn);
 }
 
 std::shared_ptr<CLI::FormatterBase> make_help_formatter() {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace cybele::cli {
 
@@ -14,6 +15,9 @@ namespace cybele::cli {
 
 /// What an option does, with its range and its default.
 [[nodiscard]] std::string description_text(const CLI::Option& option);
+
+/// A command of several words and what it does, as a line of a list.
+[[nodiscard]] std::string command_row(std::string_view command, std::string_view text);
 
 /// Prints `--help`: the program's commands grouped by task, options with the values they expect,
 /// no line longer than 100 characters where words allow it.

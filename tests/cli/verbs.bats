@@ -193,6 +193,40 @@ END
     assert_line --regexp 'remove entries unused for DAYS days \(1 to 36500\)$'
 }
 
+@test "the first help pages have 60 commands, help --all has the rarely used ones" {
+    "$CYBELECTL" help --all >all.txt
+    assert_equal "$(head -n 1 all.txt)" 'Rarely used commands:'
+    sed -nE 's/^  ([a-z]+( [a-z]+)?)  +[A-Z].*/\1/p' all.txt | sort >advanced
+    "$CYBELECTL" help --list >list
+    # What has commands below it is a family, not a command.
+    awk 'NF == 2 {family[$1] = 1} {line[NR] = $0} END {for (i = 1; i <= NR; i++) if (!(line[i] in family)) print line[i]}' list |
+        sort >leaves
+    assert_equal "$(comm -23 advanced leaves)" ''
+    comm -13 advanced leaves >first
+    assert_equal "$(wc -l <first)" 60
+    run -0 "$CYBELECTL" sif --help
+    assert_line --regexp '^  list '
+    refute_line --regexp '^  setprim '
+    assert_line 'Rarely used commands: cybelectl help --all'
+}
+
+@test "commands of earlier versions are answered with the command to type" {
+    while IFS='|' read -r words command; do
+        # shellcheck disable=SC2086
+        refuses 2 "$CYBELECTL" $words
+        assert_line "error: the command \`cybelectl ${words% x}\` is not supported any more"
+        assert_line "help: write \`cybelectl $command\`"
+    done <<'END'
+image gc|image prune
+image show x|image list x
+job show x|job status --details x
+cache tree|cache list --tree
+sif diff x|image diff x
+END
+    refuses 2 "$CYBELECTL" help image gc
+    assert_line 'help: write `cybelectl image prune`'
+}
+
 @test "help VERB is VERB --help" {
     run "$CYBELECTL" help job render
     assert_success

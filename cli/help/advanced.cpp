@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help/advanced.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cybele::cli {
+namespace {
+
+constexpr std::string_view kAdvanced[] = {
+    "completion",
+    "config trust",
+    "def print",
+    "image path",
+    "image tags",
+    "job mirror",
+    "key export",
+    "kube crd",
+    "sif add",
+    "sif del",
+    "sif dump",
+    "sif header",
+    "sif new",
+    "sif recover",
+    "sif setprim",
+};
+
+} // namespace
+
+bool is_advanced(std::string_view command) {
+    return std::find(std::begin(kAdvanced), std::end(kAdvanced), command) != std::end(kAdvanced);
+}
+
+} // namespace cybele::cli
