@@ -4,6 +4,7 @@
 #include "builder/agents.hpp"
 #include "builder/header.hpp"
 #include "builder/image_base.hpp"
+#include "builder/libraries.hpp"
 #include "builder/output.hpp"
 #include "builder/step_log.hpp"
 #include "builder/tidy.hpp"
@@ -87,6 +88,7 @@ private:
     [[nodiscard]] KeptStep describe(std::size_t step) const;
     void keep(const std::string& key, const fs::path& folder, const KeptStep& what);
     [[nodiscard]] Result<void> write_metadata();
+    void check_libraries() const;
     [[nodiscard]] Result<void> test();
     [[nodiscard]] Error
     step_failed(const Section& section, const std::string& name, const ScriptEnd& end) const;
@@ -368,6 +370,23 @@ Result<void> StageBuilder::test() {
     return {};
 }
 
+/// A program that cannot start is reported here, not by exit code 127 in a job.
+void StageBuilder::check_libraries() const {
+    std::vector<std::string> targets;
+    for (const Step& step : plan_.steps) {
+        if (step.kind != Step::Kind::kCopy && step.kind != Step::Kind::kStageCopy) {
+            continue;
+        }
+        for (const definitions::FileLine& line : definitions::file_lines(*step.section)) {
+            targets.push_back(line.destination.empty() ? line.source : line.destination);
+        }
+    }
+    const auto folders = library_path_of(plan_.stage->joined("environment"));
+    for (const MissingLibrary& missing : find_missing_libraries(root_, targets, folders)) {
+        context_.report(warning_of(missing)); // without the stage's name: it is for the user
+    }
+}
+
 /// In one plain folder, where nothing is kept.
 Result<void> StageBuilder::build_steps() {
     CYBELE_CHECK(fill_base(root_));
@@ -407,6 +426,9 @@ Result<void> StageBuilder::build() {
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
     CYBELE_CHECK(tidy(root_));
     CYBELE_CHECK(write_metadata());
+    if (number_ + 1 == context_.request.definition.stages.size()) {
+        check_libraries();
+    }
     return test();
 }
 
