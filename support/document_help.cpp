@@ -241,7 +241,7 @@ fault_of_file(const Kind& kind, std::string_view text, const std::string& file) 
     Fault fault;
     fault.code = ErrorCode::kInput;
     fault.where = Place{file, 0, 0, {}};
-    const auto other = recognize_file(text);
+    const auto other = recognize_file(text, file);
     const bool is_document = other && other->what.find(kind.name) != std::string_view::npos;
     const bool is_ours = std::any_of(std::begin(kKindNames), std::end(kKindNames), [&](auto name) {
         return other && other->what.ends_with(" " + std::string(name));

@@ -8,6 +8,9 @@
 namespace cybele {
 namespace {
 
+/// Reads the folder of a file, not the file alone.
+constexpr std::string_view kFromFolder = "init --from";
+
 /// How the first line that says something begins, in small letters.
 struct Start {
     std::string_view begins;
@@ -16,19 +19,43 @@ struct Start {
 constexpr Start kStarts[] = {
     {"-----begin ", {"a key or a certificate", ""}},
     {"#!", {"a script", "submit --script"}},
-    {"bootstrap:", {"a definition file", "def check"}},
+    {"bootstrap:", {"a definition file", "def check", "build"}},
     {"from ", {"a Dockerfile", "recipe import"}},
     {"arg ", {"a Dockerfile", "recipe import"}},
+    {"cmake_minimum_required", {"a CMakeLists.txt", kFromFolder}},
+    {"import ", {"a program in Python", kFromFolder}},
     {"apiversion:", {"a Kubernetes object", "kube check"}},
-    {"kind: job", {"a Job", "job check"}},
+    {"kind: job", {"a Job", "job check", "submit"}},
     {"kind: lock", {"a Lock", ""}},
     {"kind: policy", {"a Policy", ""}},
     {"kind: project", {"a Project", ""}},
-    {"kind: recipe", {"a Recipe", "recipe check"}},
+    {"kind: recipe", {"a Recipe", "recipe check", "build"}},
     {"kind: site", {"a Site", "site check"}},
 };
 
+/// How a name ends, for files whose text does not say what they are.
+constexpr Start kEnds[] = {
+    {".py", {"a program in Python", kFromFolder}},
+    {".ipynb", {"a notebook", ""}},
+    {".c", {"a program in C", kFromFolder}},
+    {".cc", {"a program in C++", kFromFolder}},
+    {".cpp", {"a program in C++", kFromFolder}},
+    {".f90", {"a program in Fortran", kFromFolder}},
+    {"makefile", {"a Makefile", kFromFolder}},
+    {"cmakelists.txt", {"a CMakeLists.txt", kFromFolder}},
+    {"requirements.txt", {"a list of packages for pip", "recipe import"}},
+    {"pyproject.toml", {"a project in Python", kFromFolder}},
+};
+
 constexpr std::size_t kHead = 4096;
+
+std::string small_letters(std::string_view text) {
+    std::string small(text);
+    for (char& c : small) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return small;
+}
 
 /// The first line that is neither empty nor a comment; of a script, its first.
 std::string first_words(std::string_view text) {
@@ -41,11 +68,7 @@ std::string first_words(std::string_view text) {
         if (begin == std::string_view::npos || (line[begin] == '#' && !is_script)) {
             continue;
         }
-        std::string words(line.substr(begin));
-        for (char& c : words) {
-            c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        }
-        return words;
+        return small_letters(line.substr(begin));
     }
     return {};
 }
@@ -59,6 +82,9 @@ std::optional<OtherFile> recognize_file(std::string_view text) {
         return OtherFile{"an image", "inspect"};
     }
     const std::string words = first_words(text);
+    if (words.starts_with("from ") && words.find(" import ") != std::string::npos) {
+        return OtherFile{"a program in Python", kFromFolder};
+    }
     const auto* const row =
         std::find_if(std::begin(kStarts), std::end(kStarts), [&](const Start& start) {
             return words.starts_with(start.begins);
@@ -66,10 +92,49 @@ std::optional<OtherFile> recognize_file(std::string_view text) {
     return row == std::end(kStarts) ? std::nullopt : std::optional(row->file);
 }
 
+std::optional<OtherFile> recognize_file(std::string_view text, std::string_view file) {
+    const auto by_text = recognize_file(text);
+    const std::string name = small_letters(file.substr(file.rfind('/') + 1));
+    const auto* const row = std::find_if(std::begin(kEnds), std::end(kEnds), [&](const Start& end) {
+        return name.ends_with(end.begins);
+    });
+    const bool is_named = row != std::end(kEnds);
+    const bool is_open = !by_text || by_text->command == "submit --script";
+    return is_named && is_open ? std::optional(row->file) : by_text;
+}
+
+namespace {
+
+std::string command_line(std::string_view command, std::string_view file) {
+    const std::size_t slash = file.rfind('/');
+    const std::string_view folder =
+        slash == std::string_view::npos ? std::string_view(".") : file.substr(0, slash + 1);
+    return "`cybelectl " + std::string(command) + " " +
+           shell_quote(command == kFromFolder ? folder : file) + "`";
+}
+
+} // namespace
+
+std::string use_of_other_file(const OtherFile& other, std::string_view file) {
+    const std::string_view command = other.use.empty() ? other.command : other.use;
+    if (command.empty()) {
+        return "give the .sif file";
+    }
+    if (command == "build") {
+        return "build it first: " + command_line(command, file);
+    }
+    return (command == kFromFolder ? "write a Recipe and a Job for its folder: "
+                                   : "it is used by ") +
+           command_line(command, file);
+}
+
 std::string help_for_other_file(const OtherFile& other, std::string_view file) {
-    return other.command.empty() ? "give another file"
-                                 : "give another file; this one is read by `cybelectl " +
-                                       std::string(other.command) + " " + shell_quote(file) + "`";
+    if (other.command == kFromFolder) {
+        return "write a Recipe and a Job for its folder: " + command_line(other.command, file);
+    }
+    return other.command.empty()
+               ? "give another file"
+               : "give another file; this one is read by " + command_line(other.command, file);
 }
 
 } // namespace cybele

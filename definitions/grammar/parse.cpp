@@ -218,7 +218,7 @@ read_definition(std::string_view text, std::string_view file, const ParseOptions
                      "it has neither a header nor a section",
                      "begin it with 'Bootstrap: AGENT'");
     }
-    const auto other = recognize_file(text);
+    const auto other = recognize_file(text, file);
     if (other && other->command != "def check" && !findings.empty()) {
         Findings one;
         one.add("CD005",

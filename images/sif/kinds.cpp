@@ -2,6 +2,7 @@
 #include "images/sif/kinds.hpp"
 
 #include "images/sif/format.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -62,6 +63,13 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
         is = "an empty file";
     } else if (is_text(start.substr(0, kHeaderSize))) {
         is = "a text file";
+        if (const auto other = recognize_file(start, path.native())) {
+            return fail(
+                ErrorCode::kInput,
+                fmt::format("{} is {}, not an image", printable(path.native()), other->what),
+                "an image is a SIF file",
+                use_of_other_file(*other, path.native()));
+        }
     } else if (size < kHeaderSize) {
         is = "too short for a header";
     }

@@ -6,6 +6,7 @@
 #include "recipes/tables/tables.hpp"
 #include "support/document.hpp"
 #include "support/name.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -256,6 +257,13 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
                 return row.kind;
             }
         }
+    }
+    const auto other = recognize_file(text, file.native());
+    if (other && other->command != "recipe import") {
+        return fail(ErrorCode::kUsage,
+                    "this is " + std::string(other->what) + ", which no import reads",
+                    "imported are files that list packages: " + listed_words(),
+                    help_for_other_file(*other, file.native()));
     }
     return fail(ErrorCode::kUsage,
                 "what '" + printable(file.native()) + "' is cannot be told",
