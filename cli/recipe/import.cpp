@@ -70,7 +70,9 @@ Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options
     CYBELE_TRY(request.build_arguments, read_assignments(kBuildArguments, options.arguments));
     request.base = options.base;
     request.name = options.name;
-    request.folder_name = folder_name(options.file);
+    const bool has_file = !options.output.empty() && options.output != "-";
+    request.folder_name = has_file ? suggest_name(fs::path(options.output).stem().native())
+                                   : folder_name(options.file);
     if (!options.sources.empty()) {
         request.sources = options.sources;
     }
@@ -179,7 +181,8 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
         ->type_name("KIND");
     verb->add_option("-o,--output", options->output, "file; else standard output")
         ->type_name("FILE");
-    verb->add_option("--name", options->name, "of the Recipe; else the file's or its folder's")
+    verb->add_option(
+            "--name", options->name, "of the Recipe; else the file's, that of -o, or its folder's")
         ->type_name("NAME");
     verb->add_option(
             "--base", options->base, "what the image begins with, where the file says nothing")

@@ -164,6 +164,13 @@ Draft import_requirements(const ImportRequest& request, Ledger& ledger) {
     Files files(request, ledger);
     files.read(ledger.source().text(), request.file, 0);
     draft.packages = std::move(files.packages);
+    if (lists_mpi4py(draft.packages)) {
+        draft.mpi.family = "openmpi";
+        ledger.remark({1, 1},
+                      {"mpi4py requires an MPI in the image",
+                       "`mpi: openmpi` was added",
+                       "write the family that the cluster has, as `mpi: mpich`"});
+    }
     remark_unlocked(ledger, {1, 1}, draft.packages);
     return draft;
 }

@@ -40,6 +40,9 @@ struct WantedNeed {
 /// That, followed by the stage's own.
 [[nodiscard]] Environment environment_of(const StageContext& context);
 
+/// Whether pip installs mpi4py, which loads the MPI of the image.
+[[nodiscard]] bool lists_mpi4py(const Packages& packages);
+
 /// Whether a line of pip has a checksum.
 [[nodiscard]] bool has_hash(std::string_view line);
 /// The requirement lines: the lock's where there is one, else the Recipe's.

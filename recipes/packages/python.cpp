@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/packages/packages.hpp"
 
+#include "recipes/forms/requirements.hpp"
+
 #include <algorithm>
 
 namespace cybele::recipes {
 
 bool has_hash(std::string_view line) {
     return line.find("--hash=sha256:") != std::string_view::npos;
+}
+
+bool lists_mpi4py(const Packages& packages) {
+    return std::any_of(packages.pip.begin(), packages.pip.end(), [](const std::string& line) {
+        return requirement_name(line) == "mpi4py";
+    });
 }
 
 std::vector<std::string> requirement_lines(const StageContext& context) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/model/recipe.hpp"
+#include "recipes/packages/packages.hpp"
 #include "recipes/stage/base.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -48,6 +49,18 @@ void add_unevaluated(std::vector<Fault>& list, const Recipe& recipe, const Stage
     }
 }
 
+/// mpi4py without an MPI fails at its first import.
+void add_missing_mpi(std::vector<Fault>& list, const Recipe& recipe, const StageContext& context) {
+    const bool has_mpi = !recipe.mpi.family.empty() || !context.fields->mpi.family.empty();
+    if (!has_mpi && context.is_last && lists_mpi4py(context.fields->packages)) {
+        add(list,
+            recipe.fault_at("packages.pip",
+                            "pip installs mpi4py, and the Recipe has no `mpi`",
+                            "mpi4py loads the MPI of the image, so it needs one there",
+                            "add `mpi: openmpi`, or the family that the cluster has"));
+    }
+}
+
 } // namespace
 
 std::vector<Fault> warnings_of(const Recipe& recipe) {
@@ -56,6 +69,7 @@ std::vector<Fault> warnings_of(const Recipe& recipe) {
         const StageContext context = stage_context(recipe, i);
         add_overwritten(list, recipe, context);
         add_unevaluated(list, recipe, context);
+        add_missing_mpi(list, recipe, context);
         const DistributionRow* row = context.base.row;
         const bool is_told = !context.is_last && !context.fields->base;
         if (row != nullptr && !is_told && row->end_of_support.text.starts_with("ended")) {
