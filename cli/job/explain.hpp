@@ -9,5 +9,6 @@ namespace cybele::cli {
 void install_job_explain(CLI::App& job, Session& session);
 /// Below `job`: a Job from what is none.
 void install_job_convert(CLI::App& job, Session& session);
+void install_job_new(CLI::App& job, Session& session);
 
 } // namespace cybele::cli

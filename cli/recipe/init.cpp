@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
+#include "pipeline/from_folder.hpp"
 #include "pipeline/new_project.hpp"
 #include "support/quote.hpp"
 
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -15,9 +17,10 @@ namespace {
 struct InitOptions {
     std::string folder;
     std::string template_name = "mpi";
+    pipeline::FromFolderRequest source;
 };
 
-Result<int> init(Session& session, const InitOptions& options) {
+Result<int> init_from_template(Session& session, const InitOptions& options) {
     CYBELE_TRY(const auto files, pipeline::new_project(options.folder, options.template_name));
     if (session.is_quiet) {
         return 0;
@@ -30,22 +33,96 @@ Result<int> init(Session& session, const InitOptions& options) {
     return 0;
 }
 
+void print_plan(const pipeline::FromFolder& plan) {
+    for (const std::string& line : plan.saw) {
+        Session::print("saw      " + line + "\n");
+    }
+    for (const std::string& line : plan.assumed) {
+        Session::print("assumed  " + line + "\n");
+    }
+    for (const auto& [file, text] : plan.documents) {
+        Session::print("wrote    " + printable(file.native()) + "\n");
+    }
+    std::string next;
+    for (const std::string& command : plan.next) {
+        next += (next.empty() ? "" : " && ") + command;
+    }
+    Session::print("next: " + next + "\n");
+}
+
+std::string plan_json(const pipeline::FromFolder& plan) {
+    auto files = nlohmann::json::array();
+    for (const auto& [file, text] : plan.documents) {
+        files.push_back(file.native());
+    }
+    const nlohmann::json document{{"format", 1},
+                                  {"name", plan.name},
+                                  {"files", files},
+                                  {"saw", plan.saw},
+                                  {"assumed", plan.assumed},
+                                  {"next", plan.next}};
+    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Result<int> init_from_folder(Session& session, const InitOptions& options) {
+    CYBELE_TRY(const pipeline::FromFolder plan, pipeline::plan_from_folder(options.source));
+    CYBELE_CHECK(pipeline::write_from_folder(plan, options.source.replaces));
+    if (session.is_json()) {
+        Session::print(plan_json(plan));
+    } else if (!session.is_quiet) {
+        print_plan(plan);
+    }
+    return 0;
+}
+
+Result<int> init(Session& session, const InitOptions& options) {
+    if (!options.source.from.empty()) {
+        return init_from_folder(session, options);
+    }
+    if (options.folder.empty()) {
+        return fail(ErrorCode::kUsage,
+                    "neither a new project nor a folder of source is named",
+                    {},
+                    "write `cybelectl init NAME` for an example, or `cybelectl init --from .` for "
+                    "the source in this folder");
+    }
+    return init_from_template(session, options);
+}
+
 } // namespace
 
 void install_init(CLI::App& app, Session& session) {
     auto options = std::make_shared<InitOptions>();
-    CLI::App* verb = add_verb(app,
-                              "init",
-                              "Make a project: a Recipe, a Job and a first program.",
-                              {"cybelectl init demo",
-                               "cybelectl init sums --template mpi4py",
-                               "cybelectl init solver --template serial"});
-    verb->add_option("folder", options->folder, "the project's folder; its name is the Recipe's")
-        ->required()
-        ->type_name("NAME");
-    verb->add_option("--template", options->template_name, "what kind of program")
-        ->check(CLI::IsMember({"mpi", "mpi4py", "serial"}))
-        ->capture_default_str();
+    CLI::App* verb =
+        add_verb(app,
+                 "init",
+                 "Create a project: an example, or the Recipe and the Job for an existing program.",
+                 {"cybelectl init demo",
+                  "cybelectl init sums --template mpi4py",
+                  "cybelectl init solver --template serial",
+                  "cybelectl init --from ."});
+    CLI::Option* const name = verb->add_option("folder",
+                                               options->folder,
+                                               "folder of a new project; its name is the Recipe's")
+                                  ->type_name("NAME");
+    CLI::Option* const kind =
+        verb->add_option("--template", options->template_name, "kind of the example program")
+            ->check(CLI::IsMember({"mpi", "mpi4py", "serial"}))
+            ->capture_default_str();
+    CLI::Option* const from =
+        verb->add_option("--from",
+                         options->source.from,
+                         "folder of an existing program: look at its files, write a Recipe and a "
+                         "Job, and report what was seen and assumed")
+            ->type_name("DIR")
+            ->excludes(name)
+            ->excludes(kind);
+    verb->add_option("-o,--output", options->source.output, "folder for both (default: DIR)")
+        ->type_name("DIR")
+        ->needs(from);
+    verb->add_flag("-F,--force", options->source.replaces, "replace an existing Recipe and Job")
+        ->needs(from);
+    add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] { return init(session, *options); };
     });

@@ -85,6 +85,31 @@ Result<std::string> new_recipe(std::string_view name) {
     return std::string{};
 }
 
+Result<std::string>
+job_template(std::string_view launch,
+             const std::vector<std::pair<std::string_view, std::string>>& marks) {
+    const std::string name = "templates/jobs/" + std::string(launch) + ".yaml";
+    for (const auto& file : embedded::recipe_files()) {
+        if (file.name != name) {
+            continue;
+        }
+        std::string text;
+        std::string_view rest = file.bytes;
+        while (!rest.empty()) { // one pass: a value that holds a mark stays as it is
+            const auto mark = std::find_if(marks.begin(), marks.end(), [&](const auto& one) {
+                return rest.starts_with(one.first);
+            });
+            text += mark == marks.end() ? std::string(rest.substr(0, 1)) : mark->second;
+            rest.remove_prefix(mark == marks.end() ? 1 : mark->first.size());
+        }
+        return text;
+    }
+    return fail(ErrorCode::kUsage,
+                "unknown launch '" + printable(launch) + "'",
+                "there are: serial, openmp, mpi, torch, spark",
+                "use one of these");
+}
+
 std::vector<std::pair<std::string_view, std::string_view>> catalogue() {
     constexpr std::string_view kFolder = "catalogue/";
     std::vector<std::pair<std::string_view, std::string_view>> list;

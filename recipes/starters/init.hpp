@@ -21,6 +21,12 @@ project_template(std::string_view name, std::string_view template_name = "mpi");
 /// A commented Recipe to begin with (`recipe new`).
 [[nodiscard]] Result<std::string> new_recipe(std::string_view name);
 
+/// The text of templates/jobs/LAUNCH.yaml with its marks (`@NAME@`) replaced. kUsage where there is
+/// no such launch.
+[[nodiscard]] Result<std::string>
+job_template(std::string_view launch,
+             const std::vector<std::pair<std::string_view, std::string>>& marks);
+
 /// The Recipes that the program brings along: name and text, sorted.
 [[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> catalogue();
 

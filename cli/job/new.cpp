@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/cli11.hpp"
+#include "cli/job/explain.hpp"
+#include "pipeline/new_job.hpp"
+#include "pipeline/schemas.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <filesystem>
+#include <memory>
+
+namespace cybele::cli {
+namespace {
+
+struct NewJobOptions {
+    std::string image;
+    std::string recipe;
+    std::string output = "job.yaml";
+};
+
+Result<int> new_job(const Session& session, const NewJobOptions& options) {
+    namespace fs = std::filesystem;
+    const bool is_file = options.output != "-";
+    std::error_code error;
+    if (is_file && fs::symlink_status(options.output, error).type() != fs::file_type::not_found) {
+        return fail(ErrorCode::kInput,
+                    printable(options.output) + " exists already",
+                    "`job new` replaces no file",
+                    "choose another file with -o, or print the Job with -o -");
+    }
+    pipeline::NewJobRequest request;
+    request.image = options.image;
+    request.recipe = options.recipe.empty() ? "." : options.recipe;
+    request.folder = is_file ? fs::path(options.output).parent_path() : fs::path();
+    CYBELE_TRY(const std::string text, pipeline::job_for(request));
+    CYBELE_CHECK(write_file(options.output, text));
+    if (is_file) {
+        CYBELE_CHECK(pipeline::write_schemas(request.folder, {"Job"}));
+        if (!session.is_quiet) {
+            Session::print(printable(options.output) + "\nnext: cybelectl job check " +
+                           shell_quote(options.output) + " && cybelectl submit " +
+                           shell_quote(options.output) + " --wait\n");
+        }
+    }
+    return 0;
+}
+
+} // namespace
+
+void install_job_new(CLI::App& job, Session& session) {
+    const auto options = std::make_shared<NewJobOptions>();
+    CLI::App* verb = add_verb(job,
+                              "new",
+                              "Write a commented Job for an existing image or Recipe.",
+                              {"cybelectl job new --image app.sif",
+                               "cybelectl job new --recipe demo/demo.yaml -o demo/job.yaml"});
+    CLI::Option* const image =
+        verb->add_option("--image",
+                         options->image,
+                         "image file or reference; its labels say how it is launched")
+            ->type_name("IMAGE");
+    verb->add_option(
+            "--recipe", options->recipe, "Recipe, or a folder with one (default: this folder)")
+        ->type_name("RECIPE")
+        ->excludes(image);
+    verb->add_option("-o,--output", options->output, "file of the Job; - is standard output")
+        ->capture_default_str()
+        ->type_name("FILE");
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return new_job(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/batch_job.hpp"
+
+#include "recipes/model/tree.hpp"
+#include "schedulers/reading/convert.hpp"
+#include "schedulers/reading/script_shell.hpp"
+#include "support/quote.hpp"
+#include "support/yaml.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cybele::pipeline {
+namespace {
+
+using yaml::Node;
+
+Node batch_scalar(std::string text) {
+    Node node;
+    node.kind = Node::Kind::kScalar;
+    node.scalar = std::move(text);
+    return node;
+}
+
+Node* value_of(Node& map, std::string_view key) {
+    const auto found = std::find_if(map.entries.begin(), map.entries.end(), [&](const auto& entry) {
+        return entry.first.scalar == key;
+    });
+    return found == map.entries.end() ? nullptr : &found->second;
+}
+
+/// The image that the Recipe describes, unless the script names one itself.
+void set_image(const BatchJobRequest& request, Node& job, BatchJob& into) {
+    if (const Node* image = value_of(job, "image")) {
+        into.assumed.push_back(printable(request.file) + ": the Job keeps the script's image, " +
+                               printable(image->scalar) + "; the Recipe describes another one");
+        return;
+    }
+    Node map;
+    map.kind = Node::Kind::kMapping;
+    map.entries.push_back({batch_scalar("recipe"), batch_scalar(request.recipe)});
+    const auto name = std::find_if(job.entries.begin(), job.entries.end(), [](const auto& entry) {
+        return entry.first.scalar == "name";
+    });
+    const auto place = name == job.entries.end() ? name : std::next(name);
+    job.entries.insert(place, {batch_scalar("image"), std::move(map)});
+}
+
+/// The program where it is in the image: `./solver` becomes `/opt/x/bin/solver`.
+void set_program(const BatchJobRequest& request, Node& job, BatchJob& into) {
+    Node* command = value_of(job, "command");
+    if (command == nullptr || command->items.empty()) {
+        if (value_of(job, "script") != nullptr) {
+            into.assumed.push_back(printable(request.file) +
+                                   ": its body became `script`; the paths in it must exist in the "
+                                   "image or in the working directory");
+        }
+        return;
+    }
+    const auto is_python = [](const std::string& word) {
+        return word == "python" || word == "python3";
+    };
+    const bool has_python = command->items.size() > 1 && is_python(command->items[0].scalar);
+    const std::string word = command->items[has_python ? 1 : 0].scalar;
+    const auto known = request.programs.find(std::filesystem::path(word).filename().native());
+    if (known == request.programs.end()) {
+        into.assumed.push_back(printable(request.file) + ": " + printable(word) +
+                               " is started as the script does, since it is not a program of "
+                               "this folder");
+        return;
+    }
+    command->items.erase(command->items.begin(), command->items.begin() + (has_python ? 2 : 1));
+    std::vector<Node> words;
+    for (const std::string& one : known->second) {
+        words.push_back(batch_scalar(one));
+    }
+    command->items.insert(command->items.begin(), words.begin(), words.end());
+    into.assumed.push_back(printable(request.file) + ": " + printable(word) + " is " +
+                           known->second.back() + " in the image");
+}
+
+/// Whether srun or mpirun starts the ranks is the choice of the scheduler.
+void set_launch(const BatchJobRequest& request, Node& job, BatchJob& into) {
+    Node* launch = value_of(job, "launch");
+    if (launch == nullptr || launch->kind != Node::Kind::kMapping) {
+        return;
+    }
+    if (recipes::remove_key(*launch, "launcher")) {
+        into.assumed.push_back(printable(request.file) +
+                               ": `launcher: auto` in place of the script's, so that the Job runs "
+                               "under any scheduler");
+    }
+    if (launch->entries.size() == 1) {
+        Node kind = launch->entries.front().second;
+        *launch = std::move(kind);
+    }
+}
+
+std::string comments_of(std::string_view text) {
+    std::string comments;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        comments += line.starts_with('#') ? std::string(line) + "\n" : "";
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return comments;
+}
+
+} // namespace
+
+Result<BatchJob> job_of_script(const BatchJobRequest& request) {
+    std::string clean;
+    for (const char c : request.text) {
+        clean += c == '\r' ? "" : std::string(1, c);
+    }
+    CYBELE_TRY(const auto explanation, schedulers::explain_script(clean, request.file));
+    const std::string shell = schedulers::shell_name_of(explanation.script);
+    if (!shell.empty() && shell != "sh" && shell != "bash" && shell != "dash") {
+        return fail(ErrorCode::kInput,
+                    printable(request.file) + " is a script for " + printable(shell),
+                    "the `script` of a Job is run by sh",
+                    "submit it unchanged: `cybelectl submit --script " + shell_quote(request.file) +
+                        "`");
+    }
+    CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, request.name));
+    CYBELE_TRY(yaml::Document document, yaml::parse(conversion.yaml, request.file));
+    BatchJob job;
+    set_image(request, document.root, job);
+    set_program(request, document.root, job);
+    set_launch(request, document.root, job);
+    job.text = "# yaml-language-server: $schema=.schemas/job.schema.json\n# Made from " +
+               printable(request.file) + ". All fields: `cybelectl explain job`.\n" +
+               comments_of(conversion.yaml) + recipes::to_yaml(document.root);
+    for (const auto& left : conversion.left) {
+        job.assumed.push_back(printable(request.file) + ":" + std::to_string(left.line) +
+                              ": not converted: " + printable(left.text) + ": " + left.because);
+    }
+    return job;
+}
+
+} // namespace cybele::pipeline

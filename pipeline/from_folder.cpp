@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/from_folder.hpp"
+
+#include "launchers/documents/job.hpp"
+#include "pipeline/batch_job.hpp"
+#include "pipeline/evidence.hpp"
+#include "pipeline/job_text.hpp"
+#include "pipeline/native_build.hpp"
+#include "pipeline/python_plan.hpp"
+#include "pipeline/schemas.hpp"
+#include "recipes/forms/words.hpp"
+#include "recipes/import/import.hpp"
+#include "recipes/model/recipe.hpp"
+#include "support/file.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kJobFile = "job.yaml";
+
+/// How a folder's program comes into an image: the first row whose leads the folder has.
+enum class Origin { kDefinition, kDockerfile, kNative, kPython, kNone };
+
+struct Planner {
+    SourceFolder folder;
+    FolderEvidence evidence;
+    std::string folder_from = "."; ///< the source, seen from the documents
+    Origin origin = Origin::kNone;
+    std::vector<std::string> program; ///< what starts it in the image
+    std::string recipe;               ///< text; empty: the image is built from a definition
+    std::string image;                ///< of a definition
+    bool has_pip = false;
+    FromFolder plan;
+};
+
+std::string place_of(const Evidence& one) {
+    return printable(one.file) + (one.line == 0 ? "" : ":" + std::to_string(one.line)) +
+           (one.saw.empty() ? "" : ": " + one.saw);
+}
+
+Origin origin_of(const FolderEvidence& evidence) {
+    const bool has_build = evidence.has(Lead::kCmake) || evidence.has(Lead::kMake);
+    const bool has_list = evidence.has(Lead::kRequirements);
+    if (evidence.has(Lead::kDefinition)) {
+        return Origin::kDefinition;
+    }
+    if (evidence.has(Lead::kDockerfile)) {
+        return Origin::kDockerfile;
+    }
+    if (has_build || (evidence.has(Lead::kCompile) && !has_list)) {
+        return Origin::kNative;
+    }
+    return evidence.has(Lead::kScript) ? Origin::kPython : Origin::kNone;
+}
+
+std::string launch_of(const FolderEvidence& evidence, const recipes::Draft& draft) {
+    if (evidence.has(Lead::kSpark)) {
+        return "spark";
+    }
+    if (evidence.has(Lead::kTorch)) {
+        return "torch";
+    }
+    if (evidence.has(Lead::kMpi) || !draft.mpi.family.empty()) {
+        return "mpi";
+    }
+    return evidence.has(Lead::kOpenmp) ? "openmp" : "serial";
+}
+
+/// The Recipe of a Dockerfile, with `mpi` where the source uses it.
+Result<void> import_the_dockerfile(Planner& planner) {
+    const Evidence& found = *planner.evidence.first(Lead::kDockerfile);
+    recipes::ImportRequest request;
+    CYBELE_TRY(request.text, read_source_text(planner.folder, found.file, std::size_t{1} << 20U));
+    request.file = found.file;
+    request.kind = recipes::ImportKind::kDockerfile;
+    request.name = planner.plan.name;
+    request.look = [&planner](const fs::path& path) {
+        std::error_code error;
+        const auto type = fs::symlink_status(planner.folder.root / path, error).type();
+        return type == fs::file_type::regular     ? recipes::PathKind::kFile
+               : type == fs::file_type::directory ? recipes::PathKind::kDirectory
+                                                  : recipes::PathKind::kUnknown;
+    };
+    CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
+    planner.recipe = imported.text;
+    const std::size_t base = planner.recipe.find("\nbase:");
+    if (planner.evidence.has(Lead::kMpi) && base != std::string::npos &&
+        planner.recipe.find("\nmpi:") == std::string::npos) {
+        planner.recipe.insert(base + 1, "mpi: openmpi\n");
+    }
+    for (const Fault& note : imported.notes) {
+        planner.plan.assumed.push_back(printable(found.file) + ": " + note.message +
+                                       (note.because.empty() ? "" : ": " + note.because));
+    }
+    return {};
+}
+
+void use_dockerfile(Planner& planner) {
+    const std::string& file = planner.evidence.first(Lead::kDockerfile)->file;
+    std::string because = "its paths are relative to its folder, and -o names another one";
+    if (planner.folder_from == "." && file.find('/') == std::string::npos) {
+        const auto imported = import_the_dockerfile(planner);
+        if (imported) {
+            return;
+        }
+        because = imported.error().message();
+    } else if (planner.folder_from == ".") {
+        because = "it is not at the top of the folder";
+    }
+    planner.plan.assumed.push_back(printable(file) + " is not used: " + because);
+    auto& all = planner.evidence.all;
+    all.erase(std::remove_if(all.begin(),
+                             all.end(),
+                             [](const Evidence& one) { return one.lead == Lead::kDockerfile; }),
+              all.end());
+    planner.origin = origin_of(planner.evidence);
+}
+
+Error nothing_found(const Planner& planner) {
+    return {ErrorCode::kInput,
+            "nothing in " + printable(planner.folder.root.native()) +
+                " says how its program is built or started",
+            "looked for CMakeLists.txt, Makefile, sources with `main`, *.py, Dockerfile and "
+            "definition files; " +
+                std::to_string(planner.folder.files.size()) + " files are there",
+            "name the folder of the source with --from, or begin with `cybelectl recipe new`"};
+}
+
+/// The head of the Recipe: what it is based on.
+std::vector<std::string> head_of(const Planner& planner) {
+    std::vector<std::string> head{
+        "Made by `cybelectl init --from`. All fields: `cybelectl explain recipe`."};
+    constexpr std::size_t kMostLines = 40;
+    for (const auto* list : {&planner.plan.saw, &planner.plan.assumed}) {
+        for (std::size_t i = 0; i < std::min(list->size(), kMostLines); ++i) {
+            head.push_back((list == &planner.plan.saw ? "saw: " : "assumed: ") + (*list)[i]);
+        }
+    }
+    return head;
+}
+
+recipes::Draft plan_draft(Planner& planner) {
+    recipes::Draft draft;
+    draft.name = planner.plan.name;
+    draft.base = "debian:12";
+    draft.version = "0.1.0";
+    if (planner.evidence.has(Lead::kMpi)) {
+        draft.mpi.family = "openmpi";
+        planner.plan.assumed.emplace_back("mpi: Debian 12's Open MPI; write the family that the "
+                                          "cluster has, as `mpi: mpich`");
+    }
+    auto& assumed = planner.plan.assumed;
+    if (planner.origin == Origin::kNative) {
+        planner.program = {plan_native_build(
+            planner.folder, planner.evidence, planner.folder_from, draft, assumed)};
+        if (planner.evidence.has(Lead::kScript)) {
+            assumed.emplace_back("the Python files are not in the image");
+        }
+    } else {
+        plan_python_packages(planner.folder, planner.evidence, draft, assumed);
+        planner.program = {
+            "python3", plan_python_program(planner.folder, planner.folder_from, draft, assumed)};
+    }
+    draft.run_argv = planner.program;
+    for (std::string& word : draft.run_argv) {
+        word = recipes::literal(word);
+    }
+    return draft;
+}
+
+/// The names by which a script starts the program → the words in the image.
+std::map<std::string, std::vector<std::string>> programs_of(const Planner& planner) {
+    std::map<std::string, std::vector<std::string>> programs;
+    if (planner.origin == Origin::kPython) {
+        for (const std::string& file : planner.folder.files) {
+            if (file.ends_with(".py")) {
+                programs.emplace(
+                    fs::path(file).filename().native(),
+                    std::vector<std::string>{"python3", "/opt/" + planner.plan.name + "/" + file});
+            }
+        }
+    } else if (planner.origin == Origin::kNative) {
+        const std::string name = fs::path(planner.program.front()).filename().native();
+        programs.emplace(name, planner.program);
+        programs.emplace("a.out", planner.program);
+    }
+    return programs;
+}
+
+/// The Job of the first script that can become one.
+Result<std::string> script_job(Planner& planner) {
+    for (const Evidence& one : planner.evidence.all) {
+        if (one.lead != Lead::kBatch || planner.recipe.empty()) {
+            continue;
+        }
+        BatchJobRequest request;
+        request.text = read_source_text(planner.folder, one.file).value_or("");
+        request.file = one.file;
+        request.name = planner.plan.name;
+        request.recipe = planner.plan.name + ".yaml";
+        request.programs = programs_of(planner);
+        auto job = job_of_script(request);
+        if (job && launchers::read_job(job->text, "job.yaml")) {
+            planner.plan.assumed.insert(
+                planner.plan.assumed.end(), job->assumed.begin(), job->assumed.end());
+            return job->text;
+        }
+        planner.plan.assumed.push_back(
+            printable(one.file) +
+            " is not used: " + (job ? "its Job would not be valid" : job.error().message()));
+    }
+    return std::string();
+}
+
+Result<std::string> plan_job(Planner& planner, const recipes::Draft& draft) {
+    CYBELE_TRY(std::string text, script_job(planner));
+    if (!text.empty()) {
+        return text;
+    }
+    NewJob job;
+    job.name = planner.plan.name;
+    job.launch = launch_of(planner.evidence, draft);
+    job.image = planner.image;
+    job.recipe = planner.recipe.empty() ? "" : planner.plan.name + ".yaml";
+    if (job.launch == "torch" || job.launch == "spark") { // these start a file, not a runscript
+        job.command = {planner.program.empty() ? "/opt/" + job.name + "/main.py"
+                                               : planner.program.back()};
+    }
+    planner.plan.assumed.push_back("the Job asks for few cores and 30 minutes: see " +
+                                   std::string(kJobFile));
+    return new_job_text(job);
+}
+
+/// The documents are read and rendered, so that both check verbs accept them.
+Result<void> check_recipe(const Planner& planner) {
+    if (planner.recipe.empty()) {
+        return {};
+    }
+    CYBELE_TRY(const auto recipe,
+               recipes::read_recipe(planner.recipe, planner.plan.name + ".yaml"));
+    recipes::RenderOptions options;
+    options.may_be_unverified = true;
+    CYBELE_CHECK(recipes::render_definition(recipe, options));
+    return {};
+}
+
+void plan_next(Planner& planner) {
+    const std::string folder = shell_quote(planner.plan.folder.native());
+    auto& next = planner.plan.next;
+    if (!planner.image.empty()) {
+        const fs::path file = planner.folder.root / planner.evidence.first(Lead::kDefinition)->file;
+        next.push_back("cybelectl build " + shell_quote(file.native()) + " -o " +
+                       shell_quote((planner.plan.folder / planner.image).native()));
+    } else {
+        if (planner.has_pip) { // packages of PyPI are built by their checksums
+            next.push_back(
+                "cybelectl recipe lock " +
+                shell_quote((planner.plan.folder / (planner.plan.name + ".yaml")).native()));
+        }
+        next.push_back("cybelectl build " + folder);
+    }
+    next.push_back("cybelectl submit " + folder + " --wait");
+}
+
+std::string name_of_folder(const fs::path& folder) {
+    std::error_code error;
+    const fs::path path = fs::absolute(folder, error).lexically_normal();
+    const std::string name =
+        suggest_name((path.has_filename() ? path : path.parent_path()).filename().native());
+    return name.empty() ? "program" : name;
+}
+
+} // namespace
+
+Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
+    Planner planner;
+    CYBELE_TRY(planner.folder, read_source_folder(request.from));
+    planner.evidence = find_evidence(planner.folder);
+    planner.plan.name = name_of_folder(request.from);
+    planner.plan.folder = request.output.empty() ? request.from : request.output;
+    std::error_code error;
+    planner.folder_from =
+        fs::absolute(request.from, error)
+            .lexically_normal()
+            .lexically_proximate(fs::absolute(planner.plan.folder, error).lexically_normal())
+            .native();
+    for (const Evidence& one : planner.evidence.all) {
+        planner.plan.saw.push_back(
+            place_of(one) + ": " + consequence_of(one) +
+            (one.more == 0
+                 ? ""
+                 : fmt::format(" (and {} more file{})", one.more, one.more == 1 ? "" : "s")));
+    }
+    planner.plan.assumed = planner.evidence.skipped;
+    planner.origin = origin_of(planner.evidence);
+    if (planner.origin == Origin::kDockerfile) {
+        use_dockerfile(planner);
+    }
+    recipes::Draft draft;
+    draft.name = planner.plan.name;
+    if (planner.origin == Origin::kNone) {
+        return fail(nothing_found(planner));
+    }
+    if (planner.origin == Origin::kDefinition) {
+        planner.image = planner.plan.name + ".sif";
+    } else if (planner.origin != Origin::kDockerfile) {
+        draft = plan_draft(planner);
+        planner.has_pip = !draft.packages.pip.empty();
+        planner.recipe = recipes::print_draft(draft, head_of(planner));
+    }
+    CYBELE_CHECK(check_recipe(planner));
+    CYBELE_TRY(std::string job, plan_job(planner, draft));
+    if (!planner.recipe.empty()) {
+        planner.plan.documents.emplace_back(planner.plan.folder / (planner.plan.name + ".yaml"),
+                                            planner.recipe);
+    }
+    planner.plan.documents.emplace_back(planner.plan.folder / kJobFile, std::move(job));
+    plan_next(planner);
+    return std::move(planner.plan);
+}
+
+Result<void> write_from_folder(const FromFolder& plan, bool replaces) {
+    std::error_code error;
+    Faults faults;
+    for (const auto& [file, text] : plan.documents) {
+        if (!replaces && fs::symlink_status(file, error).type() != fs::file_type::not_found) {
+            Fault fault;
+            fault.code = ErrorCode::kInput;
+            fault.message = printable(file.native()) + " exists already";
+            fault.because = "`init` replaces a file only where --force is given";
+            fault.help = "add --force to replace it, or write elsewhere with -o";
+            faults.add(std::move(fault));
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    CYBELE_CHECK(make_directories(plan.folder));
+    std::vector<fs::path> made;
+    for (const auto& [file, text] : plan.documents) {
+        const bool is_new = fs::symlink_status(file, error).type() == fs::file_type::not_found;
+        if (auto written = write_file(file, text); !written) {
+            for (const fs::path& other : made) {
+                fs::remove(other, error);
+            }
+            return written;
+        }
+        if (is_new) {
+            made.push_back(file);
+        }
+    }
+    CYBELE_CHECK(write_schemas(plan.folder, {"Recipe", "Job"}));
+    return {};
+}
+
+} // namespace cybele::pipeline

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/python_plan.hpp"
+
+#include "pipeline/native_build.hpp"
+#include "pipeline/python_packages.hpp"
+#include "recipes/import/import.hpp"
+#include "recipes/model/recipe.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace cybele::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files of Python that start no program.
+constexpr std::string_view kNoProgram = "setup.py conftest.py noxfile.py test_* *_test.py";
+constexpr std::string_view kUsualPrograms[] = {
+    "main.py", "run.py", "app.py", "train.py", "__main__.py", "cli.py"};
+
+/// A list of packages as `recipe import` reads it.
+Result<recipes::Recipe>
+imported_list(const SourceFolder& folder, const Evidence& list, recipes::ImportKind kind) {
+    recipes::ImportRequest request;
+    CYBELE_TRY(request.text, read_source_text(folder, list.file, std::size_t{1} << 20U));
+    request.file = list.file;
+    request.kind = kind;
+    request.folder_name = "packages";
+    request.read = [&folder](const fs::path& path) {
+        return read_source_text(folder, path.native());
+    };
+    CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
+    return recipes::read_recipe(imported.text, "packages.yaml");
+}
+
+void take_requirements(const SourceFolder& folder,
+                       const Evidence& list,
+                       PythonPackages& packages,
+                       std::vector<std::string>& assumed) {
+    if (list.value == "pyproject") {
+        for (const auto& line :
+             pyproject_requirements(read_source_text(folder, list.file).value_or(""))) {
+            packages.add(line, list.file);
+        }
+        return;
+    }
+    const auto recipe = imported_list(folder, list, recipes::ImportKind::kRequirements);
+    if (!recipe) {
+        assumed.push_back(printable(list.file) + " is not used: " + recipe.error().message() +
+                          "; see `cybelectl recipe import`");
+        return;
+    }
+    for (const std::string& line : recipe->packages.pip) {
+        packages.add(line, list.file);
+    }
+}
+
+/// An environment of conda: its packages by pip and Debian where they are known there, since conda
+/// itself would have to be installed from an address that no file names.
+void take_conda(const SourceFolder& folder,
+                const Evidence& list,
+                PythonPackages& packages,
+                std::vector<std::string>& assumed) {
+    const auto recipe = imported_list(folder, list, recipes::ImportKind::kConda);
+    if (!recipe) {
+        assumed.push_back(printable(list.file) + " is not used: " + recipe.error().message() +
+                          "; see `cybelectl recipe import`");
+        return;
+    }
+    for (const std::string& spec : recipe->packages.conda_packages) {
+        const std::string name = spec.substr(0, spec.find_first_of(" =<>!"));
+        std::string rest = spec.substr(name.size());
+        if (name == "python" || name == "pip" || name == "openmpi" || name == "mpich") {
+            assumed.push_back(printable(list.file) + ": " + printable(spec) + ": Debian 12's");
+            continue;
+        }
+        if (rest.starts_with('=') && !rest.starts_with("==")) {
+            rest = "=" + rest.substr(0, rest.find('=', 1)) + ".*";
+        }
+        packages.add(name + rest, list.file);
+    }
+    for (const std::string& line : recipe->packages.pip) {
+        packages.add(line, list.file);
+    }
+    assumed.push_back(printable(list.file) + ": packages of conda are taken from Debian and PyPI; "
+                                             "`cybelectl recipe import` keeps conda");
+}
+
+bool has_main(const SourceFolder& folder, const std::string& file) {
+    return read_source_text(folder, file).value_or("").find("__name__ ==") != std::string::npos;
+}
+
+} // namespace
+
+void plan_python_packages(const SourceFolder& folder,
+                          const FolderEvidence& evidence,
+                          recipes::Draft& draft,
+                          std::vector<std::string>& assumed) {
+    PythonPackages packages(draft, assumed);
+    for (const Evidence& one : evidence.all) {
+        if (one.lead == Lead::kRequirements && one.value == "conda") {
+            take_conda(folder, one, packages, assumed);
+        } else if (one.lead == Lead::kRequirements && one.file.find('/') == std::string::npos) {
+            take_requirements(folder, one, packages, assumed);
+        }
+    }
+    for (const Evidence& one : evidence.all) {
+        if (one.lead == Lead::kPython) {
+            packages.add_import(one.value, one.file);
+        }
+    }
+    if (packages.has("mpi4py")) {
+        draft.mpi.family = "openmpi";
+    }
+    if (draft.packages.system.empty() && draft.packages.pip.empty()) {
+        draft.packages.needs.emplace_back("python");
+    }
+}
+
+std::string main_script(const SourceFolder& folder, const std::string& name) {
+    std::vector<std::string> scripts;
+    for (const std::string& file : folder.files) {
+        const std::string own = fs::path(file).filename().native();
+        if (own.ends_with(".py") && !is_named_like(own, kNoProgram) && own != "__init__.py") {
+            scripts.push_back(file);
+        }
+    }
+    if (scripts.empty()) {
+        return {};
+    }
+    const auto depth = [](const std::string& file) {
+        return std::count(file.begin(), file.end(), '/');
+    };
+    std::stable_sort(scripts.begin(), scripts.end(), [&](const auto& left, const auto& right) {
+        return depth(left) < depth(right);
+    });
+    const auto least = depth(scripts.front());
+    scripts.erase(std::find_if(scripts.begin(),
+                               scripts.end(),
+                               [&](const auto& file) { return depth(file) > least; }),
+                  scripts.end());
+    const auto named = [&](std::string_view wanted) {
+        return std::find_if(scripts.begin(), scripts.end(), [&](const std::string& file) {
+            return fs::path(file).filename().native() == wanted;
+        });
+    };
+    for (const std::string_view usual : kUsualPrograms) {
+        if (const auto found = named(usual); found != scripts.end()) {
+            return *found;
+        }
+    }
+    if (const auto found = named(name + ".py"); found != scripts.end()) {
+        return *found;
+    }
+    constexpr std::size_t kMostRead = 200;
+    for (std::size_t i = 0; i < std::min(scripts.size(), kMostRead); ++i) {
+        if (has_main(folder, scripts[i])) {
+            return scripts[i];
+        }
+    }
+    return scripts.front();
+}
+
+std::string plan_python_program(const SourceFolder& folder,
+                                const std::string& folder_from,
+                                recipes::Draft& draft,
+                                std::vector<std::string>& assumed) {
+    const std::string to = "/opt/" + draft.name;
+    const auto copies = source_copies(folder, "*.py", folder_from, to, assumed);
+    draft.files.insert(draft.files.end(), copies.begin(), copies.end());
+    draft.environment["PYTHONNOUSERSITE"] = {recipes::EnvironmentValue::How::kSet, "1"};
+    const bool has_source_folder =
+        std::any_of(folder.files.begin(), folder.files.end(), [](const std::string& file) {
+            return file.starts_with("src/") && file.ends_with("__init__.py");
+        });
+    if (has_source_folder) {
+        draft.environment["PYTHONPATH"] = {recipes::EnvironmentValue::How::kPrepend, to + "/src"};
+    }
+    const std::string script = main_script(folder, draft.name);
+    assumed.push_back("the program is " + printable(script) + ", as " +
+                      printable(to + "/" + script));
+    assumed.emplace_back(
+        "files that are not Python are not in the image; the program finds them in "
+        "the directory where the Job is submitted");
+    return to + "/" + script;
+}
+
+} // namespace cybele::pipeline

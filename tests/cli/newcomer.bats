@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+# What somebody meets first: `init --from` on a folder of source, `job new`, and the wrong file given to a command. Half a minute.
+load ../parts/suite.bash
+
+setup() { work_place; }
+teardown() { leave_place; }
+
+# project NAME FILE TEXT [FILE TEXT]…: a folder with those files.
+project() {
+    local name=$1
+    shift
+    mkdir -p "$name"
+    while (($#)); do
+        mkdir -p "$(dirname "$name/$1")"
+        printf '%b' "$2" >"$name/$1"
+        shift 2
+    done
+}
+
+# init NAME: makes both documents, which the check verbs accept as they are.
+init() {
+    run -0 "$CYBELECTL" init --from "$1" "${@:2}"
+    made=$output
+    [[ ! -e $1/$1.yaml ]] || run -0 "$CYBELECTL" recipe check "$1/$1.yaml"
+    run -0 "$CYBELECTL" job check "$1/job.yaml"
+}
+
+# has FILE PATTERN: a line of it has the pattern.
+has() {
+    grep -q -e "$2" "$1" || { echo "$1 has no line with: $2" && cat "$1" && return 1; }
+}
+
+# recipe NAME LINE…: lines that the Recipe has; job NAME LINE…: that the Job has.
+recipe() {
+    local line
+    for line in "${@:2}"; do has "$1/$1.yaml" "$line"; done
+}
+job() {
+    local line
+    for line in "${@:2}"; do has "$1/job.yaml" "$line"; done
+}
+
+mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); return MPI_Finalize(); }\n'
+
+@test "Python with mpi4py gets an MPI, and Debian's packages where their versions fit" {
+    project sums run.py 'from mpi4py import MPI\nimport numpy as np\n' requirements.txt 'mpi4py\nnumpy>=1.20,<2\ntqdm~=4.60\n'
+    init sums
+    [[ $made == *'saw      run.py:1: import mpi4py: uses MPI'* ]]
+    [[ $made == *'assumed  numpy>=1.20,<2: Debian 12'* ]]
+    [[ $made == *'next: cybelectl build sums && cybelectl submit sums --wait'* ]]
+    recipe sums '^mpi: openmpi$' '- python3-mpi4py$' '- python3-numpy$' '- python3-tqdm$' '- /opt/sums/run.py$'
+    job sums 'kind: mpi' 'image: {recipe: sums.yaml}'
+}
+
+@test "a version that Debian does not have comes from PyPI, after recipe lock" {
+    project new main.py 'import numpy\n' requirements.txt 'numpy==2.1.0\n'
+    run -0 "$CYBELECTL" init --from new
+    assert_line --partial 'assumed  numpy==2.1.0 (requirements.txt): from PyPI, since Debian 12 has 1.24.2'
+    assert_line 'next: cybelectl recipe lock new/new.yaml && cybelectl build new && cybelectl submit new --wait'
+    recipe new '    - numpy==2.1.0$'
+    run -0 "$CYBELECTL" recipe check new/new.yaml --unlocked
+    run -0 "$CYBELECTL" job check new
+}
+
+@test "pyproject.toml and environment.yml name packages" {
+    project pack src/pack/__init__.py '' src/pack/core.py 'x = 1\n' main.py 'import pack.core\n' \
+        pyproject.toml '[build-system]\nrequires = ["setuptools"]\n[project]\nname = "pack"\ndependencies = [\n  "scipy>=1.5", # numbers\n  '"'"'pandas'"'"',\n]\n[tool.x]\ndependencies = ["no"]\n'
+    init pack
+    recipe pack '- python3-scipy$' '- python3-pandas$' 'prepend: /opt/pack/src$'
+    run ! grep -E 'setuptools|- no$' pack/pack.yaml
+    project env main.py 'print(1)\n' environment.yml 'name: env\ndependencies:\n  - python=3.11\n  - h5py\n  - pip:\n    - pyyaml\n'
+    init env
+    recipe env '- python3-h5py$' '- python3-yaml$'
+}
+
+@test "torch and Spark start as their launch kinds" {
+    project net train.py 'import torch\n'
+    init net
+    recipe net '- python3-torch$'
+    job net 'kind: torch' 'command: \[/opt/net/train.py\]'
+    project table app.py 'from pyspark.sql import SparkSession\n'
+    run -0 "$CYBELECTL" init --from table
+    recipe table '- pyspark$' '- java-headless$'
+    job table 'launch: spark' 'command: \[/opt/table/app.py\]'
+    run -0 "$CYBELECTL" job check table
+}
+
+@test "CMake: the program's name by its variable, libraries by find_package, OpenMP's at run time" {
+    project heat CMakeLists.txt 'cmake_minimum_required(VERSION 3.18)\nproject(stove CXX)\nfind_package( OpenMP REQUIRED)\nFIND_PACKAGE(HDF5)\n# find_package(MPI)\nadd_executable(\n  ${PROJECT_NAME} src/main.cpp)\n' src/main.cpp 'int main() {}\n'
+    init heat
+    recipe heat '- /opt/heat/bin/stove$' '- libgomp1$' '- hdf5$' '- cmake$' 'to: /src/src$'
+    run ! grep '^mpi:' heat/heat.yaml
+    job heat 'launch: openmp' 'cpus-per-task: 2'
+}
+
+@test "make: the program's name by TARGET or the first rule, MPI by its compiler" {
+    project wave Makefile 'CC ?= mpicc\nTARGET := ripple\nall: $(TARGET)\n$(TARGET): wave.c\n\t$(CC) -o $@ $<\n' wave.c "$mpi_program"
+    init wave
+    recipe wave '^mpi: openmpi$' '- /opt/wave/bin/ripple$' 'make -C /src'
+    project first makefile '.PHONY: clean\nprog.x: a.o\n\tgfortran -o $@ $<\n' a.f90 'program a\nend program\n'
+    init first
+    recipe first '- /opt/first/bin/prog.x$' '- libgfortran5$' '- fortran$'
+}
+
+@test "sources without a build file are compiled alone" {
+    project hello hello.c "$mpi_program" util.c 'int one;\n'
+    init hello
+    recipe hello 'mpicc -O2 -o /opt/hello/bin/hello /src/\*.c'
+    project cpp a.cpp '#include <omp.h>\nint main() {}\n' b.cpp 'int main() {}\n'
+    init cpp
+    recipe cpp 'g++ -O2 -fopenmp -o /opt/cpp/bin/a /src/a.cpp'
+}
+
+@test "an old batch script becomes the Job, with the program where the image has it" {
+    project ring ring.c "$mpi_program" old.sh '#!/bin/bash\n#SBATCH --job-name=Ring_1\n#SBATCH -N 1\n#SBATCH --ntasks-per-node=24\n#SBATCH --time=01:00:00\nmodule load openmpi\nsrun ./ring --fast\n'
+    init ring
+    [[ $made == *'assumed  old.sh: ./ring is /opt/ring/bin/ring in the image'* ]]
+    [[ $made == *'assumed  old.sh:6: not converted: module load openmpi'* ]]
+    job ring '^name: ring-1$' 'tasks-per-node: 24' '^launch: mpi$' '  - /opt/ring/bin/ring$' '  - "--fast"$' 'recipe: ring.yaml'
+    project pbs x.py 'import mpi4py\n' go.pbs '#!/bin/bash\n#PBS -l nodes=1:ppn=4\ncd $PBS_O_WORKDIR\nmpirun -np 4 python3 x.py in.dat\n'
+    init pbs
+    job pbs '  - python3$' '  - /opt/pbs/x.py$' '  - in.dat$'
+}
+
+@test "a script for csh is named and not used, one with carriage returns is" {
+    project csh hello.c "$mpi_program" run.csh '#!/bin/csh\n#SBATCH -n 4\nsetenv X 1\nsrun ./hello\n'
+    init csh
+    [[ $made == *'run.csh is not used: '* ]]
+    job csh 'kind: mpi'
+    project crlf hello.c "$mpi_program" run.sh '#!/bin/bash\r\n#SBATCH -n 4\r\nsrun ./hello\r\n'
+    init crlf
+    job crlf 'tasks-per-node: 4' '  - /opt/crlf/bin/hello$'
+}
+
+@test "a Dockerfile becomes the Recipe; mpi is added where the source uses it" {
+    project dock Dockerfile 'FROM debian:12\nRUN apt-get update && apt-get install -y --no-install-recommends python3-mpi4py\nCOPY app.py /app/\nCMD ["python3", "/app/app.py"]\n' app.py 'from mpi4py import MPI\n'
+    init dock
+    recipe dock '^mpi: openmpi$' 'app.py'
+    job dock 'kind: mpi'
+    run -0 "$CYBELECTL" init --from dock -o other
+    assert_line --partial 'assumed  Dockerfile is not used: its paths are relative to its folder'
+    run -0 "$CYBELECTL" recipe check other/dock.yaml
+}
+
+@test "a definition file is built as it is; the Job names its image" {
+    project def app.def 'Bootstrap: localimage\nFrom: x.sif\n%runscript\n  true\n'
+    run -0 "$CYBELECTL" init --from def
+    assert_line 'next: cybelectl build def/app.def -o def/def.sif && cybelectl submit def --wait'
+    job def 'image: def.sif'
+    assert_not_exist def/def.yaml
+    run -0 "$CYBELECTL" job check def
+}
+
+@test "existing documents stay, and --force replaces them" {
+    project keep main.py 'print(1)\n' keep.yaml 'mine\n' job.yaml 'mine too\n'
+    refuses 3 "$CYBELECTL" init --from keep
+    assert_line 'error: keep/keep.yaml exists already'
+    assert_line 'error: keep/job.yaml exists already'
+    assert_equal "$(cat keep/keep.yaml keep/job.yaml)" $'mine\nmine too'
+    assert_not_exist keep/.schemas
+    ln -sf /nonexistent/target keep/job.yaml
+    rm keep/keep.yaml
+    refuses 3 "$CYBELECTL" init --from keep
+    assert_not_exist keep/keep.yaml
+    refuses 3 "$CYBELECTL" init --from keep --force
+    assert_not_exist keep/keep.yaml
+    rm keep/job.yaml
+    printf 'mine\n' >keep/keep.yaml
+    run -0 "$CYBELECTL" init --from keep --force
+    run -0 "$CYBELECTL" job check keep
+}
+
+@test "the same folder gives the same bytes, whatever the directory's order, and paths from elsewhere" {
+    project one b.py 'import numpy\n' a.py 'if __name__ == "__main__":\n    pass\n' sub/c.py 'import yaml\n'
+    "$CYBELECTL" init --from one -o out -q
+    mkdir two two/sub
+    for file in sub/c.py a.py b.py; do cp "one/$file" "two/$file"; done
+    mv one first && mv two one
+    "$CYBELECTL" init --from one -o again -q
+    run -0 diff -r out again
+    has out/one.yaml 'from: ../one/a.py$'
+    has out/one.yaml '- /opt/one/a.py$'
+    run -0 "$CYBELECTL" recipe check out/one.yaml
+}
+
+@test "folders with nothing to run, that cannot be read, or that are files" {
+    mkdir empty
+    refuses 3 "$CYBELECTL" init --from empty
+    assert_line --partial 'nothing in empty says how its program is built or started'
+    refuses 3 "$CYBELECTL" init --from nowhere
+    touch file.py
+    refuses 3 "$CYBELECTL" init --from file.py
+    assert_line 'error: file.py is not a folder'
+    project text notes.txt 'hello\n'
+    refuses 3 "$CYBELECTL" init --from text
+    refuses 2 "$CYBELECTL" init
+    run ! "$CYBELECTL" init name --from text
+    run ! "$CYBELECTL" init name -o x
+    nothing_left empty file.py text
+}
+
+@test "what an ordinary user cannot read is named, and the rest is used" {
+    project part main.py 'print(1)\n' secret.py 'import torch\n' locked/x.py 'import torch\n'
+    run -0 as_user bash -c 'chmod 0 part/secret.py part/locked && "$1" init --from part' - "$CYBELECTL"
+    assert_line --partial 'assumed  locked: not read, it cannot be read'
+    assert_line --partial 'secret.py: not read, it cannot be read'
+    has part/job.yaml '^launch: serial'
+}
+
+@test "10,000 files, links out of the folder, binary files and pipes" {
+    mkdir many
+    (cd many && seq -f 'f%05g.py' 1 10000 | xargs touch)
+    printf 'import numpy\n' >many/main.py
+    run -0 timeout 20 "$CYBELECTL" init --from many
+    has many/many.yaml '- python3-numpy$'
+    has many/many.yaml 'from: \.$'
+    run -0 "$CYBELECTL" recipe check many/many.yaml
+    project odd main.py 'print(1)\n' outside/x ''
+    mkdir elsewhere
+    echo 'import torch' >elsewhere/t.py
+    ln -s ../elsewhere odd/out
+    ln -s ../elsewhere/t.py odd/link.py
+    ln -s . odd/loop
+    mkfifo odd/pipe.py
+    head -c 3000 /dev/urandom >odd/binary.py
+    printf 'caf\351 = 1  # Latin-1\n' >odd/latin.py
+    run -0 timeout 20 "$CYBELECTL" init --from odd
+    assert_line 'assumed  link.py: not read, links are not followed'
+    assert_line 'assumed  pipe.py: not read, it is not a file'
+    assert_line --partial 'assumed  binary.py: not read, it is a binary file'
+    run ! grep torch odd/odd.yaml
+    run -0 "$CYBELECTL" recipe check odd/odd.yaml
+}
+
+@test "odd names: the folder's becomes a name, a file's does not break the Recipe" {
+    project 'My Code_2' 'a b.py' 'import numpy\n'
+    run -0 "$CYBELECTL" init --from 'My Code_2'
+    assert_line 'wrote    My Code_2/my-code-2.yaml'
+    assert_line "next: cybelectl build 'My Code_2' && cybelectl submit 'My Code_2' --wait"
+    run -0 "$CYBELECTL" recipe check 'My Code_2/my-code-2.yaml'
+    mkdir tricks
+    printf 'int main() {}\n' >"$(printf 'tricks/a\n@{x} $(touch pwned); "q".c')"
+    run -0 "$CYBELECTL" init --from tricks
+    run -0 "$CYBELECTL" recipe check tricks/tricks.yaml
+    run -0 "$CYBELECTL" recipe render tricks/tricks.yaml --as sh
+    printf '%s\n' "$output" >tricks.sh
+    run -0 bash -n tricks.sh
+    assert_not_exist pwned
+}
+
+@test "--format json has the same account" {
+    project j main.py 'import mpi4py\n'
+    run -0 --separate-stderr "$CYBELECTL" init --from j --format json
+    assert_equal "$(jq -r '.name, .files[], .next[0]' <<<"$output")" $'j\nj/j.yaml\nj/job.yaml\ncybelectl build j'
+    assert_equal "$(jq '.saw | length > 1' <<<"$output")" true
+}
+
+@test "mpi4py of pip without mpi: recipe check says it, recipe import adds it" {
+    printf 'mpi4py==3.1.4\n' >requirements.txt
+    run -0 "$CYBELECTL" recipe import requirements.txt --name sums -o sums.yaml
+    has sums.yaml '^mpi: openmpi$'
+    run -0 "$CYBELECTL" recipe check sums.yaml --unlocked
+    refute_line --partial 'the Recipe has no `mpi`'
+    sed -i /^mpi:/d sums.yaml
+    run -0 "$CYBELECTL" recipe check sums.yaml --unlocked
+    assert_line 'warning: pip installs mpi4py, and the Recipe has no `mpi`'
+    assert_line --partial 'help: add `mpi: openmpi`'
+}
+
+@test "job new: a Job for a Recipe or an image, with what is known of it" {
+    run -0 "$CYBELECTL" recipe new solver
+    mkdir jobs
+    run -0 "$CYBELECTL" job new --recipe solver.yaml -o jobs/solver.yaml
+    has jobs/solver.yaml 'image: {recipe: "../solver.yaml"}'
+    has jobs/solver.yaml '^launch: serial'
+    run -0 "$CYBELECTL" job check jobs/solver.yaml
+    printf 'kind: Recipe\nname: ranks\nbase: debian:12\nmpi: mpich\nrun: [true]\n' >ranks.yaml
+    run -0 "$CYBELECTL" job new --recipe ranks.yaml -o -
+    assert_line '# The Recipe has `mpi: mpich`.'
+    assert_line --partial 'launch: {kind: mpi'
+    printf '%s\n' "$output" >ranks-job.yaml
+    run -0 "$CYBELECTL" job check ranks-job.yaml
+    run -0 "$CYBELECTL" job new --image oras://registry.example/lab/tool:1.2 -o -
+    assert_line 'name: tool'
+    assert_line 'image: "oras://registry.example/lab/tool:1.2"'
+    refuses 3 "$CYBELECTL" job new --recipe solver.yaml -o jobs/solver.yaml
+    assert_line 'error: jobs/solver.yaml exists already'
+    refuses 3 "$CYBELECTL" job new --image nowhere.sif
+    refuses 3 "$CYBELECTL" job new --image ranks.yaml
+    assert_line --partial 'ranks.yaml is a Recipe, not an image'
+    run ! "$CYBELECTL" job new --image a --recipe b
+}
+
+@test "a file given to the wrong command is named, with the command that uses it" {
+    printf 'kind: Recipe\nname: x\nbase: debian:12\n' >x.yaml
+    printf 'kind: Job\nname: x\n' >job.yaml
+    printf 'FROM debian:12\n' >Dockerfile
+    printf 'print(1)\n' >x.py
+    printf 'from numpy import *\n' >y
+    printf '#!/bin/bash\n#SBATCH -n 2\nsrun ./a\n' >old.sh
+    printf 'cmake_minimum_required(VERSION 3.1)\n' >CMakeLists.txt
+    while IFS='|' read -r code command what help; do
+        # shellcheck disable=SC2086
+        run "$CYBELECTL" $command
+        assert_equal "$command $status" "$command $code"
+        assert_line --partial "$what"
+        assert_line --partial "help: "
+        assert_line --partial "$help"
+    done <<'ROWS'
+255|run x.yaml|x.yaml is a Recipe, not an image|cybelectl build
+255|exec x.yaml true|is a Recipe, not an image|cybelectl build
+255|run job.yaml|is a Job, not an image|cybelectl submit
+255|run x.py|is a program in Python, not an image|cybelectl init --from
+3|build Dockerfile|this is a Dockerfile|cybelectl recipe import Dockerfile
+3|build x.py|this is a program in Python|cybelectl init --from .
+3|build y|this is a program in Python|cybelectl init --from .
+3|build CMakeLists.txt|this is a CMakeLists.txt|cybelectl init --from .
+3|build old.sh|this is a script|cybelectl submit --script old.sh
+3|submit old.sh|is a batch script, not a Job|cybelectl submit --script old.sh
+3|submit x.py|this is a program in Python, not a Job|cybelectl init --from .
+3|submit Dockerfile|this is a Dockerfile, not a Job|cybelectl recipe import Dockerfile
+3|recipe check x.py|this is a program in Python, not a Recipe|cybelectl init --from .
+3|job check x.py|this is a program in Python, not a Job|cybelectl init --from .
+2|recipe import x.py|this is a program in Python|cybelectl init --from .
+2|recipe import CMakeLists.txt|this is a CMakeLists.txt|cybelectl init --from .
+ROWS
+}
