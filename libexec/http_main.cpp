@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cybelectl-http: one HTTP exchange for cybelectl. JSON on standard input, JSON on standard output;
-// exit code 0 whenever an answer was written, one that tells of a failure too.
+// cybelectl-http: one HTTP exchange for cybelectl; with --session, many. JSON on standard input,
+// JSON on standard output; exit code 0 whenever an answer was written, one that tells of a failure
+// too.
 #include "libexec/http_exchange.hpp"
+#include "libexec/http_session.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -40,7 +42,8 @@ int main(int argc, char** argv) {
     if (argc == 2 && std::string_view(argv[1]) == "--version") {
         return std::puts("cybelectl-http " CYBELE_VERSION) == EOF ? 1 : 0;
     }
-    if (argc != 1) {
+    const bool is_session = argc == 2 && std::string_view(argv[1]) == "--session";
+    if (argc != 1 && !is_session) {
         (void)std::fputs("cybelectl-http takes a JSON request on standard input; it is started by "
                          "cybelectl\n",
                          stderr);
@@ -49,6 +52,11 @@ int main(int argc, char** argv) {
     if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR || // NOLINT: no thread runs yet
         curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return 1;
+    }
+    if (is_session) {
+        const int code = run_session();
+        curl_global_cleanup();
+        return code;
     }
     std::string text;
     Request request;

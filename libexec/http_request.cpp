@@ -60,6 +60,9 @@ void read_fields(const Json& object, Request& request) {
     request.maximum_size = object.value("maximum-size", std::uint64_t{16} << 20U);
     request.redirects = object.value("redirects", 0);
     request.allows_plain = object.value("allows-plain", false);
+    request.id = object.value("id", std::uint64_t{0});
+    request.is_stream = object.value("stream", false);
+    request.is_compressed = object.value("compressed", false);
 }
 
 std::optional<Failure> check(const Request& request) {

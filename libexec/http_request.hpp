@@ -35,6 +35,10 @@ struct Request {
     std::uint64_t maximum_size = 0;
     int redirects = 0;
     bool allows_plain = false;
+    /// Of a session only (http_session.hpp).
+    std::uint64_t id = 0;
+    bool is_stream = false;     ///< the body of a 200 is passed on line by line
+    bool is_compressed = false; ///< asks for gzip
 };
 
 /// Why there is no answer; the client has a remedy for each kind.

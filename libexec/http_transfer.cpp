@@ -36,6 +36,7 @@ constexpr Kind kKinds[] = {
     {CURLE_PEER_FAILED_VERIFICATION, "untrusted"},
     {CURLE_SSL_CONNECT_ERROR, "untrusted"},
     {CURLE_SSL_CACERT_BADFILE, "untrusted"},
+    {CURLE_SSL_CERTPROBLEM, "certificate"},
     {CURLE_FILESIZE_EXCEEDED, "too-large"},
 };
 
@@ -238,30 +239,8 @@ bool Transfer::set_options(CURL* easy, curl_slist* headers) {
 }
 
 std::size_t Transfer::take_header(std::string_view line) {
-    const std::size_t size = line.size();
-    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) {
-        line.remove_suffix(1);
-    }
-    if (line.starts_with("HTTP/")) { // of a 100 before, of a proxy, of the answer
-        answer_.headers.clear();
-        const std::size_t space = line.find(' ');
-        const std::string number(space == std::string_view::npos ? "" : line.substr(space + 1, 3));
-        answer_.status = static_cast<int>(std::strtol(number.c_str(), nullptr, 10));
-        return size;
-    }
-    const std::size_t colon = line.find(':');
-    if (colon != std::string_view::npos) {
-        std::string name(line.substr(0, colon));
-        std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
-            return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-        });
-        line.remove_prefix(colon + 1);
-        const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
-        line.remove_prefix(begin);
-        line = line.substr(0, line.find_last_not_of(" \t") + 1);
-        answer_.headers.emplace_back(std::move(name), std::string(line));
-    }
-    return size;
+    take_header_line(line, answer_.status, answer_.headers);
+    return line.size();
 }
 
 /// Makes the file ready for the first byte, behind what it has or empty. Only now: an answer
@@ -384,13 +363,8 @@ Answer Transfer::run() {
     const CURLcode buffered = curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, message.data());
     const CURLcode code = curl_easy_perform(easy.get());
     if (code != CURLE_OK) {
-        const auto* const kind =
-            std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& known) {
-                return known.code == code;
-            });
         const bool has_message = buffered == CURLE_OK && message[0] != '\0';
-        fail(kind == std::end(kKinds) ? "unreachable" : kind->name,
-             has_message ? message.data() : curl_easy_strerror(code));
+        fail(failure_kind(code), has_message ? message.data() : curl_easy_strerror(code));
         return answer_;
     }
     // A body of no bytes has not begun yet, but its file has to be empty.
@@ -408,6 +382,38 @@ Answer Transfer::run() {
 
 Answer transfer(const Request& request, const Hop& hop) {
     return Transfer(request, hop).run();
+}
+
+void take_header_line(std::string_view line, int& status, Headers& headers) {
+    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) {
+        line.remove_suffix(1);
+    }
+    if (line.starts_with("HTTP/")) { // of a 100 before, of a proxy, of the answer
+        headers.clear();
+        const std::size_t space = line.find(' ');
+        const std::string number(space == std::string_view::npos ? "" : line.substr(space + 1, 3));
+        status = static_cast<int>(std::strtol(number.c_str(), nullptr, 10));
+        return;
+    }
+    const std::size_t colon = line.find(':');
+    if (colon != std::string_view::npos) {
+        std::string name(line.substr(0, colon));
+        std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
+            return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+        });
+        line.remove_prefix(colon + 1);
+        const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+        line.remove_prefix(begin);
+        line = line.substr(0, line.find_last_not_of(" \t") + 1);
+        headers.emplace_back(std::move(name), std::string(line));
+    }
+}
+
+std::string failure_kind(int code) {
+    const auto* const kind = std::find_if(std::begin(kKinds),
+                                          std::end(kKinds),
+                                          [&](const Kind& known) { return known.code == code; });
+    return kind == std::end(kKinds) ? "unreachable" : kind->name;
 }
 
 bool is_redirect(int status) {

@@ -18,6 +18,13 @@ struct Hop {
 /// one; that of any other goes into the answer, so that what a server says of a fault can be told.
 [[nodiscard]] Answer transfer(const Request& request, const Hop& hop);
 
+/// Reads one header line as libcurl gives it. A status line begins the headers again (an interim
+/// answer, a proxy's answer).
+void take_header_line(std::string_view line, int& status, Headers& headers);
+
+/// The kind of Failure for a code of libcurl.
+[[nodiscard]] std::string failure_kind(int code);
+
 /// Statuses whose Location names where to ask instead.
 [[nodiscard]] bool is_redirect(int status);
 

@@ -3,6 +3,7 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/http_failure.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -47,6 +48,9 @@ constexpr HttpFault kHttpFaults[] = {
     {"untrusted",
      ErrorCode::kEnvironment,
      "name the certificates of its authority: CYBELE_CA_FILE=FILE.pem"},
+    {"certificate",
+     ErrorCode::kEnvironment,
+     "check the client certificate and its key: both in PEM, the key without a passphrase"},
     {"too-large", ErrorCode::kInput, "check the address: another kind of answer was expected"},
     {"redirects", ErrorCode::kInput, "give the address that it leads to in the end"},
 };
@@ -103,24 +107,13 @@ std::string shown(const std::string& url) {
 Result<HttpResponse>
 http_failed(const HttpRequest& request, const Json& failure, HttpResponse& response) {
     const auto name = failure.value("kind", std::string());
-    const auto* const kind =
-        std::find_if(std::begin(kHttpFaults), std::end(kHttpFaults), [&](const HttpFault& known) {
-            return known.name == name;
-        });
-    const HttpFault& known = kind == std::end(kHttpFaults) ? kHttpFaults[0] : *kind;
-    const std::string what = name == "file"                          ? "cannot transfer "
-                             : known.code == ErrorCode::kEnvironment ? "cannot reach "
-                                                                     : "cannot use ";
-    Error error(known.code,
-                what + shown(request.url),
-                printable(failure.value("message", std::string())),
-                std::string(known.help));
+    Error error = http_failure(name, failure.value("message", std::string()), request.url);
     if (!request.tells_failure) {
         return fail(std::move(error));
     }
     response.failure = std::move(error);
     response.is_too_large = name == "too-large";
-    response.is_passing = name == "unreachable" || name == "timeout";
+    response.is_passing = is_passing_http_failure(name);
     return response;
 }
 
@@ -208,6 +201,23 @@ std::vector<std::string> call_of(const fs::path& helper) {
 
 } // namespace
 
+Error http_failure(std::string_view kind, std::string_view message, const std::string& url) {
+    const auto* const found =
+        std::find_if(std::begin(kHttpFaults), std::end(kHttpFaults), [&](const HttpFault& known) {
+            return known.name == kind;
+        });
+    const HttpFault& known = found == std::end(kHttpFaults) ? kHttpFaults[0] : *found;
+    const std::string what = kind == "file"                          ? "cannot transfer "
+                             : known.code == ErrorCode::kEnvironment ? "cannot reach "
+                                                                     : "cannot use ";
+    return {
+        known.code, what + shown(url), printable(std::string(message)), std::string(known.help)};
+}
+
+bool is_passing_http_failure(std::string_view kind) {
+    return kind == "unreachable" || kind == "timeout";
+}
+
 std::string_view HttpResponse::header(std::string_view name) const {
     const auto found = std::find_if(headers.begin(), headers.end(), [&](const HttpHeader& entry) {
         return entry.name == name;
@@ -251,11 +261,7 @@ Result<void> HttpClient::find_helper() const {
 }
 
 Result<fs::path> HttpClient::check() const {
-    CYBELE_CHECK(find_helper());
-    Command command;
-    command.argv = call_of(helper_);
-    command.argv.emplace_back("--version");
-    command.environment = environment_.all();
+    CYBELE_TRY(Command command, this->command("--version"));
     command.limit = std::chrono::seconds(5);
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (outcome.output != std::string(kProgram) + " " CYBELE_VERSION "\n") {
@@ -265,11 +271,19 @@ Result<fs::path> HttpClient::check() const {
     return helper_;
 }
 
-Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
+Result<Command> HttpClient::command(const std::string& argument) const {
     CYBELE_CHECK(find_helper());
     Command command;
     command.argv = call_of(helper_);
+    if (!argument.empty()) {
+        command.argv.push_back(argument);
+    }
     command.environment = environment_.all();
+    return command;
+}
+
+Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
+    CYBELE_TRY(Command command, this->command());
     command.input =
         as_json(request, environment_).dump(-1, ' ', false, Json::error_handler_t::replace);
     if (request.limit.count() > 0) {

@@ -101,6 +101,12 @@ public:
     /// version.
     [[nodiscard]] Result<std::filesystem::path> check() const;
 
+    /// How the helper is started, with `argument` where it is not empty.
+    [[nodiscard]] Result<Command> command(const std::string& argument = {}) const;
+    [[nodiscard]] const Environment& environment() const {
+        return environment_;
+    }
+
 private:
     [[nodiscard]] Result<void> find_helper() const;
     std::filesystem::path helper_;

@@ -347,6 +347,33 @@ Result<Outcome> run_process(const Command& command) {
     return follow(pid, command, streams, relay);
 }
 
+Result<pid_t> start_process(const Command& command, int socket) {
+    CYBELE_TRY(Child child, prepare(command));
+    CYBELE_TRY(Pipe report, make_pipe());
+    child.streams = {socket, socket, -1};
+    const SignalWatch* const watch = SignalWatch::current();
+    if (watch != nullptr) {
+        child.mask = watch->before();
+    } else {
+        ::pthread_sigmask(SIG_BLOCK, nullptr, &child.mask);
+    }
+    const pid_t pid = ::fork();
+    if (pid < 0) {
+        return fail(system_error("cannot start " + command.argv.front(), errno));
+    }
+    if (pid == 0) {
+        run_child(child, report.write_end.get());
+    }
+    report.write_end.reset();
+    int number = 0;
+    if (::read(report.read_end.get(), &number, sizeof number) ==
+        static_cast<ssize_t>(sizeof number)) {
+        (void)wait_for(pid);
+        return fail(system_error("cannot start " + printable(command.argv.front()), number));
+    }
+    return pid;
+}
+
 std::optional<std::filesystem::path> find_program(std::string_view name,
                                                   std::string_view search_path) {
     const auto is_program = [](const std::filesystem::path& path) {

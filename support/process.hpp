@@ -59,6 +59,10 @@ struct Outcome {
 /// exit code is no error here. TERM, INT and HUP that come meanwhile are passed on to it.
 [[nodiscard]] Result<Outcome> run_process(const Command& command);
 
+/// Starts a process with `socket` as its standard input and output; of the command, argv and
+/// environment count. It is killed when this process ends. The caller waits for its end.
+[[nodiscard]] Result<pid_t> start_process(const Command& command, int socket);
+
 /// The program's path in PATH (colon separated), if it is there and executable.
 [[nodiscard]] std::optional<std::filesystem::path> find_program(std::string_view name,
                                                                 std::string_view search_path);
