@@ -39,6 +39,7 @@ const std::vector<Area> kAreas = {
       "inspection",
       "container"}},
     {"templates", 1, {}},
+    {"apiserver", 1, {}},
     {"launchers", 2, {"mpi", "documents", "plan"}},
     {"registry", 2, {"cache", "store", "oci"}},
     {"recipes",
