@@ -34,6 +34,9 @@ public:
     [[nodiscard]] std::uint64_t last_id() const {
         return last_;
     }
+    [[nodiscard]] bool is_open(std::uint64_t id) const {
+        return open_.count(id) == 1;
+    }
     [[nodiscard]] std::size_t open() const {
         return open_.size();
     }

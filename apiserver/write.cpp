@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/write.hpp"
+
+#include "support/json.hpp"
+
+#include <algorithm>
+
+namespace cybele::apiserver {
+
+namespace {
+
+using Json = nlohmann::json;
+
+bool is_passing(const Reply& reply) {
+    return reply.is_passing || reply.status == 429 || reply.status == 401 || reply.status >= 500;
+}
+
+/// The server may have done it although no answer says so. 429 is refused before anything.
+bool is_unclear(const Reply& reply) {
+    return reply.status == 0 || reply.status >= 500;
+}
+
+Outcome::Kind kind_of(const Reply& reply) {
+    switch (reply.status) {
+    case 403:
+        return Outcome::Kind::kForbidden;
+    case 404:
+        return Outcome::Kind::kGone;
+    case 409:
+        return Outcome::Kind::kConflict;
+    default:
+        return reply.ok() ? Outcome::Kind::kDone : Outcome::Kind::kRefused;
+    }
+}
+
+std::string without_subresource(const std::string& path) {
+    constexpr std::string_view kStatus = "/status";
+    return path.ends_with(kStatus) ? path.substr(0, path.size() - kStatus.size()) : path;
+}
+
+std::string revision_of(const std::string& body) {
+    const Json object = parse_json(body);
+    if (object.is_object() && object.contains("metadata") && object["metadata"].is_object()) {
+        const Json& metadata = object["metadata"];
+        if (metadata.contains("resourceVersion") && metadata["resourceVersion"].is_string()) {
+            return metadata["resourceVersion"].get<std::string>();
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Writer::Writer(const WriterSettings& settings, Transport& transport, std::uint64_t seed)
+    : settings_(settings), transport_(transport), jitter_(seed),
+      pace_(settings.per_second, settings.burst) {}
+
+Writer::~Writer() {
+    for (const auto& [exchange, number] : open_) {
+        transport_.end(exchange);
+    }
+}
+
+std::optional<std::uint64_t> Writer::submit(Write write, Moment now) {
+    if (entries_.size() >= settings_.longest_queue) {
+        return std::nullopt;
+    }
+    const std::uint64_t number = ++last_;
+    Entry& entry = entries_[number];
+    entry.deadline = now + write.patience;
+    entry.write = std::move(write);
+    entry.backoff = settings_.backoff;
+    ready_.push_back(number);
+    schedule(now);
+    return number;
+}
+
+void Writer::cancel(std::uint64_t number) {
+    const auto found = entries_.find(number);
+    if (found == entries_.end()) {
+        return;
+    }
+    if (found->second.exchange != 0) {
+        transport_.end(found->second.exchange);
+        open_.erase(found->second.exchange);
+    }
+    entries_.erase(found); // its number in the queues is passed over
+}
+
+Moment Writer::next_wake() const {
+    return std::min(pace_due_, paused_.empty() ? kNever : paused_.begin()->first);
+}
+
+void Writer::wake(Moment now) {
+    while (!paused_.empty() && paused_.begin()->first <= now) {
+        ready_.push_back(paused_.begin()->second);
+        paused_.erase(paused_.begin());
+    }
+    schedule(now);
+}
+
+void Writer::schedule(Moment now) {
+    pace_due_ = kNever;
+    while (!ready_.empty() && open_.size() < settings_.streams) {
+        const auto found = entries_.find(ready_.front());
+        if (found != entries_.end()) {
+            if (!pace_.take(now)) {
+                pace_due_ = pace_.next(now);
+                return;
+            }
+            send(found->second, found->first);
+        }
+        ready_.pop_front();
+    }
+}
+
+void Writer::send(Entry& entry, std::uint64_t number) {
+    Call call;
+    if (entry.reads) {
+        call.path = entry.write.read_path.empty() ? without_subresource(entry.write.path)
+                                                  : entry.write.read_path;
+    } else {
+        call.method = entry.write.method;
+        call.path = entry.write.path;
+        call.content_type = entry.write.content_type;
+        call.accept = entry.write.accept;
+        call.body = entry.write.body;
+    }
+    entry.exchange = transport_.send(call, *this);
+    open_[entry.exchange] = number;
+}
+
+void Writer::on_reply(std::uint64_t id, const Reply& reply, Moment now) {
+    const auto found = open_.find(id);
+    if (found == open_.end()) {
+        return;
+    }
+    const std::uint64_t number = found->second;
+    open_.erase(found);
+    Entry& entry = entries_.at(number);
+    entry.exchange = 0;
+    if (reply.status == 429) {
+        pace_.slow_down(now);
+    }
+    if (entry.reads) {
+        take_read(entry, number, reply, now);
+    } else {
+        take_write(entry, number, reply, now);
+    }
+    schedule(now);
+}
+
+void Writer::retry(Entry& entry, std::uint64_t number, const Reply& reply, Moment now) {
+    const Moment due = now + entry.backoff.pause(reply, jitter_);
+    if (due > entry.deadline) {
+        finish(number,
+               {Outcome::Kind::kUnavailable, {}, refusal("writing " + entry.write.path, reply)});
+        return;
+    }
+    paused_.emplace(due, number);
+}
+
+void Writer::take_write(Entry& entry, std::uint64_t number, const Reply& reply, Moment now) {
+    if (is_passing(reply)) {
+        entry.reads = is_unclear(reply) && !entry.write.revision.empty();
+        retry(entry, number, reply, now);
+        return;
+    }
+    Outcome outcome{kind_of(reply), reply.body, {}};
+    // What a JSON patch tests was otherwise.
+    if (reply.status == 422 && entry.write.content_type == "application/json-patch+json") {
+        outcome.kind = Outcome::Kind::kConflict;
+    }
+    if (outcome.kind != Outcome::Kind::kDone) {
+        outcome.error = refusal("writing " + entry.write.path, reply);
+    }
+    finish(number, std::move(outcome));
+}
+
+void Writer::take_read(Entry& entry, std::uint64_t number, const Reply& reply, Moment now) {
+    if (is_passing(reply)) {
+        retry(entry, number, reply, now);
+        return;
+    }
+    const std::string revision = reply.ok() ? revision_of(reply.body) : std::string();
+    if (reply.ok() && revision.empty()) {
+        retry(entry, number, reply, now);
+        return;
+    }
+    if (reply.ok() && revision == entry.write.revision) {
+        entry.reads = false; // it did not happen
+        ready_.push_front(number);
+        return;
+    }
+    Outcome outcome{reply.ok() ? Outcome::Kind::kConflict : kind_of(reply), reply.body, {}};
+    outcome.error = reply.ok() ? Error(ErrorCode::kEnvironment,
+                                       "it is not known whether a write happened",
+                                       "no answer came, and the object has changed since",
+                                       "read the object and decide again")
+                               : refusal("reading " + entry.write.path, reply);
+    finish(number, std::move(outcome));
+}
+
+void Writer::finish(std::uint64_t number, Outcome outcome) {
+    const auto found = entries_.find(number);
+    const std::function<void(const Outcome&)> on_end = std::move(found->second.write.on_end);
+    entries_.erase(found);
+    if (on_end) {
+        on_end(outcome); // may submit
+    }
+}
+
+} // namespace cybele::apiserver
