@@ -122,7 +122,7 @@ void EventRecorder::record(const EventSubject& subject, const EventText& text, M
 void EventRecorder::submit(std::uint64_t number, Write write, Moment now) {
     const bool is_creation = write.method == "POST";
     write.patience = kEventPatience;
-    write.on_end = [this, number, is_creation](const Outcome& outcome) {
+    write.on_end = [this, number, is_creation](const WriteResult& outcome) {
         take_outcome(number, is_creation, outcome);
     };
     const auto submitted = writer_.submit(std::move(write), now);
@@ -138,16 +138,18 @@ void EventRecorder::drop(std::uint64_t number) {
     pending_.erase(number);
 }
 
-void EventRecorder::take_outcome(std::uint64_t number, bool was_creation, const Outcome& outcome) {
+void EventRecorder::take_outcome(std::uint64_t number,
+                                 bool was_creation,
+                                 const WriteResult& outcome) {
     Pending& pending = pending_.at(number);
     pending.write = 0;
-    if (outcome.kind == Outcome::Kind::kDone) {
+    if (outcome.kind == WriteResult::Kind::kDone) {
         ++written_;
         pending_.erase(number);
         return;
     }
     // It exists already, or was changed meanwhile.
-    const bool is_conflict = outcome.kind == Outcome::Kind::kConflict;
+    const bool is_conflict = outcome.kind == WriteResult::Kind::kConflict;
     if (!is_conflict || ++pending.turns > kMostTurns || (was_creation && pending.turns > 1)) {
         drop(number);
         return;

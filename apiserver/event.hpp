@@ -77,7 +77,7 @@ private:
     };
 
     void submit(std::uint64_t number, Write write, Moment now);
-    void take_outcome(std::uint64_t number, bool was_creation, const Outcome& outcome);
+    void take_outcome(std::uint64_t number, bool was_creation, const WriteResult& outcome);
     void drop(std::uint64_t number);
 
     EventRecorderSettings settings_;

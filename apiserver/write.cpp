@@ -20,16 +20,16 @@ bool is_unclear(const Reply& reply) {
     return reply.status == 0 || reply.status >= 500;
 }
 
-Outcome::Kind kind_of(const Reply& reply) {
+WriteResult::Kind kind_of(const Reply& reply) {
     switch (reply.status) {
     case 403:
-        return Outcome::Kind::kForbidden;
+        return WriteResult::Kind::kForbidden;
     case 404:
-        return Outcome::Kind::kGone;
+        return WriteResult::Kind::kGone;
     case 409:
-        return Outcome::Kind::kConflict;
+        return WriteResult::Kind::kConflict;
     default:
-        return reply.ok() ? Outcome::Kind::kDone : Outcome::Kind::kRefused;
+        return reply.ok() ? WriteResult::Kind::kDone : WriteResult::Kind::kRefused;
     }
 }
 
@@ -153,8 +153,9 @@ void Writer::on_reply(std::uint64_t id, const Reply& reply, Moment now) {
 void Writer::retry(Entry& entry, std::uint64_t number, const Reply& reply, Moment now) {
     const Moment due = now + entry.backoff.pause(reply, jitter_);
     if (due > entry.deadline) {
-        finish(number,
-               {Outcome::Kind::kUnavailable, {}, refusal("writing " + entry.write.path, reply)});
+        finish(
+            number,
+            {WriteResult::Kind::kUnavailable, {}, refusal("writing " + entry.write.path, reply)});
         return;
     }
     paused_.emplace(due, number);
@@ -166,12 +167,12 @@ void Writer::take_write(Entry& entry, std::uint64_t number, const Reply& reply, 
         retry(entry, number, reply, now);
         return;
     }
-    Outcome outcome{kind_of(reply), reply.body, {}};
+    WriteResult outcome{kind_of(reply), reply.body, {}};
     // What a JSON patch tests was otherwise.
     if (reply.status == 422 && entry.write.content_type == "application/json-patch+json") {
-        outcome.kind = Outcome::Kind::kConflict;
+        outcome.kind = WriteResult::Kind::kConflict;
     }
-    if (outcome.kind != Outcome::Kind::kDone) {
+    if (outcome.kind != WriteResult::Kind::kDone) {
         outcome.error = refusal("writing " + entry.write.path, reply);
     }
     finish(number, std::move(outcome));
@@ -192,7 +193,7 @@ void Writer::take_read(Entry& entry, std::uint64_t number, const Reply& reply, M
         ready_.push_front(number);
         return;
     }
-    Outcome outcome{reply.ok() ? Outcome::Kind::kConflict : kind_of(reply), reply.body, {}};
+    WriteResult outcome{reply.ok() ? WriteResult::Kind::kConflict : kind_of(reply), reply.body, {}};
     outcome.error = reply.ok() ? Error(ErrorCode::kEnvironment,
                                        "it is not known whether a write happened",
                                        "no answer came, and the object has changed since",
@@ -201,9 +202,9 @@ void Writer::take_read(Entry& entry, std::uint64_t number, const Reply& reply, M
     finish(number, std::move(outcome));
 }
 
-void Writer::finish(std::uint64_t number, Outcome outcome) {
+void Writer::finish(std::uint64_t number, WriteResult outcome) {
     const auto found = entries_.find(number);
-    const std::function<void(const Outcome&)> on_end = std::move(found->second.write.on_end);
+    const std::function<void(const WriteResult&)> on_end = std::move(found->second.write.on_end);
     entries_.erase(found);
     if (on_end) {
         on_end(outcome); // may submit

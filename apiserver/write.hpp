@@ -16,7 +16,7 @@
 namespace cybele::apiserver {
 
 /// How a write ended.
-struct Outcome {
+struct WriteResult {
     enum class Kind {
         kDone,
         kConflict,    ///< 409, or a test that failed (422): read the object, decide again
@@ -44,7 +44,7 @@ struct Write {
     std::string revision;
     std::string read_path; ///< empty: `path`, without a subresource
     std::chrono::milliseconds patience{300'000};
-    std::function<void(const Outcome&)> on_end;
+    std::function<void(const WriteResult&)> on_end;
 };
 
 struct WriterSettings {
@@ -92,7 +92,7 @@ private:
     void retry(Entry& entry, std::uint64_t number, const Reply& reply, Moment now);
     void take_write(Entry& entry, std::uint64_t number, const Reply& reply, Moment now);
     void take_read(Entry& entry, std::uint64_t number, const Reply& reply, Moment now);
-    void finish(std::uint64_t number, Outcome outcome);
+    void finish(std::uint64_t number, WriteResult outcome);
     void schedule(Moment now);
 
     WriterSettings settings_;

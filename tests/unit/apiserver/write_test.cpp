@@ -15,7 +15,7 @@
 using namespace cybele;
 using namespace cybele::apiserver;
 using nlohmann::json;
-using Kind = Outcome::Kind;
+using Kind = WriteResult::Kind;
 using namespace std::chrono_literals;
 
 namespace {
@@ -33,7 +33,7 @@ struct Writing {
         write.content_type = std::move(content);
         write.body = "{}";
         write.revision = std::move(revision);
-        write.on_end = [this](const Outcome& outcome) {
+        write.on_end = [this](const WriteResult& outcome) {
             kind = outcome.kind;
             body = outcome.body;
             CHECK(outcome.error.has_value() == (outcome.kind != Kind::kDone));
