@@ -2,6 +2,7 @@
 #include "apiserver/connection.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cybele::apiserver {
 
@@ -182,6 +183,7 @@ void Connection::process(Moment now) {
     if (now >= refresh_) {
         refresh(now);
     }
+    send_unsent(now);
     if (session_) {
         for (HttpEvent& event : session_->take()) {
             dispatch(event, now);
@@ -190,16 +192,32 @@ void Connection::process(Moment now) {
             silent_failures_ >= kMostSilentFailures && now - answered_ >= kLongestSilence;
         if (!session_->is_alive() || is_stuck) {
             for (const auto& [session_id, id] : by_session_) {
-                unsent_.push_back(id);
+                lost_.push_back(id);
             }
             drop_helper(now);
         }
     }
-    fail_unsent(now);
+    fail_lost(now);
 }
 
-void Connection::fail_unsent(Moment now) {
-    for (const std::uint64_t id : std::exchange(unsent_, {})) {
+/// What was asked for while there was no helper. It fails where there is none now: its sender
+/// decides how long to wait.
+void Connection::send_unsent(Moment now) {
+    const std::vector<std::uint64_t> unsent = std::exchange(unsent_, {});
+    for (const std::uint64_t id : unsent) {
+        const auto found = exchanges_.find(id);
+        if (found != exchanges_.end() && session_) {
+            transmit(id, found->second);
+        }
+    }
+    if (!session_) {
+        lost_.insert(lost_.end(), unsent.begin(), unsent.end());
+        fail_lost(now);
+    }
+}
+
+void Connection::fail_lost(Moment now) {
+    for (const std::uint64_t id : std::exchange(lost_, {})) {
         HttpEvent event;
         event.failure = start_error_ ? *start_error_
                                      : Error(ErrorCode::kEnvironment,

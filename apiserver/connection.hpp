@@ -63,7 +63,8 @@ private:
     void dispatch(HttpEvent& event, Moment now);
     void finish(std::uint64_t id, HttpEvent& event, Moment now);
     void drop_helper(Moment now);
-    void fail_unsent(Moment now);
+    void send_unsent(Moment now);
+    void fail_lost(Moment now);
     [[nodiscard]] HttpSessionSettings settings() const;
     [[nodiscard]] static Reply reply_of(HttpEvent& event);
 
@@ -84,7 +85,8 @@ private:
     std::uint64_t last_ = 0;
     std::map<std::uint64_t, Exchange> exchanges_;
     std::map<std::uint64_t, std::uint64_t> by_session_;
-    std::vector<std::uint64_t> unsent_; ///< without a helper: they fail in the next process()
+    std::vector<std::uint64_t> unsent_; ///< there was no helper
+    std::vector<std::uint64_t> lost_;   ///< sent, but their helper is gone
     std::optional<Error> credentials_error_;
 
     static constexpr Moment kRenewPause{10'000};

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The client of API servers (apiserver/) against a real one with etcd, and through a proxy that cuts, delays and refuses. Two minutes;
 # the first time on a machine seven more, for the server is built.
+# shellcheck disable=SC2094 # an identity and the file of its output have one name
 load ../parts/suite.bash
 
 setup_file() {
@@ -18,6 +19,7 @@ setup_file() {
     mkfifo proxy/life
     "$parts_dir/apiserver-proxy" "$place/kubernetes" "$place/proxy" <proxy/life >/dev/null 2>proxy/errors 3>&- &
     exec {life}>proxy/life
+    : "$life"
     wait_for 20 test -e proxy/kubeconfig
 }
 setup() {
@@ -138,8 +140,9 @@ follow_through_proxy() {
 
 @test "the store of the server is put back to the past: told, and all is listed again" {
     local now
+    thing of-today
     follow_through_proxy seen "$things" 3000
-    now=$(kubectl get things --chunk-size 1 -o 'jsonpath={.metadata.resourceVersion}')
+    now=$(kubectl get thing of-today -o 'jsonpath={.metadata.resourceVersion}')
     "$parts_dir/kubernetes" start "$place/past"
     (
         export KUBECONFIG=$place/past/kubernetes/kubeconfig
@@ -250,13 +253,13 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:$port", certificate-au
 users: [{name: u, user: {$user}}]
 contexts: [{name: one, context: {cluster: c, user: u}}]
 END
-        KUBECONFIG=one.kubeconfig run "$client" follow "$things" 2000 1
+        KUBECONFIG=one.kubeconfig run "$client" follow "$plains" 2000 3
         assert_line --regexp '^listed [0-9]'
     done
     # Another authority: the server is not trusted.
     openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=other -keyout other.key -out other.crt 2>/dev/null
     sed -i "s/certificate-authority-data: [^}]*/certificate-authority: other.crt/" one.kubeconfig
-    KUBECONFIG=one.kubeconfig run "$client" follow "$things" 2000 4
+    KUBECONFIG=one.kubeconfig run "$client" follow "$plains" 2000 5
     assert_line --partial 'trouble: SSL certificate problem'
 }
 
