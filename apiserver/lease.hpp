@@ -54,7 +54,7 @@ public:
     [[nodiscard]] bool has_ended() const {
         return state_ == State::kEnded;
     }
-    /// Who holds it, as far as is known; empty: nobody.
+    /// The holder, as far as is known; empty: none.
     [[nodiscard]] const std::string& holder() const {
         return holder_;
     }

@@ -104,7 +104,7 @@ private:
     State state_ = State::kListing;
     Moment due_{0};              ///< of the next exchange of the state; kNever while one is open
     std::uint64_t exchange_ = 0; ///< of the state; 0: none
-    std::uint64_t probe_ = 0;    ///< beside a watch
+    std::uint64_t probe_ = 0;    ///< in addition to a watch
     Moment probe_due_ = kNever;
     Moment watch_began_{0};
     bool has_lines_ = false;  ///< the watch has shown something

@@ -138,7 +138,7 @@ follow_through_proxy() {
     assert_equal "$(grep -c '^begin' seen)" 1
 }
 
-@test "the store of the server is put back to the past: told, and all is listed again" {
+@test "the store of the server is put back to the past: this is reported, and all is listed again" {
     local now
     thing of-today
     follow_through_proxy seen "$things" 3000
@@ -157,7 +157,7 @@ follow_through_proxy() {
     "$parts_dir/kubernetes" stop "$place/past"
 }
 
-@test "two writers of one state: one wins, the other is told of the conflict" {
+@test "two writers of one state: one wins, the other gets a conflict" {
     thing raced
     run "$client" race "$things/raced"
     assert_line 'conflict 1'
@@ -197,7 +197,7 @@ status of nothing: gone
 END
 }
 
-@test "a token that is replaced in its file leaves no gap; a revoked one is told, a new one is taken" {
+@test "a token that is replaced in its file leaves no gap; a revoked one is reported, a new one is accepted" {
     local account name
     mkdir account
     cp kubernetes/ca.crt account/

@@ -139,7 +139,7 @@ struct Ends {
             }
         };
     }
-    void tell() const {
+    void print() const {
         for (const auto& [kind, times] : kinds) {
             say(kind + " " + std::to_string(times));
         }
@@ -164,7 +164,7 @@ int create(Connection& connection, const std::vector<std::string>& words) {
         (void)writer.submit(std::move(write), boot_time());
     }
     work(connection, {&writer}, [&] { return ends.count == count; });
-    ends.tell();
+    ends.print();
     return 0;
 }
 
@@ -224,7 +224,7 @@ int patch_statuses(Connection& connection, const std::vector<std::string>& words
         (void)writer.submit(std::move(write), begin);
     }
     work(connection, {&writer}, [&] { return ends.count == count; });
-    ends.tell();
+    ends.print();
     const auto time = (boot_time() - begin).count();
     say(std::to_string(count * 1000 / std::max<std::int64_t>(1, time)) +
         " patches per second with " + words.at(2) + " streams");
@@ -244,7 +244,7 @@ int race(Connection& connection, const std::vector<std::string>& words) {
         (void)writer->submit(std::move(write), boot_time());
     }
     work(connection, {&first, &second}, [&] { return ends.count == 2; });
-    ends.tell();
+    ends.print();
     return 0;
 }
 
@@ -255,7 +255,7 @@ int once(Connection& connection, const std::vector<std::string>& words) {
     write.on_end = ends.counter();
     (void)writer.submit(std::move(write), boot_time());
     work(connection, {&writer}, [&] { return ends.count == 1; });
-    ends.tell();
+    ends.print();
     return 0;
 }
 
@@ -342,14 +342,14 @@ int lease(Connection& connection, const std::vector<std::string>& words) {
     settings.watch = time(6);
     Lease part(settings, connection, now_text, static_cast<std::uint64_t>(::getpid()));
     bool was_held = false;
-    const auto tell = [&] {
+    const auto report = [&] {
         if (part.is_held(boot_time()) != was_held) {
             was_held = !was_held;
             say((was_held ? "held " : "lost ") + std::to_string(boot_time().count()));
         }
         return false;
     };
-    work(connection, {&part}, tell);
+    work(connection, {&part}, report);
     part.release(boot_time());
     work(connection, {&part}, [&] { return part.has_ended(); });
     say("released");

@@ -174,7 +174,7 @@ TEST_CASE("410 inside of an HTTP 200: the list again, at once after a long watch
     CHECK(f.part.next_wake() > f.wire.now);
 }
 
-TEST_CASE("other ERROR events: the list again, each time later, told once") {
+TEST_CASE("other ERROR events: the list again, each time later, reported once") {
     Following f;
     const char* const error = R"({"type": "ERROR", "object": {"code": 500, "message": "storage"}})";
     Moment pause{0};
@@ -243,7 +243,7 @@ TEST_CASE("a cut stream, half a line, a line that is not an event: on from the l
     }
 }
 
-TEST_CASE("429 and 503 wait as long as the server says, 401 and 403 are told") {
+TEST_CASE("429 and 503 wait as long as the server says, 403 is reported") {
     RecordedTransport wire;
     Seen seen;
     ListWatch part({.path = "/x", .selector = {}, .backoff = {}}, wire, seen, 1);

@@ -11,7 +11,7 @@
 
 #include <doctest/doctest.h>
 
-/// Keeps the calls of one part, and lets a test answer them. A part cannot tell it from a server.
+/// Keeps the calls of one part, and lets a test answer them. To a part it is like a server.
 namespace cybele::apiserver {
 
 class RecordedTransport : public Transport {
