@@ -128,7 +128,7 @@ Result<Credentials> Access::load(bool runs_program) const {
         CYBELE_TRY(loaded.token, checked_token(std::move(loaded.token), from));
     }
     if (program_ && runs_program) {
-        CYBELE_CHECK(run_program(loaded));
+        CYBELE_CHECK(run_program(*program_, loaded));
     } else if (program_) {
         loaded.token = credentials_.token;
         loaded.certificate = credentials_.certificate;
@@ -137,16 +137,16 @@ Result<Credentials> Access::load(bool runs_program) const {
     return loaded;
 }
 
-Result<void> Access::run_program(Credentials& credentials) const {
-    const std::string& name = program_->argv.front();
+Result<void> Access::run_program(const CredentialProgram& program, Credentials& credentials) const {
+    const std::string& name = program.argv.front();
     Command command;
-    command.argv = program_->argv;
+    command.argv = program.argv;
     EnvironmentMap variables = environment_.all();
-    for (const auto& [key, value] : program_->variables) {
+    for (const auto& [key, value] : program.variables) {
         variables[key] = value;
     }
     variables["KUBERNETES_EXEC_INFO"] = Json{
-        {"apiVersion", program_->version},
+        {"apiVersion", program.version},
         {"kind", "ExecCredential"},
         {"spec", {{"interactive", false}}}}.dump();
     command.environment = std::move(variables);
@@ -155,7 +155,7 @@ Result<void> Access::run_program(Credentials& credentials) const {
     auto outcome = run_process(command);
     if (!outcome) {
         return cybele::fail(
-            program_error(name, outcome.error().faults().front().because, program_->install_hint));
+            program_error(name, outcome.error().faults().front().because, program.install_hint));
     }
     if (!outcome->ok()) {
         constexpr std::size_t kLongestQuote = 300;

@@ -88,7 +88,8 @@ private:
     [[nodiscard]] static Result<Access> in_cluster(const Environment& environment,
                                                    const AccessOptions& options);
     [[nodiscard]] Result<Credentials> load(bool runs_program) const;
-    [[nodiscard]] Result<void> run_program(Credentials& credentials) const;
+    [[nodiscard]] Result<void> run_program(const CredentialProgram& program,
+                                           Credentials& credentials) const;
     [[nodiscard]] Result<bool> take(Result<Credentials> loaded);
 
     std::string server_;

@@ -17,8 +17,8 @@ constexpr double kWatchJitter = 0.1;
 constexpr std::chrono::milliseconds kWatchGrace{30'000};
 /// A watch that ends sooner without having shown anything counts as a failure.
 constexpr std::chrono::milliseconds kShortWatch{1'000};
-constexpr std::uint64_t kLargestPage = std::uint64_t{8} << 20U;
-constexpr std::uint64_t kLargestEvent = std::uint64_t{8} << 20U;
+constexpr std::uint64_t kLargestPage = std::uint64_t{4} << 20U;
+constexpr std::uint64_t kLargestEvent = std::uint64_t{4} << 20U;
 
 /// A text of an object, by its path; empty where it is not there.
 std::string text_at(const Json& object, const char* outer, const char* inner) {

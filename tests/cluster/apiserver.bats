@@ -26,7 +26,7 @@ setup() {
     cd "$place" || return
     exec {life}>proxy/life # the proxy ends with the last writer
     : >proxy/control
-    rm -f proxy/log proxy/upstream
+    rm -f proxy/log proxy/upstream seen one two three
     followers=()
 }
 teardown() {
