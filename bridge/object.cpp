@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/object.hpp"
+
+#include "bridge/patterns.hpp"
+#include "bridge/read_status.hpp"
+#include "bridge/refusals.hpp"
+#include "bridge/times.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::bridge {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLongestObject = std::size_t{4} << 20U; ///< the API server's own is smaller
+constexpr std::size_t kLongestScript = 262144;
+constexpr std::size_t kMostFinalizers = 64;
+constexpr std::size_t kLongestPath = 4096;
+
+/// The member of an object; null where there is none.
+const Json& member(const Json& json, const char* name) {
+    static const Json kNone;
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    return found == json.end() ? kNone : *found;
+}
+
+std::string text_of_member(const Json& json, const char* name) {
+    const Json& value = member(json, name);
+    return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::int64_t number_of_member(const Json& json, const char* name) {
+    const Json& value = member(json, name);
+    return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+}
+
+std::int64_t time_of_member(const Json& json, const char* name) {
+    return read_time(text_of_member(json, name)).value_or(0);
+}
+
+/// The first reason to refuse is the one that is reported.
+void refuse(Object& object, std::string_view reason, std::string message) {
+    if (!object.refusal) {
+        object.refusal = Refusal{std::string(reason), std::move(message)};
+    }
+}
+
+/// A text of the spec, "" where it is not there.
+std::string spec_text(const Json& spec, const char* name, Object& object) {
+    const Json& value = member(spec, name);
+    if (value.is_string()) {
+        return value.get<std::string>();
+    }
+    if (!value.is_null()) {
+        refuse(object, kSpecInvalid, fmt::format("spec.{} is not a text", name));
+    }
+    return {};
+}
+
+void read_script(const Json& spec, Object& object) {
+    std::string& script = object.spec.batch;
+    script = spec_text(spec, "batch", object);
+    if (script.empty()) {
+        refuse(object, kSpecInvalid, "spec.batch is empty");
+    } else if (script.size() > kLongestScript) {
+        refuse(object,
+               kScriptTooLong,
+               fmt::format("spec.batch has {} bytes, and at most {} are accepted",
+                           script.size(),
+                           kLongestScript));
+    } else if (script.find('\0') != std::string::npos) {
+        refuse(object, kScriptNotText, "spec.batch contains a NUL byte");
+    } else if (script.find('\r') != std::string::npos) {
+        refuse(object, kScriptNotText, "spec.batch contains carriage returns");
+    } else if (!script.starts_with("#!")) {
+        refuse(object, kScriptNotText, "spec.batch does not begin with #!");
+    }
+}
+
+void read_selector(const Json& spec, Object& object) {
+    const Json& selector = member(spec, "nodeSelector");
+    for (const auto& [key, value] : selector.items()) {
+        if (!value.is_string()) {
+            refuse(object, kSpecInvalid, "a value of spec.nodeSelector is not a text");
+            return;
+        }
+        object.spec.node_selector[key] = value.get<std::string>();
+    }
+}
+
+/// Whether no part of the path is `..` and no byte ends a line or the text.
+bool is_plain_path(std::string_view path) {
+    const std::string padded = "/" + std::string(path) + "/";
+    return !path.empty() && path.size() <= kLongestPath &&
+           padded.find("/../") == std::string::npos &&
+           path.find_first_of(std::string_view("\n\r\0", 3)) == std::string_view::npos;
+}
+
+void read_results(const Json& spec, Object& object) {
+    const Json& results = member(spec, "results");
+    if (results.is_null()) {
+        return;
+    }
+    const Json& mount = member(results, "mount");
+    ResultsWish wish{text_of_member(results, "from"),
+                     mount.is_object() ? mount.dump(-1, ' ', true, Json::error_handler_t::replace)
+                                       : ""};
+    if (!is_plain_path(wish.from)) {
+        refuse(
+            object, kResultsInvalid, "spec.results.from is not a path without `..` and line ends");
+    } else if (wish.mount.empty()) {
+        refuse(object, kResultsInvalid, "spec.results.mount is not a volume");
+    }
+    object.spec.results = std::move(wish);
+}
+
+void read_spec(const Json& spec, Object& object) {
+    if (!spec.is_object()) {
+        refuse(object, kSpecInvalid, "the object has no spec");
+    }
+    read_script(spec, object);
+    object.spec.queue = spec_text(spec, "queue", object);
+    object.spec.account = spec_text(spec, "account", object);
+    if (!object.spec.queue.empty() && !is_batch_name(object.spec.queue)) {
+        refuse(object, kSpecInvalid, "spec.queue is not the name of a queue");
+    }
+    if (!object.spec.account.empty() && !is_batch_name(object.spec.account)) {
+        refuse(object, kSpecInvalid, "spec.account is not the name of an account");
+    }
+    if (const Json& seconds = member(spec, "ttlSecondsAfterFinished"); !seconds.is_null()) {
+        object.spec.seconds_to_live =
+            std::max<std::int64_t>(number_of_member(spec, "ttlSecondsAfterFinished"), 0);
+    }
+    if (text_of_member(spec, "onDelete") == "Orphan") {
+        object.spec.on_delete = OnDelete::kOrphan;
+    }
+    read_selector(spec, object);
+    read_results(spec, object);
+}
+
+void read_metadata(const Json& metadata, Object& object) {
+    object.space = text_of_member(metadata, "namespace");
+    object.name = text_of_member(metadata, "name");
+    object.uid = text_of_member(metadata, "uid");
+    object.resource_version = text_of_member(metadata, "resourceVersion");
+    object.generation = number_of_member(metadata, "generation");
+    object.created = time_of_member(metadata, "creationTimestamp");
+    object.deleted = time_of_member(metadata, "deletionTimestamp");
+    // A time that cannot be read is a deletion all the same.
+    if (object.deleted == 0 && !member(metadata, "deletionTimestamp").is_null()) {
+        object.deleted = 1;
+    }
+    const Json& finalizers = member(metadata, "finalizers");
+    for (std::size_t at = 0; at < std::min(finalizers.size(), kMostFinalizers); ++at) {
+        if (finalizers.is_array() && finalizers[at].is_string()) {
+            object.finalizers.push_back(finalizers[at].get<std::string>());
+        }
+    }
+}
+
+tl::unexpected<Error> not_an_object(std::string_view because) {
+    return fail(ErrorCode::kInput,
+                "the API server's answer is not a SlurmJob or TorqueJob",
+                std::string(because),
+                "compare the resource definition on the server with `cybelectl kube crd`");
+}
+
+} // namespace
+
+std::string_view kind_text(Kind kind) {
+    return kind == Kind::kSlurmJob ? "SlurmJob" : "TorqueJob";
+}
+
+bool Object::has_finalizer() const {
+    return std::find(finalizers.begin(), finalizers.end(), kFinalizer) != finalizers.end();
+}
+
+Result<Object> read_object(std::string_view text) {
+    if (text.size() > kLongestObject) {
+        return not_an_object(fmt::format("it has {} bytes", text.size()));
+    }
+    const Json json = parse_json(text);
+    const std::string kind = text_of_member(json, "kind");
+    Object object;
+    if (kind == "TorqueJob") {
+        object.kind = Kind::kTorqueJob;
+    } else if (kind != "SlurmJob") {
+        return not_an_object(json.is_object()
+                                 ? "its kind is '" + printable(kind.substr(0, 64)) + "'"
+                                 : "it is not JSON");
+    }
+    read_metadata(member(json, "metadata"), object);
+    if (!is_uid(object.uid) || !is_object_place(object.space, object.name) ||
+        object.resource_version.empty() || object.resource_version.size() > 64) {
+        return not_an_object("its metadata lack a valid uid, namespace, name or resourceVersion");
+    }
+    if (!is_batch_name(object.name)) {
+        refuse(object,
+               kNameTooLong,
+               fmt::format("the object's name has {} characters, and a batch job's at most 63",
+                           object.name.size()));
+    }
+    read_spec(member(json, "spec"), object);
+    object.status = read_status(member(json, "status"), object.uid);
+    return object;
+}
+
+} // namespace cybele::bridge

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/status.hpp"
+#include "support/error.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::bridge {
+
+/// Keeps an object on the API server until its batch job has ended or was cancelled.
+inline constexpr std::string_view kFinalizer = "cybelectl.io/batch-job";
+
+enum class Kind { kSlurmJob, kTorqueJob };
+[[nodiscard]] std::string_view kind_text(Kind kind);
+
+enum class OnDelete { kCancel, kOrphan };
+
+/// What is copied back after the job, and the volume that it is copied to.
+struct ResultsWish {
+    std::string from;
+    std::string mount; ///< the volume as JSON
+};
+
+struct Spec {
+    std::string batch;
+    std::string queue;
+    std::string account;
+    std::map<std::string, std::string> node_selector;
+    std::optional<ResultsWish> results;
+    std::optional<std::int64_t> seconds_to_live; ///< of the object, after the end of the job
+    OnDelete on_delete = OnDelete::kCancel;
+};
+
+/// Why an object cannot be handed over as it is: a reason of `refusals.hpp`, and the words for it.
+struct Refusal {
+    std::string reason;
+    std::string message;
+};
+
+/// A SlurmJob or TorqueJob as the API server has it. Times are Unix seconds, 0: none.
+struct Object {
+    Kind kind = Kind::kSlurmJob;
+    std::string space; ///< the namespace
+    std::string name;
+    std::string uid; ///< the token of the batch job
+    std::string resource_version;
+    std::int64_t generation = 0;
+    std::int64_t created = 0;
+    std::int64_t deleted = 0; ///< when the deletion was asked for
+    std::vector<std::string> finalizers;
+    Spec spec;
+    Status status;
+    std::optional<Refusal> refusal; ///< of its spec or its status; what could be read is there
+
+    [[nodiscard]] bool has_finalizer() const;
+};
+
+/// Reads an object from the JSON of the API server. Everything in it was written by somebody else:
+/// it is bounded and checked. A text from which not even the object's identity can be read is
+/// kInput; all else that is wrong is the object's `refusal`, so that it has a condition.
+[[nodiscard]] Result<Object> read_object(std::string_view json);
+
+} // namespace cybele::bridge
