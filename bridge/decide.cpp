@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/decide.hpp"
+
+#include "bridge/ends.hpp"
+#include "bridge/refusals.hpp"
+#include "bridge/written.hpp"
+
+#include <algorithm>
+
+namespace cybele::bridge {
+namespace {
+
+using Do = Action::Kind;
+
+void act(Decision& decision, Do kind, std::vector<std::string> ids = {}) {
+    Action action;
+    action.kind = kind;
+    action.ids = std::move(ids);
+    decision.actions.push_back(std::move(action));
+}
+
+/// A status that is as it was is not written.
+bool write(Decision& decision, const Case& one, Status status) {
+    status.generation = std::max(status.generation, one.object.status.generation);
+    Status before = one.object.status;
+    before.generation = status.generation;
+    if (status == before || one.is_gone) {
+        return false;
+    }
+    Action action;
+    action.kind = Do::kWriteStatus;
+    action.status = std::move(status);
+    decision.actions.push_back(std::move(action));
+    return true;
+}
+
+void tell(Decision& decision, std::string reason, std::string message, bool is_warning) {
+    Action action;
+    action.kind = Do::kEvent;
+    action.event = {std::move(reason), std::move(message), is_warning};
+    decision.actions.push_back(std::move(action));
+}
+
+/// Of the spec itself first: the site cannot change that.
+std::optional<Refusal> refusal_of(const Case& one) {
+    if (one.object.refusal) {
+        return one.object.refusal;
+    }
+    if (!one.view.refusal && one.view.account.empty()) {
+        return Refusal{std::string(kNoAccount), "the namespace has no account on the cluster"};
+    }
+    return one.view.refusal;
+}
+
+void refuse(Decision& decision, const Case& one, const Refusal& refusal) {
+    if (write(decision, one, refused_status(one, refusal))) {
+        tell(decision, refusal.reason, refusal.message, true);
+    }
+}
+
+void admit(Decision& decision, const Case& one) {
+    const Condition* accepted = one.object.status.find("Accepted");
+    const bool was_accepted = accepted != nullptr && accepted->reason == "AcceptedByAdmin";
+    const bool is_old = one.object.created != 0 &&
+                        one.world.now - one.object.created > one.world.times.keep_records;
+    if (const auto refusal = refusal_of(one)) {
+        refuse(decision, one, *refusal);
+    } else if (is_old && !was_accepted) {
+        write(decision, one, too_old_status(one));
+    } else if (!one.world.is_rewound) {
+        act(decision, Do::kClaim);
+    }
+}
+
+void submit(Decision& decision, const Case& one) {
+    if (const auto refusal = refusal_of(one)) {
+        refuse(decision, one, *refusal);
+    } else if (!one.world.is_rewound) {
+        act(decision, Do::kSubmit);
+        decision.actions.back().attempt = one.view.record.claims + 1;
+    }
+}
+
+void record_id(Decision& decision, const Case& one) {
+    const SeenJob* job = job_of(one);
+    std::string id = job != nullptr ? job->id : one.view.record.answer;
+    if (id.empty()) {
+        // Its number is lost with the scheduler's memory of it; the record says how it ended.
+        id = one.view.record.end->id.empty() ? "0" : one.view.record.end->id;
+    }
+    write(decision, one, prepared_status(one, id));
+    tell(decision, "Submitted", "job " + id + " as " + one.view.account, false);
+}
+
+/// The first witness that says how the job ended.
+const SeenJob* witness_of(const Case& one) {
+    const SeenJob* job = job_of(one);
+    if (job != nullptr && is_told(*job)) {
+        return job;
+    }
+    if (one.view.record.end) {
+        return &*one.view.record.end;
+    }
+    return one.view.accounted.job && is_told(*one.view.accounted.job) ? &*one.view.accounted.job
+                                                                      : nullptr;
+}
+
+void conclude(Decision& decision, const Case& one) {
+    const SeenJob* witness = witness_of(one);
+    Status status = witness != nullptr
+                        ? ended_status(one, *witness)
+                        : given_up_status(one,
+                                          kLeftNoTrace,
+                                          "neither queue nor accounting know the job, and it "
+                                          "left no record of its end");
+    const std::string reason = status.reason;
+    write(decision, one, std::move(status));
+    tell(decision,
+         "Ended",
+         reason,
+         witness == nullptr || witness->state != submission::State::kDone);
+}
+
+void give_up(Decision& decision, const Case& one) {
+    const std::string& words = one.view.record.refusal;
+    const std::string_view reason = words.empty() ? kSubmissionUnclear : kRefusedBySystem;
+    write(decision,
+          one,
+          given_up_status(one,
+                          reason,
+                          words.empty() ? "the batch system took the job, or not: it never said"
+                                        : words));
+    tell(decision, std::string(reason), words, true);
+}
+
+/// Whether the queue shows the id, and it came again for a job that is not the object's.
+bool is_of_another(const std::string& id, const Case& one) {
+    const auto& seen = one.view.queue.jobs;
+    return std::any_of(seen.begin(), seen.end(), [&](const SeenJob& job) {
+        return job.id == id && !is_ours(job, one);
+    });
+}
+
+void cancel(Decision& decision, const Case& one) {
+    std::vector<std::string> ids = living_ids(one);
+    const std::string& known =
+        one.object.status.job_id.empty() ? one.view.record.answer : one.object.status.job_id;
+    if (ids.empty() && !known.empty() && !is_of_another(known, one)) {
+        ids.push_back(known);
+    }
+    write(decision, one, cancelling_status(one, "True", "Deleted"));
+    const bool is_time = one.memory.cancel_asked == 0 ||
+                         one.world.now - one.memory.cancel_asked >= one.world.times.cancel_again;
+    if (is_time && !ids.empty()) {
+        act(decision, Do::kCancel, std::move(ids));
+        decision.memory.cancel_asked = one.world.now;
+    }
+}
+
+void unreachable(Decision& decision, const Case& one) {
+    if (wish_of(one) == Wish::kKeep) {
+        return; // it waits, and nothing about it changed
+    }
+    const std::string_view reason = one.view.account.empty() ? kNoAccount : "Unreachable";
+    if (write(decision, one, cancelling_status(one, "False", reason))) {
+        tell(decision, std::string(reason), "the deletion waits for the batch system", true);
+    }
+}
+
+void let_go(Decision& decision, const Case& one) {
+    if (one.is_gone) {
+        act(decision, Do::kForget);
+        return;
+    }
+    if (wish_of(one) == Wish::kOrphan && stage_of(one) != Stage::kOver) {
+        act(decision, Do::kNoteOrphan);
+    }
+    if (one.object.has_finalizer()) {
+        act(decision, Do::kLetGo);
+    }
+}
+
+bool are_results_settled(const Case& one) {
+    const Condition* collected = one.object.status.find("ResultsCollected");
+    const bool has_none = !one.object.spec.results || one.object.status.job_id.empty();
+    const bool is_final =
+        collected != nullptr && (collected->status == "True" || collected->reason == "GivenUp");
+    const Condition* failed = one.object.status.find("Failed");
+    const bool was_cancelled =
+        failed != nullptr && (failed->reason == "Cancelled" || failed->reason == kLeftNoTrace);
+    return has_none || is_final || was_cancelled;
+}
+
+void collect(Decision& decision, const Case& one) {
+    // A twin that may come while results are copied would outlive its object.
+    if (!one.view.queue.is_complete) {
+        return;
+    }
+    const bool is_late = one.object.deleted != 0 && one.memory.collect_since != 0 &&
+                         one.world.now - one.memory.collect_since >= one.world.times.collect;
+    if (are_results_settled(one) || is_late) {
+        let_go(decision, one);
+        return;
+    }
+    if (decision.memory.collect_since == 0) {
+        decision.memory.collect_since = one.world.now;
+    }
+    act(decision, Do::kCollect);
+}
+
+void expire(Decision& decision, const Case& one) {
+    const Condition* end =
+        one.object.status.find(one.object.status.holds("Complete") ? "Complete" : "Failed");
+    if (one.object.spec.seconds_to_live && end != nullptr &&
+        one.world.now - end->changed >= *one.object.spec.seconds_to_live) {
+        act(decision, Do::kRemove);
+    }
+}
+
+/// Jobs that came late are ended while they are held; the object does not go before they did.
+/// Whether there are any.
+bool end_twins(Decision& decision, const Case& one) {
+    const auto twins = twins_of(one);
+    std::vector<std::string> held;
+    for (const SeenJob* twin : twins) {
+        if (twin->state == submission::State::kHeld) {
+            held.push_back(twin->id);
+        } else {
+            tell(decision, "SecondJob", "job " + twin->id + " carries this object's uid", true);
+        }
+    }
+    if (!held.empty()) {
+        act(decision, Do::kCancel, held);
+    }
+    return !held.empty();
+}
+
+void ask(Decision& decision, Do kind, bool is_asked) {
+    if (!is_asked) {
+        act(decision, kind);
+    }
+}
+
+void add_actions(Decision& decision, const Case& one) {
+    const RecordSight& record = one.view.record;
+    const SeenJob* job = job_of(one);
+    switch (decision.step) {
+    case Step::kAdmit:
+        return admit(decision, one);
+    case Step::kSearch:
+        return ask(decision, Do::kSearch, record.was_read);
+    case Step::kClose:
+        return ask(decision, Do::kClose, record.is_closed);
+    case Step::kInquire:
+        return ask(decision, Do::kInquire, one.view.accounted.was_asked && record.was_read);
+    case Step::kSubmit:
+        return submit(decision, one);
+    case Step::kRecordId:
+        return record_id(decision, one);
+    case Step::kRelease:
+        return act(decision, Do::kRelease, {one.object.status.job_id});
+    case Step::kFollow:
+        if (job != nullptr) {
+            write(decision, one, followed_status(one, *job));
+        }
+        return;
+    case Step::kConclude:
+        return conclude(decision, one);
+    case Step::kGiveUp:
+        return give_up(decision, one);
+    case Step::kCollect:
+        return collect(decision, one);
+    case Step::kCancel:
+        return cancel(decision, one);
+    case Step::kUnreachable:
+        return unreachable(decision, one);
+    case Step::kLetGo:
+        return let_go(decision, one);
+    case Step::kExpire:
+        return expire(decision, one);
+    case Step::kForget:
+        return act(decision, Do::kForget);
+    case Step::kWait:
+        return;
+    }
+}
+
+bool lets_go(const Action& action) {
+    return action.kind == Do::kLetGo || action.kind == Do::kRemove || action.kind == Do::kForget;
+}
+
+} // namespace
+
+Decision decide(const Case& one) {
+    Decision decision;
+    decision.memory = one.memory;
+    if (!one.world.is_leader) {
+        return decision;
+    }
+    const Stage stage = stage_of(one);
+    const Wish wish = wish_of(one);
+    const StepRow& row = step_of(stage, wish, sight_of(one));
+    decision.step = row.step;
+    decision.why = row.why;
+    const bool is_live = stage == Stage::kPrepared || stage == Stage::kLive;
+    if (is_live && wish == Wish::kKeep && !one.object.has_finalizer()) {
+        act(decision, Do::kClaim); // somebody took it off
+    }
+    const bool has_twins = decision.step != Step::kCancel && end_twins(decision, one);
+    const std::size_t first = decision.actions.size();
+    add_actions(decision, one);
+    if (has_twins) {
+        const auto begin = decision.actions.begin() + static_cast<std::ptrdiff_t>(first);
+        decision.actions.erase(std::remove_if(begin, decision.actions.end(), lets_go),
+                               decision.actions.end());
+    }
+    return decision;
+}
+
+} // namespace cybele::bridge
