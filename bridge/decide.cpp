@@ -92,6 +92,19 @@ void record_id(Decision& decision, const Case& one) {
     tell(decision, "Submitted", "job " + id + " as " + one.view.account, false);
 }
 
+/// The record has the id before the job is let go: when the queue has forgotten the job, and the
+/// API server too, because a backup was restored, the record alone prevents a second run.
+void release(Decision& decision, const Case& one) {
+    const std::string& id = one.object.status.job_id;
+    if (!one.view.record.was_read) {
+        act(decision, Do::kSearch);
+    } else if (one.view.record.answer != id) {
+        act(decision, Do::kNoteAnswer, {id});
+    } else {
+        act(decision, Do::kRelease, {id});
+    }
+}
+
 /// The first witness that says how the job ended.
 const SeenJob* witness_of(const Case& one) {
     const SeenJob* job = job_of(one);
@@ -123,14 +136,17 @@ void conclude(Decision& decision, const Case& one) {
 
 void give_up(Decision& decision, const Case& one) {
     const std::string& words = one.view.record.refusal;
-    const std::string_view reason = words.empty() ? kSubmissionUnclear : kRefusedBySystem;
-    write(decision,
-          one,
-          given_up_status(one,
-                          reason,
-                          words.empty() ? "the batch system took the job, or not: it never said"
-                                        : words));
-    tell(decision, std::string(reason), words, true);
+    std::string_view reason = kSubmissionUnclear;
+    std::string_view message = "the batch system never said whether it accepted the job";
+    if (!words.empty()) {
+        reason = kRefusedBySystem;
+        message = words;
+    } else if (one.view.record.is_closed) {
+        reason = kRewound;
+        message = "the object had been deleted before a backup was restored; create it again";
+    }
+    write(decision, one, given_up_status(one, reason, message));
+    tell(decision, std::string(reason), std::string(message), true);
 }
 
 /// Whether the queue shows the id, and it came again for a job that is not the object's.
@@ -258,7 +274,7 @@ void add_actions(Decision& decision, const Case& one) {
     case Step::kRecordId:
         return record_id(decision, one);
     case Step::kRelease:
-        return act(decision, Do::kRelease, {one.object.status.job_id});
+        return release(decision, one);
     case Step::kFollow:
         if (job != nullptr) {
             write(decision, one, followed_status(one, *job));

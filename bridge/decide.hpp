@@ -20,6 +20,7 @@ struct Action {
         kClose,       ///< cluster: close the record, and read it
         kInquire,     ///< cluster: accounting and record
         kSubmit,      ///< cluster: hand over held, as `attempt`
+        kNoteAnswer,  ///< cluster: the record gets the id, the first of `ids`
         kRelease,     ///< cluster: `ids`
         kCancel,      ///< cluster: `ids`
         kCollect,     ///< cluster: results

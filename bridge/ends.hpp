@@ -31,6 +31,7 @@ struct EndRow {
 // Reasons of Failed for which no job is there to be asked.
 inline constexpr std::string_view kLeftNoTrace = "LeftNoTrace";
 inline constexpr std::string_view kRefusedBySystem = "Refused";
+inline constexpr std::string_view kRewound = "Rewound";
 inline constexpr std::string_view kSubmissionUnclear = "SubmissionUnclear";
 
 } // namespace cybele::bridge

@@ -71,15 +71,17 @@ Sight sight_of_claim(const Case& one) {
     if (!record.refusal.empty()) {
         return Sight::kRefused;
     }
+    // Closed, and the object is there again: a backup was restored that knows of no deletion.
+    const bool is_last = record.is_closed || record.claims >= one.world.times.attempts;
     if (record.claims == 0) {
-        return Sight::kAbsent;
+        return is_last ? Sight::kExhausted : Sight::kAbsent;
     }
     const bool is_certain = record.is_submitter_gone && record.claim_age >= one.world.times.claim &&
                             one.memory.absences >= 2;
     if (!is_certain) {
         return Sight::kUnproven;
     }
-    return record.claims >= one.world.times.attempts ? Sight::kExhausted : Sight::kAbsent;
+    return is_last ? Sight::kExhausted : Sight::kAbsent;
 }
 
 /// The queue does not show the job whose id stands in the object.
@@ -146,9 +148,13 @@ Wish wish_of(const Case& one) {
 const SeenJob* job_of(const Case& one) {
     const SeenJob* best = nullptr;
     const std::string& id = one.object.status.job_id;
+    // What was ever let go has its id in the record, which outlives queue and API server.
+    const std::string& answer = one.view.record.answer;
     for (const SeenJob& job : one.view.queue.jobs) {
-        const bool fits = is_ours(job, one) && (id.empty() || job.id == id);
-        if (fits && (best == nullptr || is_before(job, *best))) {
+        const bool was_let_go = rank_of(job) == 0;
+        const bool fits =
+            id.empty() ? answer.empty() || was_let_go || job.id == answer : job.id == id;
+        if (is_ours(job, one) && fits && (best == nullptr || is_before(job, *best))) {
             best = &job;
         }
     }
@@ -157,9 +163,12 @@ const SeenJob* job_of(const Case& one) {
 
 std::vector<const SeenJob*> twins_of(const Case& one) {
     std::vector<const SeenJob*> twins;
+    const std::string& id = one.object.status.job_id;
+    const Stage stage = stage_of(one);
+    // Of an object that gave up, every job is one too many.
+    const bool has_decided = !id.empty() || stage == Stage::kOver || stage == Stage::kDone;
     for (const SeenJob& job : one.view.queue.jobs) {
-        const std::string& id = one.object.status.job_id;
-        if (!id.empty() && job.id != id && is_ours(job, one) && !has_ended(job)) {
+        if (has_decided && job.id != id && is_ours(job, one) && !has_ended(job)) {
             twins.push_back(&job);
         }
     }
@@ -182,12 +191,16 @@ Sight sight_of(const Case& one) {
     }
     const Wish wish = wish_of(one);
     const bool ends_all = wish == Wish::kCancel || wish == Wish::kGone;
+    const bool has_no_id = one.object.status.job_id.empty();
+    if (wish == Wish::kKeep && has_no_id && !one.view.record.was_read) {
+        return Sight::kUnsearched;
+    }
     const SeenJob* job = job_of(one);
     if (ends_all && (job == nullptr || has_ended(*job)) && !living_ids(one).empty()) {
         return Sight::kAlive;
     }
     if (job == nullptr) {
-        return one.object.status.job_id.empty() ? sight_of_claim(one) : sight_of_missing(one);
+        return has_no_id ? sight_of_claim(one) : sight_of_missing(one);
     }
     const Sight sight = sight_of_job(*job, one);
     return sight == Sight::kUnclear ? sight_of_unclear(one) : sight;

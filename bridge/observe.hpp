@@ -25,8 +25,8 @@ struct Case {
 /// its comment was erased and the record has its id.
 [[nodiscard]] bool is_ours(const SeenJob& job, const Case& one);
 
-/// The job that stands in the object, or while none does the one that is to stand there: first
-/// those that were let go, then the lowest id. nullptr: the queue shows none.
+/// The job that stands in the object, or while none does the one that is to stand there: one that
+/// was let go, else that of the record, else the lowest id. nullptr: the queue does not show it.
 [[nodiscard]] const SeenJob* job_of(const Case& one);
 
 /// Other jobs of this object that have not ended: they came late, or were handed over by another

@@ -22,7 +22,7 @@ constexpr std::array kSteps{
     StepRow{kClaimed, Wish::kKeep, Sight::kUnsearched, Step::kSearch, "always before a hand-over"},
     StepRow{kClaimed, Wish::kKeep, Sight::kUnproven, Step::kSearch, "a late job may still appear"},
     StepRow{kClaimed, Wish::kKeep, Sight::kAbsent, Step::kSubmit, "nothing was handed over"},
-    StepRow{kClaimed, Wish::kKeep, Sight::kExhausted, Step::kGiveUp, "three attempts stayed unclear"},
+    StepRow{kClaimed, Wish::kKeep, Sight::kExhausted, Step::kGiveUp, "no further attempt is left"},
     StepRow{kClaimed, Wish::kKeep, Sight::kRefused, Step::kGiveUp, "clear words are final"},
     StepRow{kClaimed, Wish::kKeep, kAny, Step::kRecordId, "a job was found: it is the one"},
     StepRow{kClaimed, kAny, Sight::kUnsearched, Step::kClose, "a hand-over may be under way elsewhere"},

@@ -66,6 +66,12 @@ struct Scene {
         object.deleted = 1900;
         return *this;
     }
+    /// The record has the id.
+    Scene& noted(const std::string& id) {
+        view.record.was_read = true;
+        view.record.answer = id;
+        return *this;
+    }
     [[nodiscard]] bridge::Decision decide() const {
         return bridge::decide({object, view, memory, world, is_gone});
     }
@@ -177,7 +183,7 @@ TEST_CASE("without the Lease nothing is done, and after a rewind nothing is hand
     scene.claimed().view.record.was_read = true;
     CHECK(scene.decide().step == Step::kSubmit);
     CHECK(scene.decide().actions.empty());
-    scene.with_id("7", "Prepared").shows("7", State::kHeld, "PENDING");
+    scene.with_id("7", "Prepared").shows("7", State::kHeld, "PENDING").noted("7");
     CHECK(find(scene.decide(), Action::Kind::kRelease) != nullptr);
 }
 
@@ -239,7 +245,13 @@ TEST_CASE("absence counts after two complete answers, a gone submitter and the c
 TEST_CASE("a job that is found is recorded: one that was let go first, then the lowest id") {
     Scene scene;
     scene.claimed().shows("10", State::kHeld, "PENDING").shows("9", State::kHeld, "PENDING");
+    CHECK(scene.decide().step == Step::kSearch);
+    scene.noted("");
     CHECK(written(scene.decide()).job_id == "9");
+    scene.noted("10");
+    CHECK(written(scene.decide()).job_id == "10");
+    scene.noted("4"); // purged from the queue
+    CHECK(written(scene.decide()).job_id == "4");
     scene.shows("11", State::kRunning, "RUNNING");
     const auto status = written(scene.decide());
     CHECK(status.job_id == "11");
@@ -270,7 +282,7 @@ TEST_CASE("words of refusal are final") {
 
 TEST_CASE("only the id of the object is released, and others that are held are cancelled") {
     Scene scene;
-    scene.with_id("9", "Prepared").shows("9", State::kHeld, "PENDING");
+    scene.with_id("9", "Prepared").shows("9", State::kHeld, "PENDING").noted("9");
     scene.shows("12", State::kHeld, "PENDING");
     const auto decision = scene.decide();
     CHECK(find(decision, Action::Kind::kRelease)->ids == std::vector<std::string>{"9"});
@@ -280,6 +292,24 @@ TEST_CASE("only the id of the object is released, and others that are held are c
     const auto other = scene.decide();
     CHECK(find(other, Action::Kind::kCancel) == nullptr);
     CHECK(find(other, Action::Kind::kEvent)->event.reason == "SecondJob");
+}
+
+TEST_CASE("the record has the id before the job is let go") {
+    Scene scene;
+    scene.with_id("9", "Prepared").shows("9", State::kHeld, "PENDING");
+    CHECK(find(scene.decide(), Action::Kind::kRelease) == nullptr);
+    CHECK(find(scene.decide(), Action::Kind::kSearch) != nullptr);
+    scene.noted("");
+    CHECK(find(scene.decide(), Action::Kind::kRelease) == nullptr);
+    CHECK(find(scene.decide(), Action::Kind::kNoteAnswer)->ids.front() == "9");
+    scene.noted("9");
+    CHECK(find(scene.decide(), Action::Kind::kRelease) != nullptr);
+}
+
+TEST_CASE("an object that came back with a backup after its deletion is not handed over") {
+    Scene scene;
+    scene.claimed().view.record = {true, true, 0, true, 0, "", "", {}};
+    CHECK(written(scene.decide()).find("Failed")->reason == bridge::kRewound);
 }
 
 TEST_CASE("a hold is a person's once the job was seen released") {
@@ -458,6 +488,7 @@ TEST_CASE("an orphan stays, and is not left held") {
     CHECK(find(decision, Action::Kind::kCancel) == nullptr);
     scene.object.status.state = "Prepared";
     scene.view.queue.jobs[0].state = State::kHeld;
+    scene.noted("9");
     CHECK(find(scene.decide(), Action::Kind::kRelease) != nullptr);
     CHECK(find(scene.decide(), Action::Kind::kLetGo) == nullptr);
 }

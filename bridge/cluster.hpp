@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/status.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cybele::bridge {
+
+/// The answer of one query for the jobs of all users.
+struct Poll {
+    bool is_complete = false;
+    std::vector<SeenJob> jobs;
+    std::string words; ///< of a query that failed
+};
+
+/// A job with the account that it belongs to.
+struct Named {
+    std::string account;
+    std::string id;
+};
+
+/// A batch system with the records of its jobs. Everything but `poll` runs as the job's account.
+class Cluster {
+public:
+    Cluster() = default;
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+    virtual ~Cluster() = default;
+
+    /// One query, however many jobs.
+    [[nodiscard]] virtual Poll poll() = 0;
+    /// The record of the object's job. `closes`: from then on no hand-over can begin through it.
+    [[nodiscard]] virtual RecordSight
+    search(const Object& object, const std::string& account, bool closes) = 0;
+    /// The accounting, of the job in the object's status.
+    [[nodiscard]] virtual AccountedSight inquire(const Object& object,
+                                                 const std::string& account) = 0;
+    /// Hands the job over held, under the claim `attempt`. What came of it, the record says: a
+    /// claim that somebody else has is one that was read and names neither answer nor refusal.
+    [[nodiscard]] virtual RecordSight
+    submit_held(const Object& object, const std::string& account, int attempt) = 0;
+    /// Writes the id of the object's job into its record, in the place of another, and reads it.
+    [[nodiscard]] virtual RecordSight
+    note_answer(const Object& object, const std::string& account, const std::string& id) = 0;
+    /// Whether it worked, the next poll says.
+    virtual void release(const std::vector<Named>& jobs) = 0;
+    virtual void cancel(const std::vector<Named>& jobs) = 0;
+    /// Copies results; unset: not finished yet.
+    [[nodiscard]] virtual std::optional<Condition> collect(const Object& object,
+                                                           const std::string& account) = 0;
+    /// Notes in the record that the job runs on without its object.
+    virtual void note_orphan(const Object& object, const std::string& account) = 0;
+};
+
+} // namespace cybele::bridge

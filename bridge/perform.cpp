@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/perform.hpp"
+
+#include <utility>
+
+namespace cybele::bridge {
+namespace {
+
+/// Enough for claim, search, hand-over, record and release; more would be a rule that goes in
+/// circles.
+constexpr int kMostTurns = 12;
+
+/// One object while its actions are carried out.
+class Turn {
+public:
+    Turn(const Case& one, const Sides& sides, Batch& batch)
+        : object_(one.object), view_(one.view), memory_(one.memory), world_(one.world),
+          is_gone_(one.is_gone), server_(sides.server), cluster_(sides.cluster),
+          index_(sides.index), batch_(batch) {}
+
+    Outcome run() {
+        for (int turn = 0; turn < kMostTurns; ++turn) {
+            const Decision decision = decide({object_, view_, memory_, world_, is_gone_});
+            memory_ = decision.memory;
+            outcome_.step = decision.step;
+            if (!carry_out(decision)) {
+                break;
+            }
+        }
+        outcome_.memory = memory_;
+        if (!is_forgotten_) {
+            outcome_.object = object_;
+        }
+        return std::move(outcome_);
+    }
+
+private:
+    /// Whether something is known now that was not: then it is decided again.
+    bool carry_out(const Decision& decision) {
+        bool is_news = false;
+        for (const Action& action : decision.actions) {
+            switch (action.kind) {
+            case Action::Kind::kClaim:
+                is_news = take(server_.claim(object_));
+                break;
+            case Action::Kind::kWriteStatus:
+                is_news = take(server_.write_status(object_, action.status));
+                break;
+            case Action::Kind::kLetGo:
+                is_news = take(server_.let_go(object_));
+                break;
+            case Action::Kind::kRemove:
+                is_news = take(server_.remove(object_));
+                break;
+            case Action::Kind::kEvent:
+                server_.tell(object_, action.event);
+                break;
+            case Action::Kind::kForget:
+                is_forgotten_ = true;
+                return false;
+            default:
+                is_news = on_cluster(action) || is_news;
+            }
+            if (outcome_.must_read || is_forgotten_) {
+                return false; // what follows was decided on an object that is no more
+            }
+        }
+        return is_news;
+    }
+
+    bool on_cluster(const Action& action) {
+        const std::string& account = view_.account;
+        switch (action.kind) {
+        case Action::Kind::kSearch:
+        case Action::Kind::kClose:
+            return take_record(
+                cluster_.search(object_, account, action.kind == Action::Kind::kClose));
+        case Action::Kind::kInquire:
+            view_.accounted = cluster_.inquire(object_, account);
+            return take_record(cluster_.search(object_, account, false)) &&
+                   view_.accounted.was_asked;
+        case Action::Kind::kSubmit:
+            return take_receipt(cluster_.submit_held(object_, account, action.attempt));
+        case Action::Kind::kNoteAnswer:
+            return take_record(cluster_.note_answer(object_, account, action.ids.front()));
+        case Action::Kind::kRelease:
+            add(batch_.releases, action.ids);
+            return false;
+        case Action::Kind::kCancel:
+            add(batch_.cancels, action.ids);
+            return false;
+        case Action::Kind::kCollect:
+            return take_results(cluster_.collect(object_, account));
+        case Action::Kind::kNoteOrphan:
+            cluster_.note_orphan(object_, account);
+            return false;
+        default:
+            return false;
+        }
+    }
+
+    bool take_record(RecordSight record) {
+        view_.record = std::move(record);
+        if (!view_.record.answer.empty()) { // whose job the queue shows under this number
+            view_.queue = index_.sight_of(object_, view_.record.answer);
+        }
+        return view_.record.was_read;
+    }
+
+    /// A job that was handed over held a moment ago is held, although the poll is older than it.
+    bool take_receipt(RecordSight record) {
+        view_.record = std::move(record);
+        if (view_.record.answer.empty()) {
+            return !view_.record.refusal.empty();
+        }
+        SeenJob job;
+        job.id = view_.record.answer;
+        job.owner = view_.account;
+        job.token = object_.uid;
+        job.state = submission::State::kHeld;
+        view_.queue.jobs.push_back(std::move(job));
+        return true;
+    }
+
+    bool take_results(std::optional<Condition> condition) {
+        if (!condition) {
+            return false;
+        }
+        Status status = object_.status;
+        status.set(std::move(*condition));
+        return take(server_.write_status(object_, status));
+    }
+
+    bool take(Written written) {
+        if (written.kind == Written::Kind::kDone) {
+            is_forgotten_ = !written.object;
+            if (written.object) {
+                object_ = std::move(*written.object);
+                memory_.was_claimed = memory_.was_claimed || object_.has_finalizer();
+            }
+            return !is_forgotten_;
+        }
+        outcome_.must_read = true;
+        return false;
+    }
+
+    void add(std::vector<Named>& jobs, const std::vector<std::string>& ids) const {
+        for (const std::string& id : ids) {
+            jobs.push_back({view_.account, id});
+        }
+    }
+
+    Object object_;
+    View view_;
+    Memory memory_;
+    const World& world_;
+    bool is_gone_;
+    Server& server_;
+    Cluster& cluster_;
+    const PollIndex& index_;
+    Batch& batch_;
+    Outcome outcome_;
+    bool is_forgotten_ = false;
+};
+
+} // namespace
+
+Outcome perform(const Case& one, const Sides& sides, Batch& batch) {
+    return Turn(one, sides, batch).run();
+}
+
+void perform_batch(const Batch& batch, Cluster& cluster) {
+    if (!batch.releases.empty()) {
+        cluster.release(batch.releases);
+    }
+    if (!batch.cancels.empty()) {
+        cluster.cancel(batch.cancels);
+    }
+}
+
+} // namespace cybele::bridge

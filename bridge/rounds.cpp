@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rounds.hpp"
+
+#include <algorithm>
+
+namespace cybele::bridge {
+namespace {
+
+/// Deleted objects whose late jobs are still looked for; the oldest knowledge costs least.
+constexpr std::size_t kMostDeparted = 10000;
+
+} // namespace
+
+void Rounds::put(Object object) {
+    const std::string uid = object.uid;
+    departed_.erase(uid); // the past came back
+    objects_[uid].object = std::move(object);
+}
+
+void Rounds::gone(const std::string& uid) {
+    if (const auto found = objects_.find(uid); found != objects_.end()) {
+        found->second.is_gone = true;
+    }
+}
+
+void Rounds::keep_only(const std::set<std::string>& uids) {
+    std::erase_if(objects_, [&](const auto& one) {
+        return !uids.contains(one.first) && !one.second.is_gone;
+    });
+}
+
+const Object* Rounds::find(const std::string& uid) const {
+    const auto found = objects_.find(uid);
+    return found == objects_.end() ? nullptr : &found->second.object;
+}
+
+void Rounds::turn(Tracked& tracked, const Sides& sides, const World& world, RoundReport& report) {
+    const Object& object = tracked.object;
+    const Admitted admitted = admission_(object);
+    View view;
+    view.refusal = admitted.refusal;
+    view.account = object.status.account.empty() ? admitted.account : object.status.account;
+    view.queue = sides.index.sight_of(object);
+    const Case seen{object, view, tracked.memory, world, tracked.is_gone};
+    const Memory memory = observed(seen);
+    const Case one{object, view, memory, world, tracked.is_gone};
+    Outcome outcome = perform(one, sides, batch_);
+    const std::string uid = object.uid;
+    if (outcome.must_read) {
+        report.must_read.insert(uid);
+    }
+    if (!outcome.object) {
+        const bool is_orphan = object.spec.on_delete == OnDelete::kOrphan;
+        if (!view.account.empty() && departed_.size() < kMostDeparted) {
+            departed_[uid] = {view.account, is_orphan ? object.status.job_id : std::string()};
+        }
+        objects_.erase(uid);
+        return;
+    }
+    tracked.object = std::move(*outcome.object);
+    tracked.memory = outcome.memory;
+}
+
+void Rounds::end_late_jobs(const PollIndex& index) {
+    for (const SeenJob& job : index.poll().jobs) {
+        const auto found = departed_.find(job.token);
+        if (found == departed_.end() || found->second.account != job.owner ||
+            submission::is_over(job.state) || found->second.orphan == job.id) {
+            continue;
+        }
+        batch_.cancels.push_back({job.owner, job.id});
+    }
+}
+
+RoundReport Rounds::round(Server& server, Cluster& cluster, const World& world) {
+    RoundReport report;
+    batch_ = {};
+    const PollIndex index(cluster.poll());
+    report.is_complete = index.poll().is_complete;
+    std::vector<std::string> order;
+    order.reserve(objects_.size());
+    for (const auto& [uid, tracked] : objects_) {
+        order.push_back(uid);
+    }
+    const auto middle = std::upper_bound(order.begin(), order.end(), last_);
+    std::rotate(order.begin(), middle, order.end());
+    for (const std::string& uid : order) {
+        last_ = uid;
+        const auto found = objects_.find(uid);
+        if (found != objects_.end()) {
+            turn(found->second, {server, cluster, index}, world, report);
+            ++report.objects;
+        }
+    }
+    if (world.is_leader) {
+        end_late_jobs(index);
+        perform_batch(batch_, cluster);
+    }
+    return report;
+}
+
+std::chrono::milliseconds pause_after(std::chrono::milliseconds poll,
+                                      std::chrono::milliseconds answer) {
+    constexpr int kTimes = 5;
+    return std::max(poll, kTimes * answer);
+}
+
+} // namespace cybele::bridge

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/perform.hpp"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cybele::bridge {
+
+/// As whom an object's job is submitted, or why it is not (admission.hpp).
+struct Admitted {
+    std::string account;
+    std::optional<Refusal> refusal;
+};
+using Admission = std::function<Admitted(const Object&)>;
+
+/// What a round did.
+struct RoundReport {
+    std::set<std::string> must_read; ///< uids of objects to be read again before the next round
+    std::size_t objects = 0;
+    bool is_complete = false; ///< the batch system answered
+};
+
+/// All objects of the bridge, and one round over them: one poll, then each object's turn. What it
+/// holds in memory can be lost at any time.
+class Rounds {
+public:
+    explicit Rounds(Admission admission) : admission_(std::move(admission)) {}
+
+    /// An object as the API server has it now.
+    void put(Object object);
+    /// The server said that the object was deleted: its job is ended. An object that is merely not
+    /// in a list is not gone.
+    void gone(const std::string& uid);
+    /// After a list of all objects: what is known of others is dropped, without consequence for
+    /// their jobs.
+    void keep_only(const std::set<std::string>& uids);
+    [[nodiscard]] const Object* find(const std::string& uid) const;
+
+    RoundReport round(Server& server, Cluster& cluster, const World& world);
+
+private:
+    struct Tracked {
+        Object object;
+        Memory memory;
+        bool is_gone = false;
+    };
+
+    /// An object that was deleted, for which a late job may still come.
+    struct Departed {
+        std::string account;
+        std::string orphan; ///< the id of the job that stays
+    };
+
+    void turn(Tracked& tracked, const Sides& sides, const World& world, RoundReport& report);
+    void end_late_jobs(const PollIndex& index);
+
+    Admission admission_;
+    std::map<std::string, Tracked> objects_;   ///< by uid
+    std::map<std::string, Departed> departed_; ///< by uid
+    std::string last_; ///< where the next round begins: no object is always the last
+    Batch batch_;
+};
+
+/// How long to wait before the next poll: as configured, and five times the last answer's time.
+[[nodiscard]] std::chrono::milliseconds pause_after(std::chrono::milliseconds poll,
+                                                    std::chrono::milliseconds answer);
+
+} // namespace cybele::bridge

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/cluster.hpp"
+#include "bridge/server.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+/// A batch system and an API server in memory, which fail as the real ones do.
+namespace model {
+
+using namespace cybele;
+
+/// kill -9 of a controller.
+struct Crash {};
+
+/// Time and chance of one story; equal seeds tell equal stories.
+struct World {
+    explicit World(std::uint64_t seed) : dice(seed) {}
+
+    std::mt19937_64 dice;
+    std::int64_t now = 1000000;
+    bool has_faults = true;
+    std::function<void()> meanwhile; ///< another controller acts
+    std::vector<std::string> broken; ///< promises that were not kept
+    std::map<std::string, std::uint64_t> counts;
+    std::vector<std::string> notes;
+    bool is_noted = false;
+
+    std::uint64_t below(std::uint64_t most) {
+        return dice() % most;
+    }
+    bool chance(unsigned percent) {
+        return has_faults && below(100) < percent;
+    }
+    void count(const std::string& what) {
+        ++counts[what];
+        note(what);
+    }
+    /// What happened, for who looks into a story that ended badly.
+    void note(const std::string& what) {
+        if (is_noted) {
+            notes.push_back(std::to_string(now) + " " + what);
+        }
+    }
+    void promise(bool holds, const std::string& what) {
+        if (!holds) {
+            broken.push_back(what);
+        }
+    }
+    /// A place where the controller may be killed, or sleep while another one acts.
+    void point() {
+        if (chance(3)) {
+            count("kills");
+            throw Crash{};
+        }
+        if (chance(3) && meanwhile) {
+            count("interleavings");
+            meanwhile();
+        }
+    }
+};
+
+struct Job {
+    std::string id;
+    std::string owner;
+    std::string token;
+    submission::State state = submission::State::kHeld;
+    std::string native = "PENDING";
+    std::string reason = "JobHeldUser";
+    int code = 0;
+    int restarts = 0;
+    std::int64_t visible = 0; ///< from when the queue shows it
+    std::int64_t started = 0;
+    std::int64_t ended = 0;
+    bool is_very_late = false;
+    bool is_purged = false;
+    int requeues_left = 0; ///< after an end of its node
+
+    [[nodiscard]] bool is_over() const {
+        return ended != 0;
+    }
+};
+
+class Cluster : public bridge::Cluster {
+public:
+    explicit Cluster(World& world) : world_(world) {}
+
+    bridge::Poll poll() override {
+        world_.point();
+        world_.count("polls");
+        if (world_.chance(10)) {
+            return {};
+        }
+        bridge::Poll poll;
+        poll.is_complete = true;
+        for (const Job& job : jobs) {
+            if (job.visible <= world_.now && !job.is_purged) {
+                poll.jobs.push_back(seen(job));
+            }
+        }
+        return poll;
+    }
+
+    bridge::RecordSight
+    search(const bridge::Object& object, const std::string& account, bool closes) override {
+        world_.point();
+        if (world_.chance(5) || account != "alice") {
+            return {};
+        }
+        Record& record = records[object.uid];
+        record.is_closed = record.is_closed || closes;
+        const bridge::RecordSight sight = read(record);
+        world_.point();
+        return sight;
+    }
+
+    bridge::AccountedSight inquire(const bridge::Object& object,
+                                   const std::string& /*account*/) override {
+        world_.point();
+        bridge::AccountedSight sight;
+        sight.was_asked = !world_.chance(10);
+        for (const Job& job : jobs) {
+            if (sight.was_asked && has_accounting && job.id == object.status.job_id &&
+                job.token == object.uid) {
+                sight.job = seen(job);
+            }
+        }
+        return sight;
+    }
+
+    bridge::RecordSight
+    submit_held(const bridge::Object& object, const std::string& account, int attempt) override {
+        world_.point();
+        Record& record = records[object.uid];
+        if (record.is_closed || record.claims >= attempt) {
+            world_.count("claims taken");
+            return read(record);
+        }
+        record.claims = attempt;
+        record.claimed = world_.now;
+        const InFlight flight(record);
+        world_.point();
+        if (world_.chance(2)) {
+            bridge::RecordSight refused = read(record);
+            refused.refusal = "Invalid partition";
+            world_.count("refusals");
+            return refused;
+        }
+        if (world_.chance(5)) {
+            return read(record); // it never came to the batch system
+        }
+        Job& job = add(object.uid, account);
+        world_.point();
+        if (job.visible > world_.now || world_.chance(20)) {
+            world_.count("answers lost");
+            return read(record);
+        }
+        record.answer = record.answer.empty() ? job.id : record.answer;
+        world_.point();
+        return read(record);
+    }
+
+    bridge::RecordSight note_answer(const bridge::Object& object,
+                                    const std::string& /*account*/,
+                                    const std::string& id) override {
+        world_.point();
+        if (world_.chance(10)) {
+            return {};
+        }
+        records[object.uid].answer = id;
+        world_.point();
+        return read(records[object.uid]);
+    }
+
+    void release(const std::vector<bridge::Named>& named) override {
+        for (const bridge::Named& one : named) {
+            world_.point();
+            Job* job = find(one);
+            if (job != nullptr && job->state == submission::State::kHeld && !world_.chance(10)) {
+                job->state = submission::State::kPending;
+                job->reason = "Priority";
+                world_.note("released " + job->id + " of " + job->token);
+                committed[job->token].insert(job->id);
+                world_.promise(committed[job->token].size() <= 1, "two jobs run for " + job->token);
+            }
+        }
+    }
+
+    void cancel(const std::vector<bridge::Named>& named) override {
+        for (const bridge::Named& one : named) {
+            world_.point();
+            Job* job = find(one);
+            if (job != nullptr && !job->is_over() && !world_.chance(15)) {
+                world_.count(job->state == submission::State::kHeld ? "held jobs cancelled"
+                                                                    : "jobs cancelled");
+                end(*job, submission::State::kCancelled, "CANCELLED", 0);
+                by_bridge.insert(job->id);
+            }
+        }
+    }
+
+    std::optional<bridge::Condition> collect(const bridge::Object& /*object*/,
+                                             const std::string& /*account*/) override {
+        world_.point();
+        if (world_.chance(50)) {
+            return std::nullopt;
+        }
+        return bridge::Condition{"ResultsCollected", "True", "Copied", "", world_.now};
+    }
+
+    void note_orphan(const bridge::Object& /*object*/, const std::string& /*account*/) override {
+        world_.point();
+    }
+
+    /// What the batch system does by itself.
+    void pass_time() {
+        for (Job& job : jobs) {
+            if (job.is_over()) {
+                job.is_purged = job.is_purged || (world_.now - job.ended > 300 && may_purge);
+            } else if (job.native == "NODE_FAIL") {
+                job.state = submission::State::kPending;
+                job.native = "PENDING";
+                ++job.restarts;
+            } else if (job.state == submission::State::kPending && world_.below(2) == 0) {
+                job.state = submission::State::kRunning;
+                job.native = "RUNNING";
+                job.started = world_.now;
+            } else if (job.state == submission::State::kRunning && world_.below(3) == 0) {
+                end_by_itself(job);
+            }
+        }
+    }
+
+    /// An administrator requeues, or a person cancels or holds.
+    void disturb() {
+        if (jobs.empty()) {
+            return;
+        }
+        Job& job = jobs[world_.below(jobs.size())];
+        const auto what = world_.below(3);
+        if (job.is_over() || job.visible > world_.now || job.state == submission::State::kHeld) {
+            return;
+        }
+        if (what == 0 && job.state == submission::State::kRunning) {
+            job.state = submission::State::kPending;
+            job.native = "PENDING";
+            ++job.restarts;
+            world_.count("requeues");
+        } else if (what == 1) {
+            end(job, submission::State::kCancelled, "CANCELLED by 1000", 0);
+        }
+    }
+
+    /// The first time that an id is seen, it is counted as one that a person let go.
+    [[nodiscard]] const Job* find_id(const std::string& id) const {
+        const auto found =
+            std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) { return job.id == id; });
+        return found == jobs.end() ? nullptr : &*found;
+    }
+
+    std::deque<Job> jobs; ///< whose places stay while another controller adds one
+    std::map<std::string, std::set<std::string>> committed; ///< token → ids that were let go
+    std::set<std::string> by_bridge;                        ///< ids that were cancelled for it
+    bool has_accounting = true;
+    bool may_purge = true;
+
+private:
+    struct Record {
+        int claims = 0;
+        std::int64_t claimed = 0;
+        int in_flight = 0;
+        bool is_closed = false;
+        std::string answer;
+    };
+    struct InFlight {
+        explicit InFlight(Record& record) : record_(record) {
+            ++record_.in_flight;
+        }
+        InFlight(const InFlight&) = delete;
+        InFlight& operator=(const InFlight&) = delete;
+        ~InFlight() {
+            --record_.in_flight;
+        }
+        Record& record_;
+    };
+
+    [[nodiscard]] bridge::RecordSight read(const Record& record) const {
+        bridge::RecordSight sight;
+        sight.was_read = true;
+        sight.is_closed = record.is_closed;
+        sight.claims = record.claims;
+        sight.is_submitter_gone = record.in_flight == 0;
+        sight.claim_age = world_.now - record.claimed;
+        sight.answer = record.answer;
+        return sight;
+    }
+
+    static bridge::SeenJob seen(const Job& job) {
+        bridge::SeenJob sight;
+        sight.id = job.id;
+        sight.owner = job.owner;
+        sight.token = job.token;
+        sight.state = job.state;
+        sight.native = job.native;
+        sight.reason = job.reason;
+        sight.restarts = job.restarts;
+        sight.started = job.started;
+        sight.ended = job.ended;
+        if (job.is_over()) {
+            sight.code = job.code;
+        }
+        return sight;
+    }
+
+    Job& add(const std::string& token, const std::string& owner) {
+        Job job;
+        job.id = std::to_string(++last_id_);
+        job.owner = owner;
+        job.token = token;
+        job.visible = world_.now;
+        if (world_.chance(20)) {
+            job.visible += 8 + static_cast<std::int64_t>(world_.below(40));
+            world_.count("late jobs");
+        } else if (world_.chance(4)) {
+            job.visible += 70 + static_cast<std::int64_t>(world_.below(100));
+            job.is_very_late = true;
+            world_.count("very late jobs");
+        }
+        world_.note("job " + job.id + " of " + token + ", seen from " +
+                    std::to_string(job.visible));
+        jobs.push_back(job);
+        return jobs.back();
+    }
+
+    Job* find(const bridge::Named& named) {
+        const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) {
+            return job.id == named.id && job.owner == named.account && job.visible <= world_.now &&
+                   !job.is_purged;
+        });
+        return found == jobs.end() ? nullptr : &*found;
+    }
+
+    void end(Job& job, submission::State state, const std::string& native, int code) const {
+        world_.note("job " + job.id + " ends: " + native);
+        job.state = state;
+        job.native = native;
+        job.code = code;
+        job.ended = world_.now;
+        job.reason = "None";
+    }
+
+    void end_by_itself(Job& job) {
+        switch (world_.below(6)) {
+        case 0:
+            return end(job, submission::State::kFailed, "FAILED", 3);
+        case 1:
+            return end(job, submission::State::kTimeout, "TIMEOUT", 0);
+        case 2: // Shown for a moment; then the job is back in the queue.
+            job.state = submission::State::kFailed;
+            job.native = "NODE_FAIL";
+            world_.count("failed nodes");
+            return;
+        default:
+            return end(job, submission::State::kDone, "COMPLETED", 0);
+        }
+    }
+
+    World& world_;
+    std::map<std::string, Record> records;
+    int last_id_ = 0;
+};
+
+class Server : public bridge::Server {
+public:
+    explicit Server(World& world) : world_(world) {}
+
+    bridge::Written claim(const bridge::Object& object) override {
+        return change(object, true, [](bridge::Object& stored) {
+            if (stored.deleted != 0) {
+                return false; // 422: no new finalizer on an object that is being deleted
+            }
+            if (!stored.has_finalizer()) {
+                stored.finalizers.emplace_back(bridge::kFinalizer);
+            }
+            return true;
+        });
+    }
+    bridge::Written write_status(const bridge::Object& object,
+                                 const bridge::Status& status) override {
+        return change(object, true, [&](bridge::Object& stored) {
+            const bridge::Status& before = stored.status;
+            world_.promise(before.job_id.empty() || before.job_id == status.job_id,
+                           "the id of " + object.uid + " was changed");
+            const bool was_over = before.holds("Complete") || before.holds("Failed");
+            const bool is_over = status.holds("Complete") || status.holds("Failed");
+            world_.promise(!was_over || is_over, "an end of " + object.uid + " was taken back");
+            world_.note(object.uid + " " + status.job_id + " " + status.state + " " +
+                        status.reason + " for " + object.resource_version);
+            stored.status = status;
+            return true;
+        });
+    }
+    bridge::Written let_go(const bridge::Object& object) override {
+        return change(object, false, [](bridge::Object& stored) {
+            std::erase(stored.finalizers, std::string(bridge::kFinalizer));
+            return true;
+        });
+    }
+    bridge::Written remove(const bridge::Object& object) override {
+        return change(object, false, [this](bridge::Object& stored) {
+            stored.deleted = stored.deleted == 0 ? world_.now : stored.deleted;
+            return true;
+        });
+    }
+    void tell(const bridge::Object& /*object*/, const bridge::Action::Event& /*event*/) override {
+        world_.count("events");
+    }
+
+    /// By a person.
+    void remove_by_user(const std::string& uid) {
+        if (const auto found = objects.find(uid); found != objects.end()) {
+            found->second.deleted = world_.now;
+            stamp(found->second);
+            drop_if_free(uid);
+        }
+    }
+    void strip(const std::string& uid) {
+        if (const auto found = objects.find(uid); found != objects.end()) {
+            found->second.finalizers.clear();
+            stamp(found->second);
+            drop_if_free(uid);
+        }
+    }
+    void stamp(bridge::Object& object) {
+        object.resource_version = std::to_string(++revision);
+    }
+
+    std::map<std::string, bridge::Object> objects;
+    std::vector<std::string> deleted; ///< in the order of their DELETED events
+    std::uint64_t revision = 10;
+
+private:
+    template <class Change>
+    bridge::Written change(const bridge::Object& object, bool by_version, Change change) {
+        using Kind = bridge::Written::Kind;
+        world_.point();
+        world_.count("writes");
+        if (world_.chance(4)) {
+            return {Kind::kUnclear};
+        }
+        const auto found = objects.find(object.uid);
+        if (found == objects.end()) {
+            return {Kind::kGone};
+        }
+        if ((by_version && found->second.resource_version != object.resource_version) ||
+            !change(found->second)) {
+            world_.count("conflicts");
+            return {Kind::kConflict};
+        }
+        stamp(found->second);
+        bridge::Written written{Kind::kDone, found->second};
+        if (drop_if_free(object.uid)) {
+            written.object.reset();
+        }
+        world_.point();
+        return world_.chance(6) ? bridge::Written{Kind::kUnclear} : written;
+    }
+
+    bool drop_if_free(const std::string& uid) {
+        const bridge::Object& object = objects.at(uid);
+        if (object.deleted == 0 || !object.finalizers.empty()) {
+            return false;
+        }
+        world_.note("gone: " + uid);
+        objects.erase(uid);
+        deleted.push_back(uid);
+        ++revision;
+        return true;
+    }
+
+    World& world_;
+};
+
+} // namespace model

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/rounds.hpp"
+#include "model.hpp"
+
+#include <memory>
+
+namespace model {
+
+/// One process of the bridge: what it holds is lost with it.
+class Controller {
+public:
+    Controller(World& world, Server& server, Cluster& cluster)
+        : world_(world), server_(server), cluster_(cluster) {
+        start();
+    }
+
+    /// Reads, looks and acts; a kill begins it again without a memory.
+    void act() {
+        if (is_acting_) {
+            return; // it sleeps in the middle of something
+        }
+        is_acting_ = true;
+        try {
+            read();
+            bridge::World world;
+            world.now = world_.now;
+            world.is_rewound = is_rewound_;
+            const bridge::RoundReport report = rounds_->round(server_, cluster_, world);
+            steps += report.objects;
+            is_rewound_ = is_rewound_ && !report.is_complete;
+            must_read_ = report.must_read;
+        } catch (const Crash&) {
+            start();
+        }
+        is_acting_ = false;
+    }
+
+    std::uint64_t steps = 0; ///< turns of objects
+
+private:
+    void start() {
+        rounds_ = std::make_unique<bridge::Rounds>([](const bridge::Object&) {
+            return bridge::Admitted{"alice", std::nullopt};
+        });
+        seen_ = 0;
+        deletions_ = server_.deleted.size();
+        must_read_.clear();
+        is_rewound_ = false;
+        is_fresh_ = true;
+    }
+
+    void read() {
+        if (server_.revision < seen_) {
+            world_.count("rewinds noticed");
+            start();
+            is_rewound_ = true;
+        }
+        // What a watch has not transferred yet is decided upon as it was.
+        const bool is_late = !is_fresh_ && world_.chance(30);
+        is_fresh_ = false;
+        for (const auto& [uid, object] : server_.objects) {
+            if (!is_late || must_read_.contains(uid)) {
+                rounds_->put(object);
+            }
+        }
+        if (is_late) {
+            return;
+        }
+        seen_ = server_.revision;
+        for (; deletions_ < server_.deleted.size(); ++deletions_) {
+            rounds_->gone(server_.deleted[deletions_]);
+        }
+    }
+
+    World& world_;
+    Server& server_;
+    Cluster& cluster_;
+    std::unique_ptr<bridge::Rounds> rounds_;
+    std::set<std::string> must_read_;
+    std::uint64_t seen_ = 0;
+    std::size_t deletions_ = 0;
+    bool is_rewound_ = false;
+    bool is_fresh_ = true;
+    bool is_acting_ = false;
+};
+
+/// A story of some objects under every fault, then a time of peace after which all must be well.
+class Story {
+public:
+    explicit Story(std::uint64_t seed)
+        : world(seed), cluster(world), server(world), first_(world, server, cluster),
+          second_(world, server, cluster) {
+        cluster.has_accounting = world.below(3) != 0;
+        world.meanwhile = [this] { second_.act(); };
+    }
+
+    /// Returns the turns of objects that were taken.
+    std::uint64_t tell() {
+        for (int step = 0; step < 150; ++step) {
+            happen();
+        }
+        make_peace();
+        check();
+        return first_.steps + second_.steps;
+    }
+
+    World world;
+    Cluster cluster;
+    Server server;
+
+private:
+    void happen() {
+        switch (world.below(14)) {
+        case 0:
+            create();
+            break;
+        case 1:
+            cluster.disturb();
+            break;
+        case 2:
+            if (world.below(3) == 0) {
+                remove();
+            }
+            break;
+        case 3:
+            if (world.below(8) == 0) {
+                strip();
+            }
+            break;
+        case 4:
+            if (world.below(4) == 0) {
+                rewind();
+            }
+            break;
+        case 5:
+        case 6:
+            second_.act();
+            break;
+        case 7:
+        case 8:
+        case 9:
+            world.now += 1 + static_cast<std::int64_t>(world.below(40));
+            cluster.pass_time();
+            break;
+        default:
+            first_.act();
+        }
+    }
+
+    void create() {
+        if (created_.size() >= 4) {
+            return;
+        }
+        bridge::Object object;
+        std::string number = std::to_string(created_.size());
+        object.uid = "00000000-0000-4000-8000-00000000000" + number;
+        object.space = "physics";
+        object.name = "job" + number;
+        object.created = world.now;
+        object.generation = 1;
+        object.spec.batch = "#!/bin/sh\n";
+        if (world.below(4) == 0) {
+            object.spec.on_delete = bridge::OnDelete::kOrphan;
+        }
+        if (world.below(3) == 0) {
+            object.spec.results = bridge::ResultsWish{"out", "{}"};
+        }
+        server.stamp(object);
+        created_.push_back(object);
+        server.objects[object.uid] = object;
+    }
+
+    void remove() {
+        if (const std::string uid = any(); !uid.empty()) {
+            world.count("deletions");
+            server.remove_by_user(uid);
+        }
+    }
+
+    void strip() {
+        if (const std::string uid = any(); !uid.empty()) {
+            world.count("finalizers stripped");
+            stripped_.insert(uid);
+            server.strip(uid);
+        }
+    }
+
+    /// etcd is restored from a backup that was taken earlier, or a backup is taken.
+    void rewind() {
+        if (!backup_) {
+            backup_ = {server.objects, server.revision};
+            return;
+        }
+        world.count("rewinds");
+        for (const auto& [uid, object] : server.objects) {
+            if (!backup_->objects.contains(uid)) {
+                vanished_.insert(uid); // created later: nobody deleted it
+            }
+        }
+        for (const auto& [uid, object] : backup_->objects) {
+            vanished_.erase(uid);
+            rewound_.insert(uid);
+        }
+        server.objects = backup_->objects;
+        server.revision = backup_->revision;
+        backup_.reset();
+    }
+
+    std::string any() {
+        return created_.empty() ? "" : created_[world.below(created_.size())].uid;
+    }
+
+    void make_peace() {
+        world.has_faults = false;
+        for (int round = 0; round < 150 && !(round > 2 && is_quiet()); ++round) {
+            world.now += 15;
+            cluster.pass_time();
+            first_.act();
+            second_.act();
+        }
+    }
+
+    /// Whether no job lives and every object has come to its end; a late job may still come.
+    [[nodiscard]] bool is_quiet() const {
+        const bool has_lives = std::any_of(cluster.jobs.begin(),
+                                           cluster.jobs.end(),
+                                           [](const Job& job) { return !job.is_over(); });
+        return !has_lives &&
+               std::all_of(server.objects.begin(), server.objects.end(), [](const auto& one) {
+                   const bridge::Status& status = one.second.status;
+                   return one.second.deleted == 0 && !one.second.has_finalizer() &&
+                          (status.holds("Complete") || status.holds("Failed"));
+               });
+    }
+
+    void check() {
+        for (const bridge::Object& one : created_) {
+            const auto found = server.objects.find(one.uid);
+            if (found != server.objects.end()) {
+                check_kept(found->second);
+            } else if (!vanished_.contains(one.uid)) {
+                check_gone(one);
+            }
+        }
+    }
+
+    void check_kept(const bridge::Object& object) {
+        const std::string& uid = object.uid;
+        const bridge::Status& status = object.status;
+        const bool is_good = status.holds("Complete");
+        world.promise(object.deleted == 0, uid + " is deleted and stays");
+        world.promise(is_good || status.holds("Failed"), uid + " has no end: " + status.state);
+        world.promise(!object.has_finalizer(), uid + " ended and keeps its finalizer");
+        for (const Job& job : cluster.jobs) {
+            world.promise(job.token != uid || job.is_over(), "job " + job.id + " outlives " + uid);
+        }
+        const Job* job = cluster.find_id(status.job_id);
+        const auto& committed = cluster.committed[uid];
+        world.promise(committed.empty() || committed.contains(status.job_id),
+                      "the job that ran is not that of " + uid);
+        if (job == nullptr) {
+            world.promise(!is_good, uid + " is complete without a job");
+            return;
+        }
+        const std::string reason = is_good ? "" : status.find("Failed")->reason;
+        if (reason == "LeftNoTrace") {
+            world.promise(!cluster.has_accounting, uid + " left a trace in the accounting");
+            return;
+        }
+        world.promise(is_good == (job->state == submission::State::kDone),
+                      uid + " has another end");
+        world.promise(status.exit_code == job->code, uid + " has another code");
+        world.promise(status.restarts == job->restarts, uid + " has another count of requeues");
+    }
+
+    void check_gone(const bridge::Object& object) {
+        const bool is_orphan = object.spec.on_delete == bridge::OnDelete::kOrphan;
+        for (const Job& job : cluster.jobs) {
+            if (job.token != object.uid || job.is_over()) {
+                continue;
+            }
+            // Taken from the server by force, or by a backup that was older than its claim: such
+            // jobs are listed, not cancelled (`bridge orphans`).
+            const bool was_forced = stripped_.contains(object.uid) || rewound_.contains(object.uid);
+            const bool is_held = job.state == submission::State::kHeld;
+            const bool is_excused = was_forced || (is_held ? job.is_very_late : is_orphan);
+            world.promise(is_excused, "job " + job.id + " is left of " + object.uid);
+        }
+    }
+
+    struct Backup {
+        std::map<std::string, bridge::Object> objects;
+        std::uint64_t revision = 0;
+    };
+
+    Controller first_;
+    Controller second_;
+    std::vector<bridge::Object> created_;
+    std::optional<Backup> backup_;
+    std::set<std::string> stripped_; ///< a person took the finalizer off
+    std::set<std::string> vanished_; ///< with the restore of a backup
+    std::set<std::string> rewound_;
+};
+
+} // namespace model
