@@ -2,9 +2,9 @@
 #include "kubernetes/convert/convert.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/job/desk.hpp"
 #include "cli/job/explain.hpp"
 #include "schedulers/reading/convert.hpp"
-#include "schedulers/reading/script_shell.hpp"
 #include "submission/submit/own_script.hpp"
 #include "support/document.hpp"
 #include "support/file.hpp"
@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+
+#include <fmt/format.h>
 
 namespace cybele::cli {
 namespace {
@@ -27,24 +29,10 @@ struct ConvertOptions {
 /// What a Job is made from; a kind of input is a row of kInputs.
 struct Converted {
     std::string yaml;
-    std::vector<Fault> left; ///< warnings: what could not be carried
+    std::vector<Fault> left;  ///< warnings: what could not be carried
+    std::vector<Fault> notes; ///< … and what is carried, and worth a look
+    std::string summary;
 };
-
-/// A Job's `script` is a text for sh.
-Result<void> check_shell(const schedulers::BatchScript& script) {
-    constexpr std::string_view kShells[] = {"", "sh", "bash", "dash"};
-    const std::string shell = schedulers::shell_name_of(script);
-    if (std::find(std::begin(kShells), std::end(kShells), shell) != std::end(kShells)) {
-        return {};
-    }
-    const std::string file = printable(script.source.file());
-    return fail(Error(document::fault_at(
-        script.source,
-        {1, 1},
-        "a script for " + printable(shell) + " cannot become a Job",
-        "the `script` of a Job is run by sh, which reads it differently",
-        "submit it unchanged: `cybelectl submit --script " + file + "`; or rewrite it for sh")));
-}
 
 /// Without carriage returns at the ends of lines, with a warning where there were any.
 std::string without_returns(const std::string& text, const std::string& file, Converted& into) {
@@ -75,29 +63,57 @@ std::string without_returns(const std::string& text, const std::string& file, Co
     return clean;
 }
 
+void tell_remainders(const schedulers::BatchScript& script,
+                     const std::vector<schedulers::Remainder>& remainders,
+                     const char* what,
+                     std::vector<Fault>& into) {
+    for (const auto& each : remainders) {
+        Fault fault = document::fault_at(script.source,
+                                         {each.line, each.line == 0 ? 0U : 1U},
+                                         what + printable(each.text),
+                                         each.because,
+                                         each.help);
+        fault.is_warning = true;
+        into.push_back(std::move(fault));
+    }
+}
+
+Result<void> check_encoding(const std::string& text, const std::string& file) {
+    const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+    if (!is_utf16 && is_utf8(text)) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                "'" + printable(file) + "' is not UTF-8",
+                is_utf16 ? "it is UTF-16, which no shell reads" : "a Job is a text in UTF-8",
+                is_utf16 ? "save it as UTF-8"
+                         : "save it as UTF-8, or submit it unchanged: `cybelectl submit --script " +
+                               printable(file) + "`");
+}
+
 Result<Converted> convert_batch_script(const std::string& text, const std::string& file) {
     const std::string name = std::filesystem::path(file).stem().string();
+    CYBELE_CHECK(check_encoding(text, file));
     Converted converted;
     const std::string clean = without_returns(text, file, converted);
     CYBELE_TRY(const auto explanation, schedulers::explain_script(clean, file));
-    CYBELE_CHECK(check_shell(explanation.script));
     CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, name));
     converted.yaml = conversion.yaml;
-    for (const auto& left : conversion.left) {
-        Fault fault = document::fault_at(explanation.script.source,
-                                         {left.line, left.line == 0 ? 0U : 1U},
-                                         "not carried: " + printable(left.text),
-                                         left.because,
-                                         left.help);
-        fault.is_warning = true;
-        converted.left.push_back(std::move(fault));
-    }
+    tell_remainders(
+        explanation.script, conversion.left, "changed or not carried: ", converted.left);
+    tell_remainders(
+        explanation.script, conversion.notes, "carried as it stands: ", converted.notes);
+    converted.summary = fmt::format(
+        "cybelectl: {} carried as fields, {} carried as they stand, {} changed or not carried",
+        conversion.in_fields,
+        conversion.as_words,
+        converted.left.size());
     return converted;
 }
 
 Result<Converted> convert_kubernetes(const std::string& text, const std::string& file) {
     CYBELE_TRY(kubernetes::ConvertedObject object, kubernetes::convert_object(text, file));
-    return Converted{std::move(object.text), std::move(object.left)};
+    return Converted{std::move(object.text), std::move(object.left), {}, {}};
 }
 
 struct Input {
@@ -117,6 +133,10 @@ Result<int> convert(const Session& session, const ConvertOptions& options) {
         }
         CYBELE_TRY(const Converted converted, input.convert(text, options.file));
         session.note(converted.left);
+        session.note(converted.notes);
+        if (!converted.summary.empty()) {
+            tell(session, converted.summary);
+        }
         CYBELE_CHECK(write_file(options.output, converted.yaml));
         return !converted.left.empty() && options.is_strict ? static_cast<int>(ErrorCode::kInput)
                                                             : 0;

@@ -152,6 +152,10 @@ void install_job(CLI::App& app, Session& session) {
                                       "cybelectl job render job.yaml --all-schedulers -o scripts"});
     add_job_options(*render_verb, session, *options);
     add_overrides(*render_verb, *options);
+    render_verb
+        ->add_option(
+            "arguments", options->overrides.arguments, "of a Job with `launch: batch`, after `--`")
+        ->type_name("ARGUMENTS");
     render_verb->add_option("-o,--output", options->output, "file; - is standard output")
         ->type_name("FILE");
     auto is_for_all = std::make_shared<bool>(false);

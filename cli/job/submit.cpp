@@ -195,8 +195,10 @@ Result<int> submit(Session& session, const SubmitOptions& options) {
     if (options.script.is_given()) {
         return submit_script(session, options);
     }
-    CYBELE_CHECK(check_job_words(options, options.script));
-    return submit_job(session, options);
+    CYBELE_CHECK(check_job_words(options.script));
+    SubmitOptions with = options;
+    with.overrides.arguments = options.script.words;
+    return submit_job(session, with);
 }
 
 struct ResubmitOptions {
@@ -293,6 +295,7 @@ void install_submit(CLI::App& app, Session& session) {
                   "cybelectl submit job.yaml --ca-file centre.pem",
                   "cybelectl submit job.yaml --dry-run > job.sh",
                   "cybelectl submit --script old.sh --scheduler slurm -- data.txt",
+                  "cybelectl submit batch.yaml -- data.txt",
                   "cybelectl submit job.yaml --site hall-a.yaml --target auto --explain",
                   "cybelectl submit job.yaml --site hall-a.yaml --kube --apply"});
     add_job_options(*verb, session, *options);

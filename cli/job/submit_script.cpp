@@ -24,7 +24,8 @@ void add_script_options(CLI::App& verb, ScriptOptions& options) {
     CLI::Option* const job = verb.get_option("job");
     job->required(false);
     job->each([&options](const std::string&) { options.has_job = true; });
-    verb.add_option("arguments", options.words, "of a script")->type_name("ARGUMENTS");
+    verb.add_option("arguments", options.words, "of a script, or of a Job with `launch: batch`")
+        ->type_name("ARGUMENTS");
 }
 
 namespace {
@@ -83,19 +84,13 @@ script_request(const Session& session, const JobOptions& job, const ScriptOption
     return request;
 }
 
-Result<void> check_job_words(const JobOptions& job, const ScriptOptions& options) {
+Result<void> check_job_words(const ScriptOptions& options) {
     if (!options.has_job) {
         return fail(ErrorCode::kUsage,
                     "no Job is named",
                     {},
                     "write `cybelectl submit JOB`, or `cybelectl submit --script FILE` for a "
                     "batch script");
-    }
-    if (!options.words.empty()) {
-        return fail(ErrorCode::kUsage,
-                    "'" + printable(options.words.front()) + "' is one word too many",
-                    "one Job is submitted at a time: " + printable(job.file),
-                    "arguments belong to a script: `cybelectl submit --script FILE -- ARGUMENTS`");
     }
     return {};
 }

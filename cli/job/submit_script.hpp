@@ -31,6 +31,6 @@ void add_script_options(CLI::App& verb, ScriptOptions& options);
 script_request(const Session& session, const JobOptions& job, const ScriptOptions& options);
 
 /// Without `--script`, there is one word, the Job (kUsage).
-[[nodiscard]] Result<void> check_job_words(const JobOptions& job, const ScriptOptions& options);
+[[nodiscard]] Result<void> check_job_words(const ScriptOptions& options);
 
 } // namespace cybele::cli

@@ -16,7 +16,7 @@
 
 namespace cybele::launchers {
 
-enum class LaunchKind { kSerial, kOpenmp, kMpi, kMpiBind, kHorovod, kTorch, kSpark };
+enum class LaunchKind { kSerial, kOpenmp, kMpi, kMpiBind, kHorovod, kTorch, kSpark, kBatch };
 
 /// The `launch` field of a Job (docs/reference/job.md). Settings of other kinds keep their
 /// defaults.
@@ -81,6 +81,16 @@ struct PreSignal {
     std::chrono::seconds before{300};
 };
 
+/// Shell code that runs after the program.
+struct Teardown {
+    std::string run;
+    std::string when = "always"; ///< always, failure, success
+};
+
+/// Words for a batch system that no field has, by the dialect that reads them: slurm, torque,
+/// pbspro.
+using Directives = std::map<std::string, std::vector<std::string>>;
+
 struct Output {
     std::string standard_output = "%x-%j.out";
     std::string standard_error = "%x-%j.err";
@@ -112,6 +122,12 @@ struct Job {
     std::optional<JobImage> image; ///< unset: the program is the host's
     std::vector<std::string> command;
     std::string script; ///< instead of command
+    std::vector<std::string> shell{"bash"}; ///< batch: what reads `script`
+    std::vector<std::string> arguments;     ///< batch: `$1`, `$2` … of `script`
+    std::vector<std::string> modules;
+    std::string setup;
+    std::vector<Teardown> teardown;
+    Directives directives;
     Launch launch;
     Resources resources;
     std::string queue;
@@ -140,6 +156,9 @@ struct Job {
 
     /// Fields whose value is the command line's, with the option that gave it ("-t").
     std::map<std::string, std::string> replaced;
+
+    /// Whether the document or the command line gives the field a value.
+    [[nodiscard]] bool says(std::string_view field) const;
 
     /// A fault at a field (or at the document's start if it is not written); of a replaced one it
     /// names the option instead of a place.

@@ -15,7 +15,6 @@ using document::Type;
 
 constexpr Shape kValue{.type = Type::kValue};
 constexpr Shape kFlag{.type = Type::kFlag};
-constexpr Shape kScript{.type = Type::kScript};
 constexpr Shape kArgv{.type = Type::kList, .item = &kValue};
 
 // image
@@ -28,7 +27,7 @@ constexpr Shape kImage{.type = Type::kMap, .table = &kImageTable, .scalar = &kIm
 
 // launch
 constexpr std::string_view kLaunchKinds[] = {
-    "serial", "openmp", "mpi", "mpi-bind", "horovod", "torch", "spark"};
+    "serial", "openmp", "mpi", "mpi-bind", "horovod", "torch", "spark", "batch"};
 constexpr std::string_view kThreadWords[] = {"all"};
 constexpr std::string_view kPlaces[] = {"cores", "threads", "sockets"};
 constexpr std::string_view kBinds[] = {"close", "spread", "none"};
@@ -110,7 +109,7 @@ constexpr Table kAfterTable{.title = "after", .fields = kAfterFields};
 constexpr Shape kAfterItem{.type = Type::kMap, .table = &kAfterTable};
 constexpr Shape kAfter{.type = Type::kList, .item = &kAfterItem};
 
-constexpr std::string_view kMailWords[] = {"begin", "end", "fail"};
+constexpr std::string_view kMailWords[] = {"begin", "end", "fail", "all"};
 constexpr Shape kMailWord{.type = Type::kWord, .words = kMailWords};
 constexpr Shape kMailOn{.type = Type::kList, .item = &kMailWord};
 constexpr Field kMailFields[] = {
@@ -177,17 +176,26 @@ constexpr Field kJobKubernetesFields[] = {
 constexpr Table kJobKubernetesTable{.title = "kubernetes", .fields = kJobKubernetesFields};
 constexpr Shape kJobKubernetes{.type = Type::kMap, .table = &kJobKubernetesTable};
 
+constexpr Shape kJobName{.type = Type::kText, .rule = &kJobNameForm};
+constexpr Shape kShell{.type = Type::kTextOrList};
 constexpr Shape kArray{.type = Type::kText, .rule = &kArrayRule};
 constexpr Field kJobFields[] = {
     {"name", &kName, "the job's name", true},
+    {"job-name", &kJobName, "the name in the batch system; unset: `name`"},
     {"image", &kImage, "what the program runs in; unset: the program is the host's"},
     {"command", &kArgv, "the program and its arguments; Spark: application and arguments"},
     {"script", &kScript, "instead of `command`; neither: the image's runscript"},
     {"launch", &kLaunch, "how the program is started", false, "serial"},
+    {"shell", &kShell, "batch: the program that reads `script`, as `[bash, -l]`", false, "bash"},
+    {"arguments", &kArgv, "batch: `$1`, `$2` … of `script`"},
+    {"modules", &kTexts, "loaded before the program starts, after those of the Site"},
+    {"setup", &kScript, "shell code before the program, on the first node"},
+    {"teardown", &kTeardown, "shell code after the program, on the first node"},
     {"resources", &kResources, "what the job needs"},
     {"queue", &kText, "queue or partition; unset: the Site's first"},
     {"account", &kText, "who pays"},
     {"qos", &kText, "quality of service"},
+    {"directives", &kDirectives, "further options of a batch system, written as they are"},
     {"array", &kArray, "`0-9`, `0-9:3`, `1,4,7`; `%2` at once; see [Arrays](#arrays)"},
     {"after", &kAfter, "jobs that come before this one"},
     {"mail", &kMail, "whom to tell"},

@@ -13,6 +13,7 @@ namespace cybele::launchers {
 [[nodiscard]] document::Complaint check_url(std::string_view text);
 [[nodiscard]] document::Complaint check_network(std::string_view text);
 [[nodiscard]] document::Complaint check_result(std::string_view text);
+[[nodiscard]] document::Complaint check_job_name(std::string_view text);
 
 inline constexpr document::Rule kArrayRule{
     "an array of indexes",
@@ -27,6 +28,7 @@ inline constexpr document::Rule kUrlRule{"an address", "^(https?|file)://[^ \"'\
 inline constexpr document::Rule kNetworkRule{
     "a network as 10.0.0.0/24", "^[0-9a-fA-F.:]+/[0-9]{1,3}$", check_network};
 
+inline constexpr document::Rule kJobNameForm{"a job's name", "^[^-/][^/]*$", check_job_name};
 inline constexpr document::Rule kResultRule{
     "a pattern below `workdir`", "^(?!/)(?!(.*/)?\\.\\.?(/|$)).+$", check_result};
 

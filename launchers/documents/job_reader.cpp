@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields.hpp"
+#include "launchers/job_parts.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
 #include "support/duration.hpp"
@@ -22,13 +23,14 @@ struct KindName {
     std::string_view word;
     LaunchKind kind;
 };
-constexpr std::array<KindName, 7> kLaunchKindNames{{{"serial", LaunchKind::kSerial},
+constexpr std::array<KindName, 8> kLaunchKindNames{{{"serial", LaunchKind::kSerial},
                                                     {"openmp", LaunchKind::kOpenmp},
                                                     {"mpi", LaunchKind::kMpi},
                                                     {"mpi-bind", LaunchKind::kMpiBind},
                                                     {"horovod", LaunchKind::kHorovod},
                                                     {"torch", LaunchKind::kTorch},
-                                                    {"spark", LaunchKind::kSpark}}};
+                                                    {"spark", LaunchKind::kSpark},
+                                                    {"batch", LaunchKind::kBatch}}};
 
 /// Which launch kinds a setting belongs to (docs/reference/job.md, table of `launch`).
 struct SettingOwners {
@@ -206,7 +208,8 @@ void check_tasks(Reading& reading, const Job& job) {
         return;
     }
     const std::uint64_t most = std::uint64_t{wanted.nodes} * wanted.tasks_per_node;
-    if (wanted.tasks > most) {
+    const bool is_placed = job.launch.kind != LaunchKind::kBatch || has_placed_tasks(reading);
+    if (wanted.tasks > most && is_placed) {
         reading.complain("resources.tasks",
                          "tasks: " + std::to_string(wanted.tasks) + " do not fit",
                          "nodes × tasks-per-node is " + std::to_string(most),
@@ -314,6 +317,10 @@ std::optional<std::uint64_t> memory_of_node(const Resources& resources) {
     return cores != 0 && a_core > kMost / cores ? kMost : a_core * cores;
 }
 
+bool Job::says(std::string_view field) const {
+    return marks.contains(std::string(field)) || replaced.contains(std::string(field));
+}
+
 Fault Job::fault_at(std::string_view field,
                     std::string message,
                     std::string because,
@@ -346,6 +353,7 @@ Result<Job> read_job(std::string text, const std::filesystem::path& file) {
     job.command = root.list("command");
     job.script = root.text("script");
     job.launch = read_launch(root.table("launch"));
+    read_batch(root, job);
     job.resources = read_resources(root.table("resources"));
     job.queue = root.text("queue");
     job.account = root.text("account");
@@ -359,6 +367,7 @@ Result<Job> read_job(std::string text, const std::filesystem::path& file) {
     check_time(reading, job);
     check_settings(reading, root.table("launch"));
     check_program(reading, root, job);
+    check_batch(reading, root, job);
     if (reading.faults().has_errors()) {
         return fail(reading.faults().take());
     }

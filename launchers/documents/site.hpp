@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launchers/documents/job.hpp"
 #include "support/error.hpp"
 #include "support/yaml.hpp"
 
@@ -32,6 +33,7 @@ struct SiteQueue {
     std::optional<std::chrono::seconds> time; ///< for jobs that name none
     std::optional<std::chrono::seconds> max_time;
     std::vector<std::string> features;
+    Directives directives;
 };
 
 struct SiteRuntime {
@@ -75,6 +77,9 @@ struct Site {
     std::string scratch_node;
     std::vector<SiteQueue> queues; ///< the first is the default
     std::vector<std::string> modules;
+    std::string setup;
+    std::vector<Teardown> teardown;
+    Directives directives;
     std::string verify_policy;
     std::vector<std::string> verify_keys;
     std::string verify_require = "any";

@@ -100,6 +100,7 @@ constexpr Field kQueueFields[] = {
     {"time", &kDuration, "for jobs that name none"},
     {"max-time", &kDuration, "the longest"},
     {"features", &kTexts, "words that `constraint` may name"},
+    {"directives", &kDirectives, "further options of the batch system for its jobs"},
 };
 constexpr Table kQueueTable{.title = "queues", .fields = kQueueFields};
 constexpr Shape kQueueItem{.type = Type::kMap, .table = &kQueueTable};
@@ -139,6 +140,9 @@ constexpr Field kSiteFields[] = {
     {"scratch", &kScratch, "folders for temporary data"},
     {"queues", &kQueues, "queues with their limits; the first is the default"},
     {"modules", &kTexts, "loaded by each script"},
+    {"setup", &kScript, "shell code before each program, on the first node"},
+    {"teardown", &kTeardown, "shell code after each program, on the first node"},
+    {"directives", &kDirectives, "further options of the batch system for each job"},
     {"verify", &kVerify, "as in a Job; demanded of every job"},
     {"kubernetes", &kSiteKubernetes, "how Kubernetes reaches this site"},
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job_fields.hpp"
 #include "launchers/documents/site.hpp"
+#include "launchers/job_parts.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
 #include "support/duration.hpp"
@@ -72,6 +73,7 @@ SiteQueue read_queue(const View& view) {
     queue.time = view.maybe_duration("time");
     queue.max_time = view.maybe_duration("max-time");
     queue.features = view.list("features");
+    queue.directives = read_directives(view.table("directives"));
     return queue;
 }
 
@@ -168,6 +170,9 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
         site.queues.push_back(read_queue(item));
     }
     site.modules = root.list("modules");
+    site.setup = root.text("setup");
+    site.teardown = read_teardown(root);
+    site.directives = read_directives(root.table("directives"));
     const View verify = root.table("verify");
     site.verify_policy = verify.scalar();
     site.verify_keys = verify.list("keys");

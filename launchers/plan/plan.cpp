@@ -18,6 +18,7 @@ enum class Starts {
     kOne,   ///< one process
     kRanks, ///< one a task, by mpirun or srun
     kNodes, ///< one a node, which starts the others there
+    kOnce,  ///< a script on the first node, which starts what it likes
 };
 
 struct KindRow {
@@ -27,7 +28,7 @@ struct KindRow {
 };
 
 // In the order of LaunchKind.
-constexpr std::array<KindRow, 7> kKindRows{{
+constexpr std::array<KindRow, 8> kKindRows{{
     {"serial", Starts::kOne, nullptr},
     {"openmp", Starts::kOne, nullptr},
     {"mpi", Starts::kRanks, plan_mpi},
@@ -35,6 +36,7 @@ constexpr std::array<KindRow, 7> kKindRows{{
     {"horovod", Starts::kRanks, plan_mpi},
     {"torch", Starts::kNodes, plan_torch},
     {"spark", Starts::kNodes, plan_spark},
+    {"batch", Starts::kOnce, nullptr},
 }};
 
 const KindRow& row_of(LaunchKind kind) {
@@ -44,6 +46,9 @@ const KindRow& row_of(LaunchKind kind) {
 /// What no container runtime lets a job set.
 void check_environment(const PlanInput& input, Faults& faults) {
     const Job& job = *input.job;
+    if (job.launch.kind == LaunchKind::kBatch && !job.image) {
+        return; // no runtime comes between
+    }
     for (const auto& [name, variant] : job.environment) {
         (void)variant;
         if (name == "HOME" || name == "PATH" || name == "LD_LIBRARY_PATH") {
@@ -147,6 +152,23 @@ void append_modules(std::vector<std::string>& into, const std::vector<std::strin
     into.insert(into.end(), modules.begin(), modules.end());
 }
 
+/// What runs before and after the program: set-up from outside inwards, teardown the other way.
+void add_steps(const PlanInput& input, LaunchPlan& plan) {
+    const Job& job = *input.job;
+    append_modules(plan.modules, job.modules);
+    if (input.site != nullptr && !input.site->setup.empty()) {
+        plan.setup.push_back(input.site->setup);
+    }
+    if (!job.setup.empty()) {
+        plan.setup.push_back(job.setup);
+    }
+    plan.teardown = job.teardown;
+    if (input.site != nullptr) {
+        const auto& outer = input.site->teardown;
+        plan.teardown.insert(plan.teardown.end(), outer.begin(), outer.end());
+    }
+}
+
 } // namespace
 
 LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
@@ -168,6 +190,7 @@ LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
             append_modules(plan.modules, input.site->mpi.front().modules);
         }
     }
+    add_steps(input, plan);
     for (const auto& [name, value] : job.environment) {
         const bool is_secret = value.starts_with(kFileValue);
         auto& list = is_secret ? plan.secrets : plan.environment;

@@ -84,6 +84,8 @@ struct LaunchPlan {
     std::vector<std::pair<std::string, std::string>> environment; ///< the Job's plain values
     std::vector<std::pair<std::string, std::string>> secrets;     ///< name, path of `@file:PATH`
     std::vector<std::string> modules;
+    std::vector<std::string> setup; ///< shell code before the program: the Site's, the Job's
+    std::vector<Teardown> teardown; ///< after it: the Job's, the Site's
 
     std::string queue; ///< the Job's, else the Site's first
     std::optional<std::chrono::seconds> time;

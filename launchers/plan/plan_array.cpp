@@ -118,6 +118,11 @@ void check_index(const Job& job, Faults& faults) {
             check_word(job, fmt::format("command[{}]", index), job.command[index], faults);
         }
     }
+    for (std::size_t index = 0; index < job.arguments.size(); ++index) {
+        if (job.array.empty() || !variable_in(job.arguments[index]).empty()) {
+            check_word(job, fmt::format("arguments[{}]", index), job.arguments[index], faults);
+        }
+    }
     for (const auto& [name, value] : job.environment) {
         check_word(job, "environment." + name, value, faults);
     }

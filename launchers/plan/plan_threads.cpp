@@ -36,6 +36,9 @@ bool has_own_cores(const LaunchPlan& plan) {
 
 void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
+    if (job.launch.kind == LaunchKind::kBatch) {
+        return; // its script sets what its programs read
+    }
     const std::uint32_t share = plan.torch ? plan.torch->processes : 1;
     const std::uint32_t cores = std::max(1U, plan.cpus_per_task / share);
     // Spark runs as many Python workers as it has cores: each takes one.

@@ -127,7 +127,8 @@ void check_ids(const Check& check) {
 
 void check_name(const Check& check) {
     const std::string& name = check.job.name;
-    if (!is_job_name(name)) {
+    // A `job-name` is one that a batch system has taken, or will refuse.
+    if (!check.job.says("job-name") && !is_job_name(name)) {
         check.faults.add(
             check.job.fault_at("name",
                                fmt::format("'{}' is no name of a job", printable(name)),

@@ -19,10 +19,21 @@ struct Need {
     bool (*is_asked)(const Job&);
 };
 
+/// A batch launch without a name leaves it to the batch system.
+bool names_output(const Job& job, std::string_view field) {
+    return job.launch.kind != launchers::LaunchKind::kBatch || job.says(field);
+}
+
 constexpr std::array kNeeds{
     Need{"name", "name", [](const Job&) { return true; }},
     Need{"nodes", "resources.nodes", [](const Job& job) { return job.resources.nodes > 1; }},
-    Need{"tasks", "resources.tasks", [](const Job& job) { return job.resources.tasks > 1; }},
+    Need{"tasks",
+         "resources.tasks",
+         [](const Job& job) {
+             // The product of the other two is not asked for by itself.
+             return job.launch.kind == launchers::LaunchKind::kBatch ? job.says("resources.tasks")
+                                                                     : job.resources.tasks > 1;
+         }},
     Need{"tasks-per-node",
          "resources.tasks-per-node",
          [](const Job& job) { return job.resources.tasks_per_node > 1; }},
@@ -50,13 +61,18 @@ constexpr std::array kNeeds{
     Need{"queue", "queue", [](const Job& job) { return !job.queue.empty(); }},
     Need{"account", "account", [](const Job& job) { return !job.account.empty(); }},
     Need{"qos", "qos", [](const Job& job) { return !job.qos.empty(); }},
+    Need{"directives", "directives", [](const Job& job) { return !job.directives.empty(); }},
     Need{"array", "array", [](const Job& job) { return !job.array.empty(); }},
     Need{"after", "after", [](const Job& job) { return !job.after.empty(); }},
     Need{"mail", "mail", [](const Job& job) { return job.mail.has_value(); }},
     Need{"signal", "signal", [](const Job& job) { return job.signal.has_value(); }},
     Need{"workdir", "workdir", [](const Job& job) { return !job.workdir.empty(); }},
-    Need{"stdout", "output.stdout", [](const Job&) { return true; }},
-    Need{"stderr", "output.stderr", [](const Job&) { return true; }},
+    Need{"stdout",
+         "output.stdout",
+         [](const Job& job) { return names_output(job, "output.stdout"); }},
+    Need{"stderr",
+         "output.stderr",
+         [](const Job& job) { return names_output(job, "output.stderr"); }},
 };
 
 constexpr auto kNames = [] {

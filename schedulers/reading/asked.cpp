@@ -359,6 +359,12 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
     return value;
 }
 
+std::string_view field_of_need(std::string_view need) {
+    const auto* const taker = std::find_if(
+        kTakers.begin(), kTakers.end(), [&](const NeedTaker& row) { return row.need == need; });
+    return taker == kTakers.end() ? std::string_view{} : taker->field;
+}
+
 Asked what_is_asked(const BatchScript& script) {
     Taking taking{script, {}, {}, false};
     for (const Directive& directive : script.directives) {

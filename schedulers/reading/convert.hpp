@@ -10,13 +10,17 @@ namespace cybele::schedulers {
 
 /// A Job made from a script, and what of the script is not in it.
 struct Conversion {
-    std::string yaml;            ///< a document of kind Job; its comments name the remainders
-    std::vector<Remainder> left; ///< by line
+    std::string yaml;             ///< a document of kind Job; its comments name the remainders
+    std::vector<Remainder> left;  ///< by line
+    std::vector<Remainder> notes; ///< what is carried, and worth a look
+    std::size_t in_fields = 0;    ///< options of the batch system that became fields
+    std::size_t as_words = 0;     ///< … and those that stand under `directives`
 };
 
-/// Turns a script into a Job: directives into fields, one launch (`mpirun … apptainer exec image
-/// program`) into launch, image and command. What cannot be carried is named with its line, never
-/// dropped; other lines of the body become the Job's `script`. `name` is for a script without one.
+/// Turns a script into a Job. Where each line is understood, and one launch is all that it does, it
+/// becomes launch, image and command; else it becomes `launch: batch` with its body unchanged.
+/// Options become fields that mean exactly the same, or stand under `directives` as they are. What
+/// cannot be carried is named with its line, never dropped. `name` is for a script without one.
 /// Pure. A body that has nothing to run is kInput.
 [[nodiscard]] Result<Conversion> convert_script(const Explanation& explanation,
                                                 const std::string& name);

@@ -20,6 +20,7 @@ constexpr Takes kMaybe = Takes::kMaybe;
 constexpr std::string_view kNodesHelp = "a Job names no hosts: use `constraint` or a queue";
 constexpr std::string_view kLicenses = "put it into `queue` or ask the centre";
 constexpr std::string_view kSubmit = "give it when the job is submitted";
+constexpr std::string_view kAsWritten = "write it under `directives`";
 
 // sbatch(1) of Slurm 19.05 to 24.11; qsub(1) of TORQUE 6.1 and OpenPBS 23.06.
 constexpr std::array kRows{
@@ -99,6 +100,56 @@ constexpr std::array kRows{
     OptionRow{kSlurm, "", "--parsable", kNo, "parsable", kSubmit},
     OptionRow{kSlurm, "", "--x11", kMaybe, "x11", "a batch job has no screen"},
 
+    OptionRow{kSlurm, "", "--batch", kYes, "batch", kAsWritten},
+    OptionRow{kSlurm, "", "--bbf", kYes, "bbf", kAsWritten},
+    OptionRow{kSlurm, "", "--consolidate-segments", kNo, "consolidate-segments", kAsWritten},
+    OptionRow{kSlurm, "", "--cluster-constraint", kYes, "cluster-constraint", kAsWritten},
+    OptionRow{kSlurm, "", "--cluster", kYes, "clusters", "write a Site for each"},
+    OptionRow{kSlurm, "", "--container-id", kYes, "container-id", kAsWritten},
+    OptionRow{kSlurm, "", "--runtime", kYes, "runtime", kAsWritten},
+    OptionRow{kSlurm, "", "--context", kYes, "context", kAsWritten},
+    OptionRow{kSlurm, "", "--cpu-freq", kYes, "cpu-freq", kAsWritten},
+    OptionRow{kSlurm, "", "--delay-boot", kYes, "delay-boot", kAsWritten},
+    OptionRow{kSlurm, "", "--export-file", kYes, "export-file", kAsWritten},
+    OptionRow{kSlurm, "", "--external", kNo, "external", kAsWritten},
+    OptionRow{kSlurm, "", "--extra", kYes, "extra", kAsWritten},
+    OptionRow{kSlurm, "", "--gid", kYes, "gid", kAsWritten},
+    OptionRow{kSlurm, "", "--gpu-bind", kYes, "gpu-bind", kAsWritten},
+    OptionRow{kSlurm, "", "--tres-bind", kYes, "tres-bind", kAsWritten},
+    OptionRow{kSlurm, "", "--gpu-freq", kYes, "gpu-freq", kAsWritten},
+    OptionRow{kSlurm, "", "--gpus-per-socket", kYes, "gpus-per-socket", kAsWritten},
+    OptionRow{kSlurm, "", "--tres-per-task", kYes, "tres-per-task", kAsWritten},
+    OptionRow{kSlurm, "", "--gres-flags", kYes, "gres-flags", kAsWritten},
+    OptionRow{kSlurm, "-h", "--help", kNo, "help", kAsWritten},
+    OptionRow{kSlurm, "", "--ignore-pbs", kNo, "ignore-pbs", kAsWritten},
+    OptionRow{kSlurm, "", "--mcs-label", kYes, "mcs-label", kAsWritten},
+    OptionRow{kSlurm, "", "--oom-kill-step", kMaybe, "oom-kill-step", kAsWritten},
+    OptionRow{kSlurm, "", "--mem-update", kYes, "mem-update", kAsWritten},
+    OptionRow{kSlurm, "", "--network", kYes, "network", kAsWritten},
+    OptionRow{kSlurm, "-F", "--nodefile", kYes, "nodefile", kAsWritten},
+    OptionRow{kSlurm, "", "--ntasks-per-tres", kYes, "ntasks-per-tres", kAsWritten},
+    OptionRow{kSlurm, "", "--prefer", kYes, "prefer", kAsWritten},
+    OptionRow{kSlurm, "", "--reboot", kNo, "reboot", kAsWritten},
+    OptionRow{kSlurm, "", "--resources", kYes, "resources", kAsWritten},
+    OptionRow{kSlurm, "", "--resv-ports", kMaybe, "resv-ports", kAsWritten},
+    OptionRow{kSlurm, "", "--segment", kYes, "segment", kAsWritten},
+    OptionRow{kSlurm, "", "--spread-job", kNo, "spread-job", kAsWritten},
+    OptionRow{kSlurm, "", "--spread-segments", kNo, "spread-segments", kAsWritten},
+    OptionRow{kSlurm, "", "--stepmgr", kNo, "stepmgr", kAsWritten},
+    OptionRow{kSlurm, "", "--tasks-per-node", kYes, "tasks-per-node", ""},
+    OptionRow{kSlurm, "", "--test-only", kNo, "test-only", kAsWritten},
+    OptionRow{kSlurm, "", "--thread-spec", kYes, "thread-spec", kAsWritten},
+    OptionRow{kSlurm, "", "--uid", kYes, "uid", kAsWritten},
+    OptionRow{kSlurm, "", "--use-min-nodes", kNo, "use-min-nodes", kAsWritten},
+    OptionRow{kSlurm, "", "--usage", kNo, "usage", kAsWritten},
+    OptionRow{kSlurm, "-V", "--version", kNo, "version", kAsWritten},
+    OptionRow{kSlurm, "", "--wait-all-nodes", kYes, "wait-all-nodes", kAsWritten},
+    OptionRow{kSlurm, "", "--wrap", kYes, "wrap", kAsWritten},
+    OptionRow{kSlurm, "", "--mem_bind", kYes, "mem-bind", kAsWritten},
+    OptionRow{kSlurm, "", "--share", kNo, "share", kAsWritten},
+    OptionRow{kSlurm, "", "--workdir", kYes, "workdir", ""},
+    OptionRow{kSlurm, "", "--power", kYes, "power", kAsWritten},
+
     OptionRow{kBoth, "-N", "", kYes, "name", ""},
     OptionRow{kBoth, "-l", "", kYes, "list", ""},
     OptionRow{kBoth, "-q", "", kYes, "queue", ""},
@@ -137,6 +188,11 @@ constexpr std::array kRows{
     OptionRow{kTorque, "-b", "", kYes, "connect", kSubmit},
     OptionRow{kTorque, "-D", "", kYes, "root-directory", kSubmit},
     OptionRow{kTorque, "-f", "", kNo, "fault-tolerant", "a lost node ends the job"},
+    OptionRow{kTorque, "-L", "", kYes, "numa", kAsWritten},
+    OptionRow{kTorque, "-x", "", kYes, "command", kSubmit},
+    OptionRow{kTorque, "-J", "", kYes, "job-id", kSubmit},
+    OptionRow{kPbspro, "-f", "", kNo, "foreground", kSubmit},
+    OptionRow{kPbspro, "-G", "", kNo, "gui", kSubmit},
 };
 
 } // namespace

@@ -28,6 +28,9 @@ struct OptionRow {
 /// What to do about an option that the batch system does not know: the nearest that it knows.
 [[nodiscard]] std::string spelling_help(Reader reader, std::string_view option);
 
+/// The field of a Job that carries a need; empty: none.
+[[nodiscard]] std::string_view field_of_need(std::string_view need);
+
 /// The row for a need that has no field.
 [[nodiscard]] const OptionRow* find_need(Reader reader, std::string_view need);
 

@@ -6,11 +6,11 @@
 namespace cybele::schedulers {
 namespace {
 
-constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kLineBlanks = " \t";
 
 std::string_view without_blanks(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-    const std::size_t last = text.find_last_not_of(kBlanks);
+    text.remove_prefix(std::min(text.find_first_not_of(kLineBlanks), text.size()));
+    const std::size_t last = text.find_last_not_of(kLineBlanks);
     return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
@@ -30,7 +30,7 @@ std::vector<std::string> shell_words_of(const BatchScript& script) {
                                       named->value.substr(0, named->value.find_first_of(",@"))};
     }
     const std::string_view line = without_blanks(std::string_view(first).substr(2));
-    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
+    const std::size_t end = std::min(line.find_first_of(kLineBlanks), line.size());
     std::vector<std::string> words{std::string(line.substr(0, end))};
     if (const auto option = without_blanks(line.substr(end)); !option.empty()) {
         words.emplace_back(option); // all of it is one word
@@ -49,9 +49,9 @@ std::string shell_name_of(const BatchScript& script) {
     }
     std::string_view rest = words.back(); // `env -S bash -l` too
     while (rest.starts_with('-')) {
-        rest = without_blanks(rest.substr(std::min(rest.find_first_of(kBlanks), rest.size())));
+        rest = without_blanks(rest.substr(std::min(rest.find_first_of(kLineBlanks), rest.size())));
     }
-    return std::string(name_of(rest.substr(0, rest.find_first_of(kBlanks))));
+    return std::string(name_of(rest.substr(0, rest.find_first_of(kLineBlanks))));
 }
 
 std::string variables_of(const BatchScript& script) {

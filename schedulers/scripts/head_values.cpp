@@ -25,14 +25,18 @@ constexpr std::string_view kNoQuotes =
     "no shell reads directives, so nothing in them can be quoted";
 constexpr std::string_view kPlainWords = "write it in letters, digits and `. _ - / @ %`";
 
-/// No shell reads a directive, so nothing can be quoted away: what the dialect's own reading would
-/// change is refused.
-bool can_carry(const Rendering& rendering, const std::string& text) {
+} // namespace
+
+// No shell reads a directive, so nothing can be quoted away: what the dialect's own reading would
+// change is refused.
+bool is_carried(const Rendering& rendering, const std::string& text) {
     const bool can_group = rendering.dialect.has("double-quotes");
     const std::string_view forbidden = can_group ? "\"\\$`" : " #\"'\\$`,:";
     return !templates::has_control_characters(text) && !text.empty() && text.front() != '-' &&
            text.find_first_of(forbidden) == std::string::npos;
 }
+
+namespace {
 
 std::string refusal(const Rendering& rendering, const std::string& text) {
     return fmt::format(
@@ -48,7 +52,7 @@ std::string grouped(const Rendering& rendering, const std::string& text) {
 /// A text in a directive.
 std::string
 directive_text(const Rendering& rendering, std::string_view field, const std::string& text) {
-    if (!can_carry(rendering, text)) {
+    if (!is_carried(rendering, text)) {
         rendering.faults.add(rendering.input.job->fault_at(
             field, refusal(rendering, text), std::string(kNoQuotes), std::string(kPlainWords)));
         return {};
@@ -77,7 +81,7 @@ Value queue_value(const Rendering& rendering) {
     if (queue.empty()) {
         return {};
     }
-    const bool is_good = can_carry(rendering, queue);
+    const bool is_good = is_carried(rendering, queue);
     if (!is_good) {
         rendering.faults.add(launchers::fault_at_queue(*rendering.input.job,
                                                        rendering.input.site,
@@ -104,8 +108,8 @@ struct MailWord {
     std::string_view word;
     std::string_view letter;
 };
-constexpr std::array<MailWord, 3> kMail{
-    {{"begin", "BEGIN", "b"}, {"end", "END", "e"}, {"fail", "FAIL", "a"}}};
+constexpr std::array<MailWord, 4> kMail{
+    {{"begin", "BEGIN", "b"}, {"end", "END", "e"}, {"fail", "FAIL", "a"}, {"all", "ALL", "abe"}}};
 
 void add_mail(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
@@ -114,8 +118,9 @@ void add_mail(const Rendering& rendering, Values& values) {
     for (const MailWord& row : kMail) {
         if (job.mail &&
             std::find(job.mail->on.begin(), job.mail->on.end(), row.on) != job.mail->on.end()) {
-            words += fmt::format("{}{}", words.empty() ? "" : ",", row.word);
-            letters += row.letter;
+            const bool is_all = row.on == "all"; // the others are among them
+            words = words.empty() || is_all ? row.word : fmt::format("{},{}", words, row.word);
+            letters = is_all ? row.letter : letters + std::string(row.letter);
         }
     }
     values["mail-to"] = job.mail ? optional_text(rendering, "mail.to", job.mail->to) : Value();
@@ -235,7 +240,8 @@ Values head_values(const Rendering& rendering) {
     values["stdout"] = false;
     values["stderr"] = false;
     const auto& needs = rendering.dialect.needs;
-    if (needs.at("stdout").service == Service::kDirective) {
+    add_batch_head(rendering, values);
+    if (needs.at("stdout").service == Service::kDirective || has_plain_outputs(rendering)) {
         values["stdout"] = directive_text(
             rendering, "output.stdout", array_pattern(job, job.output.standard_output));
         values["stderr"] = directive_text(
@@ -246,6 +252,7 @@ Values head_values(const Rendering& rendering) {
     add_constraints(rendering, values);
     add_mail(rendering, values);
     add_signal_directive(rendering, values);
+    values["directives"] = directive_lines(rendering);
     return values;
 }
 

@@ -40,7 +40,15 @@ void check_directive_lines(const launchers::Job& job,
 }
 
 void check_program_text(const launchers::Job& job, Faults& faults) {
-    check_directive_lines(job, "script", job.script, faults);
+    // A batch launch hands its script over in a file of its own.
+    if (job.launch.kind != launchers::LaunchKind::kBatch) {
+        check_directive_lines(job, "script", job.script, faults);
+    }
+    check_directive_lines(job, "setup", job.setup, faults);
+    for (std::size_t index = 0; index < job.teardown.size(); ++index) {
+        const std::string field = fmt::format("teardown[{}].run", index);
+        check_directive_lines(job, field, job.teardown[index].run, faults);
+    }
     for (std::size_t index = 0; index < job.command.size(); ++index) {
         const std::string field = fmt::format("command[{}]", index);
         check_directive_lines(job, field, job.command[index], faults);
@@ -95,10 +103,16 @@ Result<std::string> render_head(const Rendering& rendering) {
         return fail(rendering.faults.take());
     }
     CYBELE_TRY(auto head,
-               templates::render(
-                   rendering.dialect.templates, "dialect/head", values, templates::Escape::kShell));
+               templates::render(rendering.dialect.templates,
+                                 rendering.plan.kind == launchers::LaunchKind::kBatch
+                                     ? "dialect/batch"
+                                     : "dialect/head",
+                                 values,
+                                 templates::Escape::kShell));
     check_carried(*rendering.input.job, rendering.dialect, head.used, rendering.faults);
-    head.text.pop_back();
+    while (head.text.ends_with('\n')) {
+        head.text.pop_back();
+    }
     return std::move(head.text);
 }
 

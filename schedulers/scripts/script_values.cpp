@@ -130,11 +130,18 @@ Value expressions(const std::vector<std::string>& items) {
     return {std::move(list)};
 }
 
+/// A batch launch without `output`, or with one that the directives carry.
+bool is_left_to_scheduler(const Rendering& rendering) {
+    return rendering.plan.kind == launchers::LaunchKind::kBatch &&
+           (!rendering.input.job->says("output.stdout") || has_plain_outputs(rendering));
+}
+
 void add_output(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     check_pattern(rendering, "output.stdout", job.output.standard_output);
     check_pattern(rendering, "output.stderr", job.output.standard_error);
-    const bool redirects = rendering.dialect.needs.at("stdout").service == Service::kScript;
+    const bool redirects = rendering.dialect.needs.at("stdout").service == Service::kScript &&
+                           !is_left_to_scheduler(rendering);
     values["redirects"] = redirects;
     values["standard-output"] = pattern_expression(rendering, job.output.standard_output);
     values["standard-error"] = job.output.standard_error == job.output.standard_output
@@ -390,8 +397,7 @@ templates::Values script_values(const Rendering& rendering) {
     // What srun starts is no child of the script, nor is what runs on other nodes.
     values["is-measured"] = rendering.plan.nodes == 1 && (rendering.plan.launcher.empty() ||
                                                           rendering.plan.launcher[0] != "srun");
-    values["has-modules"] = !rendering.plan.modules.empty();
-    values["modules"] = words_of(rendering.plan.modules);
+    add_steps(rendering, values);
     add_output(rendering, values);
     add_signal_handling(rendering, values);
     add_runtime(rendering, values);
@@ -401,6 +407,7 @@ templates::Values script_values(const Rendering& rendering) {
     add_environment(rendering, values);
     add_launch(rendering, values);
     add_kind_values(rendering, values);
+    add_batch(rendering, values);
     return values;
 }
 

@@ -22,6 +22,25 @@ struct Rendering {
 /// at its place.
 [[nodiscard]] templates::Values head_values(const Rendering& rendering);
 
+/// Which fields a batch launch writes into its head, and where its outputs go.
+void add_batch_head(const Rendering& rendering, templates::Values& values);
+
+/// Modules, set-up and teardown.
+void add_steps(const Rendering& rendering, templates::Values& values);
+
+/// The script of a batch launch with its shell and arguments, and the programs that it is given.
+void add_batch(const Rendering& rendering, templates::Values& values);
+
+/// Whether a directive of the dialect carries the text unchanged.
+[[nodiscard]] bool is_carried(const Rendering& rendering, const std::string& text);
+
+/// Whether a batch launch leaves its outputs to directives: the dialect's own way for plain paths.
+[[nodiscard]] bool has_plain_outputs(const Rendering& rendering);
+
+/// The `directives` of Site, queue and Job for the dialect, in this order, for the head. Words that
+/// no option takes, and those that a field says already, are faults at their place.
+[[nodiscard]] templates::Value directive_lines(const Rendering& rendering);
+
 /// What the script's templates use.
 [[nodiscard]] templates::Values script_values(const Rendering& rendering);
 

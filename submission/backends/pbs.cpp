@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/backends/pbs.hpp"
 
+#include "submission/backends/script_words.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -45,6 +46,12 @@ Call Pbs::submission(const Submission& submission) const {
     std::string variables = "CYBELE_JOB=" + submission.uuid;
     if (!submission.own) {
         call.argv = qsub(*submission.job);
+        const ScriptWords words = words_of_script(submission.script_text, reader());
+        const auto rerun = std::find(call.argv.begin(), call.argv.end(), "-r");
+        if (words.says_rerun && rerun != call.argv.end()) { // the script's own counts
+            call.argv.erase(rerun, rerun + 2);
+        }
+        variables += words.variables.empty() ? "" : "," + words.variables;
     } else {
         call.argv = {"qsub"};
         // Given on the command line, `-v` replaces that of the script.

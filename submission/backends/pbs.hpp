@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "schedulers/reading/batch_script.hpp"
 #include "submission/backends/command_backend.hpp"
 
 #include <map>
@@ -55,6 +56,10 @@ protected:
     /// `qstat` with the options of this product.
     [[nodiscard]] virtual std::vector<std::string> qstat() const = 0;
     /// `qsub` with the options of this product for the job.
+    /// Whose directives the scripts have.
+    [[nodiscard]] virtual schedulers::Reader reader() const {
+        return schedulers::Reader::kTorque;
+    }
     [[nodiscard]] virtual std::vector<std::string> qsub(const launchers::Job& job) const = 0;
 };
 

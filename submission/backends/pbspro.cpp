@@ -30,6 +30,9 @@ protected:
     [[nodiscard]] std::vector<std::string> qstat() const override {
         return {"qstat", "-x", "-f"};
     }
+    [[nodiscard]] schedulers::Reader reader() const override {
+        return schedulers::Reader::kPbspro;
+    }
     /// OpenPBS refuses an array that must not be run again.
     [[nodiscard]] std::vector<std::string> qsub(const launchers::Job& job) const override {
         return job.array.empty() ? std::vector<std::string>{"qsub", "-r", "n"}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/backends/command_backend.hpp"
+#include "submission/backends/script_words.hpp"
 #include "submission/backends/slurm_accounting.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -57,7 +58,8 @@ std::optional<JobStatus> read_line(std::string_view line) {
     }
     seen.node = columns[5];
     if (columns[6].starts_with(kMark)) {
-        seen.uuid = columns[6].substr(kMark.size());
+        const std::string_view text = columns[6].substr(kMark.size());
+        seen.uuid = text.substr(0, text.find(' ')); // a comment of the script may follow
     }
     return seen;
 }
@@ -140,7 +142,13 @@ public:
                      "--parsable",
                      "--ignore-pbs",
                      "--comment=" + std::string(kMark) + submission.uuid};
-        if (!submission.own) { // requeued by Slurm, a job would run twice under one id
+        const ScriptWords words =
+            words_of_script(submission.script_text, schedulers::Reader::kSlurm);
+        if (!words.comment.empty()) { // the command line's replaces the script's
+            call.argv.back() += " " + words.comment;
+        }
+        if (!submission.own &&
+            !words.says_rerun) { // requeued by Slurm, a job would run twice under one id
             call.argv.emplace_back("--no-requeue");
         }
         call.argv.push_back(submission.script.native());

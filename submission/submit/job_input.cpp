@@ -6,6 +6,7 @@
 #include "registry/store/store.hpp"
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/reading/asked.hpp"
+#include "submission/submit/own_outputs.hpp"
 #include "submission/submit/own_script.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -172,7 +173,25 @@ void note_replaced(const Overrides& overrides, launchers::Job& job) {
     }
 }
 
+void set_arguments(const Overrides& overrides, launchers::Job& job, Faults& faults) {
+    if (overrides.arguments.empty()) {
+        return;
+    }
+    if (job.launch.kind != launchers::LaunchKind::kBatch) {
+        Fault fault =
+            usage_fault("'" + printable(overrides.arguments.front()) + "' is one word too many",
+                        "write the words into `command`; for a batch script: `cybelectl submit "
+                        "--script FILE -- ARGUMENTS`");
+        fault.because = "only a Job with `launch: batch` has arguments";
+        faults.add(std::move(fault));
+        return;
+    }
+    job.arguments = overrides.arguments;
+    job.replaced["arguments"] = "the command line";
+}
+
 void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
+    set_arguments(overrides, job, faults);
     set_tasks(overrides, job.resources, faults);
     if (!overrides.time.empty()) {
         const auto time = schedulers::slurm_time(overrides.time);
@@ -324,6 +343,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     if (faults.has_errors()) {
         return fail(faults.take());
     }
+    set_default_outputs(input.dialect, input.job);
     CYBELE_CHECK(resolve_image(input, request.store));
     CYBELE_CHECK(read_image_facts(input));
     return input;

@@ -32,6 +32,7 @@ struct Overrides {
     std::string
         dependency; ///< as sbatch's: afterok:ID[:ID…][,TYPE:ID…]; a name may stand for an ID
     bool allow_root = false;
+    std::vector<std::string> arguments; ///< of a batch launch, in place of the Job's
 };
 
 /// Everything that a rendering or a submission of one Job needs, read and checked.

@@ -46,6 +46,17 @@ std::string text_in(const Json& document, const char* name) {
                : std::string();
 }
 
+std::vector<std::string> texts_in(const Json& document, const char* name) {
+    std::vector<std::string> texts;
+    const Json list = document.is_object() ? document.value(name, Json::array()) : Json::array();
+    for (const Json& text : list.is_array() ? list : Json::array()) {
+        if (text.is_string()) {
+            texts.push_back(text.get<std::string>());
+        }
+    }
+    return texts;
+}
+
 std::int64_t number_in(const Json& document, const char* name) {
     const auto found = document.is_object() ? document.find(name) : document.end();
     return document.is_object() && found != document.end() && found->is_number_integer()
@@ -258,6 +269,9 @@ std::string request_text(const JobRequest& request) {
     if (request.overrides.allow_root) {
         overrides["allow-root"] = true;
     }
+    if (!request.overrides.arguments.empty()) {
+        overrides["arguments"] = request.overrides.arguments;
+    }
     std::error_code error;
     const std::string site =
         request.site.empty() ? "" : fs::absolute(request.site, error).lexically_normal().native();
@@ -335,6 +349,7 @@ repeat_request(const Entry& job, const std::vector<Entry>& elements, const Repea
         request.overrides.*row.member = text_in(overrides, row.name);
     }
     request.overrides.allow_root = overrides.is_object() && overrides.contains("allow-root");
+    request.overrides.arguments = texts_in(overrides, "arguments");
     CYBELE_TRY(request.overrides.array, chosen_array(job, elements, choice));
     return request;
 }

@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kEveryJobField = R"(kind: Job
 format: 1
 name: everything
+job-name: Every_Thing
 image: {recipe: a.yaml, variant: gpu}
 command: [program, "", --flag]
 launch:
@@ -47,6 +48,13 @@ resources:
   time: 1h30m
   exclusive: true
   constraint: [ib]
+shell: [bash, -l]
+arguments: ["", a b]
+modules: [gcc/12]
+setup: |
+  source /opt/site.sh
+teardown: [{run: echo, when: failure}]
+directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}
 queue: batch
 account: me
 qos: high

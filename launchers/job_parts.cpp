@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/job_parts.hpp"
+
+#include <string_view>
+
+namespace cybele::launchers {
+namespace {
+
+using document::Reading;
+using document::View;
+
+constexpr std::string_view kDialectsWithDirectives[] = {"slurm", "torque", "pbspro"};
+
+/// Fields that have a meaning for a script alone.
+struct OfBatch {
+    std::string_view field;
+    std::string_view because;
+};
+constexpr OfBatch kOfBatch[] = {
+    {"shell", "other launches run `script` by /bin/sh on each task"},
+    {"arguments", "other launches have their words in `command`"},
+};
+
+void check_script(Reading& reading, const View& root, const Job& job) {
+    if (root.has("command")) {
+        reading.complain("command",
+                         "`launch: batch` runs a `script`, not a `command`",
+                         "the script starts its own programs",
+                         "write `script: |` and the commands below it");
+    } else if (!root.has("script")) {
+        reading.complain("launch",
+                         "`launch: batch` without a `script`",
+                         "it runs the script on the first node, and nothing else",
+                         "add `script: |` and the commands below it");
+    }
+    if (job.shell.empty() || job.shell.front().empty()) {
+        reading.complain(
+            "shell", "`shell` names no program", "it reads the script", "write `shell: bash`");
+    }
+    if (root.table("launch").has("threads")) {
+        reading.complain("launch.threads",
+                         "`threads` has no effect with `launch: batch`",
+                         "the script sets the variables of its own programs",
+                         "write `export OMP_NUM_THREADS=4` in `script`");
+    }
+}
+
+} // namespace
+
+Directives read_directives(const View& view) {
+    Directives directives;
+    for (const std::string_view dialect : kDialectsWithDirectives) {
+        if (view.has(dialect)) {
+            directives[std::string(dialect)] = view.list(dialect);
+        }
+    }
+    return directives;
+}
+
+std::vector<Teardown> read_teardown(const View& root) {
+    std::vector<Teardown> teardown;
+    for (const View& item : root.tables("teardown")) {
+        teardown.push_back({item.text("run"), item.text("when")});
+    }
+    return teardown;
+}
+
+void read_batch(const View& root, Job& job) {
+    if (root.has("shell")) {
+        job.shell = root.list("shell");
+    }
+    if (root.has("job-name")) {
+        job.name = root.text("job-name");
+    }
+    job.arguments = root.list("arguments");
+    job.modules = root.list("modules");
+    job.setup = root.text("setup");
+    job.teardown = read_teardown(root);
+    job.directives = read_directives(root.table("directives"));
+}
+
+void check_batch(Reading& reading, const View& root, const Job& job) {
+    if (!reading.is_good("launch")) {
+        return;
+    }
+    if (job.launch.kind == LaunchKind::kBatch) {
+        check_script(reading, root, job);
+        return;
+    }
+    for (const OfBatch& row : kOfBatch) {
+        if (root.has(row.field)) {
+            reading.complain(row.field,
+                             "`" + std::string(row.field) + "` belongs to `launch: batch`",
+                             std::string(row.because),
+                             "write `launch: batch`, or remove `" + std::string(row.field) + "`");
+        }
+    }
+}
+
+bool has_placed_tasks(const Reading& reading) {
+    return reading.marks().contains("resources.tasks-per-node");
+}
+
+} // namespace cybele::launchers

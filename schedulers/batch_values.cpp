@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "images/container/container.hpp"
+#include "schedulers/scripts/values.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using launchers::Job;
+using launchers::LaunchKind;
+using templates::Value;
+using templates::Values;
+
+struct SaidField {
+    const char* name;
+    std::string_view field;
+};
+constexpr std::array kSaidFields{
+    SaidField{"says-nodes", "resources.nodes"},
+    SaidField{"says-tasks", "resources.tasks"},
+    SaidField{"says-tasks-per-node", "resources.tasks-per-node"},
+    SaidField{"says-cpus-per-task", "resources.cpus-per-task"},
+    SaidField{"says-stdout", "output.stdout"},
+    SaidField{"says-stderr", "output.stderr"},
+};
+
+/// Batch systems take these for directives of theirs, some of them wherever they stand.
+constexpr std::array<std::string_view, 3> kDirectivePrefixes{"#SBATCH", "#PBS", "#BSUB"};
+constexpr std::string_view kLineMark = "|"; ///< before each line of a script that has such lines
+
+bool has_directive_lines(std::string_view text) {
+    while (!text.empty()) {
+        const auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const auto start = std::min(line.find_first_not_of(" \t"), line.size());
+        for (const auto prefix : kDirectivePrefixes) {
+            if (line.substr(start).starts_with(prefix)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+std::string with_marks(std::string_view text) {
+    std::string marked;
+    while (!text.empty()) {
+        const auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        marked += fmt::format("{}{}\n", kLineMark, line);
+    }
+    return marked;
+}
+
+/// A line that the text does not have.
+std::string end_mark(const std::string& text) {
+    std::string mark = "END-OF-SCRIPT";
+    while (text.find("\n" + mark + "\n") != std::string::npos || text.starts_with(mark + "\n")) {
+        mark += "-X";
+    }
+    return mark;
+}
+
+/// `bash` and `sh` are the ones that scripts name in their first lines.
+std::string shell_of(const Job& job) {
+    const std::string& first = job.shell.front();
+    const bool is_short = first == "bash" || first == "sh";
+    std::string text = is_short ? "/bin/" + first : path_expression(first);
+    for (std::size_t index = 1; index < job.shell.size(); ++index) {
+        text += " " + shell_quote(job.shell[index]);
+    }
+    return text;
+}
+
+/// Tasks on any nodes: PBS has a form for tasks on each node only.
+void check_tasks_anywhere(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    const bool is_anywhere = job.says("resources.tasks") && !job.says("resources.tasks-per-node");
+    const std::string& dialect = rendering.dialect.name;
+    if (is_anywhere && dialect != "slurm" && dialect != "local") {
+        rendering.faults.add(job.fault_at(
+            "resources.tasks",
+            fmt::format("`tasks` without `tasks-per-node` cannot be expressed in {}", dialect),
+            "it is asked for tasks on each node",
+            "write `nodes` and `tasks-per-node`"));
+    }
+}
+
+} // namespace
+
+bool has_plain_outputs(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    if (rendering.plan.kind != LaunchKind::kBatch || !rendering.dialect.has_head) {
+        return false;
+    }
+    const auto is_plain = [&](std::string_view field, const std::string& path) {
+        return !job.says(field) ||
+               (path.find_first_of("%~") == std::string::npos && is_carried(rendering, path));
+    };
+    return job.says("output.stdout") && is_plain("output.stdout", job.output.standard_output) &&
+           is_plain("output.stderr", job.output.standard_error);
+}
+
+void add_batch_head(const Rendering& rendering, Values& values) {
+    if (rendering.plan.kind != LaunchKind::kBatch) {
+        return;
+    }
+    const Job& job = *rendering.input.job;
+    for (const SaidField& row : kSaidFields) {
+        values[row.name] = job.says(row.field);
+    }
+    const auto& resources = job.resources;
+    values["says-place"] = job.says("resources.nodes") || job.says("resources.tasks-per-node") ||
+                           job.says("resources.cpus-per-task") || resources.gpus_per_node > 0 ||
+                           !resources.constraint.empty();
+    const bool is_plain = has_plain_outputs(rendering);
+    const bool is_joined =
+        job.says("output.stderr") && job.output.standard_error == job.output.standard_output;
+    values["plain-stdout"] = is_plain;
+    values["plain-join"] = is_plain && is_joined;
+    values["plain-stderr"] = is_plain && !is_joined && job.says("output.stderr");
+    check_tasks_anywhere(rendering);
+}
+
+void add_steps(const Rendering& rendering, Values& values) {
+    const auto& plan = rendering.plan;
+    values["has-modules"] = !plan.modules.empty();
+    values["own-modules"] = !rendering.input.job->modules.empty();
+    values["modules"] = Value(Value::Verbatim{shell_join(plan.modules)});
+    std::vector<Values> setup;
+    for (const std::string& text : plan.setup) {
+        setup.push_back({{"text", Value(Value::Verbatim{shell_quote(text)})}});
+    }
+    values["has-setup"] = !setup.empty();
+    values["setup"] = std::move(setup);
+    std::vector<Values> teardown;
+    for (const launchers::Teardown& item : plan.teardown) {
+        const char* condition = item.when == "failure"   ? "[ \"$1\" -ne 0 ]"
+                                : item.when == "success" ? "[ \"$1\" -eq 0 ]"
+                                                         : "true";
+        teardown.push_back({{"condition", Value(condition)},
+                            {"text", Value(Value::Verbatim{shell_quote(item.run)})}});
+    }
+    values["has-teardown"] = !teardown.empty();
+    values["teardown"] = std::move(teardown);
+}
+
+void add_batch(const Rendering& rendering, Values& values) {
+    const Job& job = *rendering.input.job;
+    const bool is_batch = rendering.plan.kind == LaunchKind::kBatch;
+    values["is-batch"] = is_batch;
+    if (!is_batch) {
+        return;
+    }
+    const bool is_marked = has_directive_lines(job.script);
+    std::string body = is_marked ? with_marks(job.script) : job.script;
+    if (!body.ends_with('\n')) {
+        body += '\n';
+    }
+    values["is-marked"] = is_marked;
+    values["body-end"] = end_mark(body);
+    body.pop_back();
+    values["body"] = Value(Value::Verbatim{std::move(body)});
+    values["shell"] = Value(Value::Verbatim{shell_of(job)});
+    values["arguments"] = Value(
+        Value::Verbatim{(job.arguments.empty() ? "" : " ") + word_expressions(job, job.arguments)});
+    values["probe"] = rendering.input.facts == nullptr || rendering.input.facts->mpi_probe.empty()
+                          ? Value(Value::Verbatim{"''"})
+                          : Value(Value::Verbatim{shell_quote(rendering.input.facts->mpi_probe)});
+    values["ranks-may-copy"] = rendering.plan.single_copy == launchers::SingleCopy::kOn;
+    // Counted and chosen by the script itself.
+    values["gpu-variable"] = false;
+    values["is-measured"] = rendering.plan.nodes == 1 && !rendering.dialect.has("srun");
+    // In the background a shell ignores these signals, which a script may trap.
+    values["signal-of-keyboard"] = true;
+    if (!job.signal) {
+        values["signal-name"] = "INT and QUIT"; // for the comment there
+    }
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/batch_script.hpp"
+#include "schedulers/reading/option_table.hpp"
+#include "schedulers/scripts/values.hpp"
+#include "support/document_view.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using launchers::Directives;
+using launchers::Job;
+using launchers::LaunchKind;
+using templates::Value;
+using templates::Values;
+
+struct DirectiveReader {
+    std::string_view dialect;
+    std::string_view key; ///< of `directives`
+    std::string_view prefix;
+    Reader reader;
+};
+constexpr std::array<DirectiveReader, 4> kDirectiveReaders{{
+    {"slurm", "slurm", "#SBATCH", Reader::kSlurm},
+    {"slurm-torque", "slurm", "#SBATCH", Reader::kSlurm}, // sbatch reads both kinds of lines
+    {"torque", "torque", "#PBS", Reader::kTorque},
+    {"pbspro", "pbspro", "#PBS", Reader::kPbspro},
+}};
+
+const DirectiveReader* reader_of(const Rendering& rendering) {
+    const auto* const found = std::find_if(
+        kDirectiveReaders.begin(), kDirectiveReaders.end(), [&](const DirectiveReader& row) {
+            return row.dialect == rendering.dialect.name;
+        });
+    return found == kDirectiveReaders.end() ? nullptr : found;
+}
+
+/// Where a list of words stands, and what a fault at one of them looks like.
+struct Origin {
+    const yaml::Source& source;
+    const std::map<std::string, yaml::Mark>& marks;
+    std::string path; ///< `directives`, `queues[1].directives`
+};
+
+/// Needs of the head that every launch but `batch` writes.
+constexpr std::array<std::string_view, 12> kAlwaysSaid{"name",
+                                                       "nodes",
+                                                       "tasks",
+                                                       "tasks-per-node",
+                                                       "cpus-per-task",
+                                                       "stdout",
+                                                       "stderr",
+                                                       "export",
+                                                       "join",
+                                                       "-l nodes",
+                                                       "-l select",
+                                                       "-l place"};
+
+/// Several needs that are forms of one: the first field that says it refuses the others.
+struct Rivals {
+    std::string_view need;
+    std::array<std::string_view, 3> fields;
+};
+constexpr std::array kRivals{
+    Rivals{"memory-per-node", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
+    Rivals{"memory-per-cpu", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
+    Rivals{"mem-per-gpu", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
+    Rivals{"gpus", {"resources.gpus-per-node", "", ""}},
+    Rivals{"gpus-per-task", {"resources.gpus-per-node", "", ""}},
+    Rivals{"-l mem", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
+    Rivals{"-l nodes", {"resources.nodes", "resources.tasks-per-node", "resources.cpus-per-task"}},
+    Rivals{"-l select", {"resources.nodes", "resources.tasks-per-node", "resources.cpus-per-task"}},
+    Rivals{"-l ncpus", {"resources.nodes", "resources.tasks-per-node", "resources.cpus-per-task"}},
+    Rivals{"-l place", {"resources.exclusive", "", ""}},
+};
+
+/// The field of the Job that says the need already; empty: none does.
+std::string_view said_by(const Rendering& rendering, const Directive& directive) {
+    const Job& job = *rendering.input.job;
+    const auto* const rivals = std::find_if(kRivals.begin(), kRivals.end(), [&](const Rivals& row) {
+        return row.need == directive.need;
+    });
+    for (const std::string_view field :
+         rivals == kRivals.end() ? Rivals{}.fields : rivals->fields) {
+        if (!field.empty() && job.says(field)) {
+            return field;
+        }
+    }
+    const std::string_view field = field_of_need(directive.need);
+    const bool is_said = !field.empty() && (field == "name" || job.says(field));
+    const bool is_always =
+        job.launch.kind != LaunchKind::kBatch &&
+        std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();
+    return is_said || is_always ? (field.empty() ? "launch" : field) : std::string_view{};
+}
+
+/// What is wrong with one word of a list, at its place.
+class WordCheck {
+public:
+    WordCheck(const Rendering& rendering, const DirectiveReader& reader, const Origin& origin)
+        : rendering_(rendering), reader_(reader), origin_(origin) {}
+
+    void check(const std::string& word, std::size_t index) {
+        path_ = fmt::format("{}.{}[{}]", origin_.path, reader_.key, index);
+        const auto script = read_batch_script(
+            fmt::format("#!/bin/sh\n{} {}\n", reader_.prefix, word), "words", reader_.reader);
+        if (!script || !word.starts_with('-') || script->directives.empty()) {
+            refuse(fmt::format("'{}' is not an option", printable(word)),
+                   fmt::format("each item is an option of {} with its value", reader_.key),
+                   "write for example `--switches=1`");
+            return;
+        }
+        for (const OddLine& odd : script->odd) {
+            refuse(fmt::format("'{}' is not an option", printable(odd.text)),
+                   "no option takes this word",
+                   "quote a value that has blanks, or remove the word");
+        }
+        for (const Directive& directive : script->directives) {
+            check_directive(directive);
+        }
+    }
+
+private:
+    void refuse(std::string message, std::string because, std::string help) {
+        rendering_.faults.add(document::fault_at(origin_.source,
+                                                 document::mark_of(origin_.marks, path_),
+                                                 std::move(message),
+                                                 std::move(because),
+                                                 std::move(help)));
+    }
+
+    void check_directive(const Directive& directive) {
+        if (directive.need.empty()) {
+            refuse(fmt::format("{} has no option '{}'", reader_.key, printable(directive.option)),
+                   "a misspelt option would refuse the job, or be ignored",
+                   spelling_help(reader_.reader, directive.option));
+            return;
+        }
+        const std::string_view field = said_by(rendering_, directive);
+        if (!field.empty()) {
+            refuse(fmt::format("`{}` is already given by `{}`", directive.option, field),
+                   "two places for one value come to differ",
+                   fmt::format("remove one of them; `{}` works with every scheduler", field));
+        }
+    }
+
+    const Rendering& rendering_;
+    const DirectiveReader& reader_;
+    const Origin& origin_;
+    std::string path_;
+};
+
+void append(const Rendering& rendering,
+            const Directives& directives,
+            const Origin& origin,
+            std::vector<Values>& lines) {
+    const DirectiveReader& reader = *reader_of(rendering);
+    const auto found = directives.find(std::string(reader.key));
+    if (found == directives.end()) {
+        return;
+    }
+    WordCheck check(rendering, reader, origin);
+    for (std::size_t index = 0; index < found->second.size(); ++index) {
+        const std::string& word = found->second[index];
+        check.check(word, index);
+        lines.push_back({{"line", Value(fmt::format("{} {}", reader.prefix, word))}});
+    }
+}
+
+/// An operator reads the directives itself, and knows some only.
+void refuse_for_operator(const Rendering& rendering, const std::vector<Values>& lines) {
+    if (rendering.input.is_for_operator && !lines.empty()) {
+        rendering.faults.add(rendering.input.job->fault_at(
+            "directives",
+            "`directives` cannot be carried by a SlurmJob",
+            "its operator reads the options that it knows, and ignores all others",
+            "remove `directives`, or submit the Job to the cluster"));
+    }
+}
+
+} // namespace
+
+Value directive_lines(const Rendering& rendering) {
+    std::vector<Values> lines;
+    if (reader_of(rendering) == nullptr) {
+        return {std::move(lines)};
+    }
+    const Job& job = *rendering.input.job;
+    if (const auto* site = rendering.input.site; site != nullptr) {
+        append(rendering, site->directives, {site->source, site->marks, "directives"}, lines);
+        for (std::size_t index = 0; index < site->queues.size(); ++index) {
+            if (site->queues[index].name == rendering.plan.queue) {
+                append(rendering,
+                       site->queues[index].directives,
+                       {site->source, site->marks, fmt::format("queues[{}].directives", index)},
+                       lines);
+            }
+        }
+    }
+    append(rendering, job.directives, {job.source, job.marks, "directives"}, lines);
+    refuse_for_operator(rendering, lines);
+    return {std::move(lines)};
+}
+
+} // namespace cybele::schedulers

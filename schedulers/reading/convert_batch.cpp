@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/convert_batch.hpp"
+
+#include "schedulers/reading/batch_fields.hpp"
+#include "schedulers/reading/script_shell.hpp"
+#include "support/document_view.hpp"
+#include "support/quote.hpp"
+#include "templates/renderer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using templates::yaml_quote;
+
+/// The lines of directives that were read, which become fields and words.
+std::set<std::size_t> directive_lines_of(const BatchScript& script) {
+    std::set<std::size_t> lines;
+    for (const Directive& directive : script.directives) {
+        lines.insert(directive.line);
+    }
+    return lines;
+}
+
+/// The body: all lines but the first with `#!` and those of directives.
+std::string body_of(const BatchScript& script) {
+    const std::set<std::size_t> taken = directive_lines_of(script);
+    std::string body;
+    for (std::size_t index = 0; index < script.lines.size(); ++index) {
+        const bool is_shebang = index == 0 && script.lines[0].starts_with("#!");
+        if (!is_shebang && !taken.contains(index + 1)) {
+            body += script.lines[index] + "\n";
+        }
+    }
+    return body;
+}
+
+/// `bash` where nothing else is said; programs of /bin by their names alone.
+std::string shell_text(const BatchScript& script) {
+    std::vector<std::string> words = shell_words_of(script);
+    if (words.empty() || words == std::vector<std::string>{"/bin/bash"}) {
+        return {};
+    }
+    if (words.front() == "/bin/bash" || words.front() == "/bin/sh") {
+        words.front().erase(0, std::string_view("/bin/").size());
+    }
+    std::string list;
+    for (const std::string& word : words) {
+        list += (list.empty() ? "" : ", ") + yaml_quote(word);
+    }
+    return words.size() == 1 ? list : "[" + list + "]";
+}
+
+struct OddReason {
+    OddLine::Why why;
+    std::string_view because;
+    std::string_view help;
+};
+constexpr std::array<OddReason, 6> kOddReasons{
+    {{OddLine::Why::kLate,
+      "it stands after the first command, where no batch system reads it",
+      "where it was meant, write it into the Job"},
+     {OddLine::Why::kIndented,
+      "sbatch does not read an indented directive",
+      "where it was meant, write it into the Job"},
+     {OddLine::Why::kComment,
+      "it is a comment, not a directive",
+      "where it was meant, write it into the Job"},
+     {OddLine::Why::kPrefix,
+      "TORQUE and OpenPBS read it differently",
+      "where it was meant, write it into the Job"},
+     {OddLine::Why::kOther,
+      "it is for another batch system, and stays a comment in `script`",
+      "where it was meant, write it under `directives`"},
+     {OddLine::Why::kExtra,
+      "no option takes this word, so the batch system refuses or ignores it",
+      "remove it from the script"}}};
+
+/// Comments that only look like directives are no change; the others may be meant.
+void tell_odd_lines(const BatchScript& script, Conversion& into) {
+    for (const OddLine& odd : script.odd) {
+        const auto* const row =
+            std::find_if(kOddReasons.begin(), kOddReasons.end(), [&](const OddReason& each) {
+                return each.why == odd.why;
+            });
+        const bool is_note = odd.why == OddLine::Why::kComment || odd.why == OddLine::Why::kLate ||
+                             odd.why == OddLine::Why::kIndented;
+        auto& list = is_note ? into.notes : into.left;
+        list.push_back({odd.line, odd.text, std::string(row->because), std::string(row->help)});
+    }
+}
+
+bool is_name_letter(char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+/// Whether the line has `$NAME` or `${NAME`.
+bool has_variable(std::string_view line, std::string_view name) {
+    for (std::size_t at = line.find('$'); at != line.npos; at = line.find('$', at + 1)) {
+        std::string_view rest = line.substr(at + 1);
+        rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
+        const bool is_special = !is_name_letter(name.front()) || (name[0] >= '0' && name[0] <= '9');
+        if (rest.starts_with(name) &&
+            (is_special || rest.size() == name.size() || !is_name_letter(rest[name.size()]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+constexpr std::array<std::string_view, 7> kSecretParts{
+    "TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY"};
+
+bool is_secret_line(std::string line) {
+    const auto equals = line.find('=');
+    if (equals == std::string::npos || equals + 1 >= line.size()) {
+        return false;
+    }
+    std::size_t begin = equals;
+    while (begin > 0 && is_name_letter(line[begin - 1])) {
+        --begin;
+    }
+    std::string name = line.substr(begin, equals - begin);
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char letter) {
+        return static_cast<char>(std::toupper(letter));
+    });
+    std::size_t value = equals + 1;
+    value += line[value] == '"' || line[value] == '\'' ? 1U : 0U;
+    const bool is_literal = value < line.size() && (is_name_letter(line[value]));
+    return is_literal && std::any_of(kSecretParts.begin(), kSecretParts.end(), [&](auto part) {
+               return name.find(part) != std::string::npos;
+           });
+}
+
+/// What the body does that depends on how it is started.
+void tell_body(const BatchScript& script, Conversion& into) {
+    const std::set<std::size_t> taken = directive_lines_of(script);
+    bool has_arguments = false;
+    bool has_own_path = false;
+    for (std::size_t index = 1; index < script.lines.size(); ++index) {
+        const std::string& line = script.lines[index];
+        const auto start = std::min(line.find_first_not_of(" \t"), line.size());
+        if (taken.contains(index + 1) || line.substr(start).starts_with('#')) {
+            continue;
+        }
+        if (is_secret_line(line)) {
+            into.notes.push_back({index + 1,
+                                  line.substr(start, line.find('=') - start),
+                                  "it looks like a secret, and stays in `script`",
+                                  "read it from a file: `environment: {NAME: @file:PATH}`"});
+        }
+        const bool is_own = has_variable(line, "0") || has_variable(line, "BASH_SOURCE") ||
+                            line.find("Command=") != std::string::npos;
+        if (is_own && !has_own_path) {
+            has_own_path = true;
+            into.left.push_back({index + 1,
+                                 line.substr(start),
+                                 "the script runs from a copy, so its own path is another one",
+                                 "write the path of the script or its folder"});
+        }
+        if (!has_arguments && (has_variable(line, "1") || has_variable(line, "@") ||
+                               has_variable(line, "*") || has_variable(line, "#"))) {
+            has_arguments = true;
+            into.notes.push_back({index + 1,
+                                  line.substr(start),
+                                  "it may read the arguments of the script",
+                                  "give them by `arguments`, or as `submit JOB -- ARGUMENTS`"});
+        }
+    }
+}
+
+void write_words(const BatchScript& script,
+                 const std::vector<std::string>& words,
+                 std::string& text) {
+    if (words.empty()) {
+        return;
+    }
+    text += fmt::format("directives:\n  {}:\n", reader_text(script.reader));
+    for (const std::string& word : words) {
+        text += fmt::format("    - {}\n", yaml_quote(word));
+    }
+}
+
+/// PBS starts a script in the home directory, a Job starts in that of submission.
+bool starts_at_home(const BatchScript& script) {
+    const bool is_pbs = script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
+    return is_pbs && script.find("workdir") == nullptr;
+}
+
+/// The Job that was written, read back: it must be one, with the same script.
+Result<void>
+check_written(const Conversion& conversion, const std::string& body, const BatchScript& script) {
+    const auto job = launchers::read_job(conversion.yaml, script.source.file() + ".yaml");
+    if (!job) {
+        const Fault& fault = job.error().faults().front();
+        return fail(ErrorCode::kInput,
+                    "'" + printable(script.source.file()) +
+                        "' cannot become a Job: " + fault.message,
+                    fault.because,
+                    "submit it unchanged: `cybelectl submit --script " +
+                        printable(script.source.file()) + "`");
+    }
+    if (job->script != body) {
+        return fail(ErrorCode::kInternal, "the Job does not give the script back byte for byte");
+    }
+    return {};
+}
+
+} // namespace
+
+void write_fields(const std::map<std::string, std::string>& fields, std::string& text) {
+    std::string map;
+    for (const auto& [field, value] : fields) {
+        const auto dot = field.find('.');
+        const std::string outer = field.substr(0, dot);
+        if (dot != std::string::npos && outer != map) {
+            text += outer + ":\n";
+        }
+        map = dot == std::string::npos ? "" : outer;
+        text += dot == std::string::npos ? fmt::format("{}: {}\n", field, value)
+                                         : fmt::format("  {}: {}\n", field.substr(dot + 1), value);
+    }
+}
+
+std::string document_name(const std::string& text) {
+    constexpr std::size_t kMost = 50;
+    std::string name;
+    for (const char character : text) {
+        const bool is_upper = character >= 'A' && character <= 'Z';
+        const char small = is_upper ? static_cast<char>(character + 32) : character;
+        const bool is_good = (small >= 'a' && small <= 'z') || (small >= '0' && small <= '9');
+        if (is_good) {
+            name += small;
+        } else if (!name.empty() && name.back() != '-') {
+            name += '-';
+        }
+    }
+    name.resize(std::min(name.size(), kMost));
+    while (name.ends_with('-')) {
+        name.pop_back();
+    }
+    if (name.empty() || name.front() < 'a') {
+        name = "job-" + name;
+        name.resize(std::min(name.size() - (name.ends_with('-') ? 1 : 0), kMost));
+        while (name.ends_with('-')) {
+            name.pop_back();
+        }
+    }
+    return name;
+}
+
+std::string block_text(const std::string& text, std::size_t indent) {
+    const bool is_block = text.ends_with('\n') && text.find('\t') == std::string::npos &&
+                          text.find_first_not_of('\n') != std::string::npos &&
+                          !text.ends_with("\n\n") && !text.starts_with('\n') &&
+                          text.find(" \n") == std::string::npos;
+    const auto is_control = [](unsigned char letter) {
+        return letter < 0x20 && letter != '\n' && letter != '\t';
+    };
+    if (std::any_of(text.begin(), text.end(), is_control)) {
+        return yaml_quote(text);
+    }
+    // An indentation that is said, and all ends of lines kept, where a reader could take another.
+    std::string out = is_block && text.front() != ' ' ? "|\n" : fmt::format("|2{}\n", "+");
+    const std::string margin(indent + 2, ' ');
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const auto line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        out += line.empty() ? "\n" : fmt::format("{}{}\n", margin, line);
+    }
+    return out;
+}
+
+Result<void> check_convertible(const BatchScript& script) {
+    for (const OddLine& odd : script.odd) {
+        if (odd.why == OddLine::Why::kExtra && (odd.text == "hetjob" || odd.text == "packjob")) {
+            return fail(Error(document::fault_at(
+                script.source,
+                {odd.line, 1},
+                "heterogeneous jobs are not supported yet",
+                "a Job describes one allocation, and this script asks for several",
+                "submit it unchanged: `cybelectl submit --script " +
+                    printable(script.source.file()) + "`")));
+        }
+    }
+    return {};
+}
+
+Result<Conversion> convert_to_batch(const Explanation& explanation, const std::string& name) {
+    const BatchScript& script = explanation.script;
+    CYBELE_CHECK(check_convertible(script));
+    Conversion conversion;
+    BatchOptions options = batch_options(script);
+    conversion.in_fields = options.in_fields;
+    conversion.as_words = options.words.size();
+    conversion.left = std::move(options.refused);
+    const Directive* const named = script.find("name");
+    const std::string body = body_of(script);
+    std::string& text = conversion.yaml;
+    text =
+        fmt::format("kind: Job\nname: {}\n", document_name(named == nullptr ? name : named->value));
+    if (const auto found = options.fields.find("job-name"); found != options.fields.end()) {
+        text += fmt::format("job-name: {}\n", found->second);
+        options.fields.erase(found);
+    } else if (named != nullptr) {
+        conversion.left.push_back({named->line,
+                                   named->value,
+                                   "the name of the job has become another one",
+                                   "write `job-name`, as the batch system accepts it"});
+    }
+    text += "launch: batch\n";
+    if (const std::string shell = shell_text(script); !shell.empty()) {
+        text += fmt::format("shell: {}\n", shell);
+    }
+    write_fields(options.fields, text);
+    write_words(script, options.words, text);
+    if (starts_at_home(script)) {
+        text +=
+            "setup: cd # as qsub starts a script; the Job would start in the submit directory\n";
+    }
+    text += "script: " + block_text(body, 0);
+    tell_odd_lines(script, conversion);
+    tell_body(script, conversion);
+    CYBELE_CHECK(check_written(conversion, body, script));
+    return conversion;
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/reading/convert.hpp"
+
+#include <map>
+
+namespace cybele::schedulers {
+
+/// The script as a Job with `launch: batch`: its options as fields where they mean the same, else
+/// word by word under `directives`; its body unchanged. What cannot be carried without another
+/// meaning is refused with its line.
+[[nodiscard]] Result<Conversion> convert_to_batch(const Explanation& explanation,
+                                                  const std::string& name);
+
+/// Options that a Job has no form for, such as parts of heterogeneous jobs: refused by name.
+[[nodiscard]] Result<void> check_convertible(const BatchScript& script);
+
+/// Fields by their order in a document; those with a dot are below a map.
+void write_fields(const std::map<std::string, std::string>& fields, std::string& text);
+
+/// A name as documents take it: small letters, digits and `-`, 50 at most.
+[[nodiscard]] std::string document_name(const std::string& text);
+
+/// The text as a value of a yaml map that is read back byte for byte; `indent` is that of the key.
+[[nodiscard]] std::string block_text(const std::string& text, std::size_t indent);
+
+} // namespace cybele::schedulers

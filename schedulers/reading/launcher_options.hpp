@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/reading/option_table.hpp"
+
+#include <string_view>
+
+namespace cybele::schedulers {
+
+/// A program that starts others, with the options that it reads before theirs.
+enum class Starter { kSrun, kOpenMpi, kHydra, kContainer };
+
+struct StarterOption {
+    Starter starter;
+    std::string_view names; ///< all spellings, with blanks between
+    int words;              ///< how many words follow; those with `=` bring their own
+};
+
+/// The option as it is written, without `=VALUE`; nullptr: the starter does not know it.
+[[nodiscard]] const StarterOption* find_starter_option(Starter starter, std::string_view option);
+
+} // namespace cybele::schedulers

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/reading/batch_fields.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::schedulers {
+
+/// A body of which every line is understood: set-up that a Job has fields for, and one launch.
+struct TypedLaunch {
+    std::string kind; ///< serial, mpi
+    std::string launcher;
+    std::string pmi;
+    std::string image;
+    std::vector<std::string> binds;
+    std::vector<std::string> command;
+    std::vector<std::string> modules;
+    std::optional<std::uint64_t> threads;
+    std::map<std::string, std::string> environment;
+};
+
+/// Unset where a single line is not understood, or where a launch of ours would not start exactly
+/// what the script starts.
+[[nodiscard]] std::optional<TypedLaunch> typed_launch(const BatchScript& script,
+                                                      const BatchOptions& options);
+
+} // namespace cybele::schedulers

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --job-name=args
+echo "first $1, all: $@ ($# words)"

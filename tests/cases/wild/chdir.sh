@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --chdir=/scratch/work
+./run

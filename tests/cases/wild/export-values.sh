@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --export=ALL,LEVEL=3
+echo $LEVEL

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -c 16
+ls *.fastq | parallel -j $SLURM_CPUS_PER_TASK gzip {}

@@ -1,0 +1,3 @@
+#!/usr/bin/perl
+#SBATCH -t 5
+print "hello\n";

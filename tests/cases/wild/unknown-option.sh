@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --ntask=1
+#SBATCH --frobnicate
+./run

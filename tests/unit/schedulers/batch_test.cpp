@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// `launch: batch`: how its script is handed over, and what it finds.
+#include "bench.hpp"
+#include "schedulers/reading/convert.hpp"
+#include "support/message.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+constexpr const char* kBatchHead = "launch: batch\n";
+
+std::string script_field(const std::string& body) {
+    std::string text = "script: |\n";
+    std::size_t at = 0;
+    while (at < body.size()) {
+        const auto end = body.find('\n', at);
+        text += "  " + body.substr(at, end - at) + "\n";
+        at = end + 1;
+    }
+    return text;
+}
+
+std::string batch(const std::string& fields, const std::string& body) {
+    return kBatchHead + fields + script_field(body);
+}
+
+Result<RenderedScript> render_batch(const std::string& fields, const std::string& dialect) {
+    const launchers::Job job = job_of("kind: Job\nname: run\n" + fields);
+    RenderInput input;
+    input.job = &job;
+    input.dialect = dialect;
+    input.image = job.image ? job.image->reference : "";
+    return render_script(input);
+}
+
+/// The lines of the head, without the first.
+std::string head_of(const std::string& fields, const std::string& dialect) {
+    const auto script = render_batch(fields, dialect);
+    REQUIRE_MESSAGE(script.has_value(), format_text(script.error().faults()));
+    const auto begin = script->text.find('\n') + 1;
+    return script->text.substr(begin, script->text.find("\n# Rendered") - begin);
+}
+
+std::string fault_of(const std::string& fields, const std::string& dialect) {
+    const auto script = render_batch(fields, dialect);
+    REQUIRE_FALSE(script.has_value());
+    return format_text(script.error().faults());
+}
+
+} // namespace
+
+TEST_CASE("batch: the head asks for what the Job says, and for nothing else") {
+    struct Row {
+        const char* fields;
+        const char* dialect;
+        const char* head;
+    };
+    constexpr std::array kRows{
+        Row{"", "slurm", "#SBATCH --job-name=run"},
+        Row{"resources: {tasks: 1024}\n", "slurm", "#SBATCH --job-name=run\n#SBATCH --ntasks=1024"},
+        Row{"resources: {nodes: 2, tasks-per-node: 4}\noutput: {stdout: a.log}\n",
+            "slurm",
+            "#SBATCH --job-name=run\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n"
+            "#SBATCH --output=a.log"},
+        Row{"", "torque", "#PBS -N run"},
+        Row{"resources: {nodes: 2, tasks-per-node: 4}\noutput: {stdout: a.log, stderr: a.log}\n",
+            "torque",
+            "#PBS -N run\n#PBS -l nodes=2:ppn=4\n#PBS -o a.log\n#PBS -j oe"},
+        Row{"resources: {cpus-per-task: 3}\n",
+            "pbspro",
+            "#PBS -N run\n#PBS -l select=1:ncpus=3:mpiprocs=1"},
+        Row{"job-name: My_Job\ndirectives: {slurm: [--switches=1, \"--comment='a b'\"]}\n",
+            "slurm",
+            "#SBATCH --job-name=My_Job\n#SBATCH --switches=1\n#SBATCH --comment='a b'"},
+        Row{"directives: {slurm: [--switches=1]}\n",
+            "slurm-torque",
+            "#PBS -N run\n#SBATCH --switches=1"},
+        Row{"directives: {torque: [-W group_list=x, -V], pbspro: [-l place=pack]}\n",
+            "torque",
+            "#PBS -N run\n#PBS -W group_list=x\n#PBS -V"},
+        Row{"directives: {pbspro: [-l place=pack]}\n", "pbspro", "#PBS -N run\n#PBS -l place=pack"},
+    };
+    for (const Row& row : kRows) {
+        CAPTURE(row.fields);
+        CAPTURE(row.dialect);
+        CHECK(head_of(batch(row.fields, "true\n"), row.dialect) == row.head);
+    }
+}
+
+TEST_CASE("batch: the script runs in its own shell, without strict mode, with its arguments") {
+    const Bench bench;
+    const auto outcome = bench.run(batch("arguments: [a, 'b c', '$HOME']\n",
+                                         "false\n"
+                                         "echo \"$unset_here|$1|$2|$3|$#\"\n"
+                                         "values=(1 2); [[ ${#values[@]} == 2 ]] && echo bash\n"
+                                         "exit 7\n"));
+    CHECK(outcome.output == "|a|b c|$HOME|3\nbash\n");
+    CHECK(outcome.code == 7);
+    CHECK(bench.record()["code"] == 7);
+}
+
+TEST_CASE("batch: the text reaches its shell byte for byte") {
+    const std::string body = "# a comment\n"
+                             "#SBATCH --mem=3\n"
+                             "  #PBS -l mem=3\n"
+                             "cat <<'END-OF-SCRIPT'\n"
+                             "$HOME `id` \\ %x @{x}\n"
+                             "END-OF-SCRIPT\n"
+                             "\ttrue   \n"
+                             "\n"
+                             "cat -- \"$0\"\n";
+    const Bench bench;
+    const auto outcome = bench.run(batch("", body));
+    CHECK(outcome.output == "$HOME `id` \\ %x @{x}\n" + body);
+    for (const auto& dialect : dialect_names()) {
+        const auto script = render_batch(batch("", body), dialect);
+        REQUIRE(script.has_value());
+        CHECK_MESSAGE(script->text.find("\n#SBATCH --mem=3") == std::string::npos, dialect);
+    }
+}
+
+TEST_CASE("batch: other shells read the script, too") {
+    const Bench bench;
+    CHECK(bench.run(batch("shell: sh\n", "echo \"$0\" | grep -c /script\n")).output == "1\n");
+    CHECK(bench
+              .run(batch("shell: [/usr/bin/env, python3]\narguments: [x]\n",
+                         "import sys\nprint(sys.argv[1] * 2)\n"))
+              .output == "xx\n");
+}
+
+TEST_CASE("batch: the image is started by a program that the script finds") {
+    const Bench bench;
+    bench.program("apptainer", "printf '<%s>' \"$@\"; echo \" $LD_PRELOAD|$LEVEL\"\n");
+    bench.file("a.sif", "");
+    const auto outcome = bench.run(batch("image: a.sif\nbinds: [/a:/b]\n"
+                                         "environment: {LEVEL: '3', ODD: 'a, b'}\n",
+                                         "\"$CYBELE_CONTAINER\" prog 'a b'\n"
+                                         "\"$CYBELE_CONTAINER\"\n"
+                                         "\"$CYBELE_GUARD\" mpirun -n 2 && echo guarded\n"
+                                         "ls -d .cybelectl-batch.* | wc -l\n"),
+                                   "slurm");
+    const std::string image = (bench.work / "a.sif").native();
+    const std::string options = "<exec><--env><LEVEL=3><-B></a:/b><" + image + "><env><ODD=a, b>";
+    CHECK(outcome.output ==
+          options + "<prog><a b> |3\n" + options + "</.singularity.d/runscript> |3\nguarded\n0\n");
+    CHECK(outcome.errors.find("the image has no probe") != std::string::npos);
+}
+
+TEST_CASE("batch: the guard lets ranks that see each other start, and no others") {
+    Bench bench;
+    bench.has_facts = true;
+    bench.facts.mpi = "openmpi 4.1.4";
+    bench.facts.mpi_probe = "/probe";
+    bench.file("a.sif", "");
+    bench.program("apptainer", "echo \"cybelectl-probe rank $RANK of $SIZE host here\"\n");
+    bench.program("mpirun", "RANK=0 SIZE=2 \"$@\" && RANK=1 SIZE=2 \"$@\"\n");
+    bench.program("twice", "RANK=0 SIZE=1 \"$@\" && RANK=0 SIZE=1 \"$@\"\n");
+    const auto outcome = bench.run(batch("image: a.sif\n",
+                                         "\"$CYBELE_GUARD\" mpirun && echo good\n"
+                                         "\"$CYBELE_GUARD\" twice || echo bad\n"),
+                                   "slurm");
+    CHECK(outcome.output == "good\nbad\n");
+    CHECK(outcome.errors.find("2 ranks were started, and 0 of them see each other") !=
+          std::string::npos);
+}
+
+TEST_CASE("set-up comes before the program, teardown after it") {
+    const Bench bench;
+    const auto outcome = bench.run(
+        "command: [sh, -c, 'echo $SET; exit 3']\nsetup: |\n  false\n  export SET=\"a b\"\n"
+        "teardown:\n  - {run: 'echo failed $CYBELE_CODE', when: failure}\n"
+        "  - {run: 'echo fine', when: success}\n  - {run: 'echo always; exit 9'}\n");
+    CHECK(outcome.output == "a b\nfailed 3\nalways\n");
+    CHECK(outcome.code == 3);
+    CHECK(bench.run(batch("setup: cd /\n", "pwd\n")).output == "/\n");
+}
+
+TEST_CASE("batch: signals reach the script, which may trap them") {
+    const Bench bench;
+    CHECK(bench.run(batch("", "trap 'echo trapped; exit 4' INT\nkill -s INT $$\nsleep 5\n")).code ==
+          4);
+}
+
+TEST_CASE("directives: each word is an option that no field says already") {
+    struct Row {
+        const char* fields;
+        const char* dialect;
+        std::vector<const char*> told;
+    };
+    const std::array rows{
+        Row{"resources: {nodes: 2}\ndirectives:\n  slurm:\n    - --switches=1\n    - --nodes=3\n",
+            "slurm",
+            {"`--nodes` is already given by `resources.nodes`", "test.yaml:8:7"}},
+        Row{"directives: {slurm: [--swiches=1]}\n",
+            "slurm",
+            {"slurm has no option '--swiches'", "did you mean `--switches`?"}},
+        Row{"directives: {slurm: [switches]}\n", "slurm", {"'switches' is not an option"}},
+        Row{"directives: {slurm: [--switches=1 more]}\n", "slurm", {"'more' is not an option"}},
+        Row{"directives: {slurm: [--job-name=x]}\n", "slurm", {"already given by `name`"}},
+        Row{"resources: {tasks-per-node: 2}\ndirectives: {torque: ['-l nodes=3']}\n",
+            "torque",
+            {"`-l nodes` is already given by `resources.tasks-per-node`"}},
+        Row{"resources: {memory-per-cpu: 1 GiB}\ndirectives: {slurm: [--mem=0]}\n",
+            "slurm",
+            {"`--mem` is already given by `resources.memory-per-cpu`"}},
+        Row{"resources: {tasks: 3}\n", "torque", {"`tasks` without `tasks-per-node`"}},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.fields);
+        const std::string told = fault_of(batch(row.fields, "true\n"), row.dialect);
+        for (const char* part : row.told) {
+            CHECK_MESSAGE(told.find(part) != std::string::npos, told);
+        }
+    }
+    const std::string typed = "command: [app]\ndirectives: {slurm: [--ntasks=2, --mem=0]}\n";
+    CHECK(fault_of(typed, "slurm").find("`--ntasks` is already given by") != std::string::npos);
+    const auto local = render_batch(batch("directives: {slurm: [--mem=0]}\n", "true\n"), "local");
+    REQUIRE(local.has_value());
+    CHECK(format_text(local->notes).find("without effect in local: `directives`") !=
+          std::string::npos);
+}
+
+TEST_CASE("directives: those of the Site, of its queue and of the Job come in this order") {
+    const launchers::Job job = job_of(
+        "kind: Job\nname: run\nqueue: q\ndirectives: {slurm: [--mem=0]}\n" + batch("", "true\n"));
+    const auto site = launchers::read_site(
+        "kind: Site\nname: hall\nscheduler: slurm\ndirectives: {slurm: [--reboot]}\nqueues:\n"
+        "  - {name: p}\n  - {name: q, directives: {slurm: [--switches=1, --bad=2]}}\n",
+        "site.yaml");
+    REQUIRE(site.has_value());
+    RenderInput input;
+    input.job = &job;
+    input.site = &*site;
+    input.dialect = "slurm";
+    const auto script = render_script(input);
+    REQUIRE_FALSE(script.has_value());
+    const std::string told = format_text(script.error().faults());
+    CHECK_MESSAGE(told.find("site.yaml:7:55") != std::string::npos, told);
+    launchers::Site good = *site;
+    good.queues[1].directives["slurm"].pop_back();
+    input.site = &good;
+    const auto rendered = render_script(input);
+    REQUIRE(rendered.has_value());
+    CHECK(rendered->text.find("#SBATCH --reboot\n#SBATCH --switches=1\n#SBATCH --mem=0\n") !=
+          std::string::npos);
+}
+
+} // namespace cybele::schedulers
