@@ -80,6 +80,11 @@ constexpr std::array kRivals{
     Rivals{"-l place", {"resources.exclusive", "", ""}},
 };
 
+/// `gpu:2`, `lscratch:100,gpu:a100:2`.
+bool names_gpus(std::string_view gres) {
+    return gres.starts_with("gpu") || gres.find(",gpu") != std::string_view::npos;
+}
+
 /// The field of the Job that says the need already; empty: none does.
 std::string_view said_by(const Rendering& rendering, const Directive& directive) {
     const Job& job = *rendering.input.job;
@@ -93,11 +98,17 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
         }
     }
     const std::string_view field = field_of_need(directive.need);
-    const bool is_said = !field.empty() && (field == "name" || job.says(field));
+    // The last of two names counts, and a document must have one.
+    const bool is_name = field == "name";
+    const bool is_said = !field.empty() && (is_name ? job.says("job-name") : job.says(field)) &&
+                         (directive.need != "gres" || names_gpus(directive.value));
     const bool is_always =
         job.launch.kind != LaunchKind::kBatch &&
         std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();
-    return is_said || is_always ? (field.empty() ? "launch" : field) : std::string_view{};
+    return !is_said && !is_always ? std::string_view{}
+           : field.empty()        ? "launch"
+           : is_name && is_said   ? "job-name"
+                                  : field;
 }
 
 /// What is wrong with one word of a list, at its place.
@@ -135,8 +146,29 @@ private:
                                                  std::move(help)));
     }
 
+    /// A site's plugin may add long options to sbatch; one that is near to a known is misspelt.
+    bool is_of_plugin(const Directive& directive) {
+        const bool is_free = reader_.reader == Reader::kSlurm &&
+                             directive.option.starts_with("--") &&
+                             nearest_option(reader_.reader, directive.option).empty();
+        if (is_free) {
+            Fault note = document::fault_at(
+                origin_.source,
+                document::mark_of(origin_.marks, path_),
+                fmt::format("sbatch itself has no option '{}'", printable(directive.option)),
+                "only a plugin of the site could add it, else sbatch refuses the job",
+                "ask the site, or remove it");
+            note.is_warning = true;
+            rendering_.faults.add(std::move(note));
+        }
+        return is_free;
+    }
+
     void check_directive(const Directive& directive) {
         if (directive.need.empty()) {
+            if (is_of_plugin(directive)) {
+                return;
+            }
             refuse(fmt::format("{} has no option '{}'", reader_.key, printable(directive.option)),
                    "a misspelt option would refuse the job, or be ignored",
                    spelling_help(reader_.reader, directive.option));
@@ -156,6 +188,18 @@ private:
     std::string path_;
 };
 
+/// An operator reads the directives itself, and knows some only.
+void refuse_for_operator(const Rendering& rendering, const Origin& origin) {
+    if (rendering.input.is_for_operator) {
+        rendering.faults.add(document::fault_at(
+            origin.source,
+            document::mark_of(origin.marks, origin.path),
+            "`directives` cannot be carried by a SlurmJob",
+            "its operator reads the options that it knows, and ignores all others",
+            "remove `directives`, or submit the Job to the cluster"));
+    }
+}
+
 void append(const Rendering& rendering,
             const Directives& directives,
             const Origin& origin,
@@ -165,22 +209,12 @@ void append(const Rendering& rendering,
     if (found == directives.end()) {
         return;
     }
+    refuse_for_operator(rendering, origin);
     WordCheck check(rendering, reader, origin);
     for (std::size_t index = 0; index < found->second.size(); ++index) {
         const std::string& word = found->second[index];
         check.check(word, index);
         lines.push_back({{"line", Value(fmt::format("{} {}", reader.prefix, word))}});
-    }
-}
-
-/// An operator reads the directives itself, and knows some only.
-void refuse_for_operator(const Rendering& rendering, const std::vector<Values>& lines) {
-    if (rendering.input.is_for_operator && !lines.empty()) {
-        rendering.faults.add(rendering.input.job->fault_at(
-            "directives",
-            "`directives` cannot be carried by a SlurmJob",
-            "its operator reads the options that it knows, and ignores all others",
-            "remove `directives`, or submit the Job to the cluster"));
     }
 }
 
@@ -204,7 +238,6 @@ Value directive_lines(const Rendering& rendering) {
         }
     }
     append(rendering, job.directives, {job.source, job.marks, "directives"}, lines);
-    refuse_for_operator(rendering, lines);
     return {std::move(lines)};
 }
 

@@ -153,6 +153,14 @@ Complaint check_network(std::string_view text) {
     return {"a network is an address and the number of its fixed bits", "write `10.0.0.0/24`"};
 }
 
+Complaint check_job_name(std::string_view text) {
+    if (text.starts_with('-') || text.find('/') != std::string_view::npos) {
+        return {"names of files are made from it",
+                "write it without `/`, and without a leading `-`"};
+    }
+    return {};
+}
+
 Complaint check_result(std::string_view text) {
     if (text.starts_with('/')) {
         return {"results are brought back from below `workdir`",

@@ -103,6 +103,9 @@ bool take_limit(Fields& fields, const Directive& directive) {
 }
 
 bool take_gpu_count(Fields& fields, const Directive& directive) {
+    if (fields.has("gres") || fields.has("gpus") || fields.has("gpus-per-task")) {
+        return false; // several ways to ask for GPUs belong together
+    }
     const auto colon = directive.value.rfind(':');
     const std::string count =
         colon == std::string::npos ? directive.value : directive.value.substr(colon + 1);
@@ -261,11 +264,11 @@ bool take_pbs_output(Fields& fields, const Directive& directive) {
     const auto is_file = [&](const Directive* each) {
         return each == nullptr ||
                (is_plain_text(fields, each->value) && !each->value.ends_with('/') &&
-                each->value.find('.') != std::string::npos);
+                each->value.find('.', each->value.rfind('/') + 1) != std::string::npos);
     };
     const bool is_joined = join != nullptr && join->value == "oe";
     if (out == nullptr || !is_file(out) || !is_file(error) || (join != nullptr && !is_joined) ||
-        (is_joined && error != nullptr)) {
+        (is_joined && error != nullptr) || (error != nullptr && error->value == out->value)) {
         return false;
     }
     fields.put("output.stdout", yaml_quote(out->value));
@@ -412,14 +415,17 @@ std::string word_of(const Fields& fields, const Directive& directive) {
 
 /// `-S` of PBS is the shell, which is a field of its own; the last of several options counts.
 bool is_settled_option(const Fields& fields, const Directive& directive) {
-    const bool is_repeated = directive.need != "variables" && directive.need != "export" &&
+    const bool is_repeated = !directive.need.empty() && directive.need != "variables" &&
+                             directive.need != "export" &&
                              fields.script.find(directive.need) != &directive;
     return directive.need == "shell" || is_repeated;
 }
 
 void take_option(Fields& fields, const Directive& directive) {
     BatchOptions& options = fields.options;
-    if (directive.need.empty()) {
+    const bool is_of_plugin = fields.is_slurm() && directive.option.starts_with("--") &&
+                              nearest_option(fields.script.reader, directive.option).empty();
+    if (directive.need.empty() && !is_of_plugin) {
         options.refused.push_back({directive.line,
                                    directive.option,
                                    fmt::format("{} has no such option, and refuses the script",

@@ -43,11 +43,15 @@ bool put_outputs(const BatchScript& script, std::map<std::string, std::string>& 
     return fields.contains("output.stderr");
 }
 
-/// TORQUE's cores of one process.
-void settle_cores(const TypedLaunch& launch, std::map<std::string, std::string>& fields) {
-    const auto each = fields.find("resources.tasks-per-node");
-    if (launch.kind == "serial" && each != fields.end() && each->second == "1") {
-        fields.erase(each);
+/// Tasks of one node are written as those of each node, as launches of ours have them.
+void settle_tasks(std::map<std::string, std::string>& fields) {
+    const auto tasks = fields.find("resources.tasks");
+    if (tasks != fields.end() && !fields.contains("resources.tasks-per-node")) {
+        fields["resources.tasks-per-node"] = tasks->second;
+    }
+    fields.erase("resources.tasks");
+    if (fields["resources.tasks-per-node"].empty() || fields["resources.tasks-per-node"] == "1") {
+        fields.erase("resources.tasks-per-node");
     }
 }
 
@@ -69,9 +73,10 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     if (!launch || !put_outputs(explanation.script, options.fields)) {
         return std::nullopt;
     }
-    settle_cores(*launch, options.fields);
+    settle_tasks(options.fields);
     Conversion conversion;
     conversion.in_fields = options.in_fields;
+    conversion.as_words = options.words.size();
     const Directive* const named = explanation.script.find("name");
     std::string& text = conversion.yaml;
     text =
@@ -91,6 +96,8 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
         text += fmt::format("  {}: {}\n", variable, yaml_quote(value));
     }
     write_fields(options.fields, text);
+    write_words(explanation.script, options.words, text);
+    text += launch->setup.empty() ? "" : "setup: " + block_text(launch->setup, 0);
     if (!launchers::read_job(conversion.yaml, "job.yaml")) {
         return std::nullopt;
     }

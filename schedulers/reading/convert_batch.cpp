@@ -138,6 +138,15 @@ bool is_secret_line(std::string line) {
            });
 }
 
+/// `sbatch "$0"`: any batch system runs a copy, but its copy has the options.
+bool submits_itself(std::string_view line) {
+    const bool has_path = has_variable(line, "0") || has_variable(line, "BASH_SOURCE") ||
+                          line.find("Command=") != std::string_view::npos;
+    return has_path && (line.find("sbatch") != std::string_view::npos ||
+                        line.find("qsub") != std::string_view::npos ||
+                        line.find("Command=") != std::string_view::npos);
+}
+
 /// What the body does that depends on how it is started.
 void tell_body(const BatchScript& script, Conversion& into) {
     const std::set<std::size_t> taken = directive_lines_of(script);
@@ -155,14 +164,12 @@ void tell_body(const BatchScript& script, Conversion& into) {
                                   "it looks like a secret, and stays in `script`",
                                   "read it from a file: `environment: {NAME: @file:PATH}`"});
         }
-        const bool is_own = has_variable(line, "0") || has_variable(line, "BASH_SOURCE") ||
-                            line.find("Command=") != std::string::npos;
-        if (is_own && !has_own_path) {
+        if (submits_itself(line) && !has_own_path) {
             has_own_path = true;
             into.left.push_back({index + 1,
                                  line.substr(start),
-                                 "the script runs from a copy, so its own path is another one",
-                                 "write the path of the script or its folder"});
+                                 "the script runs from a copy without its options",
+                                 "write the path of a script that has them"});
         }
         if (!has_arguments && (has_variable(line, "1") || has_variable(line, "@") ||
                                has_variable(line, "*") || has_variable(line, "#"))) {
@@ -172,18 +179,6 @@ void tell_body(const BatchScript& script, Conversion& into) {
                                   "it may read the arguments of the script",
                                   "give them by `arguments`, or as `submit JOB -- ARGUMENTS`"});
         }
-    }
-}
-
-void write_words(const BatchScript& script,
-                 const std::vector<std::string>& words,
-                 std::string& text) {
-    if (words.empty()) {
-        return;
-    }
-    text += fmt::format("directives:\n  {}:\n", reader_text(script.reader));
-    for (const std::string& word : words) {
-        text += fmt::format("    - {}\n", yaml_quote(word));
     }
 }
 
@@ -225,6 +220,18 @@ void write_fields(const std::map<std::string, std::string>& fields, std::string&
         map = dot == std::string::npos ? "" : outer;
         text += dot == std::string::npos ? fmt::format("{}: {}\n", field, value)
                                          : fmt::format("  {}: {}\n", field.substr(dot + 1), value);
+    }
+}
+
+void write_words(const BatchScript& script,
+                 const std::vector<std::string>& words,
+                 std::string& text) {
+    if (words.empty()) {
+        return;
+    }
+    text += fmt::format("directives:\n  {}:\n", reader_text(script.reader));
+    for (const std::string& word : words) {
+        text += fmt::format("    - {}\n", yaml_quote(word));
     }
 }
 
@@ -309,11 +316,6 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     if (const auto found = options.fields.find("job-name"); found != options.fields.end()) {
         text += fmt::format("job-name: {}\n", found->second);
         options.fields.erase(found);
-    } else if (named != nullptr) {
-        conversion.left.push_back({named->line,
-                                   named->value,
-                                   "the name of the job has become another one",
-                                   "write `job-name`, as the batch system accepts it"});
     }
     text += "launch: batch\n";
     if (const std::string shell = shell_text(script); !shell.empty()) {

@@ -19,6 +19,11 @@ namespace cybele::schedulers {
 /// Fields by their order in a document; those with a dot are below a map.
 void write_fields(const std::map<std::string, std::string>& fields, std::string& text);
 
+/// The words under `directives`.
+void write_words(const BatchScript& script,
+                 const std::vector<std::string>& words,
+                 std::string& text);
+
 /// A name as documents take it: small letters, digits and `-`, 50 at most.
 [[nodiscard]] std::string document_name(const std::string& text);
 

@@ -92,7 +92,7 @@ constexpr std::array kRows{
     OptionRow{kSlurm, "", "--acctg-freq", kYes, "accounting", kSubmit},
     OptionRow{kSlurm, "", "--wckey", kYes, "wckey", kLicenses},
     OptionRow{kSlurm, "", "--bb", kYes, "burst-buffer", "use `stage-in`"},
-    OptionRow{kSlurm, "", "--core-spec", kYes, "core-spec", "drop it"},
+    OptionRow{kSlurm, "-S", "--core-spec", kYes, "core-spec", "drop it"},
     OptionRow{kSlurm, "", "--container", kYes, "container", "write `image`"},
     OptionRow{kSlurm, "-v", "--verbose", kNo, "verbose", kSubmit},
     OptionRow{kSlurm, "-Q", "--quiet", kNo, "quiet", kSubmit},
@@ -198,15 +198,18 @@ constexpr std::array kRows{
 } // namespace
 
 const OptionRow* find_option(Reader reader, std::string_view option) {
+    const auto is_read = [reader](const OptionRow& row) {
+        return row.readers.find(reader_text(reader)) != std::string_view::npos;
+    };
+    const auto* const exact = std::find_if(kRows.begin(), kRows.end(), [&](const OptionRow& row) {
+        return is_read(row) && (row.shorter == option || row.longer == option);
+    });
+    if (exact != kRows.end()) {
+        return exact;
+    }
     const OptionRow* found = nullptr;
     for (const OptionRow& row : kRows) {
-        if (row.readers.find(reader_text(reader)) == std::string_view::npos) {
-            continue;
-        }
-        if (row.shorter == option || row.longer == option) {
-            return &row;
-        }
-        if (option.size() > 2 && row.longer.starts_with(option)) {
+        if (is_read(row) && option.size() > 2 && row.longer.starts_with(option)) {
             if (found != nullptr) {
                 return nullptr; // more than one begins so
             }
@@ -216,7 +219,7 @@ const OptionRow* find_option(Reader reader, std::string_view option) {
     return found;
 }
 
-std::string spelling_help(Reader reader, std::string_view option) {
+std::string nearest_option(Reader reader, std::string_view option) {
     std::vector<std::string_view> known;
     for (const OptionRow& row : kRows) {
         if (!row.longer.empty() &&
@@ -224,7 +227,11 @@ std::string spelling_help(Reader reader, std::string_view option) {
             known.push_back(row.longer);
         }
     }
-    const std::string meant = nearest(option.substr(0, option.find('=')), known);
+    return nearest(option.substr(0, option.find('=')), known);
+}
+
+std::string spelling_help(Reader reader, std::string_view option) {
+    const std::string meant = nearest_option(reader, option);
     return meant.empty() ? "look for its spelling in the manual" : "did you mean `" + meant + "`?";
 }
 

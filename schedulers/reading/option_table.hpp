@@ -25,6 +25,9 @@ struct OptionRow {
 /// one begins so. nullptr: the batch system does not know it.
 [[nodiscard]] const OptionRow* find_option(Reader reader, std::string_view option);
 
+/// The option that was meant by one that the batch system does not know; empty: none is near.
+[[nodiscard]] std::string nearest_option(Reader reader, std::string_view option);
+
 /// What to do about an option that the batch system does not know: the nearest that it knows.
 [[nodiscard]] std::string spelling_help(Reader reader, std::string_view option);
 

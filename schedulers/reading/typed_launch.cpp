@@ -75,7 +75,8 @@ public:
             const bool is_plain = (command.before.empty() || command.before == "\n") &&
                                   (command.after == "\n" || command.after.empty());
             const bool is_last = index + 1 == commands.size();
-            if (!is_plain || !(is_last ? take_launch(command) : take_setting(command))) {
+            if (!is_plain ||
+                !(is_last ? take_launch(command) : take_setting(command) || take_line(command))) {
                 return false;
             }
         }
@@ -103,20 +104,48 @@ private:
             enters_submit_directory_ = words.size() == 2 && is_submit_directory(words[1]);
             return enters_submit_directory_;
         }
-        if (name == "module") {
-            return take_modules(words);
+        if (name == "module" && take_modules(words)) {
+            return true;
         }
         return name == "export" && take_variables(words);
     }
 
+    /// A line of its own that only says something, or prepares the shell: it runs before the
+    /// program as it stands.
+    bool take_line(const ShellCommand& command) {
+        constexpr std::array<std::string_view, 7> kSaying{
+            "echo", "date", "hostname", "pwd", "whoami", "nvidia-smi", "printf"};
+        constexpr std::array<std::string_view, 5> kPreparing{
+            "source", ".", "ulimit", "conda", "module"};
+        const std::string& line = script_.lines[command.line - 1];
+        const bool is_whole =
+            !line.ends_with('\\') && line.find("<<") == std::string::npos &&
+            std::none_of(command.words.begin(), command.words.end(), [](const ShellWord& word) {
+                return word.raw.find('\n') != std::string::npos;
+            });
+        const bool is_saying = is_among(command.program(), kSaying);
+        const bool is_preparing = is_among(command.program(), kPreparing);
+        const bool has_settings = !launch.environment.empty() || launch.threads.has_value();
+        if (!is_whole || (!is_saying && (!is_preparing || has_settings))) {
+            return false;
+        }
+        is_prepared_ = is_prepared_ || is_preparing;
+        launch.setup += line + "\n";
+        return true;
+    }
+
     bool take_modules(const std::vector<ShellWord>& words) {
-        if (words.size() < 3 || (words[1].text != "load" && words[1].text != "add")) {
+        if (is_prepared_ || words.size() < 3 ||
+            (words[1].text != "load" && words[1].text != "add")) {
+            return false;
+        }
+        const auto is_name = [](const ShellWord& word) {
+            return is_literal(word) && !word.text.starts_with('-');
+        };
+        if (!std::all_of(words.begin() + 2, words.end(), is_name)) {
             return false;
         }
         for (std::size_t index = 2; index < words.size(); ++index) {
-            if (!is_literal(words[index]) || words[index].text.starts_with('-')) {
-                return false;
-            }
             launch.modules.push_back(words[index].text);
         }
         return true;
@@ -294,7 +323,19 @@ private:
     std::vector<std::string> words_;
     std::size_t at_ = 0;
     bool enters_submit_directory_ = false;
+    bool is_prepared_ = false; ///< modules that come later would be loaded too early
 };
+
+/// Options that change nothing of what is started, nor of its outputs.
+bool is_free_word(const std::string& word) {
+    constexpr std::array<std::string_view, 24> kFree{
+        "--mail-type",  "--mail-user",  "--exclude",    "--nodelist", "--reservation", "--licenses",
+        "--comment",    "--constraint", "--dependency", "--begin",    "--nice",        "--qos",
+        "--partition",  "--switches",   "--tmp",        "--mem",      "--mem-per-cpu", "--requeue",
+        "--no-requeue", "--contiguous", "--clusters",   "--wckey",    "--deadline",    "--time"};
+    return is_among(std::string_view(word).substr(0, word.find('=')), kFree) ||
+           word.starts_with("-W group_list") || word.starts_with("-M ") || word.starts_with("-m ");
+}
 
 bool is_shell_of_launch(const BatchScript& script) {
     const std::vector<std::string> words = shell_words_of(script);
@@ -306,7 +347,9 @@ bool is_shell_of_launch(const BatchScript& script) {
 } // namespace
 
 std::optional<TypedLaunch> typed_launch(const BatchScript& script, const BatchOptions& options) {
-    const bool is_all_fields = options.words.empty() && options.refused.empty();
+    const bool is_all_fields =
+        options.refused.empty() &&
+        std::all_of(options.words.begin(), options.words.end(), is_free_word);
     const bool is_plain = std::all_of(script.odd.begin(), script.odd.end(), [](const OddLine& odd) {
         return odd.why == OddLine::Why::kComment;
     });

@@ -19,6 +19,7 @@ struct TypedLaunch {
     std::vector<std::string> binds;
     std::vector<std::string> command;
     std::vector<std::string> modules;
+    std::string setup; ///< lines that say something, or prepare the shell
     std::optional<std::uint64_t> threads;
     std::map<std::string, std::string> environment;
 };

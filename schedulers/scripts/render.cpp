@@ -145,6 +145,9 @@ Result<RenderedScript> render_script(const RenderInput& input) {
         auto rendered,
         templates::render(dialect.templates, "script/body", values, templates::Escape::kShell));
     script.text = std::move(rendered.text);
+    while (script.text.ends_with("\n\n")) { // of a part that is not in it
+        script.text.pop_back();
+    }
     CYBELE_CHECK(check_text(script.text));
     script.notes = faults.all();
     return script;

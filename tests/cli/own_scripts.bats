@@ -210,16 +210,17 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     assert_line --partial 'does not read the directives'
 }
 
-@test "job convert refuses csh and other shells by name, and removes carriage returns with a warning" {
-    for shell in csh tcsh zsh 'env python3' fish; do
+@test "job convert keeps the shell of a script, and removes carriage returns with a warning" {
+    for shell in csh tcsh zsh fish; do
         write_script other.pbs "#!/usr/bin/$shell" '#PBS -l nodes=1' 'setenv A 1'
-        refuses 3 "$CYBELECTL" job convert other.pbs
-        assert_line --partial "a script for ${shell##* } cannot become a Job"
-        assert_line --partial 'cybelectl submit --script other.pbs'
+        run --separate-stderr "$CYBELECTL" job convert other.pbs
+        assert_success
+        assert_line "shell: \"/usr/bin/$shell\""
+        assert_line '  setenv A 1'
     done
     write_script pbs.pbs '#PBS -S /bin/csh' '#PBS -l nodes=1' 'setenv A 1'
-    refuses 3 "$CYBELECTL" job convert pbs.pbs
-    assert_line --partial 'a script for csh'
+    run --separate-stderr "$CYBELECTL" job convert pbs.pbs
+    assert_line 'shell: "/bin/csh"'
     printf '#!/bin/sh\n#SBATCH -n 1\r\n./a.out\r\n' >windows.sh
     run --separate-stderr "$CYBELECTL" job convert windows.sh
     assert_success

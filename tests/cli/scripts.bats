@@ -100,12 +100,51 @@ convert() { "$CYBELECTL" job convert "$@"; }
     run "$CYBELECTL" job render job.yaml --scheduler torque
     assert_success
     assert_line '#PBS -l nodes=2:ppn=8:ib'
-    assert_line '#PBS -l mem=65536mb'
+    assert_line '#PBS -l mem=64gb'
     cp "$repo/tests/golden/outside/hybrid.slurm.in" other.sh
     run --separate-stderr convert other.sh --strict
+    assert_success
+    assert_line '    - "--reservation=school"'
+    [[ $stderr == *'cybelectl: 10 carried as fields, 2 carried as they stand, 0 changed'* ]]
+    printf '%s\n' '#!/bin/bash' '#SBATCH --ntask-per-node=1' 'sbatch "$0"' >again.sh
+    run --separate-stderr convert again.sh --strict
     assert_equal "$status" 3
-    [[ $stderr == *'not carried: --reservation=school'* ]]
-    [[ $stderr == *'other.sh:10:'* ]]
+    [[ $stderr == *'not carried: --ntask-per-node'*'again.sh:2:'*'did you mean'* ]]
+    [[ $stderr == *'not carried: sbatch "$0"'*'again.sh:3:'* ]]
+}
+
+@test "of scripts of all kinds, none becomes another program silently" {
+    run "$repo/tests/long/wild_jobs" --program "$CYBELECTL" --most-silent 0 --list silent "$repo/tests/cases/wild"
+    echo "$output"
+    assert_success
+    assert_line --regexp '^files +7[0-9]$'
+    assert_line --regexp '^crash +0 '
+}
+
+@test "converted scripts print what they printed before" {
+    export XDG_STATE_HOME=$PWD/state
+    local cases=(arguments array-table env-bash sh-shell here-document quotes blanks-and-tabs background-wait
+        python-shebang perl-shebang block-module loop)
+    printf '%s\n' '#!/bin/bash' '#SBATCH -n 1' 'for i in a b; do echo "$i"; false; done; echo "$nothing"' >loop.sh
+    for name in ./md ./run ./left ./right ./a.out; do
+        printf '#!/bin/sh\necho "%s: $*"\n' "$name" >"$name"
+        chmod +x "$name"
+    done
+    printf '1 2\n' >table.txt
+    touch input
+    for name in "${cases[@]}"; do
+        local file
+        file=$(ls "$repo/tests/cases/wild/$name".* 2>/dev/null || ls "$name".sh)
+        cp "$file" "./$name.script"
+        chmod +x "./$name.script"
+        SLURM_ARRAY_TASK_ID=1 "./$name.script" 'x y' z >expected </dev/null || :
+        convert "$name.script" -o "$name.yaml" 2>/dev/null
+        sed -i '/^array:/d' "$name.yaml" # an element of its own needs no queue
+        SLURM_ARRAY_TASK_ID=1 "$CYBELECTL" submit "$name.yaml" --wait --stdout got --stderr got-errors -- 'x y' z || :
+        sort expected >expected.sorted
+        sort got >got.sorted
+        diff expected.sorted got.sorted
+    done
 }
 
 @test "what is no script is not converted" {

@@ -111,7 +111,11 @@ MailWords mail_of(const Cell& cell) {
     for (const auto& [word, name, letter] : {std::tuple{"begin", "BEGIN", 'b'},
                                              std::tuple{"end", "END", 'e'},
                                              std::tuple{"fail", "FAIL", 'a'}}) {
-        if (std::find(on.begin(), on.end(), word) != on.end()) {
+        const bool is_all = std::find(on.begin(), on.end(), "all") != on.end();
+        if (is_all) {
+            mail.words = "ALL";
+            mail.letters = "abe";
+        } else if (std::find(on.begin(), on.end(), word) != on.end()) {
             mail.words += (mail.words.empty() ? "" : ",") + std::string(name);
             mail.letters += letter;
         }
@@ -144,12 +148,93 @@ std::string with_unit(std::uint64_t mebibytes, const char* unit) {
     return mebibytes == 0 ? std::string() : std::to_string(mebibytes) + unit;
 }
 
+std::string job_name(const Cell& cell) {
+    return text_at(cell.job, "job-name", text_at(cell.job, "name"));
+}
+
+/// Each word of `directives` for the dialect; the later ones replace the earlier.
+void put_words(const Cell& cell, const Json& lists, Directives& into) {
+    const bool is_wrapper = cell.dialect == "slurm-torque";
+    const Json words =
+        lists.is_null() ? Json() : value_at(lists, is_wrapper ? "slurm" : cell.dialect);
+    for (const Json& each : words) {
+        const auto word = each.get<std::string>();
+        const bool is_named = word.starts_with("-W ") || word.starts_with("-l ");
+        const auto end = word.find(cell.dialect == "slurm" || is_named ? '=' : ' ');
+        into[word.substr(0, end)] = end == std::string::npos ? "" : word.substr(end + 1);
+    }
+}
+
+/// Those of the Site, of the queue that was chosen and of the Job.
+void put_all_words(const Cell& cell, const Asked& asked, Directives& into) {
+    if (!cell.site.is_null()) {
+        put_words(cell, value_at(cell.site, "directives"), into);
+        for (const Json& queue : value_at(cell.site, "queues")) {
+            if (queue["name"] == asked.queue) {
+                put_words(cell, queue.value("directives", Json()), into);
+            }
+        }
+    }
+    put_words(cell, value_at(cell.job, "directives"), into);
+}
+
+/// A batch launch asks for what is written, and for nothing else.
+void keep_written(const Cell& cell, Directives& expected) {
+    const auto has = [&](const char* path) { return !value_at(cell.job, path).is_null(); };
+    const std::pair<const char*, const char*> of_slurm[] = {
+        {"--nodes", "resources.nodes"},
+        {"--ntasks", "resources.tasks"},
+        {"--ntasks-per-node", "resources.tasks-per-node"},
+        {"--cpus-per-task", "resources.cpus-per-task"},
+        {"--output", "output.stdout"},
+        {"--error", "output.stderr"}};
+    for (const auto& [option, path] : of_slurm) {
+        if (!has(path)) {
+            expected.erase(option);
+        }
+    }
+    expected.erase("--export");
+    const bool has_place = has("resources.nodes") || has("resources.tasks-per-node") ||
+                           has("resources.cpus-per-task") || asked_by(cell).gpus > 0 ||
+                           has("resources.constraint");
+    if (!has_place) {
+        expected.erase("-l nodes");
+        expected.erase("-l select");
+    }
+    if (cell.dialect == "slurm-torque") {
+        expected.erase(has("output.stdout") ? "" : "-o");
+        expected.erase(has("output.stderr") ? "" : "-e");
+    } else {
+        expected.erase("-j");
+    }
+    if (const auto place = expected.find("-l place"); place != expected.end()) {
+        if (place->second == "scatter") {
+            expected.erase(place);
+        } else {
+            place->second = "excl";
+        }
+    }
+    // Paths without patterns are the batch system's own to write.
+    const std::string out = text_at(cell.job, "output.stdout");
+    const std::string err = text_at(cell.job, "output.stderr");
+    const auto is_plain = [](const std::string& path) {
+        return path.find_first_of(" #\"'\\$`,:%~") == std::string::npos && !path.starts_with('-');
+    };
+    const bool is_pbs = cell.dialect == "torque" || cell.dialect == "pbspro";
+    if (is_pbs && !out.empty() && is_plain(out) && is_plain(err)) {
+        expected["-o"] = out;
+        if (!err.empty()) {
+            expected["-e"] = err;
+        }
+    }
+}
+
 Directives slurm_directives(const Cell& cell, const Asked& asked) {
     const bool is_for_operator = cell.target == "SlurmJob";
     const char* const unit = is_for_operator ? "" : "M";
     const MailWords mail = mail_of(cell);
     Directives expected{{"--nodes", std::to_string(asked.nodes)},
-                        {"--job-name", text_at(cell.job, "name")},
+                        {"--job-name", job_name(cell)},
                         {"--ntasks", std::to_string(asked.tasks)},
                         {"--ntasks-per-node", std::to_string(asked.tasks_per_node)},
                         {"--cpus-per-task", std::to_string(asked.cpus)},
@@ -209,7 +294,7 @@ Directives pbs_directives(const Cell& cell, const Asked& asked) {
 
 /// Names that are too long for an old server are cut; the rest of the check is that they differ.
 std::string pbs_name(const Cell& cell) {
-    const std::string name = text_at(cell.job, "name");
+    const std::string name = job_name(cell);
     const std::string version = cell.site.is_null() ? "" : text_at(cell.site, "scheduler.version");
     const bool is_of_site =
         !cell.site.is_null() && text_at(cell.site, "scheduler.dialect") == cell.dialect;
@@ -273,11 +358,9 @@ Directives directives_of(const Cell& cell, const std::string& script) {
     return found;
 }
 
-Directives expected_directives(const Cell& cell) {
-    const Asked asked = asked_by(cell);
-    if (cell.dialect == "local") {
-        return {};
-    }
+namespace {
+
+Directives typed_directives(const Cell& cell, const Asked& asked) {
     if (cell.dialect == "slurm") {
         return slurm_directives(cell, asked);
     }
@@ -309,6 +392,21 @@ Directives expected_directives(const Cell& cell) {
             value_at(cell.job, "resources.exclusive") == true ? "scatter:excl" : "scatter";
     }
     expected["-N"] = pbs_name(cell);
+    return expected;
+}
+
+} // namespace
+
+Directives expected_directives(const Cell& cell) {
+    const Asked asked = asked_by(cell);
+    if (cell.dialect == "local") {
+        return {};
+    }
+    Directives expected = typed_directives(cell, asked);
+    if (text_at(cell.job, "launch.kind") == "batch") {
+        keep_written(cell, expected);
+    }
+    put_all_words(cell, asked, expected);
     return expected;
 }
 

@@ -116,10 +116,15 @@ std::string in_element(const Cell& cell, std::string text) {
     return text;
 }
 
+std::string job_name_of(const Cell& cell) {
+    const std::string own = text_of(cell.job, "job-name");
+    return own.empty() ? text_of(cell.job, "name") : own;
+}
+
 Words program_of(const Cell& cell) {
     const Json script = value_at(cell.job, "script");
     if (!script.is_null()) {
-        return {"/bin/sh", "-eu", "-c", script.get<std::string>(), text_of(cell.job, "name")};
+        return {"/bin/sh", "-eu", "-c", script.get<std::string>(), job_name_of(cell)};
     }
     Words words;
     for (const Json& word : value_at(cell.job, "command")) {
@@ -139,7 +144,7 @@ std::string output_of(const Cell& cell, const std::string& pattern) {
             continue;
         }
         const char key = pattern.at(++at);
-        path += key == 'x'                 ? text_of(cell.job, "name")
+        path += key == 'x'                 ? job_name_of(cell)
                 : key == 'a'               ? std::string(kIndex)
                 : key == '%'               ? "%"
                 : is_array && !names_index ? fmt::format("{}-{}", kNumber, kIndex)
@@ -286,7 +291,8 @@ void check_paths(const Cell& cell, std::map<std::string, Words>& told) {
         CHECK(told["candidates"] ==
               Words{real_path(runtime.value("path", runtime["program"].get<std::string>()))});
     }
-    if (cell.dialect == "torque" || cell.dialect == "pbspro") {
+    const bool is_batch = kind_of(cell) == "batch"; // may leave them to the batch system
+    if (!is_batch && (cell.dialect == "torque" || cell.dialect == "pbspro")) {
         const std::string out = text_of(cell.job, "output.stdout");
         const std::string err = text_of(cell.job, "output.stderr");
         CHECK(told["written"] == Words{output_of(cell, out.empty() ? "%x-%j.out" : out),
@@ -299,6 +305,11 @@ void check_words(const Cell& cell, std::map<std::string, Words> told) {
     const std::string kind = kind_of(cell);
     const bool is_torch = kind == "torch";
     const bool is_spark = kind == "spark";
+    if (kind == "batch") {
+        check_environment(cell, told);
+        check_paths(cell, told);
+        return;
+    }
     CHECK(told["nodes"] == Words{std::to_string(asked.nodes)});
     if (!is_torch && !is_spark) {
         CHECK(told["ranks"] == Words{std::to_string(asked.tasks)});

@@ -133,7 +133,8 @@ TEST_CASE("batch: other shells read the script, too") {
 }
 
 TEST_CASE("batch: the image is started by a program that the script finds") {
-    const Bench bench;
+    Bench bench;
+    bench.variables["SLURM_SUBMIT_DIR"] = bench.work.native();
     bench.program("apptainer", "printf '<%s>' \"$@\"; echo \" $LD_PRELOAD|$LEVEL\"\n");
     bench.file("a.sif", "");
     const auto outcome = bench.run(batch("image: a.sif\nbinds: [/a:/b]\n"
@@ -152,6 +153,7 @@ TEST_CASE("batch: the image is started by a program that the script finds") {
 
 TEST_CASE("batch: the guard lets ranks that see each other start, and no others") {
     Bench bench;
+    bench.variables["SLURM_SUBMIT_DIR"] = bench.work.native();
     bench.has_facts = true;
     bench.facts.mpi = "openmpi 4.1.4";
     bench.facts.mpi_probe = "/probe";
@@ -200,7 +202,9 @@ TEST_CASE("directives: each word is an option that no field says already") {
             {"slurm has no option '--swiches'", "did you mean `--switches`?"}},
         Row{"directives: {slurm: [switches]}\n", "slurm", {"'switches' is not an option"}},
         Row{"directives: {slurm: [--switches=1 more]}\n", "slurm", {"'more' is not an option"}},
-        Row{"directives: {slurm: [--job-name=x]}\n", "slurm", {"already given by `name`"}},
+        Row{"job-name: y\ndirectives: {slurm: [--job-name=x]}\n",
+            "slurm",
+            {"already given by `job-name`"}},
         Row{"resources: {tasks-per-node: 2}\ndirectives: {torque: ['-l nodes=3']}\n",
             "torque",
             {"`-l nodes` is already given by `resources.tasks-per-node`"}},
@@ -239,7 +243,7 @@ TEST_CASE("directives: those of the Site, of its queue and of the Job come in th
     const auto script = render_script(input);
     REQUIRE_FALSE(script.has_value());
     const std::string told = format_text(script.error().faults());
-    CHECK_MESSAGE(told.find("site.yaml:7:55") != std::string::npos, told);
+    CHECK_MESSAGE(told.find("site.yaml:7:50") != std::string::npos, told);
     launchers::Site good = *site;
     good.queues[1].directives["slurm"].pop_back();
     input.site = &good;

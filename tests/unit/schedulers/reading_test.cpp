@@ -308,16 +308,33 @@ TEST_CASE("what a script runs becomes launch, image and command") {
     };
     constexpr std::array kRows{
         Row{"mpirun -np 4 ./a.out x\n",
-            "command: [./a.out, x]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
-        Row{"srun --mpi=pmix_v4 apptainer exec -B /a:/b,/c i.sif p\n",
-            "image: i.sif\ncommand: [p]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix}\n"},
-        Row{"srun --mpi=pmix_v4 apptainer exec -B /a:/b,/c i.sif p\n", "binds: [\"/a:/b\", /c]\n"},
-        Row{"singularity run i.sif\n", "image: i.sif\n"},
-        Row{"export A='b c'\nexport OMP_NUM_THREADS=4\n./p\n", "environment:\n  A: \"b c\"\n"},
-        Row{"./p '$HOME' \"a b\"\n", "command: [./p, \"$HOME\", \"a b\"]\n"},
+            "command: [\"./a.out\", \"x\"]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
+        Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n",
+            "image: \"i.sif\"\ncommand: [\"p\"]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix}\n"},
+        Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n", "binds: [\"/a:/b\"]\n"},
+        Row{"module load a b\nexport A='b c'\nmpirun -n 4 ./p\n",
+            "modules: [\"a\", \"b\"]\nenvironment:\n  A: \"b c\"\n"},
+        Row{"echo at $(date)\nsrun ./p '$HOME' \"a b\"\n",
+            "command: [\"./p\", \"$HOME\", \"a b\"]\n"},
+        Row{"echo at $(date)\nsrun ./p\n", "setup: |\n  echo at $(date)\n"},
+        Row{"cd \"$SLURM_SUBMIT_DIR\"\nset -e\nsrun ./p\n", "command: [\"./p\"]\n"},
+        // What is not understood to its last word stays as it is.
+        Row{"srun --mpi=pmix_v4 ./p\n", "script: |\n  srun --mpi=pmix_v4 ./p\n"},
+        Row{"srun apptainer exec --cleanenv i.sif p\n", "launch: batch\n"},
+        Row{"srun apptainer exec i.sif p > log\n", "launch: batch\n"},
+        Row{"srun ./p < in\n", "launch: batch\n"},
+        Row{"srun ./p *.dat\n", "launch: batch\n"},
+        Row{"srun ./p &\nwait\n", "launch: batch\n"},
+        Row{"mpirun -np 2 ./p\n", "launch: batch\n"},
+        Row{"mpirun ./p\n", "launch: batch\n"},
+        Row{"export OMP_NUM_THREADS=8\nsrun ./p\n", "launch: batch\n"},
+        Row{"export PATH=/x\nsrun ./p\n", "launch: batch\n"},
+        Row{"if true; then module load a; fi\nsrun ./p\n", "launch: batch\n"},
+        Row{"source s.sh\nmodule load a\nsrun ./p\n", "setup: |\n  source s.sh\n  module load a\n"},
+        Row{"./p\n", "launch: batch\n"},
+        Row{"srun ./p\nsrun ./q\n", "launch: batch\n"},
         Row{"./p $HOME\n", "script: |\n  ./p $HOME\n"},
-        Row{"./a && ./b\n", "script: |\n  ./a && ./b\n"},
-        Row{"cd \"$SLURM_SUBMIT_DIR\"\nset -e\n./p\n", "command: [./p]\n"}};
+        Row{"./a && ./b\n", "script: |\n  ./a && ./b\n"}};
     for (const Row& row : kRows) {
         CAPTURE(row.body);
         const auto explanation =
