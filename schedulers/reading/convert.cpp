@@ -84,8 +84,6 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     const auto line = [&text](const char* field, const std::string& value) {
         text += value.empty() ? "" : fmt::format("{}: {}\n", field, value);
     };
-    line("job-name", options.fields["job-name"]);
-    options.fields.erase("job-name");
     line("image", launch->image.empty() ? "" : yaml_quote(launch->image));
     line("command", launch->command.empty() ? "" : flow_list(launch->command));
     line("launch", launch_text(*launch));

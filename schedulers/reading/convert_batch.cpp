@@ -117,25 +117,34 @@ bool has_variable(std::string_view line, std::string_view name) {
 constexpr std::array<std::string_view, 7> kSecretParts{
     "TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY"};
 
-bool is_secret_line(std::string line) {
-    const auto equals = line.find('=');
-    if (equals == std::string::npos || equals + 1 >= line.size()) {
-        return false;
-    }
+/// The name before that `=`, where it is one of a secret and a literal value follows.
+std::string secret_at(std::string_view line, std::size_t equals) {
     std::size_t begin = equals;
     while (begin > 0 && is_name_letter(line[begin - 1])) {
         --begin;
     }
-    std::string name = line.substr(begin, equals - begin);
+    std::string name(line.substr(begin, equals - begin));
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char letter) {
         return static_cast<char>(std::toupper(letter));
     });
-    std::size_t value = equals + 1;
-    value += line[value] == '"' || line[value] == '\'' ? 1U : 0U;
-    const bool is_literal = value < line.size() && (is_name_letter(line[value]));
-    return is_literal && std::any_of(kSecretParts.begin(), kSecretParts.end(), [&](auto part) {
-               return name.find(part) != std::string::npos;
-           });
+    std::string_view value = line.substr(equals + 1);
+    value.remove_prefix(value.starts_with('"') || value.starts_with('\'') ? 1 : 0);
+    const bool is_literal = !value.empty() && is_name_letter(value.front());
+    const bool is_secret =
+        std::any_of(kSecretParts.begin(), kSecretParts.end(), [&](std::string_view part) {
+            return name.find(part) != std::string::npos;
+        });
+    return is_literal && is_secret ? std::string(line.substr(begin, equals - begin)) : "";
+}
+
+/// The first secret of a line; empty: none.
+std::string secret_of(std::string_view line) {
+    for (auto at = line.find('='); at != line.npos; at = line.find('=', at + 1)) {
+        if (std::string name = secret_at(line, at); !name.empty()) {
+            return name;
+        }
+    }
+    return {};
 }
 
 /// `sbatch "$0"`: any batch system runs a copy, but its copy has the options.
@@ -155,14 +164,18 @@ void tell_body(const BatchScript& script, Conversion& into) {
     for (std::size_t index = 1; index < script.lines.size(); ++index) {
         const std::string& line = script.lines[index];
         const auto start = std::min(line.find_first_not_of(" \t"), line.size());
-        if (taken.contains(index + 1) || line.substr(start).starts_with('#')) {
+        const bool is_option = taken.contains(index + 1);
+        if (!is_option && line.substr(start).starts_with('#')) {
             continue;
         }
-        if (is_secret_line(line)) {
+        if (std::string secret = secret_of(line); !secret.empty()) {
             into.notes.push_back({index + 1,
-                                  line.substr(start, line.find('=') - start),
-                                  "it looks like a secret, and stays in `script`",
+                                  std::move(secret),
+                                  "it looks like a secret, and stays in the Job as it is",
                                   "read it from a file: `environment: {NAME: @file:PATH}`"});
+        }
+        if (is_option) {
+            continue;
         }
         if (submits_itself(line) && !has_own_path) {
             has_own_path = true;
@@ -233,6 +246,17 @@ void write_words(const BatchScript& script,
     for (const std::string& word : words) {
         text += fmt::format("    - {}\n", yaml_quote(word));
     }
+}
+
+std::string names_text(const std::string& text, std::map<std::string, std::string>& fields) {
+    const std::string name = document_name(text);
+    std::string lines = fmt::format("kind: Job\nname: {}\n", name);
+    if (const auto found = fields.find("job-name"); found != fields.end()) {
+        lines +=
+            found->second == yaml_quote(name) ? "" : fmt::format("job-name: {}\n", found->second);
+        fields.erase(found);
+    }
+    return lines;
 }
 
 std::string document_name(const std::string& text) {

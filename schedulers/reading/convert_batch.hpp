@@ -24,6 +24,10 @@ void write_words(const BatchScript& script,
                  const std::vector<std::string>& words,
                  std::string& text);
 
+/// The first lines of a Job, with the name that the script gives, or the text in its place.
+[[nodiscard]] std::string names_text(const std::string& text,
+                                     std::map<std::string, std::string>& fields);
+
 /// A name as documents take it: small letters, digits and `-`, 50 at most.
 [[nodiscard]] std::string document_name(const std::string& text);
 
