@@ -45,7 +45,7 @@ const std::vector<Area> kAreas = {
     {"recipes",
      3,
      {"forms", "tables", "model", "stage", "mpi", "packages", "render", "import", "starters"}},
-    {"schedulers", 3, {"dialects", "scripts", "reading"}},
+    {"schedulers", 3, {"dialects", "reading", "scripts"}},
     {"runtime", 3, {"namespaces", "containers"}},
     {"kubernetes", 4, {"objects", "check", "convert"}},
     {"builder", 4, {}},

@@ -372,6 +372,34 @@ TEST_CASE("squeue's lines: comments with bars, words that nobody knows, held job
                     .has_value());
 }
 
+TEST_CASE("options of a script that the command line would replace are kept") {
+    launchers::Job job;
+    submission::Submission submission;
+    submission.job = &job;
+    submission.uuid = "0a-1b";
+    submission.script = "job.sh";
+    const auto words = [&](const submission::Commands& commands, const std::string& directives) {
+        submission.script_text = "#!/bin/bash\n" + directives + "true\n";
+        std::string text;
+        for (const std::string& word : commands.submission(submission).argv) {
+            text += (text.empty() ? "" : "|") + word;
+        }
+        return text;
+    };
+    const auto slurm = submission::slurm_commands();
+    CHECK(words(*slurm, "") ==
+          "sbatch|--parsable|--ignore-pbs|--comment=cybelectl:0a-1b|--no-requeue|job.sh");
+    CHECK(words(*slurm, "#SBATCH --comment='a b' --requeue\n") ==
+          "sbatch|--parsable|--ignore-pbs|--comment=cybelectl:0a-1b a b|job.sh");
+    CHECK(words(*submission::torque_commands(), "") == "qsub|-r|n|-v|CYBELE_JOB=0a-1b|job.sh");
+    CHECK(words(*submission::torque_commands(), "#PBS -r y\n#PBS -v A=1,B=2\n") ==
+          "qsub|-v|CYBELE_JOB=0a-1b,A=1,B=2|job.sh");
+    const auto seen =
+        slurm->sightings({outcome(0, "7|7|RUNNING|None|1795258529|n1|cybelectl:0a-1b a b\n")});
+    REQUIRE(seen.has_value());
+    CHECK(seen->front().uuid == "0a-1b");
+}
+
 TEST_CASE("scontrol and sacct tell the end; a job that was killed has no code of its own") {
     const auto found = submission::slurm_commands()->findings(
         {outcome(0, "JobId=7 JobName=x JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0 A=b\n"),

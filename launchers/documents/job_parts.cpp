@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launchers/job_parts.hpp"
+#include "launchers/documents/job_parts.hpp"
 
 #include <string_view>
 
