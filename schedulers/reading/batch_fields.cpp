@@ -284,8 +284,14 @@ bool by_reader(Fields& fields, const Directive& directive) {
     return fields.is_slurm() ? kOfSlurm(fields, directive) : kOfPbs(fields, directive);
 }
 
+/// Slurm groups a path with blanks; nothing expands `~` and variables.
 bool take_folder(Fields& fields, const Directive& directive) {
-    return take_plain(fields, directive, "workdir");
+    const std::string& path = directive.value;
+    const bool is_grouped = fields.is_slurm() && !path.empty() && path.front() != '-' &&
+                            path.find_first_of("\"\\$`~") == std::string::npos &&
+                            !templates::has_control_characters(path);
+    return is_grouped ? fields.put("workdir", yaml_quote(path))
+                      : take_plain(fields, directive, "workdir");
 }
 
 /// TORQUE's `nodes=2:ppn=8` and OpenPBS's `select=2:ncpus=8:mpiprocs=8`, in the form in which they

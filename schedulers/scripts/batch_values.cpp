@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/container/container.hpp"
+#include "images/inspection/facts.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "support/quote.hpp"
 

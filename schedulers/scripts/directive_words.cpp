@@ -105,6 +105,9 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     const bool is_always =
         job.launch.kind != LaunchKind::kBatch &&
         std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();
+    if (field == "workdir") {
+        return field; // the script of the job goes there, too
+    }
     return !is_said && !is_always ? std::string_view{}
            : field.empty()        ? "launch"
            : is_name && is_said   ? "job-name"

@@ -123,6 +123,18 @@ TEST_CASE("batch: the text reaches its shell byte for byte") {
     }
 }
 
+TEST_CASE("batch: variables of the submission reach the script, whatever their names") {
+    Bench bench;
+    for (const char* name : {"name", "code", "record", "private", "image", "start"}) {
+        bench.variables[name] = "mine";
+    }
+    CHECK(
+        bench
+            .run(batch("", "echo \"$name $code $record $private $image $start ${payload-none}\"\n"))
+            .output == "mine mine mine mine mine mine none\n");
+    CHECK(fs::exists(bench.work / ".cybelectl" / kUuid / "exit.json"));
+}
+
 TEST_CASE("batch: other shells read the script, too") {
     const Bench bench;
     CHECK(bench.run(batch("shell: sh\n", "echo \"$0\" | grep -c /script\n")).output == "1\n");

@@ -210,6 +210,9 @@ TEST_CASE("requests of nodes are divided into tasks and CPUs") {
 TEST_CASE("a rendered script is read back as the Job that it was made from, and breaks nothing") {
     int read_back = 0;
     for (const GoldenCase& golden : golden_cases()) {
+        if (golden.job.launch.kind == launchers::LaunchKind::kBatch) {
+            continue; // its script is the user's own, and its head says no more than the Job
+        }
         for (const auto& dialect : dialect_names()) {
             const auto rendered = render_script(golden.input(dialect));
             if (!rendered) {
