@@ -182,9 +182,9 @@ private:
 
     /// Variables that neither the runtime nor our script sets.
     static bool is_harmless(std::string_view name) {
-        constexpr std::array<std::string_view, 6> kOthers{
+        constexpr std::array<std::string_view, 6> kKeptVariables{
             "HOME", "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "TMPDIR", "SHELL"};
-        return !is_among(name, kOthers) && !name.starts_with("OMP_") &&
+        return !is_among(name, kKeptVariables) && !name.starts_with("OMP_") &&
                name.find("_NUM_THREADS") == std::string_view::npos && !name.starts_with("SLURM_") &&
                !name.starts_with("SRUN_") && !name.starts_with("PBS_") &&
                !name.starts_with("CYBELE_") && !name.starts_with("OMPI_") &&

@@ -78,6 +78,14 @@ std::string shell_of(const Job& job) {
     return text;
 }
 
+/// PBS Pro asks for memory together with the cores of a chunk.
+bool has_memory_of_chunk(const Rendering& rendering) {
+    const auto& resources = rendering.input.job->resources;
+    const std::string& dialect = rendering.dialect.name;
+    return (dialect == "pbspro" || dialect == "slurm-torque") &&
+           (resources.memory_per_node_bytes || resources.memory_per_cpu_bytes);
+}
+
 /// Tasks on any nodes: PBS has a form for tasks on each node only.
 void check_tasks_anywhere(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
@@ -118,7 +126,7 @@ void add_batch_head(const Rendering& rendering, Values& values) {
     const auto& resources = job.resources;
     values["says-place"] = job.says("resources.nodes") || job.says("resources.tasks-per-node") ||
                            job.says("resources.cpus-per-task") || resources.gpus_per_node > 0 ||
-                           !resources.constraint.empty();
+                           !resources.constraint.empty() || has_memory_of_chunk(rendering);
     const bool is_plain = has_plain_outputs(rendering);
     const bool is_joined =
         job.says("output.stderr") && job.output.standard_error == job.output.standard_output;

@@ -196,7 +196,8 @@ void keep_written(const Cell& cell, Directives& expected) {
     expected.erase("--export");
     const bool has_place = has("resources.nodes") || has("resources.tasks-per-node") ||
                            has("resources.cpus-per-task") || asked_by(cell).gpus > 0 ||
-                           has("resources.constraint");
+                           has("resources.constraint") ||
+                           (cell.dialect != "torque" && asked_by(cell).memory_of_node != 0);
     if (!has_place) {
         expected.erase("-l nodes");
         expected.erase("-l select");

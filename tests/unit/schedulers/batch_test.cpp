@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `launch: batch`: how its script is handed over, and what it finds.
 #include "bench.hpp"
-#include "schedulers/reading/convert.hpp"
+#include "schedulers/dialects/dialect.hpp"
 #include "support/message.hpp"
 
 #include <array>
