@@ -2,7 +2,7 @@
 #include "kubernetes/convert/convert.hpp"
 
 #include "cli/common/cli11.hpp"
-#include "cli/job/desk.hpp"
+#include "cli/job/context.hpp"
 #include "cli/job/explain.hpp"
 #include "schedulers/reading/convert.hpp"
 #include "submission/submit/own_script.hpp"

@@ -395,7 +395,7 @@ TEST_CASE("options of a script that the command line would replace are kept") {
     CHECK(words(*submission::torque_commands(), "#PBS -r y\n#PBS -v A=1,B=2\n") ==
           "qsub|-v|CYBELE_JOB=0a-1b,A=1,B=2|job.sh");
     const auto seen =
-        slurm->sightings({outcome(0, "7|7|RUNNING|None|1795258529|n1|cybelectl:0a-1b a b\n")});
+        slurm->statuses({outcome(0, "7|7|RUNNING|None|1795258529|n1|cybelectl:0a-1b a b\n")});
     REQUIRE(seen.has_value());
     CHECK(seen->front().uuid == "0a-1b");
 }
