@@ -191,6 +191,7 @@ Node base_node(const DraftStage& stage) {
 
 std::string fields_text(const DraftStage& stage, const std::string& indent) {
     Node map = map_node();
+    put_text(map, "mpi", stage.mpi.family);
     put_packages(map, stage.packages);
     put_files(map, stage.files);
     put_environment(map, stage.environment);

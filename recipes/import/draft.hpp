@@ -24,6 +24,7 @@ struct DraftStage {
     std::string name;
     std::string base;  ///< a distribution, else
     std::string image; ///< an image
+    RecipeMpi mpi;
     Packages packages;
     std::vector<FileCopy> files;
     std::map<std::string, EnvironmentValue> environment;
