@@ -6,8 +6,10 @@ install(DIRECTORY recipes/catalogue DESTINATION ${program_share} COMPONENT progr
 install(DIRECTORY docs/schemas DESTINATION ${program_share} COMPONENT program FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY templates/ci DESTINATION ${program_share} COMPONENT program)
 install(FILES README.md CHANGELOG.md LICENSE docs/catalogue.md docs/failures.md docs/invariants.md docs/verified.md docs/glossary.md
+    docs/compatibility.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES docs/README.md RENAME index.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY docs/reference docs/tutorials docs/refusals docs/design docs/pictures docs/schemas docs/examples
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(DIRECTORY docs/reference docs/tutorials docs/refusals DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 # All pages as one, where pandoc is installed; packaging/release and packaging/debian want it.
 find_program(CYBELE_PANDOC pandoc)
 mark_as_advanced(CYBELE_PANDOC)

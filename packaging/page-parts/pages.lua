@@ -29,6 +29,14 @@ local function escaped(text)
   return (text:gsub("&", "&amp;"):gsub("<", "&lt;"):gsub(">", "&gt;"))
 end
 
+-- A picture as a part of the page.
+local function picture(path)
+  local stream = assert(io.open(path, "rb"))
+  local text = stream:read("a")
+  stream:close()
+  return "data:image/svg+xml," .. text:gsub("[^%w]", function(c) return ("%%%02X"):format(c:byte()) end)
+end
+
 -- Files of the source tree that a page may link to. They are not in the manual, where such a link is text.
 local source_only = {
   ["ARCHITECTURE.md"] = true,
@@ -57,7 +65,7 @@ function Pandoc(document)
     local name = page
     if path ~= "" then
       local whole = normal((file:match("^(.*)/[^/]*$") or "") .. "/" .. path)
-      if source_only[whole] then return nil end
+      if source_only[whole] or whole:match("%.svg$") then return nil end
       name = whole and whole:match("%.md$") and page_of(whole)
       if not name or pages[name] ~= whole then
         error(file .. ": a link to " .. target .. ", which is no page")
@@ -93,6 +101,10 @@ function Pandoc(document)
         block.identifier = id
       end
       table.insert(blocks, pandoc.walk_block(block, {
+        Image = function(image)
+          image.src = picture(normal((file:match("^(.*)/[^/]*$") or "") .. "/" .. image.src))
+          return image
+        end,
         Link = function(link)
           local target = link_of(link.target)
           if not target then return link.content end

@@ -110,7 +110,7 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
 @test "the pages are there, also as one" {
     grep -q '<input id="search"' "$unpacked/share/doc/cybelectl/manual.html"
-    for page in reference/exit-codes tutorials/researcher refusals/no-space glossary; do
+    for page in index reference/exit-codes tutorials/researcher refusals/no-space design/quoting glossary; do
         assert_exist "$unpacked/share/doc/cybelectl/$page.md"
     done
 }
