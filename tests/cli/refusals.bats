@@ -14,7 +14,7 @@ pages() { basename -a -s .md "$repo"/docs/refusals/[a-z]*.md; }
         run "$CYBELECTL" explain "$page"
         assert_success
         assert_output "$(cat "$repo/docs/refusals/$page.md")"
-        for part in 'What was tried' 'What forbids it' 'Who can mend it'; do
+        for part in 'What happened' 'Cause' 'Fix'; do
             grep -q "$part" <<<"$output" || [[ $page == not-verified ]] || fail "$page: $part"
         done
     done < <(pages)
@@ -71,7 +71,7 @@ pages() { basename -a -s .md "$repo"/docs/refusals/[a-z]*.md; }
         grep -ohE '\bCD[0-9]{3}\b' "$repo/docs/reference/definition-rules.md"
         grep -ohE '^\| `?K[0-9]+' "$repo/docs/reference/kube-rules.md" | grep -oE 'K[0-9]+'
         grep -ohE '^\| [A-H][0-9]+ ' "$repo/docs/invariants.md" | grep -oE '[A-H][0-9]+'
-        grep -ohE '"(pair|pmix|bind|machine|circumstance)/[a-z0-9-]+"' "$repo"/compatibility/*.cpp | tr -d '"'
+        grep -ohE '"(pair|pmix|bind|machine|circumstance)/[a-z0-9-]+"' "$repo"/launchers/mpi/*.cpp | tr -d '"'
     } | sort -u >rules
     assert [ "$(wc -l <rules)" -gt 150 ]
     while read -r rule; do

@@ -151,7 +151,7 @@ END
 @test "explain alone lists its topics, each of which it explains" {
     run -0 --separate-stderr "$CYBELECTL" explain
     assert_equal "$stderr" ''
-    assert_line --regexp '^  job +How a program runs: image, ranks, threads, memory, time$'
+    assert_line --regexp '^  job +Job: how a program runs$'
     assert_line --regexp '^  exit-codes +Exit codes$'
     assert_line 'rules of `kube check`:'
     local list=$output topic
