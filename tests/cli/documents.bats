@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The documents: every command in them is run by a test, names only verbs and options that there are, and every link leads somewhere, in
-# the files and in the one HTML page. Half a minute. What the console blocks print: pages.bats, integration/tutorials.bats.
+# The documents: every command in them is run by a test and names only existing commands and options; every link leads somewhere, in the
+# files and in the one HTML page; the index is complete; the English is plain. Half a minute. What the console blocks print: pages.bats,
+# integration/tutorials.bats.
 load ../parts/suite.bash
 
 setup() { work_place; }
@@ -63,23 +64,56 @@ END
     declare -F _cybelectl
 }
 
-@test "links between the pages lead somewhere" {
-    run python3 - "$repo" <<'END'
-import os, re, subprocess, sys
-root = sys.argv[1]
-names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=root, capture_output=True,
-                       text=True, check=True).stdout.split()
-count = 0
-for name in names:
-    text = re.sub(r"```.*?```", "", open(f"{root}/{name}", encoding="utf-8").read(), flags=re.S)
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", re.sub(r"`[^`]*`", "", text)):
-        if not re.match(r"[a-z]+:", target):
-            count += 1
-            if not os.path.exists(os.path.join(root, os.path.dirname(name), target)):
-                print(f"{name}: {target}")
-print(count > 20)
+@test "links lead somewhere, the index has each page once, pages begin with their use and end with their neighbours" {
+    run "$repo/tests/docs/check-pages"
+    assert_success
+    assert_output --regexp '^[0-9]+ pages, [0-9]+ links$'
+}
+
+@test "a dead link, a page that the index lacks, and a page without its form are reported with file and line" {
+    git init -q site && cd site
+    mkdir -p docs/reference docs/design
+    printf '%s\n' '# Index' '' '[a](reference/a.md) [none](none.md) [part](reference/a.md#nothing)' >docs/README.md
+    printf '%s\n' '# A' '' 'After reading this page you can do A.' '' '## See also' '' '[b](b.md), [index](../README.md)' >docs/reference/a.md
+    printf '%s\n' '# B' '' 'B is a letter.' '' '[a](a.md)' >docs/reference/b.md
+    printf '%s\n' '# Short' >docs/design/short.md
+    run "$repo/tests/docs/check-pages" .
+    assert_failure
+    assert_output - <<'END'
+docs/README.md:3: a link to docs/none.md, which does not exist
+docs/README.md:3: a link to docs/reference/a.md#nothing, which has no such heading
+docs/README.md:1: docs/design/short.md is listed 0 times, not once
+docs/README.md:1: docs/reference/b.md is listed 0 times, not once
+docs/design/short.md:1: 1 lines, not between 40 and 80
+docs/reference/b.md:3: the page does not begin with what its reader can do: After reading this page you can ...
+docs/reference/b.md:5: the page does not end with "See also" and links to its neighbours
 END
-    assert_output True
+}
+
+@test "the documents are in plain English: no phrase of phrases.tsv, lines of 100 characters, paragraphs of five lines" {
+    run "$repo/tests/docs/check-prose"
+    assert_success
+    assert_output 'no findings'
+}
+
+@test "a phrase is reported with its place and what to write, across lines, in tables and lists, not in code" {
+    printf '%s\n' '# A page' '' 'An error is told' 'at' 'once, `is told` not.' '' '* it is no' '  image' '' '| a | lies in |' \
+        '```' 'told' '```' >page.md
+    run "$repo/tests/docs/check-prose" "$place/page.md"
+    assert_failure
+    assert_line --partial "page.md:3: 'told': write report,"
+    assert_line --partial "page.md:4: 'at once': write immediately"
+    assert_line --partial "page.md:7: 'is no': write"
+    assert_line --partial "page.md:10: 'lies': write"
+    assert_equal "${#lines[@]}" 4
+    {
+        printf '%0101d\n\n' 0
+        printf 'one\n%.0s' {1..6}
+    } >long.md
+    run "$repo/tests/docs/check-prose" "$place/long.md"
+    assert_failure
+    assert_line --partial 'long.md:1: 101 characters'
+    assert_line --partial 'long.md:3: a paragraph of 6 lines'
 }
 
 @test "one HTML page of all pages: its links lead somewhere, nothing is loaded from elsewhere, each page is in it" {
@@ -98,7 +132,7 @@ class Reader(html.parser.HTMLParser):
             self.names.append(found["id"])
         if tag == "a":
             self.links.append(found.get("href", ""))
-        if "src" in found or tag == "link":
+        if tag == "link" or not found.get("src", "data:").startswith("data:"):
             self.loaded.append(str(attributes))
 
 reader = Reader()
