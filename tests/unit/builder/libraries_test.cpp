@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/elf.hpp"
+#include "builder/libraries.hpp"
+#include "support/file.hpp"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+using namespace cybele::builder;
+
+TEST_CASE("the folders of LD_LIBRARY_PATH in %environment, without variables") {
+    using Folders = std::vector<std::string>;
+    CHECK(library_path_of("export LD_LIBRARY_PATH=/a:/b/lib\n") == Folders{"/a", "/b/lib"});
+    CHECK(
+        library_path_of("  LD_LIBRARY_PATH='/opt/x'\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n") ==
+        Folders{"/opt/x"});
+    CHECK(library_path_of("export PATH=/bin\n").empty());
+    CHECK(library_path_of("").empty());
+}
+
+TEST_CASE("a program of this machine names its loader and its libraries") {
+    const auto fd = open_for_reading("/proc/self/exe");
+    REQUIRE(fd);
+    const auto elf = read_elf(fd->get());
+    REQUIRE(elf);
+    CHECK(elf->is_program);
+    bool has_libc = false;
+    for (const std::string& library : elf->needed) {
+        has_libc = has_libc || library == "libc.so.6";
+    }
+    CHECK(has_libc);
+}
+
+TEST_CASE("what is not an ELF file, or ends early, gives nothing") {
+    const auto folder = TempDirectory::make("/var/tmp", ".cybelectl-elf-test.");
+    REQUIRE(folder);
+    const auto program = read_file("/bin/true");
+    REQUIRE(program);
+    const auto file = folder->path() / "x";
+    for (const std::size_t size : {0U, 4U, 63U, 64U, 200U}) {
+        CAPTURE(size);
+        REQUIRE(write_file(file, program->substr(0, size)));
+        const auto fd = open_for_reading(file);
+        REQUIRE(fd);
+        CHECK_FALSE(read_elf(fd->get()));
+    }
+    REQUIRE(write_file(file, std::string(4096, 'x')));
+    const auto fd = open_for_reading(file);
+    REQUIRE(fd);
+    CHECK_FALSE(read_elf(fd->get()));
+}
+
+TEST_CASE("each byte of the head may be wrong") {
+    const auto folder = TempDirectory::make("/var/tmp", ".cybelectl-elf-test.");
+    REQUIRE(folder);
+    const auto program = read_file("/bin/true");
+    REQUIRE(program);
+    const auto file = folder->path() / "x";
+    for (std::size_t at = 0; at < 900; at += 3) {
+        std::string bytes = *program;
+        bytes[at] = static_cast<char>(0xff);
+        REQUIRE(write_file(file, bytes));
+        const auto fd = open_for_reading(file);
+        REQUIRE(fd);
+        const auto elf = read_elf(fd->get());
+        CHECK((!elf || elf->needed.size() < 5000));
+    }
+}
