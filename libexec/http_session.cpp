@@ -126,7 +126,8 @@ void Session::begin(std::string_view line) {
     std::optional<Failure> failure = read_request(line, request);
     const std::uint64_t id = request.id;
     if (!failure && (streams_.size() >= kMostExchanges || streams_.count(id) != 0)) {
-        failure = Failure{"request", "too many exchanges at the same time, or a number that is in use"};
+        failure =
+            Failure{"request", "too many exchanges at the same time, or a number that is in use"};
     }
     if (failure) {
         write(failure_line(id, std::move(*failure)));

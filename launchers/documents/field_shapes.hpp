@@ -25,8 +25,7 @@ inline constexpr document::Field kDirectiveFields[] = {
     {"torque", &kTexts, "options of TORQUE's qsub, as `-W group_list=crops`"},
     {"pbspro", &kTexts, "options of PBS Pro's qsub, as `-l place=pack`"},
 };
-inline constexpr document::Table kDirectiveTable{.title = "directives",
-                                                 .fields = kDirectiveFields};
+inline constexpr document::Table kDirectiveTable{.title = "directives", .fields = kDirectiveFields};
 inline constexpr document::Shape kDirectives{.type = document::Type::kMap,
                                              .table = &kDirectiveTable};
 

@@ -121,7 +121,7 @@ struct Job {
     std::string name;
     std::optional<JobImage> image; ///< unset: the program is the host's
     std::vector<std::string> command;
-    std::string script; ///< instead of command
+    std::string script;                     ///< instead of command
     std::vector<std::string> shell{"bash"}; ///< batch: what reads `script`
     std::vector<std::string> arguments;     ///< batch: `$1`, `$2` … of `script`
     std::vector<std::string> modules;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job_fields.hpp"
-#include "launchers/documents/site.hpp"
 #include "launchers/documents/job_parts.hpp"
+#include "launchers/documents/site.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
 #include "support/duration.hpp"

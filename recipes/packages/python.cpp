@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/packages/packages.hpp"
-
 #include "recipes/forms/requirements.hpp"
+#include "recipes/packages/packages.hpp"
 
 #include <algorithm>
 

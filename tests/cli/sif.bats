@@ -181,6 +181,9 @@ END
     refuses 3 "$CYBELECTL" sif list .
     assert_line --partial 'it is a directory'
     refuses 3 "$CYBELECTL" sif list app.def
+    assert_line --partial 'app.def is a definition file, not an image'
+    echo 'some words' >words.txt
+    refuses 3 "$CYBELECTL" sif list words.txt
     assert_line --partial 'it is a text file'
     run -3 bash -c 'cat app.def | "$0" sif list /dev/stdin' "$CYBELECTL"
     assert_line --partial 'it is a pipe'
