@@ -15,6 +15,7 @@ constexpr std::string_view kAdvanced[] = {
     "image tags",
     "job mirror",
     "key export",
+    "key import",
     "kube crd",
     "sif add",
     "sif del",

@@ -193,7 +193,7 @@ END
     assert_line --regexp 'remove entries unused for DAYS days \(1 to 36500\)$'
 }
 
-@test "the first help pages have 60 commands, help --all has the rarely used ones" {
+@test "the first help pages have at most 60 commands, help --all has the rarely used ones" {
     "$CYBELECTL" help --all >all.txt
     assert_equal "$(head -n 1 all.txt)" 'Rarely used commands:'
     sed -nE 's/^  ([a-z]+( [a-z]+)?)  +[A-Z].*/\1/p' all.txt | sort >advanced
@@ -203,7 +203,7 @@ END
         sort >leaves
     assert_equal "$(comm -23 advanced leaves)" ''
     comm -13 advanced leaves >first
-    assert_equal "$(wc -l <first)" 60
+    (($(wc -l <first) <= 60))
     run -0 "$CYBELECTL" sif --help
     assert_line --regexp '^  list '
     refute_line --regexp '^  setprim '
