@@ -142,12 +142,14 @@ void add_steps(const Rendering& rendering, Values& values) {
     values["own-modules"] = !rendering.input.job->modules.empty();
     values["modules"] = Value(Value::Verbatim{shell_join(plan.modules)});
     std::vector<Values> setup;
+    setup.reserve(plan.setup.size());
     for (const std::string& text : plan.setup) {
         setup.push_back({{"text", Value(Value::Verbatim{shell_quote(text)})}});
     }
     values["has-setup"] = !setup.empty();
     values["setup"] = std::move(setup);
     std::vector<Values> teardown;
+    teardown.reserve(plan.teardown.size());
     for (const launchers::Teardown& item : plan.teardown) {
         const char* condition = item.when == "failure"   ? "[ \"$1\" -ne 0 ]"
                                 : item.when == "success" ? "[ \"$1\" -eq 0 ]"
