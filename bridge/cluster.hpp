@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/status.hpp"
+#include "bridge/view.hpp"
 
 #include <string>
 #include <vector>

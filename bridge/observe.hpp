@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/status.hpp"
 #include "bridge/steps.hpp"
+#include "bridge/view.hpp"
 
 #include <vector>
 
