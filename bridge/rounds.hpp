@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bridge/admission.hpp"
 #include "bridge/perform.hpp"
 
 #include <chrono>
@@ -12,11 +13,6 @@
 
 namespace cybele::bridge {
 
-/// As whom an object's job is submitted, or why it is not (admission.hpp).
-struct Admitted {
-    std::string account;
-    std::optional<Refusal> refusal;
-};
 using Admission = std::function<Admitted(const Object&)>;
 
 /// What a round did.

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/object.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::bridge {
+
+/// What a namespace may use on the cluster: the administrator's, never the object's.
+struct AccountRow {
+    std::string space;                      ///< the namespace
+    std::string account;                    ///< the user on the cluster
+    std::vector<std::string> queues;        ///< empty: all
+    std::vector<std::string> results_roots; ///< folders below which `hostPath` results are copied
+};
+
+/// What a queue has at most; unset: not known.
+struct QueueLimits {
+    std::string name;
+    std::optional<std::uint64_t> nodes;
+    std::optional<std::chrono::seconds> time;
+    std::optional<std::uint64_t> memory_per_node; ///< bytes
+};
+
+/// The batch system as the bridge's configuration and its queues say.
+struct Site {
+    Kind kind = Kind::kSlurmJob; ///< which objects it runs
+    std::vector<AccountRow> accounts;
+    std::vector<QueueLimits> queues;
+    std::string default_queue;
+};
+
+/// As whom an object's job is submitted, or why it is not.
+struct Admitted {
+    std::string account;
+    std::optional<Refusal> refusal;
+};
+
+/// Checks an object before anything is sent to the cluster: account, directives of the script,
+/// queue, the queue's limits (with both numbers), target of the results. Pure.
+[[nodiscard]] Admitted admit(const Object& object, const Site& site);
+
+} // namespace cybele::bridge
