@@ -15,6 +15,24 @@ Result<void> Backend::hold(const std::vector<JobRef>& /*jobs*/, bool is_held) {
                 "log in where the scheduler's commands are, and call them there");
 }
 
+QueryResult Backend::look_at_all() {
+    QueryResult result;
+    result.failure = Error(ErrorCode::kEnvironment,
+                           "the jobs of all users cannot be listed from here",
+                           "cybelectl does not list them through this service",
+                           "reach the scheduler by its commands, here or through ssh");
+    return result;
+}
+
+Result<void> Backend::release(const std::vector<std::string>& ids) {
+    std::vector<JobRef> jobs;
+    jobs.reserve(ids.size());
+    for (const std::string& id : ids) {
+        jobs.push_back({id, {}, {}});
+    }
+    return hold(jobs, false);
+}
+
 Result<std::vector<Spent>> Backend::spent(const std::vector<JobRef>& /*jobs*/) {
     return std::vector<Spent>();
 }

@@ -45,6 +45,7 @@ struct Submission {
     std::vector<NewFile> files;   ///< of the record, where that is on another machine
     std::string script_text;      ///< what `script` holds
     std::optional<OwnScript> own; ///< set: `script` is the user's, as it is
+    bool is_held = false;         ///< it waits until it is released
 };
 
 /// What came back from a submission.
@@ -79,10 +80,16 @@ struct JobStatus {
     std::string reason; ///< why it waits, or how it ended
     std::optional<int> code;
     int signal = 0;
-    std::string uuid;        ///< where the scheduler shows it
-    std::string node = {};   ///< where it runs or ran, several with commas; empty: not known
-    std::string start;       ///< estimated, Unix seconds; empty: not known
-    bool is_unknown = false; ///< the scheduler answered that it knows no job with this id
+    std::string uuid;              ///< where the scheduler shows it
+    std::string node = {};         ///< where it runs or ran, several with commas; empty: not known
+    std::string start;             ///< estimated, Unix seconds; empty: not known
+    bool is_unknown = false;       ///< the scheduler answered that it knows no job with this id
+    bool is_held_by_admin = false; ///< its owner cannot release it
+    // Of look_at_all() only; times are the scheduler's, Unix seconds, 0: not known.
+    std::string owner = {};
+    int restarts = 0; ///< how often it was requeued, where the scheduler counts that
+    std::int64_t began = 0;
+    std::int64_t ended = 0;
 };
 
 /// What the accounting says that a job used; unset: nobody measured it.
@@ -114,6 +121,9 @@ public:
     /// The queue's word on the jobs, and pieces of files of that machine, in one round trip.
     [[nodiscard]] virtual QueryResult look(const std::vector<JobRef>& jobs,
                                            const std::vector<Reading>& files) = 0;
+    /// The queue's word on the jobs of all users, each with its owner and its UUID. A way that
+    /// cannot list them is a failure.
+    [[nodiscard]] virtual QueryResult look_at_all();
     /// The second witness, for jobs that ended or left the queue without an exit record: the
     /// accounting, and what the scheduler wrote to a job that it ended.
     [[nodiscard]] virtual QueryResult inquire(const std::vector<JobRef>& jobs) = 0;
@@ -124,6 +134,9 @@ public:
     /// Keeps jobs that wait from starting, or lets them start again. A way that cannot say so to
     /// its scheduler is kEnvironment.
     [[nodiscard]] virtual Result<void> hold(const std::vector<JobRef>& jobs, bool is_held);
+    /// Lets many jobs go that were submitted held. One that is unknown does not stop the others;
+    /// what became of each, the queue shows.
+    [[nodiscard]] virtual Result<void> release(const std::vector<std::string>& ids);
     /// What jobs that ended used, where the scheduler keeps accounts; none: it does not.
     [[nodiscard]] virtual Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs);
     /// Pieces of files of the scheduler's machine.
@@ -176,6 +189,18 @@ public:
     /// A call for each job, which is to be held, or let go again.
     [[nodiscard]] virtual std::vector<Call> holding(const std::vector<std::string>& ids,
                                                     bool is_held) const = 0;
+    /// Lists the jobs of all users, and what the answers mean.
+    [[nodiscard]] virtual std::vector<Call> query_all() const {
+        return {search()};
+    }
+    [[nodiscard]] virtual Result<std::vector<JobStatus>>
+    all_statuses(const std::vector<Outcome>& outcomes) const {
+        return statuses(outcomes);
+    }
+    /// Calls that let many jobs go, of which some may be unknown.
+    [[nodiscard]] virtual std::vector<Call> releasing(const std::vector<std::string>& ids) const {
+        return holding(ids, false);
+    }
     /// Whether a refusal to cancel means that the job has ended.
     [[nodiscard]] virtual bool is_over_already(const Outcome& outcome) const = 0;
 };

@@ -175,6 +175,30 @@ public:
         return {};
     }
 
+    QueryResult look_at_all() override {
+        QueryResult all;
+        const auto answers = ask(commands_->query_all(), {});
+        if (!answers) {
+            all.failure = answers.error();
+            return all;
+        }
+        auto seen = commands_->all_statuses(answers->outcomes);
+        if (seen) {
+            all.seen = std::move(*seen);
+        } else {
+            all.failure = std::move(seen).error();
+        }
+        return all;
+    }
+
+    /// What each call says is not looked at: one unknown job makes it fail for all.
+    Result<void> release(const std::vector<std::string>& ids) override {
+        if (!ids.empty()) {
+            CYBELE_CHECK(host_->exchange(commands_->releasing(ids), {}));
+        }
+        return {};
+    }
+
     Result<void> hold(const std::vector<JobRef>& jobs, bool is_held) override {
         CYBELE_TRY(const Answers answers,
                    host_->exchange(commands_->holding(ids_of(jobs), is_held), {}));

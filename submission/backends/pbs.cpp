@@ -61,6 +61,9 @@ Call Pbs::submission(const Submission& submission) const {
             call.argv.insert(call.argv.end(), {"-F", arguments});
         }
     }
+    if (submission.is_held) {
+        call.argv.emplace_back("-h");
+    }
     call.argv.insert(call.argv.end(), {"-v", variables, submission.script.native()});
     return call;
 }
@@ -160,6 +163,18 @@ std::vector<Call> Pbs::cancellation(const std::vector<std::string>& ids) const {
 
 std::vector<Call> Pbs::holding(const std::vector<std::string>& ids, bool is_held) const {
     return with_each(pbs_question({is_held ? "qhold" : "qrls"}), ids);
+}
+
+std::vector<Call> Pbs::releasing(const std::vector<std::string>& ids) const {
+    constexpr std::size_t kMostIds = 100;
+    std::vector<Call> calls;
+    for (std::size_t at = 0; at < ids.size(); ++at) {
+        if (at % kMostIds == 0) {
+            calls.push_back(pbs_question({"qrls"}));
+        }
+        calls.back().argv.push_back(ids[at]);
+    }
+    return calls;
 }
 
 bool Pbs::is_over_already(const Outcome& outcome) const {

@@ -46,6 +46,7 @@ public:
     cancellation(const std::vector<std::string>& ids) const override;
     [[nodiscard]] std::vector<Call> holding(const std::vector<std::string>& ids,
                                             bool is_held) const override;
+    [[nodiscard]] std::vector<Call> releasing(const std::vector<std::string>& ids) const override;
     [[nodiscard]] bool is_over_already(const Outcome& outcome) const override;
     [[nodiscard]] std::string words_file(const JobRef& job) const override;
     [[nodiscard]] std::optional<JobStatus> end_in_words(std::string_view words) const override;

@@ -201,6 +201,13 @@ std::string nodes_of(std::string_view hosts) {
     return nodes;
 }
 
+/// Both products count how often a job was started.
+int restarts_of(const PbsJob& job) {
+    const std::string torque = job.get("start_count");
+    const auto starts = text::number(torque.empty() ? job.get("run_count") : torque);
+    return std::max(starts.value_or(0) - 1, 0);
+}
+
 } // namespace
 
 JobStatus status_of(const PbsJob& job) {
@@ -209,6 +216,11 @@ JobStatus status_of(const PbsJob& job) {
     seen.node = nodes_of(job.get("exec_host"));
     seen.native = job.get("job_state");
     seen.uuid = job_uuid(job.get("Variable_List"));
+    const std::string owner = job.get("Job_Owner"); // user@host
+    seen.owner = owner.substr(0, owner.find('@'));
+    seen.restarts = restarts_of(job);
+    // A user's hold is `u`; an operator's and the system's only they can take off.
+    seen.is_held_by_admin = job.get("Hold_Types").find_first_of("os") != std::string::npos;
     const char letter = seen.native.empty() ? '\0' : seen.native.front();
     if (letter != 'C' && letter != 'F' && letter != 'X') {
         seen.state = state_of_pbs(letter).value_or(State::kRunning);

@@ -2,6 +2,7 @@
 #include "submission/backends/command_backend.hpp"
 #include "submission/backends/script_words.hpp"
 #include "submission/backends/slurm_accounting.hpp"
+#include "submission/backends/slurm_queue.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -151,6 +152,9 @@ public:
             !words.says_rerun) { // requeued by Slurm, a job would run twice under one id
             call.argv.emplace_back("--no-requeue");
         }
+        if (submission.is_held) {
+            call.argv.emplace_back("--hold");
+        }
         call.argv.push_back(submission.script.native());
         if (submission.own) {
             const std::vector<std::string>& arguments = submission.own->arguments;
@@ -270,6 +274,31 @@ public:
 
     [[nodiscard]] Call search() const override {
         return query({}).front();
+    }
+
+    [[nodiscard]] std::vector<Call> query_all() const override {
+        return {
+            slurm_question({"squeue", "-h", "--all", "-t", "all", "-O", squeue_columns_of_all()})};
+    }
+
+    [[nodiscard]] Result<std::vector<JobStatus>>
+    all_statuses(const std::vector<Outcome>& outcomes) const override {
+        CYBELE_CHECK(statuses(outcomes)); // whether it is an answer at all
+        return read_squeue_of_all(outcomes.front().output);
+    }
+
+    /// The others of a list are released where one of it is unknown: seen with 22.05.
+    [[nodiscard]] std::vector<Call> releasing(const std::vector<std::string>& ids) const override {
+        constexpr std::size_t kMostIds = 100;
+        std::vector<Call> calls;
+        for (std::size_t at = 0; at < ids.size(); at += kMostIds) {
+            std::string list;
+            for (std::size_t one = at; one < std::min(ids.size(), at + kMostIds); ++one) {
+                list += (list.empty() ? "" : ",") + ids[one];
+            }
+            calls.push_back(slurm_question({"scontrol", "release", list}));
+        }
+        return calls;
     }
 
     [[nodiscard]] std::vector<Call> holding(const std::vector<std::string>& ids,
