@@ -175,7 +175,7 @@ void Writer::take_write(Entry& entry, std::uint64_t number, const Reply& reply, 
     if (outcome.kind != WriteResult::Kind::kDone) {
         outcome.error = refusal("writing " + entry.write.path, reply);
     }
-    finish(number, std::move(outcome));
+    finish(number, outcome);
 }
 
 void Writer::take_read(Entry& entry, std::uint64_t number, const Reply& reply, Moment now) {
@@ -199,10 +199,10 @@ void Writer::take_read(Entry& entry, std::uint64_t number, const Reply& reply, M
                                        "no answer came, and the object has changed since",
                                        "read the object and decide again")
                                : refusal("reading " + entry.write.path, reply);
-    finish(number, std::move(outcome));
+    finish(number, outcome);
 }
 
-void Writer::finish(std::uint64_t number, WriteResult outcome) {
+void Writer::finish(std::uint64_t number, const WriteResult& outcome) {
     const auto found = entries_.find(number);
     const std::function<void(const WriteResult&)> on_end = std::move(found->second.write.on_end);
     entries_.erase(found);

@@ -92,7 +92,7 @@ private:
     void retry(Entry& entry, std::uint64_t number, const Reply& reply, Moment now);
     void take_write(Entry& entry, std::uint64_t number, const Reply& reply, Moment now);
     void take_read(Entry& entry, std::uint64_t number, const Reply& reply, Moment now);
-    void finish(std::uint64_t number, WriteResult outcome);
+    void finish(std::uint64_t number, const WriteResult& outcome);
     void schedule(Moment now);
 
     WriterSettings settings_;
