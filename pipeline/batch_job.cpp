@@ -122,7 +122,9 @@ Result<BatchJob> job_of_script(const BatchJobRequest& request) {
                     "submit it unchanged: `cybelectl submit --script " + shell_quote(request.file) +
                         "`");
     }
-    CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, request.name));
+    CYBELE_TRY(
+        const auto conversion,
+        schedulers::convert_script(explanation, request.name, schedulers::UnplacedTasks::kOneNode));
     CYBELE_TRY(yaml::Document document, yaml::parse(conversion.yaml, request.file));
     BatchJob job;
     set_image(request, document.root, job);
@@ -131,6 +133,11 @@ Result<BatchJob> job_of_script(const BatchJobRequest& request) {
     job.text = "# yaml-language-server: $schema=.schemas/job.schema.json\n# Made from " +
                printable(request.file) + ". All fields: `cybelectl explain job`.\n" +
                comments_of(conversion.yaml) + recipes::to_yaml(document.root);
+    const auto* const tasks = explanation.script.find("tasks");
+    if (tasks != nullptr && explanation.script.find("nodes") == nullptr) {
+        job.assumed.push_back(printable(request.file) + ": " + printable(tasks->value) +
+                              " tasks run on one node; write `resources.nodes` for more");
+    }
     for (const auto& left : conversion.left) {
         job.assumed.push_back(printable(request.file) + ":" + std::to_string(left.line) +
                               ": not converted: " + printable(left.text) + ": " + left.because);

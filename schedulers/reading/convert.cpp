@@ -104,7 +104,8 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
 
 } // namespace
 
-Result<Conversion> convert_script(const Explanation& explanation, const std::string& name) {
+Result<Conversion>
+convert_script(const Explanation& explanation, const std::string& name, UnplacedTasks unplaced) {
     if (explanation.script.first_command == 0) {
         return fail(ErrorCode::kInput,
                     "'" + printable(explanation.script.source.file()) + "' runs nothing",
@@ -112,7 +113,11 @@ Result<Conversion> convert_script(const Explanation& explanation, const std::str
                     "name the script that starts the program");
     }
     CYBELE_CHECK(check_convertible(explanation.script));
-    if (auto typed = convert_typed(explanation, batch_options(explanation.script), name)) {
+    BatchOptions options = batch_options(explanation.script);
+    if (unplaced == UnplacedTasks::kOneNode && options.fields.contains("resources.tasks")) {
+        options.fields.emplace("resources.nodes", "1");
+    }
+    if (auto typed = convert_typed(explanation, std::move(options), name)) {
         return std::move(*typed);
     }
     CYBELE_TRY(Conversion conversion, convert_to_batch(explanation, name));

@@ -17,12 +17,19 @@ struct Conversion {
     std::size_t as_words = 0;     ///< … and those that stand under `directives`
 };
 
+/// Where the tasks of a script run that does not say how many nodes it needs.
+enum class UnplacedTasks {
+    kAnywhere, ///< the scheduler chooses, as the script leaves it
+    kOneNode,  ///< all on one node: for a caller that reports this assumption
+};
+
 /// Turns a script into a Job. Where each line is understood, and one launch is all that it does, it
 /// becomes launch, image and command; else it becomes `launch: batch` with its body unchanged.
 /// Options become fields that mean exactly the same, or stand under `directives` as they are. What
 /// cannot be carried is named with its line, never dropped. `name` is for a script without one.
 /// Pure. A body that has nothing to run is kInput.
 [[nodiscard]] Result<Conversion> convert_script(const Explanation& explanation,
-                                                const std::string& name);
+                                                const std::string& name,
+                                                UnplacedTasks unplaced = UnplacedTasks::kAnywhere);
 
 } // namespace cybele::schedulers
