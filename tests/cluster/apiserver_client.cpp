@@ -226,7 +226,7 @@ int patch_statuses(Connection& connection, const std::vector<std::string>& words
     work(connection, {&writer}, [&] { return ends.count == count; });
     ends.print();
     const auto time = (boot_time() - begin).count();
-    say(std::to_string(count * 1000 / std::max<std::int64_t>(1, time)) +
+    say(std::to_string(std::int64_t{1000} * count / std::max<std::int64_t>(1, time)) +
         " patches per second with " + words.at(2) + " streams");
     return 0;
 }
