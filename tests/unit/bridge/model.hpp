@@ -410,7 +410,10 @@ public:
         });
     }
     bridge::Written let_go(const bridge::Object& object) override {
-        return change(object, false, [](bridge::Object& stored) {
+        return change(object, false, [this](bridge::Object& stored) {
+            const bool is_orphan = stored.spec.on_delete == bridge::OnDelete::kOrphan;
+            world_.promise(stored.deleted == 0 || is_orphan || !runs(stored.uid),
+                           stored.uid + " goes before its job");
             std::erase(stored.finalizers, std::string(bridge::kFinalizer));
             return true;
         });
@@ -445,7 +448,8 @@ public:
     }
 
     std::map<std::string, bridge::Object> objects;
-    std::vector<std::string> deleted; ///< in the order of their DELETED events
+    std::function<bool(const std::string&)> runs; ///< whether a job that was let go lives
+    std::vector<std::string> deleted;             ///< in the order of their DELETED events
     std::uint64_t revision = 10;
 
 private:

@@ -94,6 +94,11 @@ public:
           second_(world, server, cluster) {
         cluster.has_accounting = world.below(3) != 0;
         world.meanwhile = [this] { second_.act(); };
+        server.runs = [this](const std::string& uid) {
+            return std::any_of(cluster.jobs.begin(), cluster.jobs.end(), [&](const Job& job) {
+                return job.token == uid && !job.is_over() && job.state != submission::State::kHeld;
+            });
+        };
     }
 
     /// Returns the turns of objects that were taken.
@@ -264,7 +269,8 @@ private:
             world.promise(!is_good, uid + " is complete without a job");
             return;
         }
-        const std::string reason = is_good ? "" : status.find("Failed")->reason;
+        const bridge::Condition* failed = status.find("Failed");
+        const std::string reason = is_good || failed == nullptr ? "" : failed->reason;
         if (reason == "LeftNoTrace") {
             world.promise(!cluster.has_accounting, uid + " left a trace in the accounting");
             return;
