@@ -27,8 +27,11 @@ std::vector<SignatureState> judged(const std::filesystem::path& path,
         const auto text = image->read_object(signature, std::size_t{1} << 20U);
         REQUIRE(text);
         if (signature.type == DataType::kSignature && is_legacy_signature(*text)) {
-            REQUIRE(judge_legacy(
-                *image, signature, *text, {keyring, kLegacyNow}, states.emplace_back()));
+            SignatureState& state = states.emplace_back();
+            state.object = signature.id;
+            state.group = signature.is_group_link() ? signature.link & ~kGroupMask : 0;
+            state.kind = SignatureKind::kLegacy;
+            REQUIRE(judge_legacy(*image, signature, *text, {keyring, kLegacyNow}, state));
         }
     }
     return states;

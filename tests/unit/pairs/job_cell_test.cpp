@@ -172,7 +172,7 @@ std::size_t base_value(const std::string& target, std::size_t factor) {
         std::size_t value;
     };
     constexpr Needed kNeeded[] = {{"MirrorJob", "site", "scheduler.through", 2},
-                                  {"MirrorJob", "site", "kubernetes", 6},
+                                  {"MirrorJob", "site", "kubernetes", 5},
                                   {"MirrorJob", "job", "workdir", 1},
                                   {"Pod", "job", "image", 1},
                                   {"Pod", "job", "resources.*", 1}};
