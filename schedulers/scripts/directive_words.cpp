@@ -65,19 +65,31 @@ constexpr std::array<std::string_view, 12> kAlwaysSaid{"name",
 /// Several needs that are forms of one: the first field that says it refuses the others.
 struct Rivals {
     std::string_view need;
-    std::array<std::string_view, 3> fields;
+    std::array<std::string_view, 7> fields;
 };
 constexpr std::array kRivals{
-    Rivals{"memory-per-node", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
-    Rivals{"memory-per-cpu", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
-    Rivals{"mem-per-gpu", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
-    Rivals{"gpus", {"resources.gpus-per-node", "", ""}},
-    Rivals{"gpus-per-task", {"resources.gpus-per-node", "", ""}},
-    Rivals{"-l mem", {"resources.memory-per-node", "resources.memory-per-cpu", ""}},
-    Rivals{"-l nodes", {"resources.nodes", "resources.tasks-per-node", "resources.cpus-per-task"}},
-    Rivals{"-l select", {"resources.nodes", "resources.tasks-per-node", "resources.cpus-per-task"}},
+    Rivals{"memory-per-node", {"resources.memory-per-node", "resources.memory-per-cpu"}},
+    Rivals{"memory-per-cpu", {"resources.memory-per-node", "resources.memory-per-cpu"}},
+    Rivals{"mem-per-gpu", {"resources.memory-per-node", "resources.memory-per-cpu"}},
+    Rivals{"gpus", {"resources.gpus-per-node"}},
+    Rivals{"gpus-per-task", {"resources.gpus-per-node"}},
+    Rivals{"-l mem", {"resources.memory-per-node", "resources.memory-per-cpu"}},
+    Rivals{"-l nodes",
+           {"resources.nodes",
+            "resources.tasks-per-node",
+            "resources.cpus-per-task",
+            "resources.gpus-per-node",
+            "resources.constraint"}},
+    Rivals{"-l select",
+           {"resources.nodes",
+            "resources.tasks-per-node",
+            "resources.cpus-per-task",
+            "resources.gpus-per-node",
+            "resources.memory-per-node",
+            "resources.memory-per-cpu",
+            "resources.constraint"}},
     Rivals{"-l ncpus", {"resources.nodes", "resources.tasks-per-node", "resources.cpus-per-task"}},
-    Rivals{"-l place", {"resources.exclusive", "", ""}},
+    Rivals{"-l place", {"resources.exclusive"}},
 };
 
 /// `gpu:2`, `lscratch:100,gpu:a100:2`.
