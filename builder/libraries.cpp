@@ -160,7 +160,7 @@ public:
         }
         for (const auto* folders : {&first, &library_path_, &folders_}) {
             for (const std::string& folder : *folders) {
-                const std::string path = folder + "/" + name;
+                const std::string path = (fs::path(folder) / name).native();
                 if (!folder.empty() && open_path(path)) {
                     return path;
                 }
@@ -204,7 +204,7 @@ private:
         }
         for (const std::string& name : *names) {
             if (name.ends_with(".conf")) {
-                read_configuration(folder + "/" + name, depth + 1);
+                read_configuration((path.parent_path() / name).native(), depth + 1);
             }
         }
     }

@@ -14,6 +14,8 @@
 namespace cybele::pipeline {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::string_view kSourcePatterns =
     "CMakeLists.txt *.cmake *.in Makefile makefile GNUmakefile *.mk *.c *.cc *.cpp *.cxx *.C *.h "
     "*.hpp *.hh *.hxx *.inl *.inc *.cu *.cuh *.f *.f90 *.F *.F90 *.f95 *.f03 *.f08 *.s *.S";
@@ -267,10 +269,11 @@ std::vector<recipes::FileCopy> source_copies(const SourceFolder& folder,
                           "list what does not belong there in .dockerignore");
         return {copy(folder_from, to)};
     }
+    const fs::path source(folder_from == "." ? "" : folder_from);
     std::vector<recipes::FileCopy> copies;
+    copies.reserve(entries.size());
     for (const std::string& entry : entries) {
-        copies.push_back(
-            copy(folder_from == "." ? entry : folder_from + "/" + entry, to + "/" + entry));
+        copies.push_back(copy((source / entry).native(), (fs::path(to) / entry).native()));
     }
     return copies;
 }
