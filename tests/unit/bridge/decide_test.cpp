@@ -371,12 +371,14 @@ TEST_CASE("ends have a code and a reason of their own") {
         scene.view.queue.jobs[0].code = row.code;
         scene.view.queue.jobs[0].signal = row.signal;
         scene.view.queue.jobs[0].ended = 1500;
+        scene.view.queue.jobs[0].restarts = 2;
         const auto status = written(scene.decide());
         CHECK(status.find(row.condition)->reason == row.reason);
         CHECK(status.holds(row.condition));
         CHECK(status.exit_code == row.code);
         CHECK(status.signal == row.signal);
         CHECK(status.ended == 1500);
+        CHECK(status.restarts == 2);
         CHECK(status.phase == (row.state == State::kDone ? "Succeeded" : "Failed"));
         CHECK_FALSE(status.holds("Running"));
     }
@@ -412,6 +414,9 @@ TEST_CASE("a job that vanished is looked up, waited for, and never called a succ
     scene.view.record.was_read = true;
     scene.memory = bridge::observed({scene.object, scene.view, scene.memory, scene.world});
     CHECK(scene.decide().actions.empty());
+    scene.memory.absences = 5; // many answers in a short time
+    CHECK(scene.decide().actions.empty());
+    scene.memory.absences = 1;
     scene.world.now += scene.world.times.vanished;
     CHECK(scene.decide().actions.empty()); // one answer
     scene.memory = bridge::observed({scene.object, scene.view, scene.memory, scene.world});
@@ -454,6 +459,10 @@ TEST_CASE("a deletion is proven by the batch system") {
     // A second job of the object keeps it.
     scene.shows("12", State::kHeld, "PENDING");
     CHECK(find(scene.decide(), Action::Kind::kLetGo) == nullptr);
+    scene.view.queue.jobs.back().state = State::kRunning;
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) == nullptr);
+    scene.world.now += scene.world.times.cancel_again;
+    CHECK(find(scene.decide(), Action::Kind::kCancel)->ids == std::vector<std::string>{"12"});
     scene.view.queue.is_complete = false;
     decision = scene.decide();
     CHECK(written(decision).find("Cancelling")->reason == "Unreachable");
