@@ -96,6 +96,22 @@ void set_launch(const BatchJobRequest& request, Node& job, BatchJob& into) {
     }
 }
 
+/// Modules are of the machine where the script ran; the program's libraries are in the image now.
+void drop_modules(const BatchJobRequest& request, Node& job, BatchJob& into) {
+    const Node* modules = value_of(job, "modules");
+    if (modules == nullptr || value_of(job, "image")->kind != Node::Kind::kMapping) {
+        return;
+    }
+    std::string names;
+    for (const Node& one : modules->items) {
+        names += (names.empty() ? "" : ", ") + one.scalar;
+    }
+    recipes::remove_key(job, "modules");
+    into.assumed.push_back(printable(request.file) + ": its modules (" + printable(names) +
+                           ") are not loaded, since the image has what they bring; where mpirun "
+                           "itself comes from a module, write it into `modules` of the Site");
+}
+
 std::string comments_of(std::string_view text) {
     std::string comments;
     while (!text.empty()) {
@@ -130,6 +146,7 @@ Result<BatchJob> job_of_script(const BatchJobRequest& request) {
     set_image(request, document.root, job);
     set_program(request, document.root, job);
     set_launch(request, document.root, job);
+    drop_modules(request, document.root, job);
     job.text = "# yaml-language-server: $schema=.schemas/job.schema.json\n# Made from " +
                printable(request.file) + ". All fields: `cybelectl explain job`.\n" +
                comments_of(conversion.yaml) + recipes::to_yaml(document.root);

@@ -115,7 +115,9 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     project ring ring.c "$mpi_program" old.sh '#!/bin/bash\n#SBATCH --job-name=Ring_1\n#SBATCH -N 1\n#SBATCH --ntasks-per-node=24\n#SBATCH --time=01:00:00\nmodule load openmpi\nsrun ./ring --fast\n'
     init ring
     [[ $made == *'assumed  old.sh: ./ring is /opt/ring/bin/ring in the image'* ]]
-    job ring '^name: ring-1$' '  - openmpi$' 'tasks-per-node: 24' '^launch: mpi$' '  - /opt/ring/bin/ring$' '  - "--fast"$' 'recipe: ring.yaml'
+    job ring '^name: ring-1$' 'tasks-per-node: 24' '^launch: mpi$' '  - /opt/ring/bin/ring$' '  - "--fast"$' 'recipe: ring.yaml'
+    [[ $made == *'assumed  old.sh: its modules (openmpi) are not loaded'* ]]
+    run ! grep -q '^modules:' ring/job.yaml
     project pbs x.py 'import mpi4py\n' go.pbs '#!/bin/bash\n#PBS -l nodes=1:ppn=4\ncd $PBS_O_WORKDIR\nmpirun -np 4 python3 x.py in.dat\n'
     init pbs
     job pbs '  - python3$' '  - /opt/pbs/x.py$' '  - in.dat$'
