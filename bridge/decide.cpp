@@ -81,12 +81,16 @@ void submit(Decision& decision, const Case& one) {
     }
 }
 
+std::string id_of_end(const std::optional<SeenJob>& end) {
+    return !end || end->id.empty() ? "0" : end->id;
+}
+
 void record_id(Decision& decision, const Case& one) {
     const SeenJob* job = job_of(one);
     std::string id = job != nullptr ? job->id : one.view.record.answer;
     if (id.empty()) {
         // Its number is lost with the scheduler's memory of it; the record says how it ended.
-        id = one.view.record.end->id.empty() ? "0" : one.view.record.end->id;
+        id = id_of_end(one.view.record.end);
     }
     write(decision, one, prepared_status(one, id));
     tell(decision, "Submitted", "job " + id + " as " + one.view.account, false);
@@ -108,14 +112,15 @@ void release(Decision& decision, const Case& one) {
 /// The first witness that says how the job ended.
 const SeenJob* witness_of(const Case& one) {
     const SeenJob* job = job_of(one);
-    if (job != nullptr && is_told(*job)) {
+    if (job != nullptr && is_explained(*job)) {
         return job;
     }
     if (one.view.record.end) {
         return &*one.view.record.end;
     }
-    return one.view.accounted.job && is_told(*one.view.accounted.job) ? &*one.view.accounted.job
-                                                                      : nullptr;
+    return one.view.accounted.job && is_explained(*one.view.accounted.job)
+               ? &*one.view.accounted.job
+               : nullptr;
 }
 
 void conclude(Decision& decision, const Case& one) {

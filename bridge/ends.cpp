@@ -42,7 +42,7 @@ bool may_be_requeued(const SeenJob& job) {
     return row != nullptr && row->may_be_requeued;
 }
 
-bool is_told(const SeenJob& job) {
+bool is_explained(const SeenJob& job) {
     const EndRow* row = row_of_end(job);
     if (row == nullptr) {
         return false;

@@ -23,7 +23,7 @@ struct EndRow {
 [[nodiscard]] bool may_be_requeued(const SeenJob& job);
 
 /// Whether it says how the job ended: a code, a signal, or a word that needs neither.
-[[nodiscard]] bool is_told(const SeenJob& job);
+[[nodiscard]] bool is_explained(const SeenJob& job);
 
 /// The reason of Complete or Failed. `was_cancelled`: the bridge asked for the end.
 [[nodiscard]] std::string_view end_reason(const SeenJob& job, bool was_cancelled);

@@ -24,9 +24,9 @@ constexpr std::size_t kLongestPath = 4096;
 
 /// The member of an object; null where there is none.
 const Json& member(const Json& json, const char* name) {
-    static const Json kNone;
+    static const Json none;
     const auto found = json.is_object() ? json.find(name) : json.end();
-    return found == json.end() ? kNone : *found;
+    return found == json.end() ? none : *found;
 }
 
 std::string text_of_member(const Json& json, const char* name) {

@@ -37,7 +37,7 @@ Sight sight_of_end(const SeenJob& job, const Case& one) {
                                 one.world.now - one.memory.dying_since >= one.world.times.dying;
         return is_settled ? Sight::kEnded : Sight::kDying;
     }
-    return is_told(job) ? Sight::kEnded : Sight::kUnclear;
+    return is_explained(job) ? Sight::kEnded : Sight::kUnclear;
 }
 
 Sight sight_of_job(const SeenJob& job, const Case& one) {
@@ -90,7 +90,7 @@ Sight sight_of_missing(const Case& one) {
         return Sight::kUnsearched;
     }
     const auto& accounted = one.view.accounted.job;
-    const bool is_accounted = accounted && has_ended(*accounted) && is_told(*accounted);
+    const bool is_accounted = accounted && has_ended(*accounted) && is_explained(*accounted);
     if (one.view.record.end || is_accounted) {
         return Sight::kEnded;
     }
@@ -215,7 +215,7 @@ Memory observed(const Case& one) {
     }
     memory.silent_since = 0;
     const SeenJob* job = job_of(one);
-    const bool is_known = job != nullptr && (!has_ended(*job) || is_told(*job));
+    const bool is_known = job != nullptr && (!has_ended(*job) || is_explained(*job));
     memory.absences = is_known ? 0 : memory.absences + 1;
     if (is_known) {
         memory.missing_since = 0;

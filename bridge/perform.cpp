@@ -62,7 +62,7 @@ private:
                 is_news = on_cluster(action) || is_news;
             }
             if (outcome_.must_read || is_forgotten_) {
-                return false; // what follows was decided on an object that is no more
+                return false; // what follows was decided on an older object
             }
         }
         return is_news;

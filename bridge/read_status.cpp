@@ -61,13 +61,13 @@ public:
 
     /// The object or list under a name; an empty one where there is none.
     const StatusJson& inner(const char* name, StatusJson::value_t type) {
-        static const StatusJson kNothing;
+        static const StatusJson nothing;
         const StatusJson* value = find(name);
         if (value != nullptr && value->type() != type) {
             is_sound_ = false;
             value = nullptr;
         }
-        return value == nullptr ? kNothing : *value;
+        return value == nullptr ? nothing : *value;
     }
 
     void expect(bool holds) {

@@ -12,7 +12,7 @@ struct Written {
     enum class Kind {
         kDone,     ///< `object` is as it is now; unset: it is gone with this write
         kConflict, ///< somebody else wrote first: read it again, and decide again
-        kGone,     ///< there is no such object any more
+        kGone,     ///< the object does not exist any more
         kUnclear,  ///< no answer: it may be written or not
     };
     Kind kind = Kind::kUnclear;

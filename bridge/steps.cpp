@@ -17,8 +17,8 @@ constexpr std::array kSteps{
     StepRow{kNew, Wish::kKeep, kAny, Step::kAdmit, "the object asks for a job"},
     StepRow{kNew, kAny, kAny, Step::kForget, "nothing was claimed, so nothing was handed over"},
 
-    // Claimed: a job may have been handed over whose id nobody knows.
-    StepRow{kClaimed, kAny, Sight::kSilent, Step::kUnreachable, "a query that failed is no answer"},
+    // Claimed: a job may have been handed over whose id is not known.
+    StepRow{kClaimed, kAny, Sight::kSilent, Step::kUnreachable, "a failed query is not an answer"},
     StepRow{kClaimed, Wish::kKeep, Sight::kUnsearched, Step::kSearch, "always before a hand-over"},
     StepRow{kClaimed, Wish::kKeep, Sight::kUnproven, Step::kSearch, "a late job may still appear"},
     StepRow{kClaimed, Wish::kKeep, Sight::kAbsent, Step::kSubmit, "nothing was handed over"},
@@ -33,10 +33,10 @@ constexpr std::array kSteps{
     StepRow{kClaimed, kAny, Sight::kEnded, Step::kLetGo, "it has ended"},
     StepRow{kClaimed, kAny, Sight::kUnclear, Step::kLetGo, "it has ended"},
     StepRow{kClaimed, kAny, Sight::kLost, Step::kLetGo, "it is gone from the batch system"},
-    StepRow{kClaimed, kAny, kAny, Step::kCancel, "it was never let go: nobody misses it"},
+    StepRow{kClaimed, kAny, kAny, Step::kCancel, "it was never released"},
 
     // The id stands in the object, and the job may still be held.
-    StepRow{kPrepared, Wish::kKeep, Sight::kSilent, Step::kWait, "a query that failed is no answer"},
+    StepRow{kPrepared, Wish::kKeep, Sight::kSilent, Step::kWait, "a failed query is not an answer"},
     StepRow{kPrepared, Wish::kKeep, Sight::kHeld, Step::kRelease, "this id alone is ever released"},
     StepRow{kPrepared, Wish::kOrphan, Sight::kSilent, Step::kUnreachable, "it may be held for ever"},
     StepRow{kPrepared, Wish::kOrphan, Sight::kHeld, Step::kRelease, "else it is held for ever"},
@@ -44,21 +44,21 @@ constexpr std::array kSteps{
     StepRow{kPrepared, Wish::kOrphan, Sight::kUnproven, Step::kInquire, "it may be held for ever"},
 
     // Both, from here on: what is kept is followed.
-    StepRow{kAny, Wish::kGone, Sight::kSilent, Step::kWait, "a query that failed is no answer"},
-    StepRow{kPrepared, Wish::kKeep, Sight::kUnsearched, Step::kInquire, "not listed is no state"},
-    StepRow{kPrepared, Wish::kKeep, Sight::kUnproven, Step::kInquire, "not listed is no state"},
+    StepRow{kAny, Wish::kGone, Sight::kSilent, Step::kWait, "a failed query is not an answer"},
+    StepRow{kPrepared, Wish::kKeep, Sight::kUnsearched, Step::kInquire, "not listed is not a state"},
+    StepRow{kPrepared, Wish::kKeep, Sight::kUnproven, Step::kInquire, "not listed is not a state"},
     StepRow{kPrepared, Wish::kKeep, Sight::kDying, Step::kWait, "a requeue may follow"},
     StepRow{kPrepared, Wish::kKeep, Sight::kUnclear, Step::kInquire, "the queue does not say how"},
     StepRow{kPrepared, Wish::kKeep, Sight::kEnded, Step::kConclude, "the end is known"},
-    StepRow{kPrepared, Wish::kKeep, Sight::kLost, Step::kConclude, "nobody knows how it ended"},
+    StepRow{kPrepared, Wish::kKeep, Sight::kLost, Step::kConclude, "its end is not known"},
     StepRow{kPrepared, Wish::kKeep, kAny, Step::kFollow, "it lives"},
-    StepRow{kLive, Wish::kKeep, Sight::kSilent, Step::kWait, "a query that failed is no answer"},
-    StepRow{kLive, Wish::kKeep, Sight::kUnsearched, Step::kInquire, "not listed is no state"},
-    StepRow{kLive, Wish::kKeep, Sight::kUnproven, Step::kInquire, "not listed is no state"},
+    StepRow{kLive, Wish::kKeep, Sight::kSilent, Step::kWait, "a failed query is not an answer"},
+    StepRow{kLive, Wish::kKeep, Sight::kUnsearched, Step::kInquire, "not listed is not a state"},
+    StepRow{kLive, Wish::kKeep, Sight::kUnproven, Step::kInquire, "not listed is not a state"},
     StepRow{kLive, Wish::kKeep, Sight::kDying, Step::kWait, "a requeue may follow"},
     StepRow{kLive, Wish::kKeep, Sight::kUnclear, Step::kInquire, "the queue does not say how"},
     StepRow{kLive, Wish::kKeep, Sight::kEnded, Step::kConclude, "the end is known"},
-    StepRow{kLive, Wish::kKeep, Sight::kLost, Step::kConclude, "nobody knows how it ended"},
+    StepRow{kLive, Wish::kKeep, Sight::kLost, Step::kConclude, "its end is not known"},
     StepRow{kLive, Wish::kKeep, kAny, Step::kFollow, "it lives"},
 
     // Deleted while the job lives.
@@ -66,10 +66,10 @@ constexpr std::array kSteps{
     StepRow{kLive, Wish::kOrphan, kAny, Step::kLetGo, "the job runs on without the object"},
     StepRow{kPrepared, kAny, Sight::kSilent, Step::kUnreachable, "its end cannot be proven now"},
     StepRow{kLive, kAny, Sight::kSilent, Step::kUnreachable, "its end cannot be proven now"},
-    StepRow{kPrepared, kAny, Sight::kUnsearched, Step::kInquire, "not listed is no proof"},
-    StepRow{kLive, kAny, Sight::kUnsearched, Step::kInquire, "not listed is no proof"},
-    StepRow{kPrepared, kAny, Sight::kUnproven, Step::kInquire, "not listed is no proof"},
-    StepRow{kLive, kAny, Sight::kUnproven, Step::kInquire, "not listed is no proof"},
+    StepRow{kPrepared, kAny, Sight::kUnsearched, Step::kInquire, "not listed is not a proof"},
+    StepRow{kLive, kAny, Sight::kUnsearched, Step::kInquire, "not listed is not a proof"},
+    StepRow{kPrepared, kAny, Sight::kUnproven, Step::kInquire, "not listed is not a proof"},
+    StepRow{kLive, kAny, Sight::kUnproven, Step::kInquire, "not listed is not a proof"},
     StepRow{kPrepared, kAny, Sight::kEnded, Step::kLetGo, "the batch system shows its end"},
     StepRow{kLive, kAny, Sight::kEnded, Step::kLetGo, "the batch system shows its end"},
     StepRow{kPrepared, kAny, Sight::kUnclear, Step::kLetGo, "the batch system shows its end"},

@@ -40,7 +40,7 @@ enum class Sight {
     kDying,   ///< an end that a requeue may follow
     kUnclear, ///< ended, and the queue does not say how
     kEnded,
-    kLost, ///< nothing shows it, and nobody knows how it ended
+    kLost, ///< nothing shows it, and its end is not known
 };
 
 /// What is done about it.

@@ -18,16 +18,19 @@ Status begun(const Case& one) {
     return status;
 }
 
-void put(Status& status,
-         const Case& one,
-         std::string_view type,
-         std::string_view holds,
-         std::string_view reason,
-         std::string message = {}) {
-    status.set({std::string(type),
-                std::string(holds),
-                std::string(reason),
-                std::move(message),
+/// A condition without its time.
+struct Mark {
+    std::string_view type;
+    std::string_view holds;
+    std::string_view reason;
+    std::string message = {};
+};
+
+void put(Status& status, const Case& one, Mark mark) {
+    status.set({std::string(mark.type),
+                std::string(mark.holds),
+                std::string(mark.reason),
+                std::move(mark.message),
                 one.world.now});
 }
 
@@ -40,9 +43,9 @@ std::string_view phase_of(submission::State state) {
 void put_end(Status& status, const Case& one, bool is_good, std::string_view reason) {
     status.phase = is_good ? "Succeeded" : "Failed";
     if (status.find("Running") != nullptr) {
-        put(status, one, "Running", "False", "Ended");
+        put(status, one, {"Running", "False", "Ended"});
     }
-    put(status, one, is_good ? "Complete" : "Failed", "True", reason);
+    put(status, one, {is_good ? "Complete" : "Failed", "True", reason});
 }
 
 } // namespace
@@ -53,10 +56,10 @@ Status refused_status(const Case& one, const Refusal& refusal) {
     status.phase = "Pending";
     status.reason = refusal.reason;
     const std::string help = row == nullptr ? "" : fmt::format("; {}", row->help);
-    put(status, one, "Accepted", "False", refusal.reason, refusal.message + help);
+    put(status, one, {"Accepted", "False", refusal.reason, refusal.message + help});
     if (row != nullptr && row->is_final) {
         status.phase = "Failed";
-        put(status, one, "Failed", "True", refusal.reason, refusal.message);
+        put(status, one, {"Failed", "True", refusal.reason, refusal.message});
     }
     return status;
 }
@@ -67,11 +70,11 @@ Status too_old_status(const Case& one) {
     status.reason = kTooOldToBeSure;
     put(status,
         one,
-        "Accepted",
-        "Unknown",
-        kTooOldToBeSure,
-        fmt::format("the object is older than the records of jobs; {}",
-                    find_refusal(kTooOldToBeSure)->help));
+        {"Accepted",
+         "Unknown",
+         kTooOldToBeSure,
+         fmt::format("the object is older than the records of jobs; {}",
+                     find_refusal(kTooOldToBeSure)->help)});
     return status;
 }
 
@@ -84,8 +87,8 @@ Status prepared_status(const Case& one, const std::string& id) {
     status.state = "Prepared";
     status.reason.clear();
     status.attempt = std::max(one.view.record.claims, 1);
-    put(status, one, "Accepted", "True", "Admitted");
-    put(status, one, "Submitted", "True", "Prepared");
+    put(status, one, {"Accepted", "True", "Admitted"});
+    put(status, one, {"Submitted", "True", "Prepared"});
     return status;
 }
 
@@ -101,17 +104,17 @@ Status followed_status(const Case& one, const SeenJob& job) {
     status.restarts = restarts;
     if (!is_uncommitted) {
         status.state = is_held ? "Held" : job.native;
-        put(status, one, "Submitted", "True", "Queued");
+        put(status, one, {"Submitted", "True", "Queued"});
     }
     if (was_requeued) {
-        put(status, one, "Running", "False", "Requeued");
+        put(status, one, {"Running", "False", "Requeued"});
         status.started = 0;
     }
     if (is_running) {
         status.started = job.started;
-        put(status, one, "Running", "True", "Started");
+        put(status, one, {"Running", "True", "Started"});
     } else if (status.holds("Running")) {
-        put(status, one, "Running", "False", "Waiting");
+        put(status, one, {"Running", "False", "Waiting"});
     }
     return status;
 }
@@ -127,7 +130,7 @@ Status ended_status(const Case& one, const SeenJob& job) {
     status.restarts = std::max(status.restarts, job.restarts);
     status.started = job.started == 0 ? status.started : job.started;
     status.ended = job.ended == 0 ? one.world.now : job.ended;
-    put(status, one, "Submitted", "True", "Queued");
+    put(status, one, {"Submitted", "True", "Queued"});
     put_end(status, one, job.state == submission::State::kDone, reason);
     return status;
 }
@@ -135,7 +138,7 @@ Status ended_status(const Case& one, const SeenJob& job) {
 Status given_up_status(const Case& one, std::string_view reason, std::string_view message) {
     Status status = begun(one);
     put_end(status, one, false, reason);
-    put(status, one, "Failed", "True", reason, std::string(message));
+    put(status, one, {"Failed", "True", reason, std::string(message)});
     status.phase = reason == kLeftNoTrace ? "Unknown" : "Failed";
     status.reason = reason;
     status.ended = one.world.now;
@@ -144,7 +147,7 @@ Status given_up_status(const Case& one, std::string_view reason, std::string_vie
 
 Status cancelling_status(const Case& one, std::string_view holds, std::string_view reason) {
     Status status = begun(one);
-    put(status, one, "Cancelling", holds, reason);
+    put(status, one, {"Cancelling", holds, reason});
     return status;
 }
 

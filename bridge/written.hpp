@@ -20,7 +20,7 @@ namespace cybele::bridge {
 [[nodiscard]] Status followed_status(const Case& one, const SeenJob& job);
 /// The end of the job.
 [[nodiscard]] Status ended_status(const Case& one, const SeenJob& job);
-/// Failed without a job that could be asked: nothing was submitted, or nobody knows.
+/// Failed without a job that could be asked: nothing was submitted, or that is not known.
 [[nodiscard]] Status
 given_up_status(const Case& one, std::string_view reason, std::string_view message);
 /// A deletion that goes on (True), or cannot (False).

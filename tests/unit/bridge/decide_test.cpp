@@ -384,7 +384,8 @@ TEST_CASE("ends have a code and a reason of their own") {
     }
 }
 
-TEST_CASE("an end of a node is no end of the job until it lasts with the same count of requeues") {
+TEST_CASE(
+    "the end of a node is not the end of the job until it lasts with the same count of requeues") {
     Scene scene;
     scene.with_id("9", "RUNNING").shows("9", State::kFailed, "NODE_FAIL");
     scene.memory = bridge::observed({scene.object, scene.view, scene.memory, scene.world});
@@ -562,9 +563,9 @@ TEST_CASE("every end has a reason, and those that a requeue may follow are known
         job.code = 1;
         CHECK(bridge::end_reason(job, false) == row.reason);
         CHECK(bridge::may_be_requeued(job) == row.may_be_requeued);
-        CHECK(bridge::is_told(job));
+        CHECK(bridge::is_explained(job));
     }
     bridge::SeenJob lost;
     lost.state = State::kLost;
-    CHECK_FALSE(bridge::is_told(lost));
+    CHECK_FALSE(bridge::is_explained(lost));
 }

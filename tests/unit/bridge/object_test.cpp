@@ -195,7 +195,7 @@ TEST_CASE("a status that the bridge cannot have written is as if it were not the
 TEST_CASE("bytes of a batch system that are not UTF-8 do not break a status") {
     bridge::Status status;
     status.reason = "\xff\xfe";
-    CHECK_NOTHROW(bridge::status_json(status));
+    CHECK(bridge::status_json(status).find("reason") != std::string::npos);
 }
 
 TEST_CASE("a condition keeps its time until its status changes") {

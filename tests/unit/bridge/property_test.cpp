@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever is killed, lost, late, deleted, requeued or restored: at most one job runs for an
 // object, none is lost, none outlives its object. CYBELE_BRIDGE_STEPS and CYBELE_BRIDGE_SEED change
-// how long and which stories are told; a failure prints the seed of its story, with
-// CYBELE_BRIDGE_NOTES what happened in it.
+// how long and which stories run; a failure prints the seed of its story, with
+// CYBELE_BRIDGE_NOTES=1 what happened in it.
 #include "story.hpp"
+#include "support/environment.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +14,8 @@
 namespace {
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+    const auto text = cybele::Environment::of_this_process().get(name);
+    return text ? std::strtoull(text->c_str(), nullptr, 10) : otherwise;
 }
 
 } // namespace
@@ -27,7 +28,7 @@ TEST_CASE("at most one job runs for an object, none is lost, none outlives it") 
     std::uint64_t stories = 0;
     while (steps < most) {
         model::Story story(seed);
-        story.world.is_noted = std::getenv("CYBELE_BRIDGE_NOTES") != nullptr;
+        story.world.is_noted = setting("CYBELE_BRIDGE_NOTES", 0) != 0;
         steps += story.tell();
         ++stories;
         for (const auto& [what, count] : story.world.counts) {
@@ -45,11 +46,11 @@ TEST_CASE("at most one job runs for an object, none is lost, none outlives it") 
         }
         ++seed;
     }
-    std::string told = std::to_string(stories) + " stories, " + std::to_string(steps) + " steps";
+    std::string summary = std::to_string(stories) + " stories, " + std::to_string(steps) + " steps";
     for (const auto& [what, count] : counts) {
-        told += ", " + std::to_string(count) + " " + what;
+        summary += ", " + std::to_string(count) + " " + what;
     }
-    MESSAGE(told);
+    MESSAGE(summary);
     // A story in which nothing goes wrong proves nothing.
     for (const char* what : {"kills",
                              "late jobs",

@@ -201,7 +201,7 @@ private:
         world.count("rewinds");
         for (const auto& [uid, object] : server.objects) {
             if (!backup_->objects.contains(uid)) {
-                vanished_.insert(uid); // created later: nobody deleted it
+                vanished_.insert(uid); // created later, and not deleted
             }
         }
         for (const auto& [uid, object] : backup_->objects) {

@@ -7,7 +7,6 @@
 #include "support/file.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <doctest/doctest.h>
@@ -46,10 +45,8 @@ bool has_word(const submission::Call& call, const std::string& word) {
     return std::find(call.argv.begin(), call.argv.end(), word) != call.argv.end();
 }
 
-/// A user's variable of the test's process.
 std::string setting_of(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
+    return Environment::of_this_process().get_or(name, "");
 }
 
 } // namespace
@@ -169,7 +166,7 @@ TEST_CASE("what TORQUE and OpenPBS printed shows owner, hold and requeues") {
 
 // By tests/cluster/bridge.bats, on the head node of a real Slurm.
 TEST_CASE("held hand-over on a real Slurm" *
-          doctest::skip(std::getenv("CYBELE_HELD_SCRIPT") == nullptr)) {
+          doctest::skip(setting_of("CYBELE_HELD_SCRIPT").empty())) {
     const auto backend = submission::command_backend(
         submission::slurm_commands(), submission::this_machine(Environment::of_this_process()));
     submission::Submission one = held_submission(kUuid);
