@@ -105,7 +105,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     printf '%s\n' 'kind: Job' 'name: one' 'command: [sleep, "300"]' >one.yaml
     id=$(submit long.yaml)
     other=$(submit one.yaml)
-    for verb in status show wait cancel logs collect hold; do
+    for verb in status wait cancel logs collect hold; do
         run "$CYBELECTL" job "$verb" "${id}_99"
         assert_line "error: job $id has no element 99"
         assert_line "because: its array is 1-2"
