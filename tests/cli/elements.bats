@@ -105,16 +105,17 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     printf '%s\n' 'kind: Job' 'name: one' 'command: [sleep, "300"]' >one.yaml
     id=$(submit long.yaml)
     other=$(submit one.yaml)
-    for verb in status wait cancel logs collect hold; do
-        run "$CYBELECTL" job "$verb" "${id}_99"
+    for verb in status 'status --details' wait cancel logs collect hold; do
+        read -ra words <<<"$verb"
+        run "$CYBELECTL" job "${words[@]}" "${id}_99"
         assert_line "error: job $id has no element 99"
         assert_line "because: its array is 1-2"
         assert_line "help: name one of its indices: ${id}_1"
-        run "$CYBELECTL" job "$verb" "${other}_2"
+        run "$CYBELECTL" job "${words[@]}" "${other}_2"
         assert_line "because: it is not an array"
-        run "$CYBELECTL" job "$verb" "slurm:${id}_1"
+        run "$CYBELECTL" job "${words[@]}" "slurm:${id}_1"
         assert_line "error: there is no job 'slurm:${id}_1'"
-        run "$CYBELECTL" job "$verb" "${id}_x"
+        run "$CYBELECTL" job "${words[@]}" "${id}_x"
         assert_line "error: there is no job '${id}_x'"
     done
     assert_equal "$("$CYBELECTL" job status "$id" "$other" | awk '{print $2}' | sort -u | tr '\n' ' ' | sed s/pending.//)" 'running '

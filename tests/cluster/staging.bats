@@ -116,7 +116,7 @@ total() { awk '{ sum += $1 } END { print sum + 0 }' "$1"; }
     assert_success
     assert_regex "$stderr" 'after [0-9]+ that had arrived'
     # The other end of ssh may still be closing the file.
-    slurm ssh n1 "for _ in {1..50}; do umount '$place/there/hall' 2>/dev/null && exit; sleep 0.1; done; exit 1"
+    wait_for 5 slurm ssh n1 "umount '$place/there/hall'"
 }
 
 @test "what cannot be written there is refused before anything is submitted" {
