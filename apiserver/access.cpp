@@ -44,7 +44,8 @@ Result<std::string> checked_token(std::string text, const fs::path& path) {
         });
     if (!is_sound) {
         return cybele::fail(ErrorCode::kInput,
-                            "the token in " + printable(path.native()) + " is not usable",
+                            problem("service-account-token-unusable",
+                                    "the token in " + printable(path.native()) + " is not usable"),
                             "a token is one line of printable characters without spaces",
                             "write the token into that file again");
     }
@@ -53,7 +54,8 @@ Result<std::string> checked_token(std::string text, const fs::path& path) {
 
 Error program_error(const std::string& name, std::string because, const std::string& hint) {
     return {ErrorCode::kEnvironment,
-            "the credential program '" + printable(name) + "' of the kubeconfig failed",
+            problem("kubeconfig-program-failed",
+                    "the credential program '" + printable(name) + "' of the kubeconfig failed"),
             std::move(because),
             hint.empty() ? "run it in a terminal, log in again if it asks to, and try again"
                          : printable(hint)};
@@ -91,10 +93,11 @@ Result<Access> Access::in_cluster(const Environment& environment, const AccessOp
     const std::string port = environment.get_or("KUBERNETES_SERVICE_PORT", "443");
     std::error_code error;
     if (!host || !fs::exists(options.service_account / "token", error)) {
-        return cybele::fail(ErrorCode::kEnvironment,
-                            "no access to an API server is configured",
-                            "there is no kubeconfig, and this is not a pod with a service account",
-                            "name a kubeconfig: KUBECONFIG=FILE");
+        return cybele::fail(
+            ErrorCode::kEnvironment,
+            problem("api-server-not-configured", "no access to an API server is configured"),
+            "there is no kubeconfig, and this is not a pod with a service account",
+            "name a kubeconfig: KUBECONFIG=FILE");
     }
     Access access;
     access.server_ = "https://" +

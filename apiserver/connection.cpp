@@ -219,11 +219,12 @@ void Connection::send_unsent(Moment now) {
 void Connection::fail_lost(Moment now) {
     for (const std::uint64_t id : std::exchange(lost_, {})) {
         HttpEvent event;
-        event.failure = start_error_ ? *start_error_
-                                     : Error(ErrorCode::kEnvironment,
-                                             "cannot reach " + base_,
-                                             "the helper cybelectl-http is being started again",
-                                             "try again later");
+        event.failure = start_error_
+                            ? *start_error_
+                            : Error(ErrorCode::kEnvironment,
+                                    problem("api-server-unreachable", "cannot reach " + base_),
+                                    "the helper cybelectl-http is being started again",
+                                    "try again later");
         event.is_passing = true;
         finish(id, event, now);
     }

@@ -44,7 +44,7 @@ Error refusal(const std::string& what, const Reply& reply) {
         }
     }
     return Error(ErrorCode::kEnvironment,
-                 "the API server refused a request",
+                 problem("api-server-refused", "the API server refused a request"),
                  "it answered with status " + std::to_string(reply.status) +
                      (message.empty() ? std::string() : ": " + message),
                  help)

@@ -45,11 +45,11 @@ constexpr NotSupported kNotSupported[] = {
 
 Error KubeconfigReader::fault(const Part& part,
                               const Node& node,
-                              std::string message,
+                              Problem problem,
                               std::string help) const {
     Fault found;
     found.code = ErrorCode::kInput;
-    found.message = std::move(message);
+    found.set(std::move(problem));
     found.where = part.file->document.source.place(node.mark);
     found.help = std::move(help);
     return Error(std::move(found));
@@ -69,10 +69,11 @@ Result<void> KubeconfigReader::open(const std::string& files) {
         files_.push_back({std::move(document), fs::absolute(path, error).parent_path()});
     }
     if (files_.empty()) {
-        return cybele::fail(ErrorCode::kInput,
-                            "no kubeconfig: " + printable(files) + " does not exist",
-                            {},
-                            "name an existing file: KUBECONFIG=FILE");
+        return cybele::fail(
+            ErrorCode::kInput,
+            problem("kubeconfig-missing", "no kubeconfig: " + printable(files) + " does not exist"),
+            {},
+            "name an existing file: KUBECONFIG=FILE");
     }
     return {};
 }
@@ -84,8 +85,10 @@ Result<std::string> KubeconfigReader::current_context() const {
         }
     }
     return cybele::fail(ErrorCode::kInput,
-                        "the kubeconfig " + printable(files_.front().document.source.file()) +
-                            " has no current-context",
+                        problem("kubeconfig-without-context",
+                                "the kubeconfig " +
+                                    printable(files_.front().document.source.file()) +
+                                    " has no current-context"),
                         {},
                         "choose one: kubectl config use-context NAME");
 }
@@ -104,8 +107,10 @@ Result<KubeconfigReader::Part> KubeconfigReader::find(Names names, const std::st
         }
     }
     return cybele::fail(ErrorCode::kInput,
-                        "the kubeconfig " + printable(files_.front().document.source.file()) +
-                            " has no " + names.part + " '" + printable(name) + "'",
+                        problem("kubeconfig-part-missing",
+                                "the kubeconfig " +
+                                    printable(files_.front().document.source.file()) + " has no " +
+                                    names.part + " '" + printable(name) + "'"),
                         {},
                         "add it to `" + std::string(names.list) +
                             "`, or choose another context: "
@@ -123,7 +128,7 @@ Result<Access::Source> KubeconfigReader::read_source(const Part& part,
             return cybele::fail(
                 fault(part,
                       *data,
-                      std::string(data_field) + " is not base64",
+                      problem("kubeconfig-not-base64", std::string(data_field) + " is not base64"),
                       "write the file's base64, or name the file: " + std::string(path_field)));
         }
         source.data = std::move(*decoded);
@@ -141,17 +146,19 @@ Result<void> KubeconfigReader::read_cluster(const Part& part, bool allows_insecu
     if (!access_.server_.starts_with("https://")) {
         return cybele::fail(fault(part,
                                   *part.node,
-                                  "the cluster's `server` is not an https: address",
+                                  problem("kubeconfig-server-not-https",
+                                          "the cluster's `server` is not an https: address"),
                                   "write `server: https://HOST:PORT`"));
     }
     access_.tls_server_name_ = text_of(*part.node, "tls-server-name");
     access_.proxy_ = text_of(*part.node, "proxy-url");
     access_.is_insecure_ = is_true(*part.node, "insecure-skip-tls-verify");
     if (access_.is_insecure_ && !allows_insecure) {
-        return cybele::fail(fault(part,
-                                  *part.node->find("insecure-skip-tls-verify"),
-                                  "the server's certificate would not be verified",
-                                  "name its authority: `certificate-authority: FILE.pem`"));
+        return cybele::fail(
+            fault(part,
+                  *part.node->find("insecure-skip-tls-verify"),
+                  problem("kubeconfig-insecure", "the server's certificate would not be verified"),
+                  "name its authority: `certificate-authority: FILE.pem`"));
     }
     CYBELE_TRY(access_.ca_,
                read_source(part, "certificate-authority", "certificate-authority-data"));
@@ -163,17 +170,19 @@ Result<void> KubeconfigReader::read_program(const Part& part, const Node& node) 
     program.version = text_of(node, "apiVersion");
     if (program.version != "client.authentication.k8s.io/v1" &&
         program.version != "client.authentication.k8s.io/v1beta1") {
-        return cybele::fail(fault(part,
-                                  node,
-                                  "`exec` has an apiVersion that is not supported",
-                                  "use client.authentication.k8s.io/v1 or v1beta1"));
+        return cybele::fail(fault(
+            part,
+            node,
+            problem("kubeconfig-exec-version", "`exec` has an apiVersion that is not supported"),
+            "use client.authentication.k8s.io/v1 or v1beta1"));
     }
     std::string name = text_of(node, "command");
     if (name.empty() || text_of(node, "interactiveMode") == "Always") {
         return cybele::fail(
             fault(part,
                   node,
-                  name.empty() ? "`exec` has no command" : "`exec` asks for a terminal",
+                  problem("kubeconfig-exec-unusable",
+                          name.empty() ? "`exec` has no command" : "`exec` asks for a terminal"),
                   "use a token or a client certificate"));
     }
     // With a slash it is relative to the file; a plain name is looked up in PATH.
@@ -199,10 +208,12 @@ Result<void> KubeconfigReader::read_program(const Part& part, const Node& node) 
 Result<void> KubeconfigReader::read_user(const Part& part) {
     for (const NotSupported& known : kNotSupported) {
         if (const Node* const node = part.node->find(known.field)) {
-            Error error = fault(part,
-                                *node,
-                                "`" + std::string(known.field) + "` of a user is not supported",
-                                known.help);
+            Error error =
+                fault(part,
+                      *node,
+                      problem("kubeconfig-user-field",
+                              "`" + std::string(known.field) + "` of a user is not supported"),
+                      known.help);
             Fault described = error.faults().front();
             described.because = known.because;
             return cybele::fail(Error(std::move(described)));

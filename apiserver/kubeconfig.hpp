@@ -43,7 +43,7 @@ private:
     [[nodiscard]] Result<Access::Source>
     read_source(const Part& part, const char* path_field, const char* data_field) const;
     [[nodiscard]] Error
-    fault(const Part& part, const yaml::Node& node, std::string message, std::string help) const;
+    fault(const Part& part, const yaml::Node& node, Problem problem, std::string help) const;
 
     std::vector<File> files_;
     Access access_;

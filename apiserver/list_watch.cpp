@@ -52,10 +52,11 @@ std::string percent_encoded(const std::string& text) {
 
 Reply unreadable() {
     Reply reply;
-    reply.failure = Error(ErrorCode::kEnvironment,
-                          "cannot read an answer of the API server",
-                          "its body is not complete JSON",
-                          "check the proxies and load balancers between here and the server");
+    reply.failure =
+        Error(ErrorCode::kEnvironment,
+              problem("api-server-answer-unreadable", "cannot read an answer of the API server"),
+              "its body is not complete JSON",
+              "check the proxies and load balancers between here and the server");
     reply.is_passing = true;
     return reply;
 }

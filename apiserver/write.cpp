@@ -194,11 +194,12 @@ void Writer::take_read(Entry& entry, std::uint64_t number, const Reply& reply, M
         return;
     }
     WriteResult outcome{reply.ok() ? WriteResult::Kind::kConflict : kind_of(reply), reply.body, {}};
-    outcome.error = reply.ok() ? Error(ErrorCode::kEnvironment,
-                                       "it is not known whether a write happened",
-                                       "no answer came, and the object has changed since",
-                                       "read the object and decide again")
-                               : refusal("reading " + entry.write.path, reply);
+    outcome.error =
+        reply.ok() ? Error(ErrorCode::kEnvironment,
+                           problem("api-write-unknown", "it is not known whether a write happened"),
+                           "no answer came, and the object has changed since",
+                           "read the object and decide again")
+                   : refusal("reading " + entry.write.path, reply);
     finish(number, outcome);
 }
 

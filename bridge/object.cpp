@@ -165,7 +165,8 @@ void read_metadata(const Json& metadata, Object& object) {
 
 tl::unexpected<Error> not_an_object(std::string_view because) {
     return fail(ErrorCode::kInput,
-                "the API server's answer is not a SlurmJob or TorqueJob",
+                problem("bridge-object-unreadable",
+                        "the API server's answer is not a SlurmJob or TorqueJob"),
                 std::string(because),
                 "compare the resource definition on the server with `cybelectl kube crd`");
 }

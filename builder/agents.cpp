@@ -72,9 +72,10 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
     if (from.empty() || !fs::exists(plan.source, error)) {
         Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "from");
         fault.code = ErrorCode::kInput;
-        fault.message = from.empty()
-                            ? "the header names no image"
-                            : "the image " + printable(plan.source.native()) + " does not exist";
+        fault.set(problem("base-file-missing",
+                          from.empty() ? "the header names no image"
+                                       : "the image " + printable(plan.source.native()) +
+                                             " does not exist"));
         fault.help = "give the path of a SIF file or of a folder as 'From: PATH'";
         return fail(Error(std::move(fault)));
     }

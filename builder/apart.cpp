@@ -120,7 +120,7 @@ Result<void> SignalCatcher::check() {
         return {};
     }
     return fail(ErrorCode::kExecution,
-                "the build was interrupted",
+                problem("build-interrupted", "the build was interrupted"),
                 fmt::format("signal {} ({})", caught(), ::sigabbrev_np(caught())));
 }
 

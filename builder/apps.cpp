@@ -136,7 +136,8 @@ Result<std::vector<App>> find_apps(const definitions::Stage& stage,
             Fault fault = definitions::fault_at(
                 definition_file, section.line, "%" + section.name + " " + section.arguments);
             fault.code = ErrorCode::kInput;
-            fault.message = "'" + printable(name) + "' is no name of an application";
+            fault.set(
+                problem("app-name", "'" + printable(name) + "' is no name of an application"));
             fault.because = "it is a folder below /scif/apps";
             fault.help = "name it by letters, digits, '-' and '_'";
             faults.add(std::move(fault));

@@ -77,7 +77,9 @@ Error archive_error(archive* a, std::string message) {
     if (number == ENOSPC || number == EDQUOT || number == EACCES || number == EPERM) {
         return system_error(std::move(message), number);
     }
-    return Error(ErrorCode::kInput, std::move(message), text != nullptr ? text : "");
+    return Error(ErrorCode::kInput,
+                 problem("archive-damaged", std::move(message)),
+                 text != nullptr ? text : "");
 }
 
 Error cannot_write(const fs::path& path, int saved_errno) {
@@ -109,7 +111,9 @@ Result<void> extract_entry(archive* reader, archive* disk, archive_entry* entry)
     }
     const char* name = archive_entry_pathname(entry);
     if (name == nullptr) {
-        return fail(ErrorCode::kInput, "the archive holds an entry without a readable name");
+        return fail(ErrorCode::kInput,
+                    problem("archive-entry-without-name",
+                            "the archive holds an entry without a readable name"));
     }
     const std::string what = "'" + printable(name) + "'";
     if (archive_write_header(disk, entry) < ARCHIVE_WARN) {

@@ -53,12 +53,14 @@ Result<std::string> mode_of_mmdebstrap(const Environment& environment) {
     if (find_program("fakechroot", path) && find_program("fakeroot", path)) {
         return std::string("fakechroot");
     }
-    return fail(ErrorCode::kEnvironment,
-                "this user cannot bootstrap Debian here",
-                abilities.user_namespaces ? abilities.subordinate_ids_because
-                                          : abilities.user_namespaces_because,
-                "apt-get install fakechroot fakeroot, or start from an image: 'Bootstrap: "
-                "localimage'");
+    return fail(
+        ErrorCode::kEnvironment,
+        problem(abilities.user_namespaces ? "subordinate-ids-missing" : "user-namespaces-missing",
+                "this user cannot bootstrap Debian here"),
+        abilities.user_namespaces ? abilities.subordinate_ids_because
+                                  : abilities.user_namespaces_because,
+        "apt-get install fakechroot fakeroot, or start from an image: 'Bootstrap: "
+        "localimage'");
 }
 
 /// The host's own, which a container gets when it runs; and what was kept of apt.
@@ -133,10 +135,13 @@ Error debian_bootstrap_failed(const DebianBase& base, const std::string& output)
     const bool is_network = is_network_fault(output);
     // Its own parts send it one, too, when they fail.
     if (!is_network && output.find("main() received signal") != std::string::npos) {
-        return Error(ErrorCode::kExecution, "the build was interrupted", "mmdebstrap got a signal");
+        return Error(ErrorCode::kExecution,
+                     problem("build-interrupted", "the build was interrupted"),
+                     "mmdebstrap got a signal");
     }
     return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
-                 fmt::format("the bootstrap of debian '{}' failed", printable(base.suite)),
+                 problem(is_network ? "bootstrap-not-fetched" : "bootstrap-failed",
+                         fmt::format("the bootstrap of debian '{}' failed", printable(base.suite))),
                  output_because("mmdebstrap said", last_lines(output, kShownBootstrapLines)),
                  is_network ? "check the network, or name another mirror with --mirror"
                             : "check OSVersion, Include and the mirror; -v shows the whole output");
@@ -148,7 +153,7 @@ Result<void> bootstrap(const DebianBase& base,
                        const fs::path& target) {
     if (!find_program("mmdebstrap", environment.get_or("PATH", "/usr/bin:/bin"))) {
         return fail(ErrorCode::kEnvironment,
-                    "mmdebstrap is not installed",
+                    problem("mmdebstrap-missing", "mmdebstrap is not installed"),
                     "the bootstrap agent 'debootstrap' needs it",
                     "apt-get install mmdebstrap, or start from an image: 'Bootstrap: localimage'");
     }
@@ -231,7 +236,7 @@ Result<DebianBase> debian_base(const definitions::Stage& stage, const BuildReque
     base.is_deterministic = request.is_deterministic;
     if (base.suite.empty()) {
         Fault fault = stage.fault_at_header(request.definition_file.native(), "bootstrap");
-        fault.message = "the header has no OSVersion";
+        fault.set(problem("header-without-osversion", "the header has no OSVersion"));
         fault.because = "the agent 'debootstrap' needs the suite's name";
         fault.help = "add 'OSVersion: bookworm' or another suite";
         return fail(Error(std::move(fault)));
@@ -272,7 +277,7 @@ Result<fs::path> make_debian_base(const DebianBase& base,
     if (free && *free < kDiskForBase) {
         return fail(
             ErrorCode::kEnvironment,
-            "not enough space in " + printable(cache.directory().native()),
+            problem("cache-full", "not enough space in " + printable(cache.directory().native())),
             fmt::format("{} MiB are needed, {} MiB are free", kDiskForBase >> 20U, *free >> 20U),
             "free some, or set CYBELE_CACHE_DIR to another folder");
     }

@@ -45,7 +45,7 @@ Result<namespaces::IdMap> choose_map(const std::function<void(const std::string&
     const namespaces::Abilities abilities = namespaces::probe_abilities();
     if (!abilities.user_namespaces) {
         return fail(ErrorCode::kEnvironment,
-                    "this user cannot build images here",
+                    problem("user-namespaces-missing", "this user cannot build images here"),
                     abilities.user_namespaces_because,
                     "'cybelectl doctor' says what is missing and how to mend it");
     }

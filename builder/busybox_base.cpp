@@ -38,7 +38,8 @@ std::string cache_key(const StagePlan& plan) {
 
 Error refused(const std::string& address, std::string because) {
     return Error(ErrorCode::kInput,
-                 "what " + printable(address) + " gives is no busybox for this machine",
+                 problem("busybox-wrong-file",
+                         "what " + printable(address) + " gives is no busybox for this machine"),
                  std::move(because),
                  "name the program itself as MirrorURL, statically linked, for " +
                      images::host_architecture());
@@ -71,10 +72,11 @@ fetch(const std::string& address, const AgentContext& context, const fs::path& t
     const HttpClient client = HttpClient::find(context.environment, context.request.bases.program);
     CYBELE_TRY(const HttpResponse response, client.send(request));
     if (response.status != 200) {
-        return fail(ErrorCode::kEnvironment,
-                    fmt::format("cannot fetch {}", printable(address)),
-                    fmt::format("the server answers {}", response.status),
-                    "check MirrorURL");
+        return fail(
+            ErrorCode::kEnvironment,
+            problem("busybox-not-fetched", fmt::format("cannot fetch {}", printable(address))),
+            fmt::format("the server answers {}", response.status),
+            "check MirrorURL");
     }
     return check_program(target, address);
 }
@@ -150,7 +152,8 @@ fill_by_busybox(const StagePlan& plan, const fs::path& root, const FillContext& 
                run_program(root, {"/bin/busybox", "--install", "/bin"}, context.surroundings));
     if (end.code != 0) {
         return fail(ErrorCode::kExecution,
-                    fmt::format("'busybox --install' failed with exit code {}", end.code),
+                    problem("busybox-install-failed",
+                            fmt::format("'busybox --install' failed with exit code {}", end.code)),
                     end.last_lines.empty() ? "" : "the end of its output:\n" + end.last_lines,
                     "name a whole, statically linked busybox as MirrorURL");
     }

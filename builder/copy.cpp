@@ -54,7 +54,7 @@ private:
 Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth) {
     if (depth > kDeepestCopy) {
         return fail(ErrorCode::kInput,
-                    "cannot copy " + printable(source.native()),
+                    problem("copy-too-deep", "cannot copy " + printable(source.native())),
                     "its directories are too deep, or a link in it leads back into it");
     }
     const bool follow = depth == 0 || !from_.is_stage;
@@ -64,7 +64,7 @@ Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth)
     }
     if (!node) {
         return fail(ErrorCode::kInput,
-                    "cannot copy " + printable(source.native()),
+                    problem("copy-source-missing", "cannot copy " + printable(source.native())),
                     errno == ENOENT ? "it does not exist, or is a link that leads nowhere"
                                     : system_error("", errno).faults().front().because,
                     "correct the link, or remove it");
@@ -84,7 +84,7 @@ Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth)
         return copy_link(*node, to);
     }
     return fail(ErrorCode::kInput,
-                "cannot copy " + printable(source.native()),
+                problem("copy-source-kind", "cannot copy " + printable(source.native())),
                 "it is neither a file, a directory nor a link");
 }
 
@@ -299,7 +299,8 @@ Result<Copy> find_sources(const definitions::FileLine& line,
     const bool names_a_directory = copy.destination.ends_with('/') || line.destination.empty();
     if (copy.sources.size() > 1 && !names_a_directory && !from.is_stage) {
         Fault fault = definitions::fault_at(definition_file, line.line, line.text);
-        fault.message = fmt::format("{} sources for one destination", copy.sources.size());
+        fault.set(problem("copy-several-sources",
+                          fmt::format("{} sources for one destination", copy.sources.size())));
         fault.because = "each would overwrite the one before it";
         fault.help = "end the destination with '/': '" + printable(copy.destination) + "/'";
         copy.ambiguous = std::move(fault);

@@ -24,15 +24,16 @@ constexpr std::size_t kShownBuilderLines = 20;
 Result<std::string> find_builder(const std::string& program, const Environment& environment) {
     const std::string name = fs::path(program).filename();
     if (std::find(kPrograms.begin(), kPrograms.end(), name) == kPrograms.end()) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("'{}' is no builder", printable(program)),
-                    {},
-                    "use apptainer or singularity, or leave --builder out for the embedded one");
+        return fail(
+            ErrorCode::kUsage,
+            problem("builder-unknown", fmt::format("'{}' is no builder", printable(program))),
+            {},
+            "use apptainer or singularity, or leave --builder out for the embedded one");
     }
     const auto found = find_program(program, environment.get_or("PATH", "/usr/bin:/bin"));
     if (!found) {
         return fail(ErrorCode::kEnvironment,
-                    printable(program) + " is not installed",
+                    problem("builder-missing", printable(program) + " is not installed"),
                     "it is not in PATH",
                     "load its module or install it, or leave --builder out for the embedded one");
     }
@@ -75,9 +76,10 @@ Result<BuildResult> build_with(const std::string& program,
     if (!outcome.ok()) {
         const std::string said = last_lines(outcome.output + outcome.errors, kShownBuilderLines);
         return fail(ErrorCode::kExecution,
-                    fmt::format("{} build failed with exit code {}",
-                                printable(program),
-                                outcome.shell_code()),
+                    problem("builder-failed",
+                            fmt::format("{} build failed with exit code {}",
+                                        printable(program),
+                                        outcome.shell_code())),
                     said.empty() ? "" : "it said:\n" + said,
                     "build with the embedded builder: leave --builder out");
     }

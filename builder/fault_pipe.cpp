@@ -33,7 +33,7 @@ std::optional<Error> receive_fault(int fd) {
         parts.push_back(bytes.substr(begin, end - begin));
         begin = end + 1;
     }
-    if (parts.size() != 8) {
+    if (parts.size() != 9) {
         return std::nullopt;
     }
     Fault fault;
@@ -44,6 +44,7 @@ std::optional<Error> receive_fault(int fd) {
     if (!parts[4].empty()) {
         fault.where = Place{parts[4], std::stoul(parts[5]), std::stoul(parts[6]), parts[7]};
     }
+    fault.id = parts[8];
     return Error(std::move(fault));
 }
 
@@ -61,7 +62,8 @@ void send_fault(int fd, const Error& error) {
                                     place.file,
                                     std::to_string(place.line),
                                     std::to_string(place.column),
-                                    place.text}) {
+                                    place.text,
+                                    fault.id}) {
         bytes += part.substr(0, kLongestText).c_str();
         bytes += '\0';
     }
@@ -74,7 +76,7 @@ Result<void> end_of_child(int fd, int code) {
     }
     if (code != 0) {
         return fail(ErrorCode::kExecution,
-                    "the building process ended unexpectedly",
+                    problem("build-process-ended", "the building process ended unexpectedly"),
                     code > 128 ? fmt::format("signal {}", code - 128)
                                : fmt::format("exit code {}", code),
                     "look for 'out of memory' in the kernel's log");

@@ -54,8 +54,10 @@ check_header_keys(const Stage& stage, std::string_view file, Faults& faults) {
                 return one.key == name;
             });
         Fault fault = stage.fault_at_header(file, key);
-        fault.message = fmt::format(
-            "'{}' has no effect with 'Bootstrap: {}'", header_spelling(key), printable(agent));
+        fault.set(problem("header-key-without-effect",
+                          fmt::format("'{}' has no effect with 'Bootstrap: {}'",
+                                      header_spelling(key),
+                                      printable(agent))));
         if (deciding == kDeciding.end()) {
             warnings.push_back(
                 fmt::format("warning: {}{}",

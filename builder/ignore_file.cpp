@@ -215,7 +215,8 @@ Result<IgnoreFile> IgnoreFile::parse(std::string_view text, const fs::path& file
         if (one.text.empty() || is_broken(one.text)) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = fmt::format("'{}' is not a valid pattern", printable(trim(line)));
+            fault.set(problem("ignore-pattern",
+                              fmt::format("'{}' is not a valid pattern", printable(trim(line)))));
             fault.because =
                 one.text.empty()
                     ? "nothing follows '!'"

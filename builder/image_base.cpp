@@ -181,7 +181,9 @@ private:
         CYBELE_TRY(const registry::Store store, open_store());
         CYBELE_TRY(const registry::PullResult done, registry::pull(transport_, asked, store));
         if (!done.stored) {
-            return fail(ErrorCode::kInternal, "the image that was pulled is not in the store");
+            return fail(
+                ErrorCode::kInternal,
+                problem("pulled-image-missing", "the image that was pulled is not in the store"));
         }
         tell(asked.reference.text() + " is " + done.manifest +
              (done.is_downloaded ? "" : ", in the store"));
@@ -194,10 +196,11 @@ private:
         CYBELE_TRY(const auto image, store.find(name));
         if (const std::string digest = locked(from);
             !digest.empty() && digest != image.record.digest) {
-            return fail(ErrorCode::kVerification,
-                        from + " is not the image that the Lock names",
-                        "its digest is " + image.record.digest + ", not " + digest,
-                        "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
+            return fail(
+                ErrorCode::kVerification,
+                problem("base-not-locked-image", from + " is not the image that the Lock names"),
+                "its digest is " + image.record.digest + ", not " + digest,
+                "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
         }
         return take(stage, store, image, image.record.digest);
     }
@@ -224,7 +227,8 @@ private:
             if (digest != "sha256:" + hex(found)) {
                 return fail(
                     ErrorCode::kVerification,
-                    printable(from) + " is not the image that the Lock names",
+                    problem("base-not-locked-image",
+                            printable(from) + " is not the image that the Lock names"),
                     "its digest is sha256:" + hex(found) + ", not " + digest,
                     "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
             }
@@ -253,7 +257,8 @@ private:
         const UniqueFd file(::open(stage.source.c_str(), O_RDONLY | O_CLOEXEC));
         if (images::image_start(file.get()).kind != images::ImageStart::Kind::kSif) {
             return fail(ErrorCode::kInput,
-                        "the base " + printable(from) + " cannot be verified",
+                        problem("base-not-verifiable",
+                                "the base " + printable(from) + " cannot be verified"),
                         "'Fingerprints' names who signed it, and only a SIF carries signatures",
                         "take a SIF as base, or remove the line");
         }
@@ -289,7 +294,7 @@ Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& reque
     }
     Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "from");
     fault.code = ErrorCode::kInput;
-    fault.message = "the header names no image";
+    fault.set(problem("header-without-image", "the header names no image"));
     fault.because = "the agent '" + plan.agent + "' needs one";
     fault.help = is_remote(plan.agent) ? "give it as 'From: HOST/NAME:TAG'"
                                        : "give its path as 'From: PATH[:TAG]'";
@@ -304,14 +309,15 @@ std::optional<Fault> refused_agent(std::string_view agent) {
     Fault fault;
     fault.code = ErrorCode::kInput;
     if (agent == "docker-daemon") {
-        fault.message = "the bootstrap agent 'docker-daemon' asks a daemon that runs as root";
+        fault.set(problem("docker-daemon-unsupported",
+                          "the bootstrap agent 'docker-daemon' asks a daemon that runs as root"));
         fault.because = "whoever may ask it is root on that machine; cybelectl needs no daemon";
         fault.help = "save the image: docker save NAME -o image.tar, then 'Bootstrap: "
                      "docker-archive' and 'From: image.tar'";
         return fault;
     }
     if (agent == "shub") {
-        fault.message = "the bootstrap agent 'shub' cannot work any more";
+        fault.set(problem("shub-unsupported", "the bootstrap agent 'shub' cannot work any more"));
         fault.because = "Singularity Hub was closed in April 2021";
         fault.help = "look for the image in another registry, or build it from its definition file";
         return fault;

@@ -244,7 +244,8 @@ Result<Surroundings> find_surroundings(const BuildRequest& request,
     found.ca_file = ca_of(request, environment);
     if (!found.ca_file.empty() && ::access(found.ca_file.c_str(), R_OK) != 0) {
         return fail(ErrorCode::kInput,
-                    "cannot read the CA file " + printable(found.ca_file.native()),
+                    problem("ca-file-unreadable",
+                            "cannot read the CA file " + printable(found.ca_file.native())),
                     system_error("", errno).faults().front().because,
                     "name a readable file of certificates with --ca-file");
     }
@@ -274,10 +275,11 @@ Result<std::vector<std::string>> script_command(const std::string& arguments,
             rest += part + " ";
         }
         if (rest.empty()) {
-            return fail(ErrorCode::kInput,
-                        "the section's '-c' has no argument",
-                        {},
-                        "write '-c /bin/bash -eu', or leave '-c' out");
+            return fail(
+                ErrorCode::kInput,
+                problem("section-shell-without-argument", "the section's '-c' has no argument"),
+                {},
+                "write '-c /bin/bash -eu', or leave '-c' out");
         }
         command.push_back(rest + file);
         return command;

@@ -58,7 +58,7 @@ struct LayerReader::State {
     }
     [[nodiscard]] Error too_much() const {
         return {ErrorCode::kInput,
-                name() + " unpacks to more than it should",
+                problem("layer-unpacks-too-much", name() + " unpacks to more than it should"),
                 fmt::format("{} bytes may become {} at most; more is made to fill disks",
                             packed_size,
                             limit()),
@@ -94,10 +94,11 @@ struct LayerReader::State {
             }
             if (status < ARCHIVE_WARN) {
                 const char* text = archive_error_string(self.stream.get());
-                self.error = self.error.value_or(Error(ErrorCode::kInput,
-                                                       self.name() + " is damaged",
-                                                       text != nullptr ? printable(text) : "",
-                                                       "get the image again"));
+                self.error =
+                    self.error.value_or(Error(ErrorCode::kInput,
+                                              problem("layer-damaged", self.name() + " is damaged"),
+                                              text != nullptr ? printable(text) : "",
+                                              "get the image again"));
                 archive_set_error(reader, EINVAL, "damaged");
                 return -1;
             }
@@ -129,7 +130,7 @@ Result<LayerReader> LayerReader::open(const registry::OciLayer& layer) {
     CYBELE_TRY(state->packed_size, file_size(state->fd.get(), layer.file.path));
     if (state->packed_size != layer.descriptor.size) {
         return fail(ErrorCode::kVerification,
-                    state->name() + " is not what it should be",
+                    problem("layer-wrong-size", state->name() + " is not what it should be"),
                     fmt::format("it has {} bytes, its manifest says {}",
                                 state->packed_size,
                                 layer.descriptor.size),
@@ -141,7 +142,7 @@ Result<LayerReader> LayerReader::open(const registry::OciLayer& layer) {
                    sha256_range(state->fd.get(), 0, state->packed_size, state->path));
         if ("sha256:" + hex(found) != state->digest) {
             return fail(ErrorCode::kVerification,
-                        state->name() + " is not what it should be",
+                        problem("layer-wrong-digest", state->name() + " is not what it should be"),
                         "the digest of its bytes is sha256:" + hex(found),
                         "build again: it is fetched anew; if it stays so, its source is damaged");
         }
@@ -163,7 +164,7 @@ Result<LayerReader> LayerReader::open(const registry::OciLayer& layer) {
     const int status = is_open ? archive_read_next_header(stream, &entry) : ARCHIVE_FATAL;
     if (status != ARCHIVE_OK && status != ARCHIVE_EOF) {
         return fail(own.error.value_or(Error(ErrorCode::kInput,
-                                             own.name() + " is damaged",
+                                             problem("layer-damaged", own.name() + " is damaged"),
                                              printable(archive_error_string(stream)),
                                              "get the image again")));
     }
@@ -185,7 +186,7 @@ Error LayerReader::failure() const {
     }
     const char* text = archive_error_string(state_->tar.get());
     return {ErrorCode::kInput,
-            state_->name() + " is no whole tar file",
+            problem("layer-incomplete", state_->name() + " is no whole tar file"),
             text != nullptr ? printable(text) : "",
             "get the image again; is it an image of a root file system?"};
 }
@@ -213,7 +214,7 @@ Result<void> LayerReader::finish() {
     const std::string unpacked = "sha256:" + hex(own.unpacked.finish());
     if (unpacked != own.diff_id) {
         return fail(ErrorCode::kVerification,
-                    own.name() + " is not what it should be",
+                    problem("layer-wrong-content", own.name() + " is not what it should be"),
                     "the digest of its tar is " + unpacked + ", the image says " + own.diff_id,
                     "do not use the image; tell who made it");
     }

@@ -26,7 +26,8 @@ constexpr mode_t kSetIds = 06000;
 
 tl::unexpected<Error> hostile(std::string_view name, std::string because) {
     return fail(ErrorCode::kInput,
-                "the layer holds '" + printable(name) + "', which is refused",
+                problem("layer-entry-refused",
+                        "the layer holds '" + printable(name) + "', which is refused"),
                 std::move(because),
                 "do not use the image; tell who made it");
 }

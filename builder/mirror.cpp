@@ -157,7 +157,7 @@ Result<std::string> mirror_for_suite(const fs::path& apt_configuration, std::str
         return whole->uri;
     }
     return fail(ErrorCode::kEnvironment,
-                "this machine's package mirror is not known",
+                problem("package-mirror-unknown", "this machine's package mirror is not known"),
                 fmt::format("apt's sources below {} name no mirror of a distribution",
                             printable(apt_configuration.native())),
                 "give the mirror's address with --mirror, or as MirrorURL in the definition file");

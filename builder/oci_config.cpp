@@ -78,10 +78,11 @@ std::string quoted_words(const std::vector<std::string>& words) {
 }
 
 auto unreadable_configuration() {
-    return fail(ErrorCode::kInput,
-                "the configuration of the image cannot be read",
-                "it is not what the OCI image specification says",
-                "get the image again; is it an image of a root file system?");
+    return fail(
+        ErrorCode::kInput,
+        problem("oci-configuration-unreadable", "the configuration of the image cannot be read"),
+        "it is not what the OCI image specification says",
+        "get the image again; is it an image of a root file system?");
 }
 
 } // namespace

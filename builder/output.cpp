@@ -33,17 +33,20 @@ Result<void> check_output(const BuildRequest& request) {
     const std::string name = printable(request.output.native());
     if (!fs::is_directory(folder_of(request.output), error)) {
         return fail(ErrorCode::kInput,
-                    "the folder of " + name + " does not exist",
+                    problem("output-folder-missing", "the folder of " + name + " does not exist"),
                     {},
                     "make it, or name another output with -o");
     }
     const auto status = fs::symlink_status(request.output, error);
     if (fs::is_directory(status)) {
-        return fail(ErrorCode::kInput, name + " is a folder", {}, "name a file with -o");
+        return fail(ErrorCode::kInput,
+                    problem("output-is-folder", name + " is a folder"),
+                    {},
+                    "name a file with -o");
     }
     if (fs::exists(status) && !request.force) {
         return fail(ErrorCode::kInput,
-                    name + " exists already",
+                    problem("output-exists", name + " exists already"),
                     {},
                     "replace it with --force, or name another output with -o");
     }
@@ -67,10 +70,11 @@ Result<UniqueFd> lock_output(const fs::path& output, const fs::path& cache) {
     if (errno != EWOULDBLOCK) {
         return fail(system_error("cannot lock " + printable(file.native()), errno));
     }
-    return fail(ErrorCode::kInput,
-                printable(output.native()) + " is being built already",
-                "another build of this user makes the same file",
-                "wait for it, or name another output with -o");
+    return fail(
+        ErrorCode::kInput,
+        problem("output-being-built", printable(output.native()) + " is being built already"),
+        "another build of this user makes the same file",
+        "wait for it, or name another output with -o");
 }
 
 void remember_in_place(int fd, const Digest& made, registry::KnownFiles& files) {

@@ -89,7 +89,8 @@ void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
         }
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = fmt::format("not yet: the bootstrap agent '{}'", printable(plan.agent));
+        fault.set(problem("bootstrap-agent-unsupported",
+                          fmt::format("not yet: the bootstrap agent '{}'", printable(plan.agent))));
         fault.because = "the embedded builder knows " + known;
         fault.help = "use one of these, or build with --builder apptainer";
         if (auto gone = refused_agent(plan.agent)) {
@@ -115,7 +116,8 @@ void Planner::check_sections(const Stage& stage) {
         Fault fault;
         fault.code = ErrorCode::kInput;
         if ((section.name == "pre" || section.name == "setup") && ::geteuid() != 0) {
-            fault.message = "'%" + section.name + "' runs on this machine, outside the image";
+            fault.set(problem("section-runs-on-host",
+                              "'%" + section.name + "' runs on this machine, outside the image"));
             fault.because = "that is for root alone, who answers for the machine";
             fault.help = "move it into %post, and its files into %files";
         } else if (section.name == "files" &&

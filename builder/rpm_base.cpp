@@ -68,7 +68,8 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
         if (!stage.header_value(name).empty()) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = fmt::format("not yet: '{}' in the header of '{}'", name, agent);
+            fault.set(problem("header-key-unsupported",
+                              fmt::format("not yet: '{}' in the header of '{}'", name, agent)));
             fault.because = "products that are registered, and whole configurations, are not read";
             fault.help = "build with --builder apptainer";
             faults.add(header_fault(stage, request, std::move(fault)));
@@ -78,7 +79,7 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
     if (stage.header_value("mirrorurl").empty() && request.mirror.empty()) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = "the header has no MirrorURL";
+        fault.set(problem("header-without-mirrorurl", "the header has no MirrorURL"));
         fault.because = fmt::format("the agent '{}' installs from a repository", agent);
         fault.help = "add 'MirrorURL: ADDRESS', or give it by --mirror";
         faults.add(header_fault(stage, request, std::move(fault)));
@@ -86,7 +87,7 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
     if (stage.header_value("osversion").empty() && with_version(addresses, "") != addresses) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = "the header has no OSVersion";
+        fault.set(problem("header-without-osversion", "the header has no OSVersion"));
         fault.because = "an address has %{OSVERSION}, which stands for it";
         fault.help = "add 'OSVersion: VERSION'";
         faults.add(header_fault(stage, request, std::move(fault)));
@@ -203,8 +204,9 @@ Error rpm_bootstrap_failed(const RpmBase& base, const std::string& last_lines, i
     const bool is_network = is_network_fault(last_lines);
     const std::string tool = base.tool.filename().native();
     return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
-                 code == ns::kTimeIsUp ? fmt::format("'{}' did not end in time", tool)
-                                       : fmt::format("the bootstrap by '{}' failed", tool),
+                 problem("rpm-bootstrap-failed",
+                         code == ns::kTimeIsUp ? fmt::format("'{}' did not end in time", tool)
+                                               : fmt::format("the bootstrap by '{}' failed", tool)),
                  last_lines.empty() ? "" : output_because(tool + " said", last_lines),
                  is_network ? "check the network, or name another repository as MirrorURL"
                             : "check MirrorURL, OSVersion and Include; -v shows the whole output");
@@ -292,7 +294,9 @@ Result<RpmBase> rpm_base(const definitions::Stage& stage, const BuildRequest& re
         Fault fault;
         fault.code = ErrorCode::kEnvironment;
         const bool is_zypper = base.agent == kZypper;
-        fault.message = is_zypper ? "zypper is not installed" : "neither dnf nor yum is installed";
+        fault.set(
+            problem("rpm-tool-missing",
+                    is_zypper ? "zypper is not installed" : "neither dnf nor yum is installed"));
         fault.because = fmt::format("the bootstrap agent '{}' needs it", base.agent);
         fault.help = fmt::format("apt-get install {}, or start from an image: 'Bootstrap: docker'",
                                  is_zypper ? "zypper" : "dnf");

@@ -71,7 +71,8 @@ Result<void> SideBySide::wait_for_one() {
             return aside->wait();
         }
     }
-    return fail(ErrorCode::kInternal, "a process ended that no stage started");
+    return fail(ErrorCode::kInternal,
+                problem("build-process-unknown", "a process ended that no stage started"));
 }
 
 Result<void> SideBySide::start() {

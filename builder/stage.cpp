@@ -114,8 +114,10 @@ Error StageBuilder::step_failed(const Section& section,
                                 const ScriptEnd& end) const {
     Fault fault;
     fault.code = ErrorCode::kExecution;
-    fault.message = end.code > 128 ? fmt::format("{} was killed by signal {}", name, end.code - 128)
-                                   : fmt::format("{} failed with exit code {}", name, end.code);
+    fault.set(problem("step-failed",
+                      end.code > 128
+                          ? fmt::format("{} was killed by signal {}", name, end.code - 128)
+                          : fmt::format("{} failed with exit code {}", name, end.code)));
     if (end.code == namespaces::kTimeIsUp) {
         fault.message =
             fmt::format("{} did not end within {} s", name, context_.request.step_timeout);

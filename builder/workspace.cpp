@@ -122,10 +122,11 @@ Result<void> need_space(const fs::path& directory, std::uint64_t needed) {
     if (!free || *free >= needed) {
         return {};
     }
-    return fail(ErrorCode::kEnvironment,
-                "not enough space to build in " + printable(directory.native()),
-                fmt::format("{} are needed, {} are free", in_mib(needed), in_mib(*free)),
-                "set CYBELE_TMPDIR to a folder with more space, on a local disk");
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("build-space", "not enough space to build in " + printable(directory.native())),
+        fmt::format("{} are needed, {} are free", in_mib(needed), in_mib(*free)),
+        "set CYBELE_TMPDIR to a folder with more space, on a local disk");
 }
 
 } // namespace cybele::builder

@@ -88,7 +88,7 @@ void compare_queues(const Site& site, const Site& here, Faults& faults) {
             faults.add(document::fault_at(
                 site.source,
                 document::mark_of(site.marks, fmt::format("queues[{}].name", index)),
-                fmt::format("there is no queue '{}' here", name),
+                problem("site-queue-missing", fmt::format("there is no queue '{}' here", name)),
                 "`sinfo` does not list it",
                 "drop it, or run the check where that batch system is"));
         }
@@ -161,8 +161,10 @@ Faults compare_site(const Site& site, const ProbedSite& probed) {
         Fault fault = document::fault_at(
             site.source,
             mark,
-            one.written.empty() ? fmt::format("the Site does not say `{}`", one.field)
-                                : fmt::format("`{}` is '{}' in the Site", one.field, one.written),
+            problem("site-differs",
+                    one.written.empty()
+                        ? fmt::format("the Site does not say `{}`", one.field)
+                        : fmt::format("`{}` is '{}' in the Site", one.field, one.written)),
             fmt::format("this machine has '{}'", one.here),
             one.written.empty() ? "add it, so that jobs are judged before they start"
                                 : "mend the Site, or run the check where its jobs run");

@@ -123,7 +123,8 @@ Error apt_fault(std::string_view errors) {
         if (!name.empty()) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = std::string(kMissingPackage) + printable(name) + "'";
+            fault.set(
+                problem(kMissingPackageId, std::string(kMissingPackage) + printable(name) + "'"));
             fault.because = "this release has no such package, or not in this version";
             fault.help = "correct its name or version in the Recipe";
             faults.add(std::move(fault));
@@ -133,7 +134,7 @@ Error apt_fault(std::string_view errors) {
         return faults.take();
     }
     return {ErrorCode::kEnvironment,
-            "apt cannot determine the packages",
+            problem("apt-failed", "apt cannot determine the packages"),
             because,
             "check the network, or name another mirror with --mirror"};
 }
@@ -246,7 +247,7 @@ Result<void> AptSuite::read_release() {
     }
     if (release_.empty()) {
         return fail(ErrorCode::kEnvironment,
-                    "the mirror has no release files",
+                    problem("mirror-without-release", "the mirror has no release files"),
                     "they say which packages there are",
                     "check the network, or name another mirror with --mirror");
     }

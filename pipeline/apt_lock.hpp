@@ -49,6 +49,7 @@ private:
 };
 
 /// How the message of a package begins that the suite does not have; its name and a quote follow.
+inline constexpr std::string_view kMissingPackageId = "package-missing";
 inline constexpr std::string_view kMissingPackage = "there is no package '";
 
 /// "Sat, 10 Jan 2026 10:11:12 UTC" → seconds since 1970; nothing where it is no such date.

@@ -133,7 +133,8 @@ Result<BatchJob> job_of_script(const BatchJobRequest& request) {
     const std::string shell = schedulers::shell_name_of(explanation.script);
     if (!shell.empty() && shell != "sh" && shell != "bash" && shell != "dash") {
         return fail(ErrorCode::kInput,
-                    printable(request.file) + " is a script for " + printable(shell),
+                    problem("script-shell-unsupported",
+                            printable(request.file) + " is a script for " + printable(shell)),
                     "the `script` of a Job is run by sh",
                     "submit it unchanged: `cybelectl submit --script " + shell_quote(request.file) +
                         "`");

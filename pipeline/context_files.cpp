@@ -95,7 +95,7 @@ public:
         });
         if (!survey.secrets.empty()) {
             Fault fault = copy.place;
-            fault.message = "'files' takes " + list_of(survey.secrets);
+            fault.set(problem("context-holds-secret", "'files' takes " + list_of(survey.secrets)));
             fault.because = kReadable;
             fault.help = fmt::format("leave it out by a .dockerignore, or allow it: {}",
                                      allowing_line(copy, survey.secrets));
@@ -103,7 +103,9 @@ public:
         }
         if (survey.files == 0 && !survey.left_out.empty()) {
             Fault fault = copy.place;
-            fault.message = fmt::format("nothing of '{}' is taken", printable(copy.line.source));
+            fault.set(
+                problem("context-copy-empty",
+                        fmt::format("nothing of '{}' is taken", printable(copy.line.source))));
             fault.because = "left out: " + list_of(survey.left_out);
             fault.help = "name other files, or correct the ignore file";
             faults_.add(std::move(fault));

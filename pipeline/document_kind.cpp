@@ -82,15 +82,15 @@ Result<fs::path> find_recipe(const fs::path& folder) {
     }
     if (found.empty()) {
         return fail(ErrorCode::kInput,
-                    "no Recipe in " + printable(folder.native()),
+                    problem("folder-without-recipe", "no Recipe in " + printable(folder.native())),
                     "there is no *.yaml with `kind: Recipe` in it",
                     "`cybelectl init NAME` makes one");
     }
-    return fail(ErrorCode::kInput,
-                "several Recipes in " + printable(folder.native()),
-                printable(found[0].native()) + " and " + printable(found[1].native()) +
-                    " are two of them",
-                "name the one to build");
+    return fail(
+        ErrorCode::kInput,
+        problem("folder-with-several-recipes", "several Recipes in " + printable(folder.native())),
+        printable(found[0].native()) + " and " + printable(found[1].native()) + " are two of them",
+        "name the one to build");
 }
 
 SourceKind source_kind(const fs::path& source) {

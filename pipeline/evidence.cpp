@@ -283,12 +283,12 @@ public:
             return;
         }
         constexpr std::size_t kMostBytes = std::size_t{128} << 20U;
-        const auto text =
-            read_ > kMostBytes
-                ? Result<std::string>(fail(ErrorCode::kInput,
-                                           printable(file) + ": not read",
-                                           "the files before it are more than 128 MiB"))
-                : read_source_text(folder, file);
+        const auto text = read_ > kMostBytes
+                              ? Result<std::string>(fail(
+                                    ErrorCode::kInput,
+                                    problem("folder-file-skipped", printable(file) + ": not read"),
+                                    "the files before it are more than 128 MiB"))
+                              : read_source_text(folder, file);
         if (!text) {
             note(text.error());
             return;

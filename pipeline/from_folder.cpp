@@ -126,8 +126,9 @@ void use_dockerfile(Planner& planner) {
 
 Error nothing_found(const Planner& planner) {
     return {ErrorCode::kInput,
-            "nothing in " + printable(planner.folder.root.native()) +
-                " says how its program is built or started",
+            problem("source-unknown",
+                    "nothing in " + printable(planner.folder.root.native()) +
+                        " says how its program is built or started"),
             "looked for CMakeLists.txt, Makefile, sources with `main`, *.py, Dockerfile and "
             "definition files; " +
                 std::to_string(planner.folder.files.size()) + " files are there",
@@ -334,7 +335,7 @@ Result<void> write_from_folder(const FromFolder& plan, bool replaces) {
         if (!replaces && fs::symlink_status(file, error).type() != fs::file_type::not_found) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = printable(file.native()) + " exists already";
+            fault.set(problem("init-file-exists", printable(file.native()) + " exists already"));
             fault.because = "`init` replaces a file only where --force is given";
             fault.help = "add --force to replace it, or write elsewhere with -o";
             faults.add(std::move(fault));

@@ -95,10 +95,11 @@ void Generator::put(const std::string& name,
     if (!is_new) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = fmt::format("{} and {} both make {}",
-                                    printable(known->second.native()),
-                                    printable(source.native()),
-                                    printable(path.native()));
+        fault.set(problem("generated-file-conflict",
+                          fmt::format("{} and {} both make {}",
+                                      printable(known->second.native()),
+                                      printable(source.native()),
+                                      printable(path.native()))));
         fault.because = "the one would replace the other";
         fault.help = "give one of them another `name`";
         faults_.add(std::move(fault));
@@ -261,8 +262,9 @@ Result<Generation> Generator::run() {
     find_left_over();
     if (generation_.files.empty() && generation_.left_over.empty()) {
         return fail(ErrorCode::kInput,
-                    fmt::format("there is nothing to generate in '{}'",
-                                printable(project_.folder.native())),
+                    problem("nothing-to-generate",
+                            fmt::format("there is nothing to generate in '{}'",
+                                        printable(project_.folder.native()))),
                     "it has no Recipe and no Job where a project has them (recipes/, jobs/, or as "
                     "its cybelectl.yaml says)",
                     "name the project's folder");

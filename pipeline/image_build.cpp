@@ -52,26 +52,30 @@ bool is_own_image(const fs::path& path, const ImagePlan& plan) {
 Result<void> check_kind_of_output(const fs::path& output, const fs::path& source) {
     std::error_code error;
     if (output == "-") {
-        return fail(ErrorCode::kUsage,
-                    "an image is not written to standard output",
-                    "it is packed into its file, and signed there",
-                    "name a file: -o NAME.sif");
+        return fail(
+            ErrorCode::kUsage,
+            problem("image-to-standard-output", "an image is not written to standard output"),
+            "it is packed into its file, and signed there",
+            "name a file: -o NAME.sif");
     }
     if (fs::is_directory(output, error)) {
         return fail(ErrorCode::kUsage,
-                    "the output " + printable(output.native()) + " is a directory",
+                    problem("output-is-directory",
+                            "the output " + printable(output.native()) + " is a directory"),
                     {},
                     "name a file: -o NAME.sif");
     }
     if (fs::equivalent(output, source, error)) {
         return fail(ErrorCode::kUsage,
-                    "the output " + printable(output.native()) + " is the source itself",
+                    problem("output-is-source",
+                            "the output " + printable(output.native()) + " is the source itself"),
                     "the image would take its place",
                     "name another file: -o NAME.sif");
     }
     if (fs::exists(output, error) && !fs::is_regular_file(output, error)) {
         return fail(ErrorCode::kInput,
-                    "the output " + printable(output.native()) + " is no regular file",
+                    problem("output-not-regular-file",
+                            "the output " + printable(output.native()) + " is no regular file"),
                     "an image cannot be written to a device, a pipe or a socket",
                     "name a file: -o NAME.sif");
     }
@@ -91,7 +95,8 @@ Result<void> check_signature(const fs::path& output) {
         return {};
     }
     return fail(ErrorCode::kInput,
-                printable(output.native()) + " is signed, and this build does not sign",
+                problem("signed-image-kept",
+                        printable(output.native()) + " is signed, and this build does not sign"),
                 "an unsigned image does not take the place of a signed one",
                 "name a key with --sign-key or the setting `sign-key`, or replace the image with "
                 "`cybelectl build --force`");
@@ -107,15 +112,17 @@ Result<void> check_output(const fs::path& output,
         CYBELE_CHECK(check_signature(output));
     }
     if (fs::exists(output, error) && !request.force && !is_own_image(output, plan)) {
-        return fail(ErrorCode::kInput,
-                    printable(output.native()) + " exists already",
-                    "it was not built from this Recipe, so it is not replaced",
-                    "choose another output with -o, or give --force");
+        return fail(
+            ErrorCode::kInput,
+            problem("output-of-other-source", printable(output.native()) + " exists already"),
+            "it was not built from this Recipe, so it is not replaced",
+            "choose another output with -o, or give --force");
     }
     const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
     if (!fs::is_directory(folder, error)) {
         return fail(ErrorCode::kInput,
-                    "the folder " + printable(folder.native()) + " does not exist",
+                    problem("output-folder-missing",
+                            "the folder " + printable(folder.native()) + " does not exist"),
                     "the image is written there",
                     "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
     }
@@ -193,21 +200,23 @@ judge_provenance(const ImageBuild& request, const fs::path& source, const fs::pa
     for (const fs::path& other : {source, output, request.sign_key}) {
         if (place_of(request.provenance) == place_of(other)) {
             return fail(ErrorCode::kUsage,
-                        "--provenance " + printable(request.provenance.native()) +
-                            " is another file of this build",
+                        problem("provenance-file-conflict",
+                                "--provenance " + printable(request.provenance.native()) +
+                                    " is another file of this build"),
                         "it would take its place",
                         "name a file of its own");
         }
     }
     if (request.sign_key.empty()) {
         return fail(ErrorCode::kUsage,
-                    "--provenance needs a key",
+                    problem("provenance-without-key", "--provenance needs a key"),
                     "what nobody signed tells nobody anything",
                     "name it with --sign-key FILE");
     }
     if (request.builder != "embedded") {
         return fail(ErrorCode::kUsage,
-                    "--provenance with --builder " + request.builder,
+                    problem("provenance-with-other-builder",
+                            "--provenance with --builder " + request.builder),
                     "only the embedded builder knows what an image was made from",
                     "leave --builder out");
     }
@@ -245,7 +254,7 @@ Result<void> check_builder(const ImageBuild& request) {
         return {};
     }
     return fail(ErrorCode::kUsage,
-                option + " with --builder " + request.builder,
+                problem("option-with-other-builder", option + " with --builder " + request.builder),
                 "only the embedded builder can do it",
                 "leave one of the two out");
 }

@@ -38,7 +38,8 @@ Result<void> check_variant(const ImageBuild& request, const recipes::Recipe& rec
         list += (list.empty() ? "" : ", ") + name;
     }
     return fail(ErrorCode::kUsage,
-                "the Recipe has " + std::to_string(recipe.variants.size()) + " variants",
+                problem("variant-not-named",
+                        "the Recipe has " + std::to_string(recipe.variants.size()) + " variants"),
                 "they are " + list,
                 "choose one with --variant, or build all with --all");
 }
@@ -52,7 +53,8 @@ Result<void> check_buildable(const recipes::Recipe& recipe) {
         if (!is_told && !builder::has_agent(context.base.agent)) {
             faults.add(
                 recipe.fault_at(context.prefix + "base",
-                                "not yet: building from '" + context.base.from + "'",
+                                problem("base-agent-unsupported",
+                                        "not yet: building from '" + context.base.from + "'"),
                                 "the embedded builder has no agent '" + context.base.agent + "'",
                                 "build with --builder apptainer, or begin with a Debian "
                                 "release or an image that it knows"));
@@ -227,7 +229,8 @@ Result<ImagePlan> plan_base(const fs::path& source) {
     const definitions::Stage& stage = plan.definition.stages.back();
     if (plan.definition.stages.size() > 1 || stage.header_value("from") != base.from) {
         return fail(ErrorCode::kInput,
-                    "'" + printable(source.native()) + "' cannot be the base of an image",
+                    problem("base-not-expressible",
+                            "'" + printable(source.native()) + "' cannot be the base of an image"),
                     "a definition's header cannot hold such a name",
                     "give it another name");
     }
@@ -264,7 +267,7 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
     const std::string option = row->option;
     return fail(
         ErrorCode::kUsage,
-        option + " with " + std::string(name_of(kind)),
+        problem("option-with-source-kind", option + " with " + std::string(name_of(kind))),
         row->kind == SourceKind::kRecipe ? "it is for Recipes"
                                          : "it gives values to the {{ NAME }} of a definition file",
         kind == SourceKind::kRecipe ? "give values to the Recipe's `args` with --arg NAME=VALUE"

@@ -45,10 +45,11 @@ Result<NewJob> for_image(const NewJobRequest& request) {
     std::error_code error;
     if (!fs::exists(request.image, error) && request.image.find(':') != std::string::npos) {
         if (const auto fault = image_reference_fault(request.image, help); !fault.empty()) {
-            return fail(ErrorCode::kUsage,
-                        "'" + printable(request.image) + "' names no image",
-                        fault,
-                        help);
+            return fail(
+                ErrorCode::kUsage,
+                problem("image-not-named", "'" + printable(request.image) + "' names no image"),
+                fault,
+                help);
         }
         job.name = name_of_reference(request.image);
         job.image = request.image;

@@ -39,7 +39,8 @@ Result<std::vector<fs::path>> new_project(const fs::path& folder,
         if (fs::exists(folder / file, error)) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = printable((folder / file).native()) + " exists already";
+            fault.set(problem("project-file-exists",
+                              printable((folder / file).native()) + " exists already"));
             fault.because = "`init` replaces no file";
             fault.help = "choose another name, or move the file away";
             faults.add(std::move(fault));

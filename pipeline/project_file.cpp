@@ -71,10 +71,11 @@ Result<ProjectFile> find_project(const std::filesystem::path& folder) {
         return read_project(std::move(text), file);
     }
     if (!std::filesystem::is_directory(folder, error)) {
-        return fail(ErrorCode::kInput,
-                    "'" + printable(folder.native()) + "' is no folder",
-                    "a project is a folder with recipes/, jobs/ and sites/",
-                    "name the folder");
+        return fail(
+            ErrorCode::kInput,
+            problem("not-a-project-folder", "'" + printable(folder.native()) + "' is no folder"),
+            "a project is a folder with recipes/, jobs/ and sites/",
+            "name the folder");
     }
     ProjectFile project;
     project.folder = folder;

@@ -43,21 +43,23 @@ read_host(recipes::Recipe& recipe, recipes::RecipeMpi& mpi, const std::string& p
     const fs::path file = recipe.folder / named;
     auto text = read_file(file);
     if (!text) {
-        return fail(Error(recipe.fault_at(prefix + "mpi.host",
-                                          "cannot read the Site '" + named + "'",
-                                          text.error().message(),
-                                          "name a Site from the Recipe's folder, or write `host: "
-                                          "{family: …, version: …}`")));
+        return fail(Error(
+            recipe.fault_at(prefix + "mpi.host",
+                            problem("site-unreadable", "cannot read the Site '" + named + "'"),
+                            text.error().message(),
+                            "name a Site from the Recipe's folder, or write `host: "
+                            "{family: …, version: …}`")));
     }
     CYBELE_TRY(const launchers::Site site, launchers::read_site(std::move(*text), file));
     recipes::HostMpi host = host_of(site, mpi.family);
     if (host.launcher.empty()) {
-        return fail(
-            Error(recipe.fault_at(prefix + "mpi.host",
-                                  "the Site '" + site.name + "' does not say what MPI it has",
-                                  "without it nothing can be judged",
-                                  "add `mpi: [{family: …, version: …}]` to the Site, as "
-                                  "`cybelectl site probe` writes it")));
+        return fail(Error(
+            recipe.fault_at(prefix + "mpi.host",
+                            problem("site-without-mpi",
+                                    "the Site '" + site.name + "' does not say what MPI it has"),
+                            "without it nothing can be judged",
+                            "add `mpi: [{family: …, version: …}]` to the Site, as "
+                            "`cybelectl site probe` writes it")));
     }
     host.site = named;
     mpi.host = std::move(host);

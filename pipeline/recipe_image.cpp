@@ -20,20 +20,22 @@ Result<recipes::Recipe> read_meant(const launchers::Job& job, const fs::path& fi
     auto recipe = recipes::read_variant(std::move(text), file, {}, job.image->variant);
     if (!recipe && recipe.error().code() == ErrorCode::kUsage) {
         const Fault& fault = recipe.error().faults().front();
-        return fail(Error(job.fault_at("image.variant", fault.message, fault.because, fault.help)));
+        return fail(Error(job.fault_at(
+            "image.variant", problem(fault.id, fault.message), fault.because, fault.help)));
     }
     if (!recipe) {
         return recipe;
     }
     if (job.image->variant.empty() && !recipe->variants.empty()) {
-        return fail(
-            Error(job.fault_at("image",
-                               fmt::format("the Recipe has {} variants, and the Job names none",
-                                           recipe->variants.size()),
-                               fmt::format("they are {}", fmt::join(recipe->variants, ", ")),
-                               fmt::format("write `image: {{recipe: {}, variant: {}}}`",
-                                           printable(job.image->recipe),
-                                           recipe->variants.front()))));
+        return fail(Error(
+            job.fault_at("image",
+                         problem("job-names-no-variant",
+                                 fmt::format("the Recipe has {} variants, and the Job names none",
+                                             recipe->variants.size())),
+                         fmt::format("they are {}", fmt::join(recipe->variants, ", ")),
+                         fmt::format("write `image: {{recipe: {}, variant: {}}}`",
+                                     printable(job.image->recipe),
+                                     recipe->variants.front()))));
     }
     return recipe;
 }

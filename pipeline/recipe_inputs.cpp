@@ -23,12 +23,12 @@ public:
         if (path.empty() || fs::exists(recipe_.folder / path, error)) {
             return;
         }
-        faults_.push_back(recipe_.fault_at(field,
-                                           "'" + printable(path) + "' is not there",
-                                           fs::path(path).is_absolute()
-                                               ? "nothing has this name on this machine"
-                                               : "relative paths begin at the Recipe's folder",
-                                           "correct the path, or make it before the build"));
+        faults_.push_back(recipe_.fault_at(
+            field,
+            problem("recipe-file-missing", "'" + printable(path) + "' is not there"),
+            fs::path(path).is_absolute() ? "nothing has this name on this machine"
+                                         : "relative paths begin at the Recipe's folder",
+            "correct the path, or make it before the build"));
     }
     void look_at(const recipes::StageContext& context) {
         const auto& files = context.fields->files;

@@ -94,8 +94,9 @@ private:
                     break;
                 }
             }
-            if (fault.message.starts_with(kMissingPackage)) {
-                fault = context.recipe->fault_at(field, fault.message, fault.because, fault.help);
+            if (fault.id == kMissingPackageId) {
+                fault = context.recipe->fault_at(
+                    field, problem(fault.id, fault.message), fault.because, fault.help);
             }
             faults.add(std::move(fault));
         }
@@ -113,7 +114,7 @@ private:
             if (context.base.agent != "debootstrap" || context.base.row != last.base.row) {
                 faults.add(recipe.fault_at(
                     context.prefix + "base",
-                    "not yet: a Lock for this base",
+                    problem("lock-base-unsupported", "not yet: a Lock for this base"),
                     context.base.agent != "debootstrap"
                         ? "apt alone is asked here, and of Debian's releases"
                         : "all stages of a locked Recipe begin with the same release",
@@ -136,12 +137,13 @@ private:
             const StageContext context = recipes::stage_context(recipe, i);
             recipes::check_packages(context, true, faults);
             if (image_of(context).empty()) {
-                faults.add(recipe.fault_at(context.prefix + "base",
-                                           "not yet: a Lock for this base",
-                                           "the last stage begins with an image, and packages of "
-                                           "a release are locked with the last stage's",
-                                           "begin the last stage with the release, too, or "
-                                           "build with --unlocked"));
+                faults.add(
+                    recipe.fault_at(context.prefix + "base",
+                                    problem("lock-image-base", "not yet: a Lock for this base"),
+                                    "the last stage begins with an image, and packages of "
+                                    "a release are locked with the last stage's",
+                                    "begin the last stage with the release, too, or "
+                                    "build with --unlocked"));
             }
         }
         if (faults.has_errors()) {
@@ -232,10 +234,11 @@ private:
         if (!is_wanted) {
             return;
         }
-        Fault note = context.recipe->fault_at(context.prefix + "packages." + field,
-                                              "packages of " + field + " are not locked here",
-                                              "this machine cannot ask for their versions",
-                                              "pin their versions in the Recipe");
+        Fault note = context.recipe->fault_at(
+            context.prefix + "packages." + field,
+            problem("lock-packages-unsupported", "packages of " + field + " are not locked here"),
+            "this machine cannot ask for their versions",
+            "pin their versions in the Recipe");
         note.is_warning = true;
         notes.push_back(std::move(note));
     }
@@ -281,7 +284,7 @@ private:
         if (!outcome.ok()) {
             return fail(
                 ErrorCode::kEnvironment,
-                "pip cannot determine the packages",
+                problem("pip-failed", "pip cannot determine the packages"),
                 builder::output_because("pip said", builder::last_lines(outcome.errors, 10)),
                 "check the requirement lines, the network and the machine's own pip");
         }
@@ -310,7 +313,7 @@ private:
         }
         if (list.empty()) {
             return fail(ErrorCode::kEnvironment,
-                        "pip's report names no packages",
+                        problem("pip-report-empty", "pip's report names no packages"),
                         "this pip is older than 23, or the index gives no digests",
                         "use a newer pip");
         }

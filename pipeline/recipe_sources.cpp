@@ -73,10 +73,12 @@ void SourceFinder::add_copies(const std::string& prefix,
         auto found = builder::find_sources(line, host, variables_, recipe_.source.file());
         if (!found) {
             const Fault& fault = found.error().faults().front();
-            faults_.add(recipe_.fault_at(fmt::format("{}files[{}].from", prefix, i),
-                                         "'" + printable(copies[i].from) + "' does not exist",
-                                         fault.because,
-                                         fault.help));
+            faults_.add(
+                recipe_.fault_at(fmt::format("{}files[{}].from", prefix, i),
+                                 problem("recipe-copy-missing",
+                                         "'" + printable(copies[i].from) + "' does not exist"),
+                                 fault.because,
+                                 fault.help));
             continue;
         }
         found->context = context_;
@@ -115,7 +117,8 @@ void SourceFinder::add_base(const std::string& image, const std::string& field) 
     const auto digest = fd ? known_.content_of(fd->get(), path) : Result<Digest>(fail(fd.error()));
     if (!digest) {
         const Fault& fault = digest.error().faults().front();
-        faults_.add(recipe_.fault_at(field, fault.message, fault.because, fault.help));
+        faults_.add(
+            recipe_.fault_at(field, problem(fault.id, fault.message), fault.because, fault.help));
         return;
     }
     files_.push_back({image, "", hex(*digest)});
@@ -279,7 +282,7 @@ Result<RecipeSources> parse_recipe_sources(std::string_view text) {
         // as below
     }
     return fail(ErrorCode::kInput,
-                "what the image was made from cannot be read",
+                problem("image-sources-unreadable", "what the image was made from cannot be read"),
                 "its object `cybelectl-sources.json` has an unknown form",
                 "build the image again");
 }

@@ -53,7 +53,7 @@ Result<void> compare_builds(const fs::path& one, const fs::path& other) {
     CYBELE_TRY(const auto before, images::open_contents(one));
     CYBELE_TRY(const auto after, images::open_contents(other));
     if (!before.image || !after.image) {
-        return fail(ErrorCode::kInternal, "a build made no SIF");
+        return fail(ErrorCode::kInternal, problem("build-without-image", "a build made no SIF"));
     }
     CYBELE_TRY(const auto first, objects_of(*before.image));
     CYBELE_TRY(const auto second, objects_of(*after.image));
@@ -74,7 +74,7 @@ Result<void> compare_builds(const fs::path& one, const fs::path& other) {
         lines.push_back(fmt::format("  and {} more", count - kShown));
     }
     return fail(ErrorCode::kExecution,
-                "two builds of the same gave different images",
+                problem("build-not-reproducible", "two builds of the same gave different images"),
                 lines.empty() ? "the files are the same, but not how they are packed"
                               : fmt::format("these differ:\n{}", fmt::join(lines, "\n")),
                 "remove what varies in a step: times, random keys, the order of a list");

@@ -60,7 +60,7 @@ Fault unknown(const yaml::Document& document, const yaml::Node& key) {
     }
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = "unknown setting '" + printable(key.scalar) + "'";
+    fault.set(problem("setting-unknown", "unknown setting '" + printable(key.scalar) + "'"));
     fault.where = document.source.place(key.mark);
     const std::string meant = nearest(key.scalar, names);
     fault.help = meant.empty() ? "`cybelectl config show` lists the settings"
@@ -74,7 +74,7 @@ Result<Values> read_values(std::string text, const fs::path& path) {
     const auto wrong = [&](std::string message, const yaml::Node& node) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = std::move(message);
+        fault.set(problem("setting-malformed", std::move(message)));
         fault.where = document.source.place(node.mark);
         faults.add(std::move(fault));
     };
@@ -132,7 +132,8 @@ Fault ignored(const fs::path& file, const std::string& what, const std::string& 
     Fault fault;
     fault.code = ErrorCode::kInput;
     fault.is_warning = true;
-    fault.message = printable(file.native()) + " is ignored (" + what + "); " + help;
+    fault.set(problem("settings-file-ignored",
+                      printable(file.native()) + " is ignored (" + what + "); " + help));
     return fault;
 }
 

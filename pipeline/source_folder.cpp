@@ -57,8 +57,9 @@ private:
         into_.files.push_back(path);
         if (into_.files.size() > kMostSourceFiles) {
             return fail(ErrorCode::kInput,
-                        printable(into_.root.native()) + " holds more than " +
-                            std::to_string(kMostSourceFiles) + " files",
+                        problem("folder-too-many-files",
+                                printable(into_.root.native()) + " holds more than " +
+                                    std::to_string(kMostSourceFiles) + " files"),
                         "it looks like more than the source of one program",
                         "name the folder of the source with --from");
         }
@@ -105,8 +106,9 @@ Result<SourceFolder> read_source_folder(const fs::path& root) {
         const int saved = errno;
         const bool is_file = saved == ENOTDIR;
         return fail(ErrorCode::kInput,
-                    printable(root.native()) +
-                        (is_file ? " is not a folder" : " cannot be opened as a folder"),
+                    problem("folder-unreadable",
+                            printable(root.native()) +
+                                (is_file ? " is not a folder" : " cannot be opened as a folder")),
                     is_file ? "" : std::strerror(saved), // NOLINT(concurrency-mt-unsafe)
                     "name the folder that holds the source, as `--from .`");
     }
@@ -118,7 +120,9 @@ Result<std::string>
 read_source_text(const SourceFolder& folder, const std::string& file, std::size_t limit) {
     const fs::path path = folder.root / file;
     const auto refuse = [&](const std::string& because) {
-        return fail(ErrorCode::kInput, printable(file) + ": not read", because);
+        return fail(ErrorCode::kInput,
+                    problem("folder-file-unreadable", printable(file) + ": not read"),
+                    because);
     };
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};

@@ -20,15 +20,16 @@ constexpr std::string_view kWhenBroken = "check the disk, its free space and you
 struct DatabaseFault {
     int code;
     std::string_view because;
+    std::string_view id;
     std::string_view help; ///< empty: the user's own
     std::string_view DatabaseUse::*own = nullptr;
 };
 constexpr DatabaseFault kDatabaseFaults[] = {
-    {SQLITE_BUSY, "other processes keep it locked", kWhenBusy},
-    {SQLITE_FULL, "no space is left on the device", {}, &DatabaseUse::when_full},
-    {SQLITE_READONLY, "it cannot be written", {}, &DatabaseUse::when_denied},
-    {SQLITE_CANTOPEN, "it cannot be opened", {}, &DatabaseUse::when_denied},
-    {SQLITE_IOERR, "the file system gives an error", kWhenBroken},
+    {SQLITE_BUSY, "other processes keep it locked", "database-locked", kWhenBusy},
+    {SQLITE_FULL, "no space is left on the device", "no-space", {}, &DatabaseUse::when_full},
+    {SQLITE_READONLY, "it cannot be written", "database-read-only", {}, &DatabaseUse::when_denied},
+    {SQLITE_CANTOPEN, "it cannot be opened", "database-not-opened", {}, &DatabaseUse::when_denied},
+    {SQLITE_IOERR, "the file system gives an error", "input-output-error", kWhenBroken},
 };
 
 tl::unexpected<Error> database_failed(const std::filesystem::path& path,
@@ -42,12 +43,12 @@ tl::unexpected<Error> database_failed(const std::filesystem::path& path,
     const std::string what = "cannot use " + std::string(use.name) + " " + printable(path.native());
     if (kind != std::end(kDatabaseFaults)) {
         return fail(ErrorCode::kEnvironment,
-                    what,
+                    problem(kind->id, what),
                     std::string(kind->because),
                     std::string(kind->own == nullptr ? kind->help : use.*(kind->own)));
     }
     return fail(ErrorCode::kEnvironment,
-                what,
+                problem("database-failed", what),
                 handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code),
                 std::string(use.otherwise));
 }

@@ -30,12 +30,12 @@ std::vector<const Field*> Table::all() const {
 
 Fault fault_at(const yaml::Source& source,
                yaml::Mark mark,
-               std::string message,
+               Problem problem,
                std::string because,
                std::string help) {
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = std::move(message);
+    fault.set(std::move(problem));
     fault.because = std::move(because);
     fault.help = std::move(help);
     fault.where = mark.line == 0 ? Place{source.file(), 0, 0, {}} : source.place(mark);
@@ -66,13 +66,13 @@ bool Reading::is_good(std::string_view path) const {
 }
 
 void Reading::complain(std::string_view path,
-                       std::string message,
+                       Problem problem,
                        std::string because,
                        std::string help) {
     bad_.insert(std::string(path));
     faults_.add(fault_at(document_.source,
                          mark_of(marks_, path),
-                         std::move(message),
+                         std::move(problem),
                          std::move(because),
                          std::move(help)));
 }
@@ -90,11 +90,12 @@ std::string dotted(const std::string& path, const std::string& name) {
 using Kinds = yaml::Node::Kind;
 
 Fault object_of_kubernetes(const yaml::Source& source, yaml::Mark mark) {
-    return fault_at(source,
-                    mark,
-                    "this is a Kubernetes object, not one of our documents",
-                    "it has an `apiVersion`",
-                    "turn it into a Job: `cybelectl job convert " + source.file() + "`");
+    return fault_at(
+        source,
+        mark,
+        problem("kubernetes-object", "this is a Kubernetes object, not one of our documents"),
+        "it has an `apiVersion`",
+        "turn it into a Job: `cybelectl job convert " + source.file() + "`");
 }
 
 /// Faults that say that this is no document of the kind at all.
@@ -102,11 +103,12 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
     const yaml::Node& root = document.root;
     const std::string line = "`kind: " + std::string(kind.name) + "`";
     if (root.kind != Kinds::kMapping || root.entries.empty()) {
-        return fault_at(document.source,
-                        root.mark,
-                        "a " + std::string(kind.name) + " is a map of fields",
-                        "every document is one",
-                        "add " + line + " as the first line");
+        return fault_at(
+            document.source,
+            root.mark,
+            problem("document-not-a-map", "a " + std::string(kind.name) + " is a map of fields"),
+            "every document is one",
+            "add " + line + " as the first line");
     }
     for (const auto& [key, value] : root.entries) {
         if (key.scalar == "apiVersion") {
@@ -117,7 +119,7 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
     if (name == nullptr) {
         return fault_at(document.source,
                         root.entries.front().first.mark,
-                        "'kind' is missing",
+                        problem("kind-missing", "'kind' is missing"),
                         "the kind says what the fields mean",
                         "add " + line + " as the first line");
     }
@@ -131,8 +133,9 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
                                             : "write " + line;
         return fault_at(document.source,
                         name->mark,
-                        "a " + std::string(kind.name) + " is wanted here, not kind '" +
-                            printable(name->scalar) + "'",
+                        problem("kind-differs",
+                                "a " + std::string(kind.name) + " is wanted here, not kind '" +
+                                    printable(name->scalar) + "'"),
                         is_known ? "the file is a document of another kind" : "no such kind exists",
                         help);
     }
@@ -165,7 +168,7 @@ public:
         if (entries.front().first.scalar != "kind") {
             tell("kind",
                  reading_.document_.root.find("kind")->mark,
-                 "'kind' does not come first",
+                 problem("kind-not-first", "'kind' does not come first"),
                  "a reader must know what the fields mean before it meets them",
                  "move `kind: " + std::string(reading_.kind_->name) + "` to the first line");
         }
@@ -176,13 +179,13 @@ public:
         if (format->kind != Kinds::kScalar || format->scalar != "1") {
             tell("format",
                  format->mark,
-                 "format " + kind_of_node(*format) + " is not known",
+                 problem("format-unknown", "format " + kind_of_node(*format) + " is not known"),
                  "this version reads format 1",
                  "write `format: 1`, or use a newer cybelectl");
         } else if (entries.size() < 2 || entries[1].first.scalar != "format") {
             tell("format",
                  format->mark,
-                 "'format' does not follow 'kind'",
+                 problem("format-not-second", "'format' does not follow 'kind'"),
                  "a reader must know the form before it meets the fields",
                  "move `format: 1` to the second line");
         }
@@ -227,12 +230,12 @@ private:
                    const yaml::Node& value,
                    const std::string& path) {
         if (!field.not_yet.empty()) {
-            Fault fault =
-                fault_at(reading_.document_.source,
-                         key.mark,
-                         "not yet: " + std::string(field.not_yet),
-                         "this version reads and checks '" + path + "', but cannot act on it",
-                         "leave '" + path + "' out");
+            Fault fault = fault_at(
+                reading_.document_.source,
+                key.mark,
+                problem("field-not-supported-yet", "not yet: " + std::string(field.not_yet)),
+                "this version reads and checks '" + path + "', but cannot act on it",
+                "leave '" + path + "' out");
             reading_.not_yet_.push_back(std::move(fault));
         }
         const bool is_empty = value.kind == Kinds::kScalar && value.scalar.empty();
@@ -242,7 +245,7 @@ private:
             const std::string name(field.name);
             tell(path,
                  value.mark,
-                 "'" + path + "' has no value",
+                 problem("field-without-value", "'" + path + "' has no value"),
                  "it wants " + describe(*field.shape),
                  field.is_required ? "write `" + name + ": " + example_of(*field.shape) + "`"
                                    : "remove `" + name + "`, or give it a value");
@@ -258,8 +261,9 @@ private:
         if (!complaint.because.empty()) {
             tell(path,
                  key.mark,
-                 "the key '" + printable(key.scalar) + "' is not " +
-                     (rule != nullptr ? std::string(rule->name) : "a text"),
+                 problem("field-key-malformed",
+                         "the key '" + printable(key.scalar) + "' is not " +
+                             (rule != nullptr ? std::string(rule->name) : "a text")),
                  complaint.because,
                  complaint.help);
         }
@@ -271,7 +275,7 @@ private:
         if (removed != nullptr) {
             tell(path,
                  word.mark,
-                 "'" + word.scalar + "' is not supported any more",
+                 problem("field-removed", "'" + word.scalar + "' is not supported any more"),
                  std::string(removed->because),
                  std::string(removed->help));
         }
@@ -288,7 +292,7 @@ private:
         }
         tell(path,
              key.mark,
-             "unknown field '" + printable(key.scalar) + "'",
+             problem("field-unknown", "unknown field '" + printable(key.scalar) + "'"),
              "'" + std::string(table.title) + "' has these: " + list,
              help_for_field(table, key.scalar));
     }
@@ -304,7 +308,7 @@ private:
             }
             tell(dotted(path, name),
                  node.mark,
-                 "'" + name + "' is missing",
+                 problem("field-missing", "'" + name + "' is missing"),
                  "'" + std::string(table.title) + "' needs it: " + std::string(field->description),
                  "add `" + name + ": " + example_of(*field->shape) + "`");
         }
@@ -345,13 +349,15 @@ private:
         if (written.size() > 1) {
             tell(path + "." + written[1]->scalar,
                  written[1]->mark,
-                 "'" + written[1]->scalar + "' and '" + written[0]->scalar + "' exclude each other",
+                 problem("fields-exclude-each-other",
+                         "'" + written[1]->scalar + "' and '" + written[0]->scalar +
+                             "' exclude each other"),
                  "'" + std::string(table.title) + "' takes one of " + names,
                  "remove `" + written[1]->scalar + "`, or remove `" + written[0]->scalar + "`");
         } else if (written.empty() && group.is_required) {
             tell(path,
                  node.mark,
-                 "one of " + names + " is missing",
+                 problem("one-field-missing", "one of " + names + " is missing"),
                  "'" + std::string(table.title) + "' needs exactly one of them",
                  "add `" + std::string(group.fields[0]) + ": " +
                      example_of(*table.find(group.fields[0])->shape) + "`");
@@ -364,7 +370,7 @@ private:
         case Kinds::kNull:
             tell(path,
                  value.mark,
-                 "'" + path + "' has no value",
+                 problem("item-without-value", "'" + path + "' has no value"),
                  "it wants " + describe(shape),
                  "remove the item");
             return;
@@ -405,7 +411,9 @@ private:
         if (!complaint.because.empty()) {
             tell(path,
                  value.mark,
-                 "'" + path + "' wants " + describe(*wanted) + ", not " + kind_of_node(value),
+                 problem("field-value",
+                         "'" + path + "' wants " + describe(*wanted) + ", not " +
+                             kind_of_node(value)),
                  complaint.because,
                  complaint.help);
         }
@@ -430,20 +438,21 @@ private:
     void wrong(const Shape& shape, const yaml::Node& value, const std::string& path) {
         tell(path,
              value.mark,
-             "'" + path + "' wants " + describe(shape) + ", not " + kind_of_node(value),
+             problem("field-type",
+                     "'" + path + "' wants " + describe(shape) + ", not " + kind_of_node(value)),
              "the field decides the type",
              help_for_value(shape, value, reading_.document_.source));
     }
 
     void tell(const std::string& path,
               yaml::Mark mark,
-              std::string message,
+              Problem problem,
               std::string because,
               std::string help) {
         reading_.bad_.insert(path);
         reading_.faults_.add(fault_at(reading_.document_.source,
                                       mark,
-                                      std::move(message),
+                                      std::move(problem),
                                       std::move(because),
                                       std::move(help)));
     }

@@ -132,7 +132,7 @@ public:
     [[nodiscard]] bool is_good(std::string_view path) const;
     /// Adds a fault at a field, or at the document's start where it is not written.
     void complain(std::string_view path,
-                  std::string message,
+                  Problem problem,
                   std::string because = {},
                   std::string help = {});
     /// "not yet: …" for each field that is written and has such a text in its table, in the file's
@@ -156,7 +156,7 @@ private:
 /// A fault of a document's reader (kInput) at a mark; line 0 means without a place in the file.
 [[nodiscard]] Fault fault_at(const yaml::Source& source,
                              yaml::Mark mark,
-                             std::string message,
+                             Problem problem,
                              std::string because = {},
                              std::string help = {});
 

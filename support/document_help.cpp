@@ -247,7 +247,9 @@ fault_of_file(const Kind& kind, std::string_view text, const std::string& file) 
         return other && other->what.ends_with(" " + std::string(name));
     });
     if (other && !is_document && !is_ours && other->command != "kube check") {
-        fault.message = "this is " + std::string(other->what) + ", not a " + std::string(kind.name);
+        fault.set(
+            problem("other-file",
+                    "this is " + std::string(other->what) + ", not a " + std::string(kind.name)));
         fault.because =
             "a " + std::string(kind.name) + " begins with `kind: " + std::string(kind.name) + "`";
         fault.help = help_for_other_file(*other, file);
@@ -256,7 +258,7 @@ fault_of_file(const Kind& kind, std::string_view text, const std::string& file) 
     if (is_utf8(text) && is_empty(text)) {
         std::string page(kind.name);
         page.front() = static_cast<char>(page.front() - 'A' + 'a');
-        fault.message = printable(file) + " is empty";
+        fault.set(problem("file-empty", printable(file) + " is empty"));
         fault.because =
             "a " + std::string(kind.name) + " begins with `kind: " + std::string(kind.name) + "`";
         fault.help = "write its fields as `cybelectl explain " + page + "` shows them";

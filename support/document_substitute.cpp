@@ -89,7 +89,7 @@ public:
             }
             if (end == std::string::npos) {
                 tell(mark,
-                     "'@{' is not closed",
+                     problem("argument-not-closed", "'@{' is not closed"),
                      "a name and `}` follow it",
                      "write `@@{` for the "
                      "characters");
@@ -113,16 +113,16 @@ private:
         }
         const std::string near = nearest(name, known);
         tell(mark,
-             "'" + printable(name) + "' has no value",
+             problem("argument-without-value", "'" + printable(name) + "' has no value"),
              "`@{…}` names an argument of `args` or a key of `matrix`",
              near.empty() ? "add `" + printable(name) + "` to `args`"
                           : "write `@{" + near + "}` in place of `@{" + printable(name) + "}`");
         return {};
     }
 
-    void tell(yaml::Mark mark, std::string message, std::string because, std::string help) {
+    void tell(yaml::Mark mark, Problem problem, std::string because, std::string help) {
         faults_.add(
-            fault_at(source_, mark, std::move(message), std::move(because), std::move(help)));
+            fault_at(source_, mark, std::move(problem), std::move(because), std::move(help)));
     }
 
     const yaml::Source& source_;

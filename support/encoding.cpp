@@ -61,7 +61,9 @@ Result<std::string> base64_decode(std::string_view text) {
     for (const char c : text) {
         const int value = base64_value(c);
         if (value < 0) {
-            return fail(ErrorCode::kInput, "not base64", "a character is outside its alphabet");
+            return fail(ErrorCode::kInput,
+                        problem("base64-malformed", "not base64"),
+                        "a character is outside its alphabet");
         }
         bits = bits << 6U | static_cast<std::uint32_t>(value);
         held += 6;
@@ -71,7 +73,8 @@ Result<std::string> base64_decode(std::string_view text) {
         }
     }
     if (held >= 6) {
-        return fail(ErrorCode::kInput, "not base64", "the text is cut off");
+        return fail(
+            ErrorCode::kInput, problem("base64-malformed", "not base64"), "the text is cut off");
     }
     return bytes;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <system_error>
 #include <tuple>
 
@@ -48,39 +49,46 @@ Error Faults::take() {
 
 namespace {
 
-struct Remedy {
+struct SystemProblem {
     int number;
-    const char* help;
+    std::string_view id;
+    std::string_view help;
+    ErrorCode code = ErrorCode::kEnvironment;
 };
 
-constexpr Remedy kRemedies[] = {
-    {ENOSPC, "free some space there, or choose another place (for builds: CYBELE_TMPDIR)"},
-    {EDQUOT, "free some of your quota, or choose another place (for builds: CYBELE_TMPDIR)"},
-    {EACCES, "check the permissions of the file and of the folders above it"},
-    {EROFS, "choose a place that can be written"},
-    {EISDIR, "name a file, not a folder"},
-    {ENOTDIR, "a part of the path is a file: correct the path"},
-    {ELOOP, "name the file that the link is meant to lead to"},
-    {ENAMETOOLONG, "give it a shorter name"},
-    {EMFILE, "raise the limit of open files (ulimit -n)"},
+constexpr SystemProblem kSystemProblems[] = {
+    {ENOSPC,
+     "no-space",
+     "free some space there, or choose another place (for builds: CYBELE_TMPDIR)"},
+    {EDQUOT,
+     "quota-exceeded",
+     "free some of your quota, or choose another place (for builds: CYBELE_TMPDIR)"},
+    {EACCES, "permission-denied", "check the permissions of the file and of the folders above it"},
+    {EPERM, "not-permitted", {}},
+    {EROFS, "read-only-file-system", "choose a place that can be written"},
+    {ENOENT, "no-such-file", {}, ErrorCode::kInput},
+    {EISDIR, "is-a-folder", "name a file, not a folder", ErrorCode::kInput},
+    {ENOTDIR, "not-a-folder", "a part of the path is a file: correct the path", ErrorCode::kInput},
+    {ELOOP, "too-many-links", "name the file that the link is meant to lead to", ErrorCode::kInput},
+    {ENAMETOOLONG, "name-too-long", "give it a shorter name", ErrorCode::kInput},
+    {EMFILE, "too-many-open-files", "raise the limit of open files (ulimit -n)"},
+    {ENOMEM, "no-memory", {}},
+    {EIO, "input-output-error", {}},
 };
+constexpr SystemProblem kOtherSystemProblem{0, "system-call-failed", {}};
 
 } // namespace
 
 Error system_error(std::string message, int saved_errno) {
-    std::string help;
-    for (const Remedy& remedy : kRemedies) {
-        if (remedy.number == saved_errno) {
-            help = remedy.help;
-        }
-    }
-    const bool is_input = saved_errno == ENOENT || saved_errno == ENOTDIR ||
-                          saved_errno == EISDIR || saved_errno == ELOOP ||
-                          saved_errno == ENAMETOOLONG;
-    return {is_input ? ErrorCode::kInput : ErrorCode::kEnvironment,
-            std::move(message),
+    const auto* found =
+        std::find_if(std::begin(kSystemProblems),
+                     std::end(kSystemProblems),
+                     [&](const SystemProblem& row) { return row.number == saved_errno; });
+    const SystemProblem& row = found == std::end(kSystemProblems) ? kOtherSystemProblem : *found;
+    return {row.code,
+            problem(row.id, std::move(message)),
             std::generic_category().message(saved_errno),
-            std::move(help)};
+            std::string(row.help)};
 }
 
 } // namespace cybele

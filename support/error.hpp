@@ -31,6 +31,18 @@ struct Place {
     std::string text; ///< the line itself, without its end, for the caret
 };
 
+/// What is wrong, with the name of that kind of fault: `problem("image-missing", "there is no …")`.
+///
+/// The name is in kebab case and stays the same when the sentence is improved: scripts, searches
+/// and `explain` use it. Several places may make the same fault if one page explains all of them.
+struct Problem {
+    std::string_view id; ///< a literal
+    std::string message; ///< without a full stop
+};
+[[nodiscard]] inline Problem problem(std::string_view id, std::string message) {
+    return {id, std::move(message)};
+}
+
 /// One mistake or failure, as a user reads it: `error: message`, ` --> file:line:column`, the line
 /// with a caret, `because: …`, `help: …`.
 struct Fault {
@@ -41,6 +53,12 @@ struct Fault {
     std::string help;                 ///< one remedy, imperative
     bool is_warning = false;          ///< reported, but nothing is refused for it
     std::vector<std::string> context; ///< "while …" lines, innermost first
+    std::string id;                   ///< of the problem; of a linter's finding, its rule
+
+    void set(Problem problem) {
+        id = problem.id;
+        message = std::move(problem.message);
+    }
 };
 
 /// All faults of one operation, at least one; what `Result` carries.
@@ -52,10 +70,10 @@ public:
     explicit Error(std::vector<Fault> faults) : faults_(std::move(faults)) {}
 
     /// Shorthand: a fault without a position.
-    Error(ErrorCode code, std::string message, std::string because = {}, std::string help = {}) {
+    Error(ErrorCode code, Problem problem, std::string because = {}, std::string help = {}) {
         Fault fault;
         fault.code = code;
-        fault.message = std::move(message);
+        fault.set(std::move(problem));
         fault.because = std::move(because);
         fault.help = std::move(help);
         faults_.push_back(std::move(fault));
@@ -101,17 +119,19 @@ private:
     std::vector<Fault> faults_;
 };
 
-/// Returned by functions that fail: `return fail(ErrorCode::kInput, "…", "reason", "remedy");`
+/// Returned by functions that fail:
+/// `return fail(ErrorCode::kInput, problem("image-missing", "…"), "reason", "remedy");`
 [[nodiscard]] inline tl::unexpected<Error>
-fail(ErrorCode code, std::string message, std::string because = {}, std::string help = {}) {
+fail(ErrorCode code, Problem problem, std::string because = {}, std::string help = {}) {
     return tl::unexpected<Error>(
-        Error(code, std::move(message), std::move(because), std::move(help)));
+        Error(code, std::move(problem), std::move(because), std::move(help)));
 }
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
     return tl::unexpected<Error>(std::move(error));
 }
 
-/// A failed system call: message + strerror(saved_errno) as the reason. EACCES, EPERM, ENOSPC and
+/// A failed system call: message + strerror(saved_errno) as the reason, which names the fault, too
+/// ("no-space", "permission-denied"; "system-call-failed" for rare ones). EACCES, EPERM, ENOSPC and
 /// the like are kEnvironment; ENOENT of an input is for the caller to tell as kInput.
 [[nodiscard]] Error system_error(std::string message, int saved_errno);
 

@@ -48,10 +48,11 @@ Result<void> check_kind(int fd, const fs::path& path) {
         return {};
     }
     if (!is_own_descriptor(path)) {
-        return fail(ErrorCode::kInput,
-                    printable(path.native()) + " is not a regular file",
-                    S_ISFIFO(status.st_mode) ? "it is a pipe" : "it is a device",
-                    "name a file, or let the shell open it: <(cat FILE)");
+        return fail(
+            ErrorCode::kInput,
+            problem("not-a-regular-file", printable(path.native()) + " is not a regular file"),
+            S_ISFIFO(status.st_mode) ? "it is a pipe" : "it is a device",
+            "name a file, or let the shell open it: <(cat FILE)");
     }
     return {};
 }
@@ -64,7 +65,7 @@ Result<UniqueFd> open_for_reading(const fs::path& path) {
         const int saved = errno;
         if (saved == ENOENT || saved == ENOTDIR) {
             return fail(ErrorCode::kInput,
-                        "no such file: " + printable(path.native()),
+                        problem("file-missing", "no such file: " + printable(path.native())),
                         {},
                         "check the name and the folder that it is relative to");
         }
@@ -94,7 +95,7 @@ Result<std::string> read_descriptor(int fd, std::size_t limit, const fs::path& p
         text.append(buffer.data(), static_cast<std::size_t>(count));
         if (text.size() > limit) {
             return fail(ErrorCode::kInput,
-                        printable(path.native()) + " is too big",
+                        problem("file-too-big", printable(path.native()) + " is too big"),
                         "more than " + std::to_string(limit) + " bytes are not read");
         }
     }
@@ -124,7 +125,7 @@ read_at(int fd, std::uint64_t offset, std::span<std::byte> into, const fs::path&
         }
         if (count == 0) {
             return fail(ErrorCode::kInput,
-                        printable(path.native()) + " is too short",
+                        problem("file-too-short", printable(path.native()) + " is too short"),
                         "it ends at byte " + std::to_string(offset + done) + ", " +
                             std::to_string(into.size() - done) + " more are needed",
                         "copy or download the file again");
@@ -192,7 +193,7 @@ tl::unexpected<Error> cannot_write(const fs::path& path, const fs::path& folder,
     std::error_code error;
     if (number == ENOENT && !fs::exists(folder, error)) {
         return fail(ErrorCode::kInput,
-                    std::move(message),
+                    problem("output-folder-missing", std::move(message)),
                     "the folder " + printable(folder.native()) + " does not exist",
                     "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
     }

@@ -33,26 +33,39 @@ constexpr std::string_view kPools[] = {"/etc/ssl/certs/ca-certificates.crt",
 /// A kind of failure as the helper names it.
 struct HttpFault {
     std::string_view name;
+    std::string_view id;
     ErrorCode code;
     std::string_view help;
 };
 constexpr HttpFault kHttpFaults[] = {
-    {"request", ErrorCode::kInternal, "report it with the command that you gave"},
-    {"url", ErrorCode::kInput, "give an https: address without a user name"},
-    {"file", ErrorCode::kEnvironment, "check the file's permissions and the space there"},
-    {"version", ErrorCode::kEnvironment, kTogether},
+    {"request", "http-request", ErrorCode::kInternal, "report it with the command that you gave"},
+    {"url", "address-malformed", ErrorCode::kInput, "give an https: address without a user name"},
+    {"file",
+     "transfer-file",
+     ErrorCode::kEnvironment,
+     "check the file's permissions and the space there"},
+    {"version", "http-helper-version", ErrorCode::kEnvironment, kTogether},
     {"unreachable",
+     "server-unreachable",
      ErrorCode::kEnvironment,
      "check the address, the network and the variables http_proxy, https_proxy and no_proxy"},
-    {"timeout", ErrorCode::kEnvironment, "try again later"},
+    {"timeout", "server-timeout", ErrorCode::kEnvironment, "try again later"},
     {"untrusted",
+     "server-untrusted",
      ErrorCode::kEnvironment,
      "name the certificates of its authority: CYBELE_CA_FILE=FILE.pem"},
     {"certificate",
+     "client-certificate",
      ErrorCode::kEnvironment,
      "check the client certificate and its key: both in PEM, the key without a passphrase"},
-    {"too-large", ErrorCode::kInput, "check the address: another kind of answer was expected"},
-    {"redirects", ErrorCode::kInput, "give the address that it leads to in the end"},
+    {"too-large",
+     "http-too-large",
+     ErrorCode::kInput,
+     "check the address: another kind of answer was expected"},
+    {"redirects",
+     "http-redirects",
+     ErrorCode::kInput,
+     "give the address that it leads to in the end"},
 };
 
 Json as_json(const std::vector<HttpHeader>& headers) {
@@ -148,7 +161,7 @@ std::string_view last_line(std::string_view text) {
 
 Error other_version(const std::string& version) {
     return {ErrorCode::kEnvironment,
-            "the program cybelectl-http is not of this cybelectl",
+            problem("http-helper-version", "the program cybelectl-http is not of this cybelectl"),
             "it is of " + printable(version) + ", cybelectl of " CYBELE_VERSION,
             std::string(kTogether)};
 }
@@ -176,7 +189,8 @@ Result<HttpResponse> read_answer(const HttpRequest& request, std::string_view te
         body = object.at("body").get<std::string>();
     } catch (const Json::exception&) {
         return fail(ErrorCode::kInternal,
-                    "the program cybelectl-http does not answer as it should",
+                    problem("http-helper-answer",
+                            "the program cybelectl-http does not answer as it should"),
                     "its output is not the JSON object that is expected",
                     "install it again together with cybelectl");
     }
@@ -210,8 +224,10 @@ Error http_failure(std::string_view kind, std::string_view message, const std::s
     const std::string what = kind == "file"                          ? "cannot transfer "
                              : known.code == ErrorCode::kEnvironment ? "cannot reach "
                                                                      : "cannot use ";
-    return {
-        known.code, what + shown(url), printable(std::string(message)), std::string(known.help)};
+    return {known.code,
+            problem(known.id, what + shown(url)),
+            printable(std::string(message)),
+            std::string(known.help)};
 }
 
 bool is_passing_http_failure(std::string_view kind) {
@@ -254,7 +270,8 @@ Result<void> HttpClient::find_helper() const {
         folders += (folders.empty() ? "" : ", ") + printable(folder.native());
     }
     return fail(ErrorCode::kEnvironment,
-                "cannot use the network: the program cybelectl-http is not here",
+                problem("http-helper-missing",
+                        "cannot use the network: the program cybelectl-http is not here"),
                 folders.empty() ? "the folder where it should be is not an absolute path"
                                 : "it was looked for in " + folders,
                 "install it with cybelectl, or name its folder: CYBELE_LIBEXEC=FOLDER");
@@ -296,7 +313,7 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
         return fail(ErrorCode::kEnvironment,
-                    "cannot reach " + shown(request.url),
+                    problem("server-unreachable", "cannot reach " + shown(request.url)),
                     outcome.timed_out
                         ? "the time is over"
                         : "cybelectl-http ended with code " + std::to_string(outcome.shell_code()) +

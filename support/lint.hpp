@@ -36,6 +36,7 @@ struct Finding {
 class Findings {
 public:
     void add(std::string_view rule, Fault fault) {
+        fault.id = rule;
         all_.push_back({rule, std::move(fault), false});
     }
     /// `place` with its texts.

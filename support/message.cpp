@@ -51,11 +51,12 @@ std::string format_place(const Place& place) {
 
 } // namespace
 
-std::string format_text(const Fault& fault, bool is_coloured) {
+std::string format_text(const Fault& fault, bool is_coloured, bool has_id) {
     const auto paint = [&](const char* colour, const std::string& word) {
         return is_coloured ? std::string("\x1b[1;") + colour + "m" + word + "\x1b[0m" : word;
     };
-    std::string text = fault.is_warning ? paint("33", "warning:") : paint("31", "error:");
+    const std::string id = has_id && !fault.id.empty() ? "[" + fault.id + "]:" : ":";
+    std::string text = fault.is_warning ? paint("33", "warning" + id) : paint("31", "error" + id);
     text += " " + fault.message + "\n";
     if (fault.where) {
         text += format_place(*fault.where);
@@ -89,6 +90,9 @@ std::string format_json(const std::vector<Fault>& faults) {
         nlohmann::json entry;
         entry["severity"] = fault.is_warning ? "warning" : "error";
         entry["code"] = static_cast<int>(fault.code);
+        if (!fault.id.empty()) {
+            entry["id"] = fault.id;
+        }
         entry["message"] = fault.message;
         if (fault.where) {
             entry["file"] = fault.where->file;

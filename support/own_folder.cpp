@@ -16,7 +16,9 @@ namespace {
 
 tl::unexpected<Error> refused(const OwnFolder& folder, std::string because, std::string remedy) {
     return fail(ErrorCode::kEnvironment,
-                std::string(folder.holds) + " cannot be kept in " + printable(folder.path.native()),
+                problem("own-folder-refused",
+                        std::string(folder.holds) + " cannot be kept in " +
+                            printable(folder.path.native())),
                 std::move(because),
                 std::move(remedy));
 }
@@ -30,7 +32,7 @@ Result<void> check_own_folder(const OwnFolder& folder) {
     }
     const Fault& fault = opened.error().faults().front();
     std::string remedy = "name a folder of your own: " + std::string(folder.variable) + "=DIR";
-    if (fault.help.find("chmod") != std::string::npos) {
+    if (fault.id == "path-writable-by-others") {
         remedy = fault.help + "; or " + remedy;
     } else if (!folder.allow.empty()) {
         remedy += "; or, if you trust its owner, run: " + folder.allow;

@@ -165,13 +165,15 @@ private:
             return {};
         }
         const std::string shown = printable(shown_.native());
+        const bool is_own = status_.st_uid == ::geteuid();
         return foreign(fmt::format("other users can write {} (owner {}, mode {:04o})",
                                    shown,
                                    status_.st_uid,
                                    status_.st_mode & kPermissions),
-                       status_.st_uid == ::geteuid()
+                       is_own
                            ? "take that permission away: chmod go-w " + shell_quote(shown_.native())
-                           : "use one in a folder of your own");
+                           : "use one in a folder of your own",
+                       is_own ? "path-writable-by-others" : "path-not-trusted");
     }
 
     [[nodiscard]] tl::unexpected<Error> stranger(const struct stat& status,
@@ -183,9 +185,10 @@ private:
                        "use one of your own");
     }
 
-    [[nodiscard]] tl::unexpected<Error> foreign(std::string because, std::string help) const {
+    [[nodiscard]] tl::unexpected<Error>
+    foreign(std::string because, std::string help, std::string_view id = "path-not-trusted") const {
         return fail(ErrorCode::kEnvironment,
-                    printable(path_.native()) + " is not trusted",
+                    problem(id, printable(path_.native()) + " is not trusted"),
                     std::move(because),
                     std::move(help));
     }
@@ -193,14 +196,15 @@ private:
     [[nodiscard]] tl::unexpected<Error> failed(int number) const {
         if (number == ELOOP) {
             return fail(ErrorCode::kInput,
-                        "cannot open " + printable(path_.native()),
+                        problem("link-loop", "cannot open " + printable(path_.native())),
                         "its links lead back to themselves",
                         "correct the link");
         }
         if (number == ENOENT || number == ENOTDIR) {
             return fail(ErrorCode::kInput,
-                        "no such " + std::string(rules_.is_folder ? "folder: " : "file: ") +
-                            printable(path_.native()),
+                        problem("file-missing",
+                                "no such " + std::string(rules_.is_folder ? "folder: " : "file: ") +
+                                    printable(path_.native())),
                         {},
                         "check the name and the folder that it is relative to");
         }
@@ -234,7 +238,7 @@ Result<std::string> read_own_file(const fs::path& path, std::size_t limit) {
     CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), path));
     if (size > limit) {
         return fail(ErrorCode::kInput,
-                    printable(path.native()) + " is too big",
+                    problem("file-too-big", printable(path.native()) + " is too big"),
                     "more than " + std::to_string(limit) + " bytes are not read",
                     "check that it is the file that you mean");
     }

@@ -33,7 +33,7 @@ Result<bool> read_byte(int fd, char& byte, const std::string& from) {
 
 tl::unexpected<Error> too_long(const std::string& from) {
     return fail(ErrorCode::kInput,
-                fmt::format("{} holds no passphrase", from),
+                problem("passphrase-too-long", fmt::format("{} holds no passphrase", from)),
                 fmt::format("its first line has more than {} bytes", kMaximumPassphrase),
                 "give what holds the passphrase alone in its first line");
 }
@@ -57,7 +57,7 @@ Result<Secret> read_line(int fd, const std::string& from) {
     wipe(&byte, 1);
     if (!has_any) {
         return fail(ErrorCode::kInput,
-                    fmt::format("{} holds no passphrase", from),
+                    problem("passphrase-missing", fmt::format("{} holds no passphrase", from)),
                     "it is at its end",
                     "put the passphrase into its first line; an empty line is an empty one");
     }
@@ -75,7 +75,8 @@ Result<Secret> read_from_file(const PassphraseSource& source) {
         (status.st_mode & (S_IRGRP | S_IROTH)) != 0 && source.on_warning) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = fmt::format("the passphrase in {} is no secret", from);
+        fault.set(problem("passphrase-not-secret",
+                          fmt::format("the passphrase in {} is no secret", from)));
         fault.because = "other users may read the file";
         fault.help = fmt::format("close it: chmod 600 {}", from);
         fault.is_warning = true;
@@ -108,7 +109,7 @@ public:
         const std::string from = "the terminal";
         if (!is_changed_) {
             return fail(ErrorCode::kEnvironment,
-                        "cannot ask for the passphrase",
+                        problem("passphrase-terminal", "cannot ask for the passphrase"),
                         "the terminal cannot be told to hide what is typed",
                         "give it in a file, by --passphrase-file");
         }
@@ -118,7 +119,9 @@ public:
             CYBELE_TRY(const bool is_read, read_byte(fd_.get(), byte, from));
             if (!is_read || is_control(byte, VINTR) || is_control(byte, VQUIT)) {
                 CYBELE_CHECK(write_all(fd_.get(), "\n", from));
-                return fail(ErrorCode::kUsage, "no passphrase was given", "it was asked for");
+                return fail(ErrorCode::kUsage,
+                            problem("passphrase-not-given", "no passphrase was given"),
+                            "it was asked for");
             }
             if (byte == '\n' || byte == '\r' || is_control(byte, VEOF)) {
                 break;
@@ -155,7 +158,7 @@ Result<Secret> ask(UniqueFd fd, std::string_view what, PassphraseUse use) {
         CYBELE_TRY(const Secret second, terminal.ask("The same again: "));
         if (first.view() != second.view()) {
             return fail(ErrorCode::kInput,
-                        "the two passphrases differ",
+                        problem("passphrases-differ", "the two passphrases differ"),
                         "one of them was mistyped",
                         "call it again");
         }
@@ -185,7 +188,8 @@ Result<Secret> read_any(const PassphraseSource& source, std::string_view what, P
         }
     }
     return fail(ErrorCode::kUsage,
-                fmt::format("no passphrase for {}", printable(std::string(what))),
+                problem("passphrase-source-missing",
+                        fmt::format("no passphrase for {}", printable(std::string(what)))),
                 source.may_ask ? "there is no terminal to ask at" : "none was given",
                 source.variable.empty()
                     ? "give it in a file: " + source.file_option
@@ -200,10 +204,12 @@ Result<Secret>
 read_passphrase(const PassphraseSource& source, std::string_view what, PassphraseUse use) {
     CYBELE_TRY(Secret secret, read_any(source, what, use));
     if (use == PassphraseUse::kChoose && secret.empty()) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("the passphrase for {} is empty", printable(std::string(what))),
-                    "it would protect nothing",
-                    "choose one of several words");
+        return fail(
+            ErrorCode::kInput,
+            problem("passphrase-empty",
+                    fmt::format("the passphrase for {} is empty", printable(std::string(what)))),
+            "it would protect nothing",
+            "choose one of several words");
     }
     return secret;
 }

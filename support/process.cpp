@@ -266,7 +266,8 @@ Result<Child> prepare(const Command& command) {
     const auto program = find_program(command.argv.front(), search);
     if (!program) {
         return fail(ErrorCode::kEnvironment,
-                    "the program '" + printable(command.argv.front()) + "' is not here",
+                    problem("program-missing",
+                            "the program '" + printable(command.argv.front()) + "' is not here"),
                     "it was looked for in " + search,
                     "install it, or put its folder into PATH");
     }

@@ -76,7 +76,7 @@ Result<Secret> read_secret(const std::filesystem::path& path, std::size_t limit)
         }
     }
     return fail(ErrorCode::kInput,
-                printable(path.native()) + " is too long",
+                problem("secret-too-long", printable(path.native()) + " is too long"),
                 "it has more than " + std::to_string(limit) + " bytes",
                 "is it the right file?");
 }

@@ -87,15 +87,16 @@ Result<fs::path> TrustedFolders::add(const Environment& environment, const fs::p
     fs::path real = fs::canonical(folder, error);
     if (error || !fs::is_directory(real, error)) {
         return fail(ErrorCode::kInput,
-                    "no such folder: " + printable(folder.native()),
+                    problem("folder-missing", "no such folder: " + printable(folder.native())),
                     {},
                     "name the folder that holds the settings: cybelectl config trust DIR");
     }
     if (real.native().find('\n') != std::string::npos) {
-        return fail(ErrorCode::kInput,
-                    printable(real.native()) + " cannot be trusted",
-                    "its name has a line break, which the list of trusted folders cannot hold",
-                    "rename the folder");
+        return fail(
+            ErrorCode::kInput,
+            problem("folder-name-line-end", printable(real.native()) + " cannot be trusted"),
+            "its name has a line break, which the list of trusted folders cannot hold",
+            "rename the folder");
     }
     CYBELE_TRY(ListChange change, begin_change(environment));
     if (std::find(change.folders.begin(), change.folders.end(), real) == change.folders.end()) {
@@ -114,7 +115,8 @@ Result<fs::path> TrustedFolders::remove(const Environment& environment, const fs
     CYBELE_TRY(ListChange change, begin_change(environment));
     if (std::erase(change.folders, real) == 0) {
         return fail(ErrorCode::kInput,
-                    printable(real.native()) + " is not in the list of trusted folders",
+                    problem("folder-not-trusted",
+                            printable(real.native()) + " is not in the list of trusted folders"),
                     {},
                     "show the list: cybelectl config trust");
     }

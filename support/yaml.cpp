@@ -180,7 +180,8 @@ private:
                                 "it stands in line " + std::to_string(first->mark.line) +
                                     " already, and readers differ on which one counts",
                                 "remove `" + printable(key.scalar) + "` here, or in line " +
-                                    std::to_string(first->mark.line)});
+                                    std::to_string(first->mark.line),
+                                "yaml-duplicate-key"});
         }
     }
 
@@ -200,7 +201,8 @@ private:
         refusals.push_back({mark,
                             "anchors and aliases are not read",
                             "the document must mean the same to every reader",
-                            std::move(help)});
+                            std::move(help),
+                            "yaml-anchor"});
     }
 
     std::vector<Open> stack_;
@@ -210,7 +212,7 @@ private:
 Fault fault_of(const Source& source, const Refusal& refusal) {
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = refusal.message;
+    fault.set(problem(refusal.id, refusal.message));
     fault.where = source.place(refusal.mark);
     fault.because = refusal.because;
     fault.help = refusal.help;
@@ -243,7 +245,8 @@ void check_closed(std::string_view text, TreeBuilder& builder) {
                                 "all that follows it would be this value's text",
                                 "write `" + std::string(text.substr(begin, end - begin)) + quote +
                                     "` in place of `" +
-                                    std::string(text.substr(begin, end - begin)) + "`"});
+                                    std::string(text.substr(begin, end - begin)) + "`",
+                                "yaml-open-quote"});
 }
 
 /// Bytes that are not UTF-8: most often letters of an older encoding, in a line of their own.
@@ -251,7 +254,8 @@ Refusal not_text(std::string_view text, const std::string& file) {
     Refusal refusal{{0, 0, 0},
                     printable(file) + " is not a text",
                     "it holds bytes that are not UTF-8",
-                    "check that this is the right file"};
+                    "check that this is the right file",
+                    "file-not-text"};
     const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
     if (!is_utf16 && text.find('\0') != std::string_view::npos) {
         return refusal;
@@ -294,7 +298,7 @@ Result<Document> parse(std::string text, std::string file) {
         YAML::Parser parser(stream);
         if (!parser.HandleNextDocument(builder)) {
             return fail(ErrorCode::kInput,
-                        printable(document.source.file()) + " is empty",
+                        problem("file-empty", printable(document.source.file()) + " is empty"),
                         {},
                         "begin it with `kind: …`");
         }

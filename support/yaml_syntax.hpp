@@ -15,6 +15,7 @@ struct Refusal {
     std::string message;
     std::string because;
     std::string help;
+    std::string_view id = "yaml-syntax";
 };
 
 /// How far the parser came before it could not go on.

@@ -84,10 +84,10 @@ std::vector<Tag> tags_of(std::string_view text) {
 }
 
 /// The fault of a template, with the line when it is known.
-Fault template_fault(const std::string& name, std::size_t line, std::string message) {
+Fault template_fault(const std::string& name, std::size_t line, Problem problem) {
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = std::move(message);
+    fault.set(std::move(problem));
     fault.where = Place{name + ".mustache", line, line == 0 ? 0U : 1U, {}};
     fault.help = "mend the template, or take the embedded one";
     return fault;
@@ -118,9 +118,13 @@ public:
         used_.insert(name);
         const auto* found = context::get(name);
         if (found == nullptr) {
-            complain(name, "the template uses '" + name + "', which has no value");
+            complain(name,
+                     problem("template-variable-unknown",
+                             "the template uses '" + name + "', which has no value"));
         } else if (found->is_true() && written_.contains(name)) {
-            complain(name, "the template writes '" + name + "', which is a flag and no text");
+            complain(name,
+                     problem("template-flag-as-text",
+                             "the template writes '" + name + "', which is a flag and no text"));
         }
         return found;
     }
@@ -128,11 +132,15 @@ public:
     const Data* get_partial(const std::string& name) const override {
         const auto* text = set_.find(name);
         if (text == nullptr) {
-            complain(name, "the template includes '" + name + "', which does not exist");
+            complain(name,
+                     problem("template-include-missing",
+                             "the template includes '" + name + "', which does not exist"));
             return nullptr;
         }
         if (++partials_ > kMostPartials) {
-            complain(name, "the template includes '" + name + "' without end");
+            complain(name,
+                     problem("template-include-cycle",
+                             "the template includes '" + name + "' without end"));
             return nullptr;
         }
         const_cast<StrictContext*>(this)->enter(name);
@@ -147,12 +155,12 @@ public:
     }
 
 private:
-    void complain(const std::string& name, std::string message) const {
+    void complain(const std::string& name, Problem problem) const {
         const auto place = places_.find(name);
         Fault fault =
             place == places_.end()
-                ? template_fault("template", 0, std::move(message))
-                : template_fault(place->second.first, place->second.second, std::move(message));
+                ? template_fault("template", 0, std::move(problem))
+                : template_fault(place->second.first, place->second.second, std::move(problem));
         const auto same = [&](const Fault& known) { return known.message == fault.message; };
         if (std::none_of(faults_.begin(), faults_.end(), same)) {
             faults_.push_back(std::move(fault));
@@ -209,7 +217,8 @@ void check_raw(const Values& values, const std::set<std::string>& raw, Faults& f
         if (text != nullptr && raw.contains(name) && has_control_characters(*text)) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = "'" + printable(*text) + "' cannot be written as '" + name + "'";
+            fault.set(problem("template-value-type",
+                              "'" + printable(*text) + "' cannot be written as '" + name + "'"));
             fault.because = "a line of the script cannot carry control characters";
             fault.help = "write it in one line of plain text";
             faults.add(std::move(fault));
@@ -249,7 +258,7 @@ Fault syntax_fault(const std::string& name, const std::string& text, const std::
             what = message.substr(0, at);
         }
     }
-    return template_fault(name, line, std::move(what));
+    return template_fault(name, line, problem("template-syntax", std::move(what)));
 }
 
 Result<void> check_schema(const TemplateSet& set, const std::set<std::string>& names) {
@@ -258,7 +267,10 @@ Result<void> check_schema(const TemplateSet& set, const std::set<std::string>& n
     for (const auto& name : names) {
         if (!set.find(name)->starts_with(first)) {
             Fault fault =
-                template_fault(name, 1, "the template is not of set " + std::string(kSchema));
+                template_fault(name,
+                               1,
+                               problem("template-set-version",
+                                       "the template is not of set " + std::string(kSchema)));
             fault.because = "its first line must be '" + first.substr(0, first.size() - 1) + "'";
             faults.add(std::move(fault));
         }
@@ -309,7 +321,8 @@ Result<Rendered>
 render(const TemplateSet& set, const std::string& name, const Values& values, Escape escape) {
     const auto* text = set.find(name);
     if (text == nullptr) {
-        return fail(ErrorCode::kInternal, "there is no template '" + name + "'");
+        return fail(ErrorCode::kInternal,
+                    problem("template-missing", "there is no template '" + name + "'"));
     }
     std::set<std::string> names;
     std::set<std::string> raw;

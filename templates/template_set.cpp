@@ -35,7 +35,8 @@ Result<void> TemplateSet::override_with(const std::filesystem::path& directory) 
     std::filesystem::recursive_directory_iterator entries(directory, error);
     if (error) {
         return fail(ErrorCode::kInput,
-                    "cannot read the template directory '" + directory.native() + "'",
+                    problem("template-folder-unreadable",
+                            "cannot read the template directory '" + directory.native() + "'"),
                     error.message(),
                     "name a directory with NAME.mustache files");
     }
@@ -49,7 +50,7 @@ Result<void> TemplateSet::override_with(const std::filesystem::path& directory) 
         const auto known = texts_.find(name);
         if (known == texts_.end()) {
             return fail(ErrorCode::kInput,
-                        "no template is called '" + name + "'",
+                        problem("template-name-unknown", "no template is called '" + name + "'"),
                         "'" + path.native() + "' would never be used",
                         "rename it after the template that it replaces");
         }

@@ -74,8 +74,10 @@ void tell_failed(const Session& session, const std::vector<std::string>& failed,
     }
     Fault fault;
     fault.code = ErrorCode::kExecution;
-    fault.message = fmt::format(
-        "{} of {} images were not built: {}", failed.size(), all, fmt::join(failed, ", "));
+    fault.set(problem(
+        "variants-not-built",
+        fmt::format(
+            "{} of {} images were not built: {}", failed.size(), all, fmt::join(failed, ", "))));
     fault.help =
         "`--variant " + failed.front() + " -v` builds that one alone, with its whole output";
     session.note({fault});
@@ -91,7 +93,7 @@ Result<void> check_shared(const BuildOptions& options) {
         return {};
     }
     return fail(ErrorCode::kUsage,
-                option + " with --all",
+                problem("option-with-all", option + " with --all"),
                 option == "--passphrase-fd" ? "each variant is signed by a program of its own"
                                             : "each variant has an image of its own",
                 option == "-o" ? "leave -o out: the images lie beside the Recipe"
@@ -159,10 +161,11 @@ Result<int> build_all(Session& session, const BuildOptions& options) {
     const pipeline::SourceKind kind = pipeline::source_kind(source);
     CYBELE_CHECK(pipeline::check_source_options(options.build, kind));
     if (kind != pipeline::SourceKind::kRecipe) {
-        return fail(ErrorCode::kUsage,
-                    "--all with " + std::string(pipeline::name_of(kind)),
-                    "it is for a Recipe with a matrix",
-                    "leave --all out");
+        return fail(
+            ErrorCode::kUsage,
+            problem("all-needs-recipe", "--all with " + std::string(pipeline::name_of(kind))),
+            "it is for a Recipe with a matrix",
+            "leave --all out");
     }
     CYBELE_TRY(std::string text, read_file(source));
     CYBELE_TRY(const auto variants,

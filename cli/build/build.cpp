@@ -32,10 +32,11 @@ Result<unsigned> parse_timeout(const std::string& text) {
     const unsigned number =
         digits == 0 || digits > 7 ? 0 : static_cast<unsigned>(std::stoul(text.substr(0, digits)));
     if (times == 0 || number == 0 || number > kMost / times) {
-        return fail(ErrorCode::kUsage,
-                    "--timeout takes a time, not '" + printable(text) + "'",
-                    "it is the longest that one step may take, at most 30 days",
-                    "write --timeout 90s, 30m or 2h");
+        return fail(
+            ErrorCode::kUsage,
+            problem("step-timeout-value", "--timeout takes a time, not '" + printable(text) + "'"),
+            "it is the longest that one step may take, at most 30 days",
+            "write --timeout 90s, 30m or 2h");
     }
     return number * times;
 }
@@ -53,8 +54,9 @@ Result<void> check_source(const BuildOptions& options) {
         return {};
     }
     return fail(ErrorCode::kUsage,
-                "one source is built at a time, not '" + printable(options.source) + "' and '" +
-                    printable(options.more.front()) + "'",
+                problem("several-sources",
+                        "one source is built at a time, not '" + printable(options.source) +
+                            "' and '" + printable(options.more.front()) + "'"),
                 "the image is named by -o, not by its place",
                 "write `cybelectl build " + printable(options.more.back()) + " -o " +
                     printable(options.source) + "`");

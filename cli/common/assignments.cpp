@@ -22,7 +22,8 @@ Result<std::map<std::string, std::string>> read_assignments(const AssignmentOpti
         if (equals == std::string::npos || equals == 0) {
             Fault fault;
             fault.code = ErrorCode::kUsage;
-            fault.message = name + " takes NAME=VALUE, not '" + printable(word) + "'";
+            fault.set(problem("assignment-malformed",
+                              name + " takes NAME=VALUE, not '" + printable(word) + "'"));
             fault.because = option.because;
             fault.help = "write " + name + " NAME=VALUE";
             faults.push_back(std::move(fault));

@@ -50,7 +50,8 @@ Result<std::string> changeable_image_path(const std::string& image) {
         return image;
     }
     return fail(ErrorCode::kUsage,
-                "an image in the store is never changed: " + printable(image),
+                problem("stored-image-read-only",
+                        "an image in the store is never changed: " + printable(image)),
                 "its name there is the digest of its bytes",
                 fmt::format("take a copy, change it, add it again: cybelectl image copy {} app.sif",
                             shell_quote(image)));

@@ -4,7 +4,7 @@
 #include "support/message.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -12,45 +12,45 @@ namespace cybele::cli {
 
 namespace {
 
-/// A fault belongs to the page of the first row whose code and words fit.
-struct RefusalRow {
+struct PageRow {
+    std::string_view id; ///< of the problem
     std::string_view page;
-    std::optional<ErrorCode> code;
-    std::string_view words; ///< somewhere in the message or its reason; empty: any
 };
 
-constexpr RefusalRow kRows[] = {
-    {"no-subordinate-ids", ErrorCode::kEnvironment, "/etc/subuid"},
-    {"no-subordinate-ids", ErrorCode::kEnvironment, "/etc/subgid"},
-    {"no-subordinate-ids", ErrorCode::kEnvironment, "newuidmap"},
-    {"no-subordinate-ids", ErrorCode::kEnvironment, "newgidmap"},
-    {"no-user-namespaces", ErrorCode::kEnvironment, "user namespace"},
-    {"no-user-namespaces", ErrorCode::kEnvironment, "max_user_namespaces"},
-    {"no-builder", ErrorCode::kEnvironment, "mmdebstrap is not installed"},
-    {"no-builder", ErrorCode::kEnvironment, "package mirror"},
-    {"no-space", ErrorCode::kEnvironment, "No space left"},
-    {"no-space", ErrorCode::kEnvironment, "Disk quota exceeded"},
-    {"no-space", ErrorCode::kEnvironment, "not enough space"},
-    {"no-space", ErrorCode::kEnvironment, "no space is left"},
-    {"no-own-folder", ErrorCode::kEnvironment, "cannot be kept in"},
-    {"mixed-versions", ErrorCode::kEnvironment, "is not of this cybelectl"},
-    {"mixed-versions", ErrorCode::kEnvironment, "cybelectl-http is of version"},
-    {"newer-version", std::nullopt, "a later one made it"},
-    {"newer-version", std::nullopt, "a later one wrote it"},
-    {"newer-version", std::nullopt, "was written by another cybelectl"},
-    {"no-network", std::nullopt, "the network was not reached"},
-    {"no-network", ErrorCode::kEnvironment, "cannot reach "},
-    {"no-network", ErrorCode::kEnvironment, "cannot use the network"},
-    {"mpi-does-not-fit", ErrorCode::kInput, "in the image aborts"},
-    {"mpi-does-not-fit", ErrorCode::kInput, "in the image starts N jobs of one rank"},
-    {"stale-lock", ErrorCode::kInput, "the Lock is stale"},
-    {"not-verified", ErrorCode::kVerification, ""},
+constexpr PageRow kPages[] = {
+    {"api-server-unreachable", "no-network"},
+    {"bootstrap-not-fetched", "no-network"},
+    {"build-space", "no-space"},
+    {"cache-full", "no-space"},
+    {"cache-version", "newer-version"},
+    {"client-certificate", "no-network"},
+    {"http-helper-missing", "no-network"},
+    {"http-helper-version", "mixed-versions"},
+    {"id-map-failed", "no-user-namespaces"},
+    {"inner-namespace-failed", "no-user-namespaces"},
+    {"journal-version", "newer-version"},
+    {"local-queue-version", "newer-version"},
+    {"lock-stale", "stale-lock"},
+    {"mmdebstrap-missing", "no-builder"},
+    {"mount-namespace-failed", "no-user-namespaces"},
+    {"mpi-host-pair", "mpi-does-not-fit"},
+    {"mpi-pair-fails", "mpi-does-not-fit"},
+    {"no-space", "no-space"},
+    {"own-folder-refused", "no-own-folder"},
+    {"package-mirror-unknown", "no-builder"},
+    {"pull-space", "no-space"},
+    {"quota-exceeded", "no-space"},
+    {"server-timeout", "no-network"},
+    {"server-unreachable", "no-network"},
+    {"server-untrusted", "no-network"},
+    {"service-setting-unknown", "newer-version"},
+    {"store-index-version", "newer-version"},
+    {"store-version", "newer-version"},
+    {"subordinate-ids-missing", "no-subordinate-ids"},
+    {"subordinate-ids-not-mapped", "no-subordinate-ids"},
+    {"user-namespace-failed", "no-user-namespaces"},
+    {"user-namespaces-missing", "no-user-namespaces"},
 };
-
-bool holds(const Fault& fault, std::string_view words) {
-    return fault.message.find(words) != std::string::npos ||
-           fault.because.find(words) != std::string::npos;
-}
 
 } // namespace
 
@@ -59,16 +59,19 @@ std::string_view page_about(const Fault& fault) {
         return {};
     }
     const auto* const row =
-        std::find_if(std::begin(kRows), std::end(kRows), [&](const RefusalRow& known) {
-            return (!known.code || *known.code == fault.code) && holds(fault, known.words);
+        std::find_if(std::begin(kPages), std::end(kPages), [&](const PageRow& known) {
+            return known.id == fault.id;
         });
-    return row == std::end(kRows) ? std::string_view() : row->page;
+    if (row != std::end(kPages)) {
+        return row->page;
+    }
+    return fault.code == ErrorCode::kVerification ? "not-verified" : std::string_view();
 }
 
-std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured) {
+std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured, bool has_ids) {
     std::string text;
     for (const Fault& fault : faults) {
-        text += (text.empty() ? "" : "\n") + format_text(fault, is_coloured);
+        text += (text.empty() ? "" : "\n") + format_text(fault, is_coloured, has_ids);
         if (const std::string_view page = page_about(fault); !page.empty()) {
             text += "more: cybelectl explain " + std::string(page) + "\n";
         }

@@ -15,8 +15,10 @@ namespace cybele::cli {
 /// have none.
 [[nodiscard]] std::string_view page_about(const Fault& fault);
 
-/// What standard error shows: each fault, and behind its help the page that says more.
-[[nodiscard]] std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured);
+/// What standard error shows: each fault, with its id where `has_ids` (-v), and behind its help the
+/// page that says more.
+[[nodiscard]] std::string
+shown_faults(const std::vector<Fault>& faults, bool is_coloured, bool has_ids);
 /// The same as objects, with the field `more`.
 [[nodiscard]] std::string shown_faults_json(const std::vector<Fault>& faults);
 

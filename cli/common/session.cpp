@@ -36,7 +36,8 @@ Result<void> Session::check_epoch() const {
         return {};
     }
     return fail(ErrorCode::kUsage,
-                std::string(kEpoch) + " is no time: '" + printable(*text) + "'",
+                problem("source-date-epoch",
+                        std::string(kEpoch) + " is no time: '" + printable(*text) + "'"),
                 "it is the number of seconds since 1970, until the year 9999",
                 "set it as `date +%s` prints it, or unset it");
 }
@@ -88,7 +89,7 @@ void Session::note(const std::vector<Fault>& faults) const {
         return;
     }
     const std::string text =
-        is_json() ? shown_faults_json(faults) : shown_faults(faults, is_coloured);
+        is_json() ? shown_faults_json(faults) : shown_faults(faults, is_coloured, verbosity > 0);
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
     touch();
 }
@@ -101,7 +102,7 @@ void Session::print(std::string_view text) {
     if (errno == EPIPE) {
         ::_exit(1); // the reader is gone, and wanted no more
     }
-    const std::string said = shown_faults(printed.error().faults(), false);
+    const std::string said = shown_faults(printed.error().faults(), false, false);
     (void)std::fwrite(said.data(), 1, said.size(), stderr);
     ::_exit(static_cast<int>(ErrorCode::kEnvironment));
 }

@@ -140,10 +140,11 @@ Result<int> print_schema(const std::string& kind) {
     }
     const auto schema = pipeline::schema_of(kind);
     if (!schema) {
-        return fail(ErrorCode::kUsage,
-                    "there is no document '" + printable(kind) + "'",
-                    "schemas are of recipe, lock, job, site, project and policy",
-                    "did you mean '" + nearest_kind(kind) + "'?");
+        return fail(
+            ErrorCode::kUsage,
+            problem("document-kind-unknown", "there is no document '" + printable(kind) + "'"),
+            "schemas are of recipe, lock, job, site, project and policy",
+            "did you mean '" + nearest_kind(kind) + "'?");
     }
     Session::print(*schema);
     return 0;
@@ -204,7 +205,7 @@ Result<int> explain_topic(const std::string& topic) {
         known += (known.empty() ? "" : ", ") + std::string(name);
     }
     return fail(ErrorCode::kUsage,
-                "nothing is written about '" + printable(topic) + "'",
+                problem("topic-unknown", "nothing is written about '" + printable(topic) + "'"),
                 "the pages are " + known,
                 meant.empty() ? "name one of them; `cybelectl explain` says what each is about"
                               : "did you mean '" + meant + "'?");

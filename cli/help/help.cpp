@@ -72,20 +72,23 @@ Result<int> help(const CLI::App& program, const HelpOptions& options) {
         }
     }
     if (const auto removed = removed_command(wanted, {})) {
-        return fail(ErrorCode::kUsage, removed->message, removed->because, removed->help);
+        return fail(ErrorCode::kUsage,
+                    problem("command-removed", removed->message),
+                    removed->because,
+                    removed->help);
     }
     const auto commands = options.words.empty() ? std::vector<std::string>()
                                                 : commands_for(program, options.words.back());
     if (!commands.empty()) {
         return fail(ErrorCode::kUsage,
-                    "there is no verb '" + printable(wanted) + "'",
+                    problem("command-unknown", "there is no verb '" + printable(wanted) + "'"),
                     "",
                     verb_hint(commands, {"--help"}));
     }
     const std::vector<std::string_view> names(known.begin(), known.end());
     const std::string meant = nearest(wanted, names);
     return fail(ErrorCode::kUsage,
-                "there is no verb '" + printable(wanted) + "'",
+                problem("command-unknown", "there is no verb '" + printable(wanted) + "'"),
                 "",
                 meant.empty() ? "`cybelectl --help` lists the verbs"
                               : "did you mean '" + meant + "'?");

@@ -18,6 +18,7 @@ namespace {
 struct Usage {
     std::string message;
     std::string help;
+    std::string_view id = "command-line";
 };
 
 /// The verb that the words name, as far as they name one.
@@ -78,7 +79,7 @@ Usage unknown_verb(const CLI::App& app, const Called& called) {
     const std::string message = "there is no verb '" + printable(called.unknown) + "'";
     const auto commands = commands_for(app, called.unknown);
     if (!commands.empty()) {
-        return {message, verb_hint(commands, called.following)};
+        return {message, verb_hint(commands, called.following), "command-unknown"};
     }
     std::vector<std::string> names;
     for (const CLI::App* verb : called.verb->get_subcommands({})) {
@@ -86,7 +87,8 @@ Usage unknown_verb(const CLI::App& app, const Called& called) {
     }
     return {message,
             did_you_mean(nearest_of(called.unknown, names),
-                         "`" + called.path + " --help` lists the verbs")};
+                         "`" + called.path + " --help` lists the verbs"),
+            "command-unknown"};
 }
 
 /// `--wiat`, in CLI11's words "The following argument was not expected: --wiat".
@@ -114,7 +116,8 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
         }
     }
     return Usage{called.path + " has no option '" + printable(word) + "'",
-                 did_you_mean(nearest_of(word, names), "`" + called.path + " --help` lists them")};
+                 did_you_mean(nearest_of(word, names), "`" + called.path + " --help` lists them"),
+                 "option-unknown"};
 }
 
 /// Words before every verb are options of ours; "A subcommand is required" is CLI11's only word.
@@ -135,7 +138,8 @@ std::optional<Usage> missing_verb(const CLI::App& app,
     for (const CLI::App* verb : called.verb->get_subcommands({})) {
         verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
     }
-    return Usage{"`" + called.path + "` needs a verb behind it", "name one: " + verbs};
+    return Usage{
+        "`" + called.path + "` needs a verb behind it", "name one: " + verbs, "command-missing"};
 }
 
 /// `--format csv`, in CLI11's words "--format: csv not in {text,json}".
@@ -166,7 +170,8 @@ std::optional<Usage> wrong_choice(std::string_view message) {
     return Usage{
         std::string(message.substr(0, colon)) + " takes " + shown + ", not '" + printable(word) +
             "'",
-        did_you_mean(near, "write `" + option + known.front() + "`, or another of these words")};
+        did_you_mean(near, "write `" + option + known.front() + "`, or another of these words"),
+        "option-value"};
 }
 
 } // namespace
@@ -178,7 +183,7 @@ Fault usage_fault(const CLI::App& app,
     Fault fault;
     fault.code = ErrorCode::kUsage;
     if (auto removed = removed_words(called, words)) {
-        fault.message = std::move(removed->message);
+        fault.set(problem("command-removed", std::move(removed->message)));
         fault.because = std::move(removed->because);
         fault.help = std::move(removed->help);
         return fault;
@@ -194,7 +199,7 @@ Fault usage_fault(const CLI::App& app,
     } else if (auto choice = wrong_choice(line)) {
         usage = std::move(*choice);
     }
-    fault.message = std::move(usage.message);
+    fault.set(problem(usage.id, std::move(usage.message)));
     fault.help = std::move(usage.help);
     return fault;
 }

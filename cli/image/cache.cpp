@@ -208,7 +208,7 @@ Result<void> remove_rest(const Cache& cache, const CacheOptions& options) {
 Result<int> prune(Session& session, const CacheOptions& options) {
     if (options.keep.empty() && options.days == 0 && !options.is_all) {
         return fail(ErrorCode::kUsage,
-                    "nothing says what may go",
+                    problem("prune-without-limit", "nothing says what may go"),
                     "pruning without a limit would remove everything",
                     "give --keep SIZE, --unused DAYS or --all");
     }
@@ -244,7 +244,8 @@ Result<int> verify_cache(Session& session, const CacheOptions& options) {
     CYBELE_CHECK(check_kind(options.kind));
     if (options.kind == kUnpacked) {
         return fail(ErrorCode::kUsage,
-                    "images that were unpacked cannot be verified",
+                    problem("unpacked-images-not-verifiable",
+                            "images that were unpacked cannot be verified"),
                     "they are folders, of which no digest is kept",
                     "remove them: `cybelectl cache prune --kind unpacked --all`; the next start "
                     "unpacks the image again");

@@ -41,7 +41,8 @@ Result<registry::StoreName> name_of(const ImageChangeOptions& options) {
     auto name = registry::read_new_name(std::filesystem::path(options.file).stem().native());
     if (!name) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("no name for {} in the store", printable(options.file)),
+                    problem("image-without-name",
+                            fmt::format("no name for {} in the store", printable(options.file))),
                     "the file's own name has characters that a name in the store does not have",
                     "give one: cybelectl image add FILE NAME[:TAG]");
     }
@@ -157,7 +158,8 @@ Result<int> verify_store(const Session& session, const ImageChangeOptions& optio
     for (const registry::Damage& damage : damages) {
         Fault fault;
         fault.code = ErrorCode::kVerification;
-        fault.message = fmt::format("the image {} in the store is damaged", damage.digest);
+        fault.set(problem("stored-image-damaged",
+                          fmt::format("the image {} in the store is damaged", damage.digest)));
         fault.because = damage.because;
         fault.help = fmt::format("remove it, then add or pull it again: cybelectl image remove {}",
                                  damage.digest);
@@ -170,7 +172,8 @@ Result<std::chrono::seconds> duration_of(const std::string& option, const std::s
     const auto duration = parse_duration(text);
     if (!duration) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("{} takes a duration, not '{}'", option, printable(text)),
+                    problem("duration-value",
+                            fmt::format("{} takes a duration, not '{}'", option, printable(text))),
                     {},
                     fmt::format("write {} '{}'", option, suggest_duration(text)));
     }

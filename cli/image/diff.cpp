@@ -260,7 +260,7 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
     std::vector<Fault> faults;
     for (const auto& note : *notes) {
         Fault fault;
-        fault.message = note;
+        fault.set(problem("diff-note", note));
         fault.is_warning = true;
         faults.push_back(std::move(fault));
     }

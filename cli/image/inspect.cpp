@@ -48,11 +48,12 @@ Result<images::Inspection> app_of(const images::Inspection& inspection, const st
     for (const auto& [known, ignored] : inspection.apps) {
         names.push_back(printable(known));
     }
-    return fail(ErrorCode::kInput,
-                fmt::format("the image has no app '{}'", printable(name)),
-                names.empty() ? "it has no apps at all"
-                              : fmt::format("its apps are {}", fmt::join(names, ", ")),
-                "name one that `cybelectl inspect --list-apps` prints");
+    return fail(
+        ErrorCode::kInput,
+        problem("image-app-missing", fmt::format("the image has no app '{}'", printable(name))),
+        names.empty() ? "it has no apps at all"
+                      : fmt::format("its apps are {}", fmt::join(names, ", ")),
+        "name one that `cybelectl inspect --list-apps` prints");
 }
 
 Result<int>
@@ -130,7 +131,7 @@ void warn(const Session& session, const std::vector<std::string>& notes) {
     for (const auto& note : notes) {
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = note;
+        fault.set(problem("inspect-note", note));
         fault.is_warning = true;
         warnings.push_back(std::move(fault));
     }
@@ -146,8 +147,10 @@ Result<void> judge(const std::vector<images::CheckedFact>& facts) {
         }
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.message = fmt::format(
-            "the label cybelectl.{} says '{}', which is not so", fact.name, printable(fact.label));
+        fault.set(problem("label-untrue",
+                          fmt::format("the label cybelectl.{} says '{}', which is not so",
+                                      fact.name,
+                                      printable(fact.label))));
         fault.because = fact.found.empty()
                             ? "there is no such file in the image"
                             : fmt::format("{} is {}", printable(fact.path), printable(fact.found));
@@ -163,11 +166,11 @@ Result<void> show_sbom(Session& session, const images::Contents& contents) {
         CYBELE_TRY(sboms, images::read_sboms(*contents.image));
     }
     if (sboms.empty()) {
-        return fail(ErrorCode::kInput,
-                    "the image carries no list of what is inside (SBOM)",
-                    contents.image ? "none of its objects is of that type"
-                                   : "only a SIF can carry one",
-                    "make one of its packages: cybelectl inspect --make-sbom spdx IMAGE");
+        return fail(
+            ErrorCode::kInput,
+            problem("image-without-sbom", "the image carries no list of what is inside (SBOM)"),
+            contents.image ? "none of its objects is of that type" : "only a SIF can carry one",
+            "make one of its packages: cybelectl inspect --make-sbom spdx IMAGE");
     }
     Session::print(sboms.front().bytes);
     if (sboms.size() > 1) {

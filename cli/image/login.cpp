@@ -30,7 +30,7 @@ struct LoginOptions : AccessOptions {
 Result<registry::Login> read_login(const Session& session, const LoginOptions& options) {
     if (options.user.empty()) {
         return fail(ErrorCode::kUsage,
-                    "no user to log in",
+                    problem("login-user-missing", "no user to log in"),
                     {},
                     "name one: cybelectl image login HOST --username USER");
     }
@@ -92,7 +92,7 @@ Result<std::chrono::seconds> stall_limit(const std::string& text) {
     const auto limit = parse_duration(text);
     if (!limit || limit->count() < 1) {
         return fail(ErrorCode::kUsage,
-                    "'" + printable(text) + "' is no stall limit",
+                    problem("stall-limit-value", "'" + printable(text) + "' is no stall limit"),
                     "the setting `stall-limit` is a time of a second or more",
                     "write it as `30 s` or `2 min`");
     }

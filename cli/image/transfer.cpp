@@ -101,10 +101,11 @@ void tell_pulled(const Session& session,
 Result<registry::PullResult>
 fetch(const Session& session, const TransferOptions& options, const std::string& shown) {
     if (options.has_no_store && (options.output.empty() || options.is_link)) {
-        return fail(ErrorCode::kUsage,
-                    "--no-store needs a file of its own to pull into",
-                    {},
-                    "name one by -o FILE, and leave --link out");
+        return fail(
+            ErrorCode::kUsage,
+            problem("no-store-needs-file", "--no-store needs a file of its own to pull into"),
+            {},
+            "name one by -o FILE, and leave --link out");
     }
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const auto transport, make_transport(session, options, client, shown));
@@ -170,7 +171,7 @@ Result<int> pull_all(const Session& session, const TransferOptions& options) {
     const bool names_one = !options.output.empty() || !options.name.empty();
     if (options.sources.size() > 1 && names_one) {
         return fail(ErrorCode::kUsage,
-                    "several images cannot have one name",
+                    problem("several-images-one-name", "several images cannot have one name"),
                     "-o and --name are for one image",
                     "leave them out, or pull the images one by one");
     }
@@ -307,7 +308,7 @@ Result<int> copy_between(const Session& session, const TransferOptions& options)
     CYBELE_TRY(const auto target, registry::read_reference(options.target));
     if (!target.digest.empty()) {
         return fail(ErrorCode::kUsage,
-                    "an image is copied to a tag, not to a digest",
+                    problem("copy-to-digest", "an image is copied to a tag, not to a digest"),
                     "the digest follows from its bytes",
                     "write oras://HOST/NAME:TAG");
     }

@@ -26,8 +26,9 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
     entry = entries.front();
     if (entry.ended == 0) {
         return fail(ErrorCode::kInput,
-                    "job " + entry.id + " has not ended: it is " +
-                        std::string(submission::state_text(entry.state)),
+                    problem("job-not-ended",
+                            "job " + entry.id + " has not ended: it is " +
+                                std::string(submission::state_text(entry.state))),
                     round.failure ? round.failure->faults().front().because
                                   : "its results may still change",
                     "wait for it: cybelectl job wait " + entry.id);

@@ -54,8 +54,9 @@ std::string without_returns(const std::string& text, const std::string& file, Co
         Fault fault = document::fault_at(
             yaml::Source(file, clean),
             {first, 1},
-            "removed the carriage return at the end of " + std::to_string(count) +
-                (count == 1 ? " line" : " lines"),
+            problem("carriage-returns-removed",
+                    "removed the carriage return at the end of " + std::to_string(count) +
+                        (count == 1 ? " line" : " lines")),
             "the script was written with the line ends of Windows, which no shell reads");
         fault.is_warning = true;
         into.left.push_back(std::move(fault));
@@ -68,11 +69,12 @@ void tell_remainders(const schedulers::BatchScript& script,
                      const char* what,
                      std::vector<Fault>& into) {
     for (const auto& each : remainders) {
-        Fault fault = document::fault_at(script.source,
-                                         {each.line, each.line == 0 ? 0U : 1U},
-                                         what + printable(each.text),
-                                         each.because,
-                                         each.help);
+        Fault fault =
+            document::fault_at(script.source,
+                               {each.line, each.line == 0 ? 0U : 1U},
+                               problem("script-line-not-lifted", what + printable(each.text)),
+                               each.because,
+                               each.help);
         fault.is_warning = true;
         into.push_back(std::move(fault));
     }
@@ -84,7 +86,7 @@ Result<void> check_encoding(const std::string& text, const std::string& file) {
         return {};
     }
     return fail(ErrorCode::kInput,
-                "'" + printable(file) + "' is not UTF-8",
+                problem("script-not-utf8", "'" + printable(file) + "' is not UTF-8"),
                 is_utf16 ? "it is UTF-16, which no shell reads" : "a Job is a text in UTF-8",
                 is_utf16 ? "save it as UTF-8"
                          : "save it as UTF-8, or submit it unchanged: `cybelectl submit --script " +
@@ -142,7 +144,8 @@ Result<int> convert(const Session& session, const ConvertOptions& options) {
                                                             : 0;
     }
     return fail(ErrorCode::kInput,
-                "'" + printable(options.file) + "' is nothing that a Job is made from",
+                problem("job-source-unknown",
+                        "'" + printable(options.file) + "' is nothing that a Job is made from"),
                 "it has no `apiVersion`, no `#!`, no #SBATCH and no #PBS line",
                 "name a batch script, or the yaml of a Kubernetes Job");
 }

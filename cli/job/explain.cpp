@@ -42,7 +42,7 @@ Result<int> explain_log(const Session& session, const ExplainOptions& options) {
 Result<int> explain_script(const Session& session, const ExplainOptions& options) {
     if (options.script.empty() == options.log.empty()) {
         return fail(ErrorCode::kUsage,
-                    "a script or a log is explained, one at a time",
+                    problem("explain-one-file", "a script or a log is explained, one at a time"),
                     {},
                     "name a script, or give --log FILE");
     }

@@ -28,7 +28,8 @@ Result<std::vector<submission::Entry>> acknowledged(submission::JobContext& cont
         CYBELE_TRY(const bool is_known, submission::await_resolution(context, entry, signals));
         if (!is_known) {
             return fail(ErrorCode::kEnvironment,
-                        "it is not known yet whether job " + entry.uuid + " was submitted",
+                        problem("submission-unknown",
+                                "it is not known yet whether job " + entry.uuid + " was submitted"),
                         "the search was interrupted",
                         "go on with `cybelectl job attach " + entry.uuid + "`");
         }
@@ -104,7 +105,7 @@ Result<int> attach_to_job(Session& session, const FollowOptions& options) {
     const submission::Entry& entry = entries.front();
     if (entry.id.empty()) {
         return fail(ErrorCode::kInput,
-                    "job " + entry.uuid + " was not submitted",
+                    problem("job-not-submitted", "job " + entry.uuid + " was not submitted"),
                     entry.reason,
                     "submit it again");
     }

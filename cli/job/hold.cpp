@@ -39,6 +39,7 @@ Result<int> hold(const Session& session, const std::vector<std::string>& names, 
         if (entry.id.empty() || entry.ended != 0 || runs) {
             Fault fault;
             fault.code = ErrorCode::kInput;
+            fault.id = "job-not-holdable";
             fault.message = "job " + (entry.id.empty() ? entry.uuid : entry.id) + " cannot be " +
                             (is_held ? "held" : "released");
             fault.because =

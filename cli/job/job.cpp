@@ -31,7 +31,7 @@ void note_inputs(const Session& session, const launchers::Job& job) {
         return;
     }
     Fault note = job.fault_at("stage-in",
-                              "the script does not bring the inputs",
+                              problem("inputs-not-staged", "the script does not bring the inputs"),
                               "`cybelectl submit` copies them before it hands the script over",
                               "submit the Job, or copy them yourself");
     note.is_warning = true;

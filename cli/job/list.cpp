@@ -68,7 +68,8 @@ Result<int>
 watch(const Session& session, submission::JobContext& context, const ListOptions& options) {
     if (::isatty(STDOUT_FILENO) == 0) {
         return fail(ErrorCode::kUsage,
-                    "--watch redraws a terminal, and standard output is none",
+                    problem("watch-needs-terminal",
+                            "--watch redraws a terminal, and standard output is none"),
                     {},
                     "drop --watch, or wait with `cybelectl job wait ID`");
     }

@@ -43,10 +43,12 @@ Result<int> print_file(submission::Backend& backend,
         CYBELE_TRY(const auto pieces, backend.read({{file, offset, kPiece}}));
         const submission::ReadBack& back = pieces.front();
         if ((!back.exists || !is_own) && entry.ended != 0) {
-            return fail(ErrorCode::kInput,
-                        "the output of job " + entry.id + " is not there: " + printable(file),
-                        "it was removed, or the job never started",
-                        "see `cybelectl job status --details " + entry.id + "`");
+            return fail(
+                ErrorCode::kInput,
+                problem("job-output-missing",
+                        "the output of job " + entry.id + " is not there: " + printable(file)),
+                "it was removed, or the job never started",
+                "see `cybelectl job status --details " + entry.id + "`");
         }
         if (back.bytes.empty()) {
             return 0;
@@ -91,10 +93,12 @@ Result<int> print_element(Session& session,
                           const LogsOptions& options) {
     const std::string& file = options.is_errors ? element.standard_error : element.standard_output;
     if (file.empty()) {
-        return fail(ErrorCode::kInput,
-                    "the output of " + element.id + " has a name that only its scheduler knows",
-                    "the Job's `output` has no `%a` for the index",
-                    "write one: `output: {stdout: '%x-%j-%a.out'}`");
+        return fail(
+            ErrorCode::kInput,
+            problem("element-output-unnamed",
+                    "the output of " + element.id + " has a name that only its scheduler knows"),
+            "the Job's `output` has no `%a` for the index",
+            "write one: `output: {stdout: '%x-%j-%a.out'}`");
     }
     if (options.follow && element.ended == 0) {
         return follow_logs(session, context, element, options);
@@ -119,14 +123,17 @@ Result<int> logs(Session& session, const LogsOptions& options) {
     if (!entry.array.empty() && !options.follow) {
         return fail(
             ErrorCode::kInput,
-            "job " + entry.id + " is an array, whose elements write into files of their own",
+            problem("job-is-array",
+                    "job " + entry.id +
+                        " is an array, whose elements write into files of their own"),
             "its indices are " + entry.array,
             "name one: cybelectl job logs " +
                 submission::element_id(entry.id, submission::array_indices(entry.array).front()));
     }
     if (entry.id.empty()) {
         return fail(ErrorCode::kInput,
-                    "job " + entry.uuid + " has written nothing: it has no id yet",
+                    problem("job-without-output",
+                            "job " + entry.uuid + " has written nothing: it has no id yet"),
                     "its submission was not acknowledged",
                     "take it up with `cybelectl job attach " + entry.uuid + "`");
     }

@@ -24,7 +24,7 @@ Result<int> new_job(const Session& session, const NewJobOptions& options) {
     std::error_code error;
     if (is_file && fs::symlink_status(options.output, error).type() != fs::file_type::not_found) {
         return fail(ErrorCode::kInput,
-                    printable(options.output) + " exists already",
+                    problem("job-file-exists", printable(options.output) + " exists already"),
                     "`job new` replaces no file",
                     "choose another file with -o, or print the Job with -o -");
     }

@@ -24,7 +24,7 @@ Result<int>
 submit_yaml(Session& session, const submission::JobInput& input, const TargetOptions& options) {
     if (options.is_followed) {
         return fail(ErrorCode::kUsage,
-                    "a job in Kubernetes is not waited for",
+                    problem("kubernetes-job-not-waited", "a job in Kubernetes is not waited for"),
                     "the objects belong to Kubernetes from then on",
                     "wait there: kubectl wait --for=condition=complete job/NAME");
     }
@@ -76,10 +76,11 @@ Result<std::optional<int>> submit_elsewhere(Session& session,
         return std::optional(0);
     }
     if (!placement.target) {
-        return fail(Error(input.job.fault_at("target",
-                                             "neither the cluster nor Kubernetes can run this Job",
-                                             placement.table[placement.decided].because,
-                                             "see the whole table with --explain")));
+        return fail(Error(input.job.fault_at(
+            "target",
+            problem("no-target-fits", "neither the cluster nor Kubernetes can run this Job"),
+            placement.table[placement.decided].because,
+            "see the whole table with --explain")));
     }
     if (*placement.target == submission::Target::kCluster) {
         return std::optional<int>();
@@ -87,14 +88,16 @@ Result<std::optional<int>> submit_elsewhere(Session& session,
     if (target == "auto") {
         return fail(Error(input.job.fault_at(
             "target",
-            "`target: auto` chose Kubernetes, which is not supported yet",
+            problem("target-kubernetes-unsupported",
+                    "`target: auto` chose Kubernetes, which is not supported yet"),
             placement.table[placement.decided].because,
             "write `--target cluster`, or `--target kubernetes` to send the object there")));
     }
     if (!submission::has_bridge(input) && options.kind.empty()) {
         return fail(Error(input.job.fault_at(
             "target",
-            "it is not known which object Kubernetes is to have",
+            problem("kubernetes-kind-unknown",
+                    "it is not known which object Kubernetes is to have"),
             "no Site says which bridge is there, and without one nothing would run the object",
             "name a Site with `kubernetes: {bridge: NAME}`, or the object's kind: --kind")));
     }

@@ -49,8 +49,10 @@ Result<void> check_no_overrides(const submission::Overrides& overrides) {
     for (const auto& [option, is_given] : given) {
         if (is_given) {
             return fail(ErrorCode::kUsage,
-                        std::string(option) + " changes a Job, and --script submits a script "
-                                              "unchanged",
+                        problem("option-changes-job",
+                                std::string(option) +
+                                    " changes a Job, and --script submits a script "
+                                    "unchanged"),
                         {},
                         "write it into the script as a directive");
         }
@@ -76,7 +78,7 @@ script_request(const Session& session, const JobOptions& job, const ScriptOption
     request.folder = std::filesystem::current_path(error);
     if (error) {
         return fail(ErrorCode::kEnvironment,
-                    "the current directory is not known",
+                    problem("current-directory-unknown", "the current directory is not known"),
                     error.message(),
                     "change to the directory where the script is to run");
     }
@@ -87,7 +89,7 @@ script_request(const Session& session, const JobOptions& job, const ScriptOption
 Result<void> check_job_words(const ScriptOptions& options) {
     if (!options.has_job) {
         return fail(ErrorCode::kUsage,
-                    "no Job is named",
+                    problem("job-not-named", "no Job is named"),
                     {},
                     "write `cybelectl submit JOB`, or `cybelectl submit --script FILE` for a "
                     "batch script");

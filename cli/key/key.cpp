@@ -50,16 +50,17 @@ struct KeyOptions {
 Result<int> new_pem(const Session& session, const KeyOptions& options) {
     if (options.file.empty()) {
         return fail(ErrorCode::kUsage,
-                    "no file for the key",
+                    problem("key-file-not-named", "no file for the key"),
                     {},
                     "give one, `cybelectl key new site.pem`, or --pgp for an OpenPGP key");
     }
     if (!options.name.empty() || !options.email.empty() || !options.comment.empty() ||
         options.days) {
-        return fail(ErrorCode::kUsage,
-                    "a PEM key has no name, address, comment or last day",
-                    {},
-                    "leave them out, or make an OpenPGP key: --pgp");
+        return fail(
+            ErrorCode::kUsage,
+            problem("pem-key-without-user", "a PEM key has no name, address, comment or last day"),
+            {},
+            "leave them out, or make an OpenPGP key: --pgp");
     }
     images::NewPemKey wanted;
     wanted.file = options.file;
@@ -97,10 +98,11 @@ Result<pgp::Certificate> closed(const Session& session,
 
 Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     if (!options.file.empty()) {
-        return fail(ErrorCode::kUsage,
-                    "an OpenPGP key goes into the keyring, not into a file",
-                    {},
-                    "leave the file out; `cybelectl key export` writes one");
+        return fail(
+            ErrorCode::kUsage,
+            problem("openpgp-key-file", "an OpenPGP key goes into the keyring, not into a file"),
+            {},
+            "leave the file out; `cybelectl key export` writes one");
     }
     pgp::NewKey wanted;
     wanted.name = options.name;
@@ -156,7 +158,7 @@ void note_unusable(const Session& session, const pgp::CertificateState& state, s
     }
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = fmt::format("key {} is not usable", primary.fingerprint);
+    fault.set(problem("key-not-usable", fmt::format("key {} is not usable", primary.fingerprint)));
     fault.because = because;
     fault.help = "ask its owner for a newer export";
     fault.is_warning = true;
@@ -170,7 +172,8 @@ Result<int> import(const Session& session, const KeyOptions& options) {
         for (const std::string& skipped : ring.skipped()) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = fmt::format("{} of {} is left out", skipped, printable(file));
+            fault.set(problem("keys-left-out",
+                              fmt::format("{} of {} is left out", skipped, printable(file))));
             fault.because = "keys of version 4 are taken";
             fault.is_warning = true;
             session.note({fault});
@@ -187,7 +190,7 @@ Result<int> import(const Session& session, const KeyOptions& options) {
     }
     if (all.certificates().empty()) {
         return fail(ErrorCode::kInput,
-                    "there is no key to import",
+                    problem("no-key-to-import", "there is no key to import"),
                     "what was read holds none that can be taken",
                     "export one with `gpg --export`, or `gpg --export-secret-keys`");
     }
@@ -212,7 +215,7 @@ Result<int> write_export(const KeyOptions& options, const std::string& bytes) {
     if (options.output.empty() || options.output == "-") {
         if (!options.armors && ::isatty(STDOUT_FILENO) != 0) {
             return fail(ErrorCode::kUsage,
-                        "a terminal cannot show a binary key",
+                        problem("binary-key-on-terminal", "a terminal cannot show a binary key"),
                         {},
                         "give --armor, or a file: -o FILE");
         }
@@ -220,10 +223,11 @@ Result<int> write_export(const KeyOptions& options, const std::string& bytes) {
         return 0;
     }
     if (options.is_secret && ::access(options.output.c_str(), F_OK) == 0) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("{} exists already", printable(options.output)),
-                    "a private key is never written over a file",
-                    "choose another name, or remove the file yourself");
+        return fail(
+            ErrorCode::kInput,
+            problem("key-file-exists", fmt::format("{} exists already", printable(options.output))),
+            "a private key is never written over a file",
+            "choose another name, or remove the file yourself");
     }
     CYBELE_CHECK(write_file(options.output, bytes, options.is_secret ? kPrivateMode : kPublicMode));
     return 0;

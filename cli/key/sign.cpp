@@ -49,11 +49,12 @@ Result<void> add_chains(const SignVerbOptions& options, images::Signers& signers
             }
         }
         if (!is_used) {
-            return fail(
-                ErrorCode::kInput,
-                fmt::format("the certificate {} belongs to none of the keys", printable(file)),
-                fmt::format("its key is {}", leaf.fingerprint()),
-                "give the private key that it was issued for by --key");
+            return fail(ErrorCode::kInput,
+                        problem("certificate-without-key",
+                                fmt::format("the certificate {} belongs to none of the keys",
+                                            printable(file))),
+                        fmt::format("its key is {}", leaf.fingerprint()),
+                        "give the private key that it was issued for by --key");
         }
     }
     return {};
@@ -70,7 +71,7 @@ add_pgp(const Session& session, const SignVerbOptions& options, images::Signers&
     if (ring.certificates().empty()) {
         return fail(
             ErrorCode::kInput,
-            "no OpenPGP key to sign with",
+            problem("no-openpgp-private-key", "no OpenPGP key to sign with"),
             "the keyring has no private key",
             "`cybelectl key import FILE` takes an export of GnuPG, `cybelectl key new --pgp` "
             "makes one");
@@ -111,10 +112,11 @@ Result<images::Signers> load_signers(Session& session, SignVerbOptions& options)
     }
     if (!options.timestamp_url.empty()) {
         if (options.certificates.empty()) {
-            return fail(ErrorCode::kUsage,
-                        "a time stamp needs a certificate",
-                        "it keeps a signature valid after the certificate has expired",
-                        "give the certificate of the key by --certificate");
+            return fail(
+                ErrorCode::kUsage,
+                problem("time-stamp-without-certificate", "a time stamp needs a certificate"),
+                "it keeps a signature valid after the certificate has expired",
+                "give the certificate of the key by --certificate");
         }
         const auto network = std::make_shared<const HttpClient>(
             HttpClient::find(session.environment, session.program));

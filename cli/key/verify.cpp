@@ -112,7 +112,7 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
         if (ring.certificates().empty() &&
             !std::filesystem::exists(images::openpgp::kGlobalKeyring, error)) {
             return fail(ErrorCode::kUsage,
-                        "no key to verify with",
+                        problem("verify-without-key", "no key to verify with"),
                         "a signature says nothing without the key of somebody who is trusted",
                         "give the public key of the one who signed the image: --key FILE");
         }
@@ -151,14 +151,15 @@ Result<int> verify_image(Session& session, VerifyVerbOptions& options) {
         for (const std::string& warning : state.warnings) {
             Fault fault;
             fault.code = ErrorCode::kVerification;
-            fault.message = fmt::format("signature {}: {}", state.object, printable(warning));
+            fault.set(problem("signature-warning",
+                              fmt::format("signature {}: {}", state.object, printable(warning))));
             fault.is_warning = true;
             session.note({fault});
         }
     }
     if (!verification.is_verified) {
         return fail(ErrorCode::kVerification,
-                    printable(options.image) + " is not verified",
+                    problem("image-not-verified", printable(options.image) + " is not verified"),
                     printable(verification.because),
                     "use it only if you know where it comes from; is it the right key?");
     }

@@ -81,10 +81,11 @@ Result<int> check_objects(Session& session, const CheckOptions& options) {
     for (const std::string& file : options.files) {
         CYBELE_TRY(std::string text, read_file(file));
         if (text.find("apiVersion") == std::string::npos) {
-            return fail(ErrorCode::kInput,
-                        printable(file) + " holds no object of Kubernetes",
-                        "no document in it has `apiVersion`",
-                        "`cybelectl kube render` makes one of a Job");
+            return fail(
+                ErrorCode::kInput,
+                problem("no-kubernetes-object", printable(file) + " holds no object of Kubernetes"),
+                "no document in it has `apiVersion`",
+                "`cybelectl kube render` makes one of a Job");
         }
         reports.push_back(kubernetes::check_objects(std::move(text), file));
         is_good = is_good && reports.back().count(lint::Severity::kError) == 0 &&

@@ -137,10 +137,11 @@ Result<bool> format_file(const Session& session,
 Result<int> format(Session& session, const DefinitionOptions& options) {
     const bool has_one_output = !options.only_checks && !options.is_in_place;
     if (has_one_output && options.files.size() > 1 && options.output != "-") {
-        return fail(ErrorCode::kUsage,
-                    "several definition files cannot become one",
-                    "-o is for one file",
-                    "format them where they are, --in-place, or one by one");
+        return fail(
+            ErrorCode::kUsage,
+            problem("several-definitions-one-output", "several definition files cannot become one"),
+            "-o is for one file",
+            "format them where they are, --in-place, or one by one");
     }
     CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
     bool is_formatted = true;

@@ -44,10 +44,12 @@ Result<int> check_generation(Session& session, const pipeline::Generation& gener
         }
         return 0;
     }
-    return fail(ErrorCode::kInput,
-                fmt::format("{} of {} files are stale", stale.size(), generation.files.size()),
-                "they differ from what the project's documents give",
-                "run `cybelectl generate`, and commit what changes");
+    return fail(
+        ErrorCode::kInput,
+        problem("generated-files-stale",
+                fmt::format("{} of {} files are stale", stale.size(), generation.files.size())),
+        "they differ from what the project's documents give",
+        "run `cybelectl generate`, and commit what changes");
 }
 
 Result<int> run(Session& session, const GenerateOptions& options) {

@@ -132,7 +132,7 @@ Result<int> import_file(Session& session, const RecipeImportOptions& options) {
     if (!options.output.empty() && options.output != "-" && !options.replaces &&
         fs::exists(options.output, error)) {
         return fail(ErrorCode::kInput,
-                    printable(options.output) + " exists already",
+                    problem("import-output-exists", printable(options.output) + " exists already"),
                     "an import replaces nothing unless it is told to",
                     "add --force to replace it, or choose another file");
     }

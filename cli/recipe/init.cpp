@@ -80,11 +80,12 @@ Result<int> init(Session& session, const InitOptions& options) {
         return init_from_folder(session, options);
     }
     if (options.folder.empty()) {
-        return fail(ErrorCode::kUsage,
-                    "neither a new project nor a folder of source is named",
-                    {},
-                    "write `cybelectl init NAME` for an example, or `cybelectl init --from .` for "
-                    "the source in this folder");
+        return fail(
+            ErrorCode::kUsage,
+            problem("init-without-source", "neither a new project nor a folder of source is named"),
+            {},
+            "write `cybelectl init NAME` for an example, or `cybelectl init --from .` for "
+            "the source in this folder");
     }
     return init_from_template(session, options);
 }

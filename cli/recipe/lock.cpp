@@ -51,10 +51,12 @@ Result<std::vector<LockPair>> find_pairs(const LockOptions& options) {
         return pairs;
     }
     if (pairs.size() != 1) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("-o names one Lock, but there are {} Recipes", pairs.size()),
-                    "the Lock of a Recipe is NAME.lock.yaml next to it",
-                    "leave out -o, or lock one Recipe");
+        return fail(
+            ErrorCode::kUsage,
+            problem("several-recipes-one-lock",
+                    fmt::format("-o names one Lock, but there are {} Recipes", pairs.size())),
+            "the Lock of a Recipe is NAME.lock.yaml next to it",
+            "leave out -o, or lock one Recipe");
     }
     pairs.front().lock = options.output;
     return pairs;
@@ -71,10 +73,11 @@ Result<void> check_lock(const LockPair& pair, const LockOptions& options) {
     for (const auto& recipe : variants) {
         CYBELE_TRY(const auto lock, pipeline::find_lock(recipe, pair.recipe));
         if (!lock) {
-            return fail(ErrorCode::kInput,
-                        "there is no Lock " + printable(pair.lock.native()),
-                        "--check compares it with the Recipe",
-                        "make it with `cybelectl recipe lock " + shell_quote(pair.recipe) + "`");
+            return fail(
+                ErrorCode::kInput,
+                problem("lock-missing", "there is no Lock " + printable(pair.lock.native())),
+                "--check compares it with the Recipe",
+                "make it with `cybelectl recipe lock " + shell_quote(pair.recipe) + "`");
         }
     }
     return {};

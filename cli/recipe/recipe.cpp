@@ -52,7 +52,8 @@ Result<recipes::Recipe> read_one(const RecipeOptions& options) {
                pipeline::read_variant(std::move(text), options.file, arguments, options.variant));
     if (options.variant.empty() && !recipe.variants.empty()) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("the Recipe has {} variants", recipe.variants.size()),
+                    problem("variant-not-named",
+                            fmt::format("the Recipe has {} variants", recipe.variants.size())),
                     fmt::format("they are {}", fmt::join(recipe.variants, ", ")),
                     "choose one with --variant");
     }
@@ -252,7 +253,7 @@ Result<int> new_recipe(Session& session, const RecipeOptions& options) {
     std::error_code error;
     if (path != "-" && fs::exists(path, error)) {
         return fail(ErrorCode::kInput,
-                    printable(path) + " exists already",
+                    problem("recipe-file-exists", printable(path) + " exists already"),
                     "a new Recipe replaces nothing",
                     "choose another name, or another file with -o");
     }

@@ -33,7 +33,7 @@ Result<images::TrustRequest> trust_request_of(const StartOptions& options,
     }
     if (request.is_empty()) {
         return fail(ErrorCode::kUsage,
-                    "--require without signers",
+                    problem("require-without-signers", "--require without signers"),
                     "it counts those that --verify-key or --policy names",
                     "name a public key: --verify-key FILE");
     }
@@ -52,10 +52,11 @@ Result<void> verify_start(const images::Image& image,
     if (found.is_verified) {
         return {};
     }
-    return fail(ErrorCode::kVerification,
-                printable(image.path().native()) + " is not verified",
-                printable(found.because),
-                "use it only if you know where it comes from; is it the right key?");
+    return fail(
+        ErrorCode::kVerification,
+        problem("image-not-verified", printable(image.path().native()) + " is not verified"),
+        printable(found.because),
+        "use it only if you know where it comes from; is it the right key?");
 }
 
 } // namespace

@@ -84,8 +84,9 @@ Result<Choice> choose_word(std::span<const Choice> choices,
         known += fmt::format("{}{}-{}", known.empty() ? "" : ", ", choice.number, choice.name);
     }
     return fail(ErrorCode::kUsage,
-                given.empty() ? fmt::format("{} is missing", option)
-                              : fmt::format("{} has no '{}'", option, printable(given)),
+                problem("sif-word-unknown",
+                        given.empty() ? fmt::format("{} is missing", option)
+                                      : fmt::format("{} has no '{}'", option, printable(given))),
                 given.empty() ? fmt::format("{} needs it", needed_for) : "",
                 fmt::format("give one of: {}", known));
 }
@@ -119,7 +120,7 @@ Result<std::vector<std::uint8_t>> signature(const AddOptions& options) {
     }
     if (!is_entity) {
         return fail(ErrorCode::kUsage,
-                    "--signentity is no fingerprint",
+                    problem("sif-signer-fingerprint", "--signentity is no fingerprint"),
                     "a signature names its signer by 40 hexadecimal digits",
                     "give the fingerprint of the primary key, or 40 zeros for none");
     }
@@ -130,13 +131,15 @@ Result<std::vector<std::uint8_t>> sbom(const AddOptions& options) {
     const std::string& name = options.sbom_format == "github" ? "github-json" : options.sbom_format;
     const images::SbomFormat format = images::sbom_format(name);
     if (format == images::SbomFormat::kNone) {
-        return fail(ErrorCode::kUsage,
+        return fail(
+            ErrorCode::kUsage,
+            problem("sif-sbom-format",
                     options.sbom_format.empty()
                         ? "--sbomformat is missing"
-                        : fmt::format("--sbomformat has no '{}'", printable(options.sbom_format)),
-                    options.sbom_format.empty() ? "an SBOM needs it" : "",
-                    "give one of: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
-                    "spdx-tag-value, spdx-yaml, syft-json");
+                        : fmt::format("--sbomformat has no '{}'", printable(options.sbom_format))),
+            options.sbom_format.empty() ? "an SBOM needs it" : "",
+            "give one of: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
+            "spdx-tag-value, spdx-yaml, syft-json");
     }
     return images::sbom_extra(format);
 }
@@ -189,10 +192,11 @@ Result<std::uint64_t> copy_bytes(const Source& from, int to, std::uint64_t offse
 }
 
 tl::unexpected<Error> no_object(const std::string& name, std::string because, std::string help) {
-    return fail(ErrorCode::kInput,
-                fmt::format("{} is no file for an object", printable(name)),
-                std::move(because),
-                std::move(help));
+    return fail(
+        ErrorCode::kInput,
+        problem("sif-object-file", fmt::format("{} is no file for an object", printable(name))),
+        std::move(because),
+        std::move(help));
 }
 
 /// Asked by name first, for opening a FIFO would wait.
@@ -235,7 +239,8 @@ Result<std::uint32_t> link_of(const AddOptions& options) {
     const std::uint32_t value = options.link.value_or(options.link_group.value_or(1));
     if (value == 0 || (value & images::kGroupMask) != 0) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("there is nothing with the number {} to link to", value),
+                    problem("sif-link-target",
+                            fmt::format("there is nothing with the number {} to link to", value)),
                     "objects and groups count from 1",
                     "leave the option out for no link");
     }

@@ -52,7 +52,8 @@ Result<Target> target_of(const SifOptions& options) {
         return Target{*id, options.first};
     }
     return fail(ErrorCode::kUsage,
-                fmt::format("'{}' is no object's number", printable(options.first)),
+                problem("sif-object-number",
+                        fmt::format("'{}' is no object's number", printable(options.first))),
                 {},
                 "give the number that `cybelectl sif list` shows, then the image");
 }
@@ -117,7 +118,8 @@ Result<int> make_new(const Session& session, const SifOptions& options) {
     struct stat status {};
     if (::lstat(options.image.c_str(), &status) == 0) { // a link that leads nowhere, too
         return fail(ErrorCode::kInput,
-                    fmt::format("{} is there already", printable(options.image)),
+                    problem("sif-file-exists",
+                            fmt::format("{} is there already", printable(options.image))),
                     "a new image takes the place of no file",
                     "choose another name, or remove it first");
     }
@@ -141,7 +143,8 @@ Result<void> check_is_another(const images::Image& image, const std::string& out
     if (::fstat(image.fd(), &from) == 0 && ::stat(output.c_str(), &to) == 0 &&
         from.st_ino == to.st_ino && from.st_dev == to.st_dev) {
         return fail(ErrorCode::kInput,
-                    fmt::format("cannot write the object to {}", printable(output)),
+                    problem("sif-dump-onto-image",
+                            fmt::format("cannot write the object to {}", printable(output))),
                     "it is the image that the object comes from",
                     "choose another name");
     }

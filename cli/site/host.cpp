@@ -114,7 +114,8 @@ std::vector<Fault> limits_of_trust(const std::filesystem::path& folder) {
     }
     Fault fault = opened.error().faults().front();
     fault.is_warning = true;
-    fault.message = "settings in " + printable(folder.native()) + " stay ignored";
+    fault.set(
+        problem("settings-ignored", "settings in " + printable(folder.native()) + " stay ignored"));
     return {std::move(fault)};
 }
 
@@ -122,7 +123,7 @@ Result<int> trust(Session& session, const TrustOptions& options) {
     if (options.folder.empty()) {
         if (options.is_removed) {
             return fail(ErrorCode::kUsage,
-                        "--remove requires a folder",
+                        problem("trust-remove-folder", "--remove requires a folder"),
                         {},
                         "show the folders: cybelectl config trust");
         }

@@ -28,7 +28,7 @@ Result<int> probe(Session& session, const SiteOptions& options) {
     for (const std::string& note : probed.notes) {
         Fault fault;
         fault.is_warning = true;
-        fault.message = note;
+        fault.set(problem("site-note", note));
         notes.push_back(std::move(fault));
     }
     session.note(notes);

@@ -114,7 +114,8 @@ std::optional<Version> parse_version(std::string_view text) {
 
 tl::unexpected<Error> no_dialect(std::string_view text) {
     return fail(ErrorCode::kUsage,
-                fmt::format("'{}' names no dialect of definition files", printable(text)),
+                problem("dialect-unknown",
+                        fmt::format("'{}' names no dialect of definition files", printable(text))),
                 "a dialect is apptainer, ce or singularity3, with a version or without one",
                 "write for example --dialect 'apptainer>=1.2', 'ce>=4.0' or 'singularity 3.7'");
 }
@@ -210,7 +211,8 @@ Result<Dialect> parse_dialect(std::string_view text) {
     if (*version < oldest) {
         return fail(
             ErrorCode::kUsage,
-            fmt::format("the dialect of '{}' is not known", printable(text)),
+            problem("dialect-version-unknown",
+                    fmt::format("the dialect of '{}' is not known", printable(text))),
             fmt::format("the oldest release whose parser was compared is {}", to_string(oldest)),
             fmt::format("name {} {} or a later one", word, to_string(oldest)));
     }

@@ -230,7 +230,8 @@ format_definition(std::string_view text, std::string_view file, const ParseOptio
     const ParseOutcome after = read_definition(result, file, options);
     if (!after.refusals.empty() || meaning_of(after.definition) != meaning_of(before.definition)) {
         return fail(ErrorCode::kInput,
-                    "this definition cannot be formatted without changing what it means",
+                    problem("definition-not-formattable",
+                            "this definition cannot be formatted without changing what it means"),
                     "its normal form is read differently, or a section of it becomes too long",
                     "split its longest section, or leave the file as it is");
     }

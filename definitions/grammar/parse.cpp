@@ -241,7 +241,8 @@ std::vector<Finding> unused_arguments(const BuildArguments& given,
     for (const auto& [name, value] : given) {
         if (outcome.refusals.empty() && !outcome.used_arguments.contains(name)) {
             Fault place = fault_at(file, 1, first_line(text));
-            place.message = "the build argument '" + printable(name) + "' is used nowhere";
+            place.set(problem("build-argument-unused",
+                              "the build argument '" + printable(name) + "' is used nowhere"));
             place.because = rule.why;
             place.help = rule.fix;
             findings.push_back({"CD027", std::move(place), true});

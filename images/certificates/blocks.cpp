@@ -85,7 +85,8 @@ constexpr Form kForms[] = {
 tl::unexpected<Error> unreadable_certificates(const fs::path& name, std::string because) {
     ERR_clear_error();
     return fail(ErrorCode::kInput,
-                fmt::format("{} cannot be read as certificates", printable(name.native())),
+                problem("certificates-unreadable",
+                        fmt::format("{} cannot be read as certificates", printable(name.native()))),
                 std::move(because),
                 "copy the file again; it should be PEM, DER or PKCS #7");
 }

@@ -62,7 +62,8 @@ Result<Chain> Chain::parse(std::string_view bytes, const fs::path& name) {
     CYBELE_TRY(CertificateBlocks blocks, parse_blocks(bytes, name, kMaximumCertificates));
     if (blocks.certificates.empty()) {
         return fail(ErrorCode::kInput,
-                    fmt::format("{} holds no certificate", printable(name.native())),
+                    problem("certificate-missing",
+                            fmt::format("{} holds no certificate", printable(name.native()))),
                     blocks.has_key ? "it holds a key" : "no PEM block in it is a certificate",
                     blocks.has_key ? "a key is given by --key"
                                    : "give the file with the signer's certificate");

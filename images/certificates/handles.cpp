@@ -66,7 +66,7 @@ std::string take_reason() {
 
 tl::unexpected<Error> refused(const std::string& what) {
     return fail(ErrorCode::kInternal,
-                what,
+                problem("certificate-library", what),
                 "the cryptographic library says: " + take_reason(),
                 "call it again; memory may be short");
 }

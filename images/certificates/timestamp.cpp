@@ -30,7 +30,7 @@ constexpr long kTimestampVersion = 1;
 tl::unexpected<Error> unusable(std::string because) {
     ERR_clear_error();
     return fail(ErrorCode::kVerification,
-                "the time stamp that was received cannot be used",
+                problem("time-stamp-unusable", "the time stamp that was received cannot be used"),
                 std::move(because),
                 "ask another time-stamp authority");
 }
@@ -127,7 +127,8 @@ Result<std::string> fetch_timestamp(const std::string& url,
     CYBELE_TRY(const HttpResponse response, network.send(post));
     if (response.status != 200) {
         return fail(ErrorCode::kEnvironment,
-                    fmt::format("cannot get a time stamp from {}", printable(url)),
+                    problem("time-stamp-not-received",
+                            fmt::format("cannot get a time stamp from {}", printable(url))),
                     fmt::format("it answers with HTTP status {}", response.status),
                     "check the address, or sign without a time stamp");
     }

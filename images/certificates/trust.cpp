@@ -37,7 +37,8 @@ Result<void> read_certificates(const std::vector<fs::path>& paths,
         CYBELE_TRY(CertificateBlocks blocks, read_blocks(path));
         if (blocks.certificates.empty()) {
             return fail(ErrorCode::kInput,
-                        fmt::format("{} holds no certificate", printable(path.native())),
+                        problem("certificate-missing",
+                                fmt::format("{} holds no certificate", printable(path.native()))),
                         blocks.has_key ? "it holds a key" : "no block in it is a certificate",
                         "give a file with certificates");
         }
@@ -51,11 +52,12 @@ Result<void> read_lists(const std::vector<fs::path>& paths,
     for (const fs::path& path : paths) {
         CYBELE_TRY(CertificateBlocks blocks, read_blocks(path));
         if (blocks.lists.empty()) {
-            return fail(ErrorCode::kInput,
-                        fmt::format("{} holds no revocation list", printable(path.native())),
-                        blocks.certificates.empty() ? "no block in it is a list"
-                                                    : "it holds certificates",
-                        "give the list of the certificate's issuer, as PEM or DER");
+            return fail(
+                ErrorCode::kInput,
+                problem("revocation-list-missing",
+                        fmt::format("{} holds no revocation list", printable(path.native()))),
+                blocks.certificates.empty() ? "no block in it is a list" : "it holds certificates",
+                "give the list of the certificate's issuer, as PEM or DER");
         }
         std::move(blocks.lists.begin(), blocks.lists.end(), std::back_inserter(into));
     }
@@ -70,10 +72,12 @@ Result<Revocation> revocation_of(const std::string& word) {
             return word == row.word;
         });
     if (known == std::end(kWords)) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("unknown way to look into revocation: {}", printable(word)),
-                    {},
-                    "choose none, soft or hard");
+        return fail(
+            ErrorCode::kUsage,
+            problem("revocation-mode-unknown",
+                    fmt::format("unknown way to look into revocation: {}", printable(word))),
+            {},
+            "choose none, soft or hard");
     }
     return known->revocation;
 }
@@ -84,7 +88,7 @@ Result<TrustStore> TrustStore::load(const CertificateTrust& trust) {
     if (roots.empty()) {
         if (trust.system_pool.empty()) {
             return fail(ErrorCode::kEnvironment,
-                        "no root certificates to trust",
+                        problem("no-root-certificates", "no root certificates to trust"),
                         "none are given, and this system has no pool of them",
                         "give the root: --certificate-roots FILE, or install ca-certificates");
         }

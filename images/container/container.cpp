@@ -80,7 +80,8 @@ NewObject primary_partition(const RootDirectory& root, const NewContainer& conta
 Result<NewObject> list_object(const NewContainer& container) {
     if (container.sbom != "spdx") {
         return fail(ErrorCode::kInput,
-                    fmt::format("unknown form of an SBOM '{}'", printable(container.sbom)),
+                    problem("sbom-format-unknown",
+                            fmt::format("unknown form of an SBOM '{}'", printable(container.sbom))),
                     "an SBOM is written as SPDX",
                     "use spdx, or none");
     }

@@ -85,10 +85,12 @@ Result<Contents> open_contents(const std::filesystem::path& path) {
 
 Result<FilePointer> files_of(const Contents& contents, std::string_view what) {
     if (!contents.root) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("the files of the image cannot be read, which {} needs", what),
-                    contents.because,
-                    "name an image with a squashfs, or the directory it was made of");
+        return fail(
+            ErrorCode::kInput,
+            problem("image-files-unreadable",
+                    fmt::format("the files of the image cannot be read, which {} needs", what)),
+            contents.because,
+            "name an image with a squashfs, or the directory it was made of");
     }
     return contents.root;
 }

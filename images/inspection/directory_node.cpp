@@ -196,10 +196,11 @@ Result<FilePointer> open_directory(const std::string& path) {
     struct stat found {};
     if (!fd.valid() || ::fstat(fd.get(), &found) != 0) {
         if (errno == ENOENT || errno == ENOTDIR) {
-            return fail(ErrorCode::kInput,
-                        fmt::format("{} is no directory", printable(path)),
-                        "a root file system is expected there",
-                        "name an image or a directory");
+            return fail(
+                ErrorCode::kInput,
+                problem("not-a-directory", fmt::format("{} is no directory", printable(path))),
+                "a root file system is expected there",
+                "name an image or a directory");
         }
         return fail(system_error(fmt::format("cannot open {}", printable(path)), errno));
     }

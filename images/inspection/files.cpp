@@ -80,10 +80,12 @@ Comparison::enter(const FilePointer& directory, std::set<std::uint64_t>& seen, i
         return std::vector<FilePointer>{};
     }
     if (depth > kDeepestCompared || !seen.insert(directory->status().inode).second) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("the directory {}/ of an image cannot be read", printable(path_)),
-                    "it is the same as another one, or nested too deep: the image is damaged",
-                    "fetch or build the image again");
+        return fail(
+            ErrorCode::kInput,
+            problem("image-directory-unreadable",
+                    fmt::format("the directory {}/ of an image cannot be read", printable(path_))),
+            "it is the same as another one, or nested too deep: the image is damaged",
+            "fetch or build the image again");
     }
     return directory->children();
 }

@@ -140,9 +140,10 @@ Result<Inspection> parse_inspection(std::string_view text) {
                           ? json.value("/data/attributes"_json_pointer, nlohmann::json())
                           : nlohmann::json();
     if (!data.is_object()) {
-        return fail(ErrorCode::kInput,
-                    "the metadata of the image cannot be read",
-                    "its object inspect-metadata.json is no JSON with data.attributes");
+        return fail(
+            ErrorCode::kInput,
+            problem("image-metadata-unreadable", "the metadata of the image cannot be read"),
+            "its object inspect-metadata.json is no JSON with data.attributes");
     }
     auto inspection = parse_attributes(data);
     const auto apps = data.find("apps");

@@ -16,7 +16,7 @@ Result<Labels> parse_labels(std::string_view text) {
     const auto json = parse_json(text);
     if (!json.is_object()) {
         return fail(ErrorCode::kInput,
-                    "the labels of the image cannot be read",
+                    problem("image-labels-unreadable", "the labels of the image cannot be read"),
                     "/.singularity.d/labels.json holds no JSON object",
                     "build the image again");
     }

@@ -61,7 +61,8 @@ Result<RootDirectory> RootDirectory::open(const std::filesystem::path& root) {
         const int saved = errno;
         if (saved == ENOENT || saved == ENOTDIR) {
             return fail(ErrorCode::kInput,
-                        fmt::format("{} is no directory", printable(root.string())),
+                        problem("not-a-directory",
+                                fmt::format("{} is no directory", printable(root.string()))),
                         "a root file system is expected there");
         }
         return fail(system_error(fmt::format("cannot open {}", printable(root.string())), saved));
@@ -79,7 +80,9 @@ Error RootDirectory::failed(std::string_view what, std::string_view path, int sa
     // theirs.
     if (saved_errno == EISDIR || saved_errno == ENOTDIR || saved_errno == ELOOP) {
         auto error = system_error({}, saved_errno);
-        return Error(ErrorCode::kInput, std::move(message), error.faults().front().because);
+        return Error(ErrorCode::kInput,
+                     problem("root-file-unusable", std::move(message)),
+                     error.faults().front().because);
     }
     return system_error(std::move(message), saved_errno);
 }
@@ -158,9 +161,10 @@ Result<std::optional<std::string>> RootDirectory::read(std::string_view path) co
     if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
         static_cast<std::uint64_t>(status.st_size) > kReadLimit) {
         return fail(ErrorCode::kInput,
-                    fmt::format("/{} in the root file system {} cannot be used",
-                                printable(path),
-                                printable(path_.string())),
+                    problem("root-file-unusable",
+                            fmt::format("/{} in the root file system {} cannot be used",
+                                        printable(path),
+                                        printable(path_.string()))),
                     "a regular file of at most 16 MiB is expected there");
     }
     std::string bytes(static_cast<std::size_t>(status.st_size), '\0');

@@ -98,7 +98,7 @@ struct FinalizeStatement {
 
 tl::unexpected<Error> no_database(std::string because) {
     return fail(ErrorCode::kInput,
-                "the database of rpm cannot be read",
+                problem("rpm-database-unreadable", "the database of rpm cannot be read"),
                 std::move(because),
                 "rebuild it with `rpm --rebuilddb`, and the image");
 }

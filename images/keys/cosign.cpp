@@ -34,10 +34,12 @@ struct Sealed {
 };
 
 tl::unexpected<Error> refused_cosign_key(const fs::path& path, std::string because) {
-    return fail(ErrorCode::kInput,
-                fmt::format("{} cannot be read as a key of cosign", printable(path.native())),
-                std::move(because),
-                "copy the file again, or make a key pair: cybelectl key new");
+    return fail(
+        ErrorCode::kInput,
+        problem("cosign-key-unreadable",
+                fmt::format("{} cannot be read as a key of cosign", printable(path.native()))),
+        std::move(because),
+        "copy the file again, or make a key pair: cybelectl key new");
 }
 
 /// The member at `name` of an object; a null value where there is none.
@@ -114,7 +116,8 @@ const unsigned char* raw(std::string_view text) {
 
 tl::unexpected<Error> wrong_passphrase(const fs::path& path) {
     return fail(ErrorCode::kInput,
-                fmt::format("the passphrase does not open {}", printable(path.native())),
+                problem("passphrase-wrong",
+                        fmt::format("the passphrase does not open {}", printable(path.native()))),
                 "it is wrong, or the file is damaged",
                 "give the passphrase that the key was encrypted with");
 }
@@ -133,10 +136,11 @@ decrypt_cosign(const PemBlock& block, const Secret& passphrase, const fs::path& 
                                                                    kParallel,
                                                                    key.bytes(),
                                                                    key.size()) != 0) {
-        return fail(ErrorCode::kEnvironment,
-                    fmt::format("cannot decrypt {}", printable(path.native())),
-                    fmt::format("scrypt needs {} MiB of memory for it", sealed.cost >> 10U),
-                    "call it where more memory is free");
+        return fail(
+            ErrorCode::kEnvironment,
+            problem("key-memory", fmt::format("cannot decrypt {}", printable(path.native()))),
+            fmt::format("scrypt needs {} MiB of memory for it", sealed.cost >> 10U),
+            "call it where more memory is free");
     }
     Secret plain;
     plain.resize(sealed.ciphertext.size() - crypto_secretbox_MACBYTES);

@@ -29,7 +29,8 @@ const EVP_MD* key_hash(EVP_PKEY* key) {
 
 tl::unexpected<Error> damaged_key(const fs::path& path) {
     return fail(ErrorCode::kInput,
-                fmt::format("{} cannot be read as a key", printable(path.native())),
+                problem("key-unreadable",
+                        fmt::format("{} cannot be read as a key", printable(path.native()))),
                 "the content of its PEM block is damaged or of an unknown kind",
                 "copy the file again, or make a key pair: cybelectl key new");
 }
@@ -48,7 +49,8 @@ tl::unexpected<Error> not_decrypted(const fs::path& path) {
     const std::string reason = openssl::take_reason();
     if (is_unknown_encryption(reason)) {
         return fail(ErrorCode::kInput,
-                    fmt::format("cannot decrypt {}", printable(path.native())),
+                    problem("key-encryption-unknown",
+                            fmt::format("cannot decrypt {}", printable(path.native()))),
                     fmt::format("its kind of encryption is not known ({})", reason),
                     "encrypt it anew: openssl pkey -in FILE -aes256 -out NEW.pem");
     }
@@ -183,7 +185,8 @@ Result<PublicKey> PublicKey::of(KeyHandle key, const fs::path& path) {
     std::optional<KeyWire> wire = wire_of(key.get());
     if (!wire) {
         return fail(ErrorCode::kInput,
-                    fmt::format("the key in {} cannot be used", printable(path.native())),
+                    problem("key-kind-unusable",
+                            fmt::format("the key in {} cannot be used", printable(path.native()))),
                     "SIF signatures take Ed25519, ECDSA on the curves P-224, P-256, P-384 and "
                     "P-521, and RSA of 1024 bits or more (not RSA-PSS)",
                     "make a key pair: cybelectl key new");
@@ -244,7 +247,8 @@ Result<PrivateKey> PrivateKey::read(const fs::path& path, const PassphraseSource
     CYBELE_TRY(const std::string signature, key.sign("trial"));
     if (!key.public_.verifies("trial", signature)) {
         return fail(ErrorCode::kInput,
-                    fmt::format("cannot sign with {}", printable(path.native())),
+                    problem("key-parts-differ",
+                            fmt::format("cannot sign with {}", printable(path.native()))),
                     "its private and public parts do not belong together",
                     "make a key pair: cybelectl key new");
     }
@@ -267,7 +271,8 @@ Result<std::string> PrivateKey::sign(std::string_view bytes) const {
     ERR_clear_error();
     if (!is_done) {
         return fail(ErrorCode::kInput,
-                    fmt::format("cannot sign with {}", printable(public_.path().native())),
+                    problem("private-key-unusable",
+                            fmt::format("cannot sign with {}", printable(public_.path().native()))),
                     "the private key is not usable",
                     "make a key pair: cybelectl key new");
     }

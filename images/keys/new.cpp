@@ -60,17 +60,18 @@ Result<Key> make(const std::string& algorithm) {
             Key key(maker.make(maker.curve, maker.bits), EVP_PKEY_free);
             if (key == nullptr) {
                 return fail(ErrorCode::kInternal,
-                            "cannot make a key",
+                            problem("key-generation-failed", "cannot make a key"),
                             "the cryptographic library "
                             "refuses it");
             }
             return key;
         }
     }
-    return fail(ErrorCode::kUsage,
-                fmt::format("unknown kind of key: {}", printable(algorithm)),
-                {},
-                "choose ed25519, ecdsa, ecdsa-p384, ecdsa-p521, rsa or rsa-4096");
+    return fail(
+        ErrorCode::kUsage,
+        problem("key-kind-unknown", fmt::format("unknown kind of key: {}", printable(algorithm))),
+        {},
+        "choose ed25519, ecdsa, ecdsa-p384, ecdsa-p521, rsa or rsa-4096");
 }
 
 /// The PEM text that `write` puts into memory.
@@ -87,10 +88,11 @@ std::string pem(const Write& write) {
 }
 
 tl::unexpected<Error> taken(const fs::path& path) {
-    return fail(ErrorCode::kInput,
-                fmt::format("{} exists already", printable(path.native())),
-                "a key is never overwritten",
-                "choose another name, or remove the file yourself");
+    return fail(
+        ErrorCode::kInput,
+        problem("key-file-exists", fmt::format("{} exists already", printable(path.native()))),
+        "a key is never overwritten",
+        "choose another name, or remove the file yourself");
 }
 
 bool is_there(const fs::path& path) {
@@ -141,11 +143,12 @@ Result<fs::path> new_key(const NewPemKey& wanted) {
     fs::path public_file = private_file;
     public_file.replace_extension(".pub");
     if (public_file == private_file || !private_file.has_filename()) {
-        return fail(
-            ErrorCode::kUsage,
-            fmt::format("{} is no name for a private key", printable(private_file.native())),
-            "the public key gets the same name with .pub",
-            "choose a name such as site.pem");
+        return fail(ErrorCode::kUsage,
+                    problem("private-key-name",
+                            fmt::format("{} is no name for a private key",
+                                        printable(private_file.native()))),
+                    "the public key gets the same name with .pub",
+                    "choose a name such as site.pem");
     }
     for (const fs::path& path : {private_file, public_file}) {
         if (is_there(path)) {
@@ -157,7 +160,7 @@ Result<fs::path> new_key(const NewPemKey& wanted) {
         pem([&](BIO* bio) { return write_private(bio, key.get(), wanted.passphrase); }));
     const std::string open = pem([&](BIO* bio) { return PEM_write_bio_PUBKEY(bio, key.get()); });
     if (secret.empty() || open.empty()) {
-        return fail(ErrorCode::kInternal, "cannot write a key as PEM");
+        return fail(ErrorCode::kInternal, problem("key-write-failed", "cannot write a key as PEM"));
     }
     CYBELE_CHECK(write_new_file(private_file, secret.view(), kPrivateMode));
     if (auto written = write_new_file(public_file, open, kPublicMode); !written) {

@@ -61,7 +61,7 @@ using Owned = std::unique_ptr<T, Free>;
 [[nodiscard]] inline tl::unexpected<Error> refused(std::string message) {
     std::string reason = take_reason();
     return fail(ErrorCode::kInternal,
-                std::move(message),
+                problem("cryptographic-library", std::move(message)),
                 reason.empty() ? "the cryptographic library refuses it"
                                : "the cryptographic library says: " + reason,
                 "call it again; memory may be short");

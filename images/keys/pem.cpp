@@ -182,10 +182,11 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
                    : "give the private half of the pair";
     }
     return fail(ErrorCode::kInput,
-                fmt::format("{} is no {} key to {} with",
-                            printable(path.native()),
-                            use == KeyUse::kPrivate ? "private" : "public",
-                            use == KeyUse::kPrivate ? "sign" : "verify"),
+                problem("key-wrong-kind",
+                        fmt::format("{} is no {} key to {} with",
+                                    printable(path.native()),
+                                    use == KeyUse::kPrivate ? "private" : "public",
+                                    use == KeyUse::kPrivate ? "sign" : "verify")),
                 fmt::format("it is {}", content.is),
                 std::move(help));
 }

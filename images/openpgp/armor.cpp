@@ -21,7 +21,7 @@ constexpr std::size_t kMaximumLabel = 40;
 
 tl::unexpected<Error> damaged_armor(std::string_view because) {
     return fail(ErrorCode::kInput,
-                "an armored OpenPGP block is damaged",
+                problem("openpgp-armor-damaged", "an armored OpenPGP block is damaged"),
                 std::string(because),
                 "copy or export it again");
 }

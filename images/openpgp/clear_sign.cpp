@@ -25,7 +25,7 @@ Result<std::string>
 clear_sign(std::string_view text, const SecretKey& key, std::int64_t time, std::string_view salt) {
     if (loses_characters(text)) {
         return fail(ErrorCode::kInput,
-                    "the text cannot be clear-signed as it is",
+                    problem("clear-sign-text", "the text cannot be clear-signed as it is"),
                     "blanks at the end of a line, and CR, are no part of what is signed",
                     "remove them");
     }

@@ -19,7 +19,7 @@ constexpr std::string_view kBlanks = " \t\r";
 
 tl::unexpected<Error> not_clear_signed(std::string_view because) {
     return fail(ErrorCode::kInput,
-                "it is no clear-signed OpenPGP message",
+                problem("clear-signed-message-malformed", "it is no clear-signed OpenPGP message"),
                 std::string(because),
                 "sign again");
 }

@@ -141,7 +141,7 @@ private:
                 return read_public(component.body);
             }
         }
-        return fail(ErrorCode::kInternal, "a certificate lost a key");
+        return fail(ErrorCode::kInternal, problem("openpgp-key-lost", "a certificate lost a key"));
     }
 
     /// Why a signature that matches does not count; empty: it does.
@@ -185,10 +185,11 @@ verify_clear_signed(std::string_view message, const Keyring& keyring, std::int64
     for (std::size_t count = 0; !packets.empty() && count < kMaximumSignatures; ++count) {
         CYBELE_TRY(const Packet packet, take_packet(packets));
         if (packet.tag != static_cast<std::uint8_t>(Tag::kSignature)) {
-            return fail(ErrorCode::kInput,
-                        "it is no clear-signed OpenPGP message",
-                        "its signature block holds something else",
-                        "sign again");
+            return fail(
+                ErrorCode::kInput,
+                problem("clear-signed-message-content", "it is no clear-signed OpenPGP message"),
+                "its signature block holds something else",
+                "sign again");
         }
         ClearSigned judged = verifier.judge(packet.body, parts.text);
         judged.text = parts.text;
@@ -201,7 +202,7 @@ verify_clear_signed(std::string_view message, const Keyring& keyring, std::int64
     }
     if (!first) {
         return fail(ErrorCode::kInput,
-                    "it is no clear-signed OpenPGP message",
+                    problem("clear-signed-message-empty", "it is no clear-signed OpenPGP message"),
                     "its signature block is empty",
                     "sign again");
     }

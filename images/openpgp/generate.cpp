@@ -123,12 +123,13 @@ Result<std::string> user_id_of(const NewKey& wanted) {
                               return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
                           });
     if (wanted.name.empty() || !is_plain || wanted.email.find(' ') != std::string::npos) {
-        return fail(ErrorCode::kUsage,
-                    "no user id can be made of the name, comment and address",
-                    wanted.name.empty() ? "the name is empty"
-                                        : "they may not hold < > ( ) or control characters, and "
-                                          "the address no blank",
-                    "give --name 'A Site' and --email keys@site.example");
+        return fail(
+            ErrorCode::kUsage,
+            problem("openpgp-user-id", "no user id can be made of the name, comment and address"),
+            wanted.name.empty() ? "the name is empty"
+                                : "they may not hold < > ( ) or control characters, and "
+                                  "the address no blank",
+            "give --name 'A Site' and --email keys@site.example");
     }
     std::string id = wanted.name;
     id += wanted.comment.empty() ? "" : fmt::format(" ({})", wanted.comment);
@@ -178,14 +179,17 @@ Result<Certificate> generate(const NewKey& wanted) {
         });
     if (maker == std::end(kMakers)) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("unknown kind of key: {}", printable(wanted.algorithm)),
+                    problem("key-kind-unknown",
+                            fmt::format("unknown kind of key: {}", printable(wanted.algorithm))),
                     {},
                     "choose ed25519, ecdsa, ecdsa-p384, ecdsa-p521, rsa or rsa-4096");
     }
     const Made made = maker->make(*find_curve(maker->oid), maker->bits);
     ERR_clear_error();
     if (!made.is_whole) {
-        return fail(ErrorCode::kInternal, "cannot make a key", "OpenSSL refuses it");
+        return fail(ErrorCode::kInternal,
+                    problem("key-generation-failed", "cannot make a key"),
+                    "OpenSSL refuses it");
     }
     std::string open = "\x04";
     append_u32(open, static_cast<std::size_t>(wanted.time));

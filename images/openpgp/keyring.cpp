@@ -72,7 +72,7 @@ public:
 private:
     static tl::unexpected<Error> out_of_place(const std::string& because) {
         return fail(ErrorCode::kInput,
-                    "it is no OpenPGP key",
+                    problem("openpgp-key-malformed", "it is no OpenPGP key"),
                     because,
                     "export one: gpg --export KEY, or cybelectl key export KEY");
     }
@@ -117,7 +117,7 @@ Result<void> read_blocks(Assembler& assembler, std::string_view text) {
         CYBELE_TRY(const ArmorBlock block, take_armor(text));
         if (block.label != "PUBLIC KEY BLOCK" && block.label != "PRIVATE KEY BLOCK") {
             return fail(ErrorCode::kInput,
-                        "it is no OpenPGP key",
+                        problem("openpgp-wrong-block", "it is no OpenPGP key"),
                         fmt::format("it is a PGP {}", printable(block.label)),
                         "export one: gpg --export KEY, or cybelectl key export KEY");
         }
@@ -130,7 +130,8 @@ Result<void> read_blocks(Assembler& assembler, std::string_view text) {
 tl::unexpected<Error> unusable(std::string_view from, const Error& error) {
     const Fault& fault = error.faults().front();
     return fail(ErrorCode::kInput,
-                fmt::format("{} is no OpenPGP keyring", printable(std::string(from))),
+                problem("openpgp-keyring-malformed",
+                        fmt::format("{} is no OpenPGP keyring", printable(std::string(from)))),
                 fault.because.empty() ? fault.message
                                       : fmt::format("{}: {}", fault.message, fault.because),
                 fault.help);
@@ -172,11 +173,13 @@ Result<Keyring> Keyring::parse(std::string_view bytes, std::string_view from) {
     const bool is_binary = (static_cast<unsigned char>(bytes[0]) & 0x80U) != 0;
     Assembler assembler;
     if (!is_binary && !has_armor(bytes)) {
-        return unusable(from,
-                        Error(ErrorCode::kInput,
-                              "it has neither OpenPGP packets nor a block -----BEGIN PGP …-----",
-                              {},
-                              "export one: gpg --export KEY, or cybelectl key export KEY"));
+        return unusable(
+            from,
+            Error(ErrorCode::kInput,
+                  problem("openpgp-data-missing",
+                          "it has neither OpenPGP packets nor a block -----BEGIN PGP …-----"),
+                  {},
+                  "export one: gpg --export KEY, or cybelectl key export KEY"));
     }
     const auto read = is_binary ? read_packets(assembler, bytes) : read_blocks(assembler, bytes);
     if (!read) {
@@ -189,7 +192,7 @@ Result<Keyring> Keyring::parse(std::string_view bytes, std::string_view from) {
     if (keyring.certificates_.empty()) {
         return unusable(from,
                         Error(ErrorCode::kInput,
-                              "it has no key of version 4",
+                              problem("openpgp-no-usable-key", "it has no key of version 4"),
                               text::joined(keyring.skipped_, ", "),
                               "make one: cybelectl key new --pgp, or gpg --quick-gen-key"));
     }
@@ -236,9 +239,10 @@ Result<const Certificate*> Keyring::choose(std::string_view wanted) const {
     if (found.empty()) {
         return fail(
             ErrorCode::kInput,
-            wanted.empty()
-                ? std::string("the keyring is empty")
-                : fmt::format("the keyring has no key {}", printable(std::string(wanted))),
+            problem("openpgp-key-not-found",
+                    wanted.empty()
+                        ? std::string("the keyring is empty")
+                        : fmt::format("the keyring has no key {}", printable(std::string(wanted)))),
             {},
             "`cybelectl key list` shows the keys; `key import` and `key new --pgp` add one");
     }
@@ -248,9 +252,10 @@ Result<const Certificate*> Keyring::choose(std::string_view wanted) const {
         ids.push_back(certificate->fingerprint());
     }
     return fail(ErrorCode::kInput,
-                wanted.empty()
-                    ? std::string("the keyring has several keys")
-                    : fmt::format("{} names several keys", printable(std::string(wanted))),
+                problem("openpgp-key-ambiguous",
+                        wanted.empty()
+                            ? std::string("the keyring has several keys")
+                            : fmt::format("{} names several keys", printable(std::string(wanted)))),
                 text::joined(ids, ", "),
                 "give a fingerprint");
 }

@@ -63,7 +63,7 @@ constexpr std::uint8_t kGnu = 101;
 
 tl::unexpected<Error> not_taken(const std::string& because) {
     return fail(ErrorCode::kInput,
-                "an OpenPGP private key cannot be opened",
+                problem("openpgp-private-key-closed", "an OpenPGP private key cannot be opened"),
                 because,
                 "set a passphrase with GnuPG (gpg --change-passphrase), which uses AES, and export "
                 "the key again");
@@ -81,7 +81,7 @@ Result<Derivation> read_derivation(Cursor& cursor) {
     }
     if (derivation.kind == kGnu) {
         return fail(ErrorCode::kInput,
-                    "an OpenPGP private key is not here",
+                    problem("openpgp-private-key-elsewhere", "an OpenPGP private key is not here"),
                     "the file says that it lies on a card or is kept offline",
                     "use the file that has it, or sign with a subkey");
     }
@@ -253,13 +253,16 @@ Result<Secret> open_numbers(std::string_view part, const Secret& passphrase) {
     }
     const Secret key = derive(derivation, passphrase, cipher->key_size);
     if (!crypt(Direction::kDecrypt, *cipher, key, start, bytes)) {
-        return fail(ErrorCode::kInternal, "cannot decrypt an OpenPGP key", "OpenSSL refuses it");
+        return fail(ErrorCode::kInternal,
+                    problem("openpgp-decryption-failed", "cannot decrypt an OpenPGP key"),
+                    "OpenSSL refuses it");
     }
     if (!take_check(bytes, usage)) {
-        return fail(ErrorCode::kInput,
-                    "the passphrase does not open the OpenPGP key",
-                    "what comes out has a wrong check sum",
-                    "give the passphrase that the key was made with");
+        return fail(
+            ErrorCode::kInput,
+            problem("openpgp-passphrase-wrong", "the passphrase does not open the OpenPGP key"),
+            "what comes out has a wrong check sum",
+            "give the passphrase that the key was made with");
     }
     return bytes;
 }
@@ -277,7 +280,9 @@ lock_numbers(const Secret& numbers, const Secret& passphrase, std::string_view r
     bytes.append(digest_of(HashAlgorithm::kSha1, numbers.view()));
     const Secret key = derive(derivation, passphrase, kWrittenCipher.key_size);
     if (!crypt(Direction::kEncrypt, kWrittenCipher, key, start, bytes)) {
-        return fail(ErrorCode::kInternal, "cannot encrypt an OpenPGP key", "OpenSSL refuses it");
+        return fail(ErrorCode::kInternal,
+                    problem("openpgp-encryption-failed", "cannot encrypt an OpenPGP key"),
+                    "OpenSSL refuses it");
     }
     std::string part{static_cast<char>(kSha1Check),
                      static_cast<char>(kWrittenCipher.number),

@@ -80,7 +80,8 @@ Result<PublicMaterial> read_public(std::string_view body) {
     material.algorithm = cursor.u8();
     if (cursor.has_failed() || version != 4) {
         return fail(ErrorCode::kInput,
-                    fmt::format("an OpenPGP key of version {} cannot be used", version),
+                    problem("openpgp-key-version",
+                            fmt::format("an OpenPGP key of version {} cannot be used", version)),
                     "keys of version 4 are taken, as GnuPG and Apptainer make them",
                     std::string(kMakeNewKey));
     }
@@ -93,7 +94,7 @@ Result<PublicMaterial> read_public(std::string_view body) {
     const Fields fields = take_fields(cursor, algorithm->fields);
     if (cursor.has_failed()) {
         return fail(ErrorCode::kInput,
-                    "an OpenPGP key is damaged",
+                    problem("openpgp-key-damaged", "an OpenPGP key is damaged"),
                     fmt::format("its {} numbers are cut short or too long", algorithm->name),
                     "export it again");
     }
@@ -192,7 +193,9 @@ openssl_sign(const KeyHandle& key, Scheme scheme, HashAlgorithm hash, const std:
     }
     ERR_clear_error();
     if (!is_done) {
-        return fail(ErrorCode::kInternal, "cannot sign with an OpenPGP key", "OpenSSL refuses it");
+        return fail(ErrorCode::kInternal,
+                    problem("openpgp-signing-failed", "cannot sign with an OpenPGP key"),
+                    "OpenSSL refuses it");
     }
     signature.resize(size);
     return signature;
@@ -262,7 +265,8 @@ Result<KeyHandle> read_private(const PublicMaterial& material,
     const Algorithm* const algorithm = find_algorithm(material.algorithm);
     if (algorithm == nullptr || material.key == nullptr || algorithm->number == kDsa) {
         return fail(ErrorCode::kInput,
-                    fmt::format("cannot sign with a key of kind {}", material.name),
+                    problem("openpgp-key-cannot-sign",
+                            fmt::format("cannot sign with a key of kind {}", material.name)),
                     "RSA, Ed25519 and the NIST curves sign; DSA is only verified",
                     std::string(kMakeNewKey));
     }
@@ -277,7 +281,7 @@ Result<KeyHandle> read_private(const PublicMaterial& material,
     }
     if (key == nullptr) {
         return fail(ErrorCode::kInput,
-                    "an OpenPGP private key is damaged",
+                    problem("openpgp-private-key-damaged", "an OpenPGP private key is damaged"),
                     "its private and public parts do not belong together",
                     "export it again");
     }
@@ -290,14 +294,15 @@ Result<std::string> sign_digest(const PublicMaterial& material,
                                 const std::string& digest) {
     const Algorithm* const algorithm = find_algorithm(material.algorithm);
     if (algorithm == nullptr || key == nullptr) {
-        return fail(ErrorCode::kInternal, "cannot sign with a key that is not open");
+        return fail(ErrorCode::kInternal,
+                    problem("openpgp-key-not-open", "cannot sign with a key that is not open"));
     }
     CYBELE_TRY(const std::string raw, openssl_sign(key, algorithm->scheme, hash, digest));
     std::string numbers = packet_form(material, algorithm->scheme, raw);
     // A faulty signature can tell the private key: none is given out unchecked.
     if (!verifies(material, material.algorithm, hash, digest, numbers)) {
         return fail(ErrorCode::kInput,
-                    "cannot sign with an OpenPGP key",
+                    problem("openpgp-key-parts-differ", "cannot sign with an OpenPGP key"),
                     "its private and public parts do not belong together",
                     "export it again");
     }

@@ -12,7 +12,7 @@ namespace {
 
 tl::unexpected<Error> damaged_packet(std::string_view because) {
     return fail(ErrorCode::kInput,
-                "an OpenPGP packet is damaged",
+                problem("openpgp-packet-damaged", "an OpenPGP packet is damaged"),
                 std::string(because),
                 "copy or export it again");
 }

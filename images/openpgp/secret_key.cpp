@@ -72,10 +72,12 @@ Result<SecretKey> SecretKey::choose(const Certificate& certificate, std::int64_t
         }
     }
     if (chosen == nullptr || index >= bodies.size()) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("the OpenPGP key {} cannot sign", certificate.fingerprint()),
-                    because,
-                    std::string(kMakeOwnKey));
+        return fail(
+            ErrorCode::kInput,
+            problem("openpgp-certificate-cannot-sign",
+                    fmt::format("the OpenPGP key {} cannot sign", certificate.fingerprint())),
+            because,
+            std::string(kMakeOwnKey));
     }
     SecretKey key;
     key.primary_fingerprint_ = certificate.fingerprint();
@@ -113,7 +115,8 @@ HashAlgorithm SecretKey::hash() const {
 Result<std::string> SecretKey::sign(const std::string& digest) const {
     if (is_locked()) {
         return fail(ErrorCode::kInput,
-                    fmt::format("the OpenPGP key {} is locked", fingerprint_),
+                    problem("openpgp-key-locked",
+                            fmt::format("the OpenPGP key {} is locked", fingerprint_)),
                     "its passphrase was not given",
                     "give it: --passphrase-file FILE");
     }

@@ -19,7 +19,7 @@ constexpr std::string_view kSaltName = "salt@notations.openpgpjs.org";
 
 tl::unexpected<Error> unusable_signature(std::string_view because) {
     return fail(ErrorCode::kInput,
-                "an OpenPGP signature cannot be used",
+                problem("openpgp-signature-unusable", "an OpenPGP signature cannot be used"),
                 std::string(because),
                 "sign again with a key of version 4");
 }

@@ -177,7 +177,7 @@ private:
     static tl::unexpected<Error> cannot_begin(const fs::path& name, int saved_errno) {
         if (saved_errno == EEXIST) {
             return fail(ErrorCode::kEnvironment,
-                        "cannot write " + printable(name.native()),
+                        problem("change-file-exists", "cannot write " + printable(name.native())),
                         "a file of that name is there, and no journal of this program",
                         "move it away: the change of the image needs that name");
         }

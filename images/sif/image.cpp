@@ -49,7 +49,8 @@ Result<Descriptor> Image::object(std::uint32_t id) const {
         known.replace(known.rfind(',', kShown), std::string::npos, ", …");
     }
     return fail(ErrorCode::kInput,
-                fmt::format("no object {} in {}", id, printable(path_.native())),
+                problem("sif-object-missing",
+                        fmt::format("no object {} in {}", id, printable(path_.native()))),
                 known.empty() ? "it has no objects" : fmt::format("its objects are {}", known),
                 "`cybelectl sif list` shows them");
 }
@@ -66,12 +67,14 @@ Result<Descriptor> Image::primary_partition() const {
         });
     if (is_oci) {
         return fail(ErrorCode::kInput,
-                    fmt::format("no root file system in {}", printable(path_.native())),
+                    problem("oci-sif-unsupported",
+                            fmt::format("no root file system in {}", printable(path_.native()))),
                     "it is an OCI-SIF of SingularityCE, whose layers are separate objects",
                     "build the image without --oci, or pull it again from its registry");
     }
     return fail(ErrorCode::kInput,
-                fmt::format("no root file system in {}", printable(path_.native())),
+                problem("root-file-system-missing",
+                        fmt::format("no root file system in {}", printable(path_.native()))),
                 "none of its objects is a primary system partition",
                 "build the image again, or mark the right partition with `sif setprim`");
 }
@@ -86,7 +89,9 @@ Result<Descriptor> Image::root_squashfs() const {
                                            [&](const Root& r) { return r.type == root.fs_type(); });
     const bool is_known = known != std::end(kRoots);
     return fail(ErrorCode::kInput,
-                fmt::format("the root file system of {} cannot be read", printable(path_.native())),
+                problem("root-file-system-unreadable",
+                        fmt::format("the root file system of {} cannot be read",
+                                    printable(path_.native()))),
                 is_known ? std::string(known->is)
                          : fmt::format("its file system has the unknown type {}",
                                        static_cast<std::int32_t>(root.fs_type())),
@@ -107,7 +112,9 @@ Result<std::string> Image::read_object(const Descriptor& descriptor, std::uint64
     if (descriptor.size > limit) {
         return fail(
             ErrorCode::kInput,
-            fmt::format("object {} of {} is too big", descriptor.id, printable(path_.native())),
+            problem("sif-object-too-big",
+                    fmt::format(
+                        "object {} of {} is too big", descriptor.id, printable(path_.native()))),
             fmt::format("it has {} bytes; at most {} are read here", descriptor.size, limit),
             "look at it with `cybelectl sif dump`");
     }

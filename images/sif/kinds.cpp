@@ -66,7 +66,9 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
         if (const auto other = recognize_file(start, path.native())) {
             return fail(
                 ErrorCode::kInput,
-                fmt::format("{} is {}, not an image", printable(path.native()), other->what),
+                problem(
+                    "file-is-not-image",
+                    fmt::format("{} is {}, not an image", printable(path.native()), other->what)),
                 "an image is a SIF file",
                 use_of_other_file(*other, path.native()));
         }
@@ -74,7 +76,7 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
         is = "too short for a header";
     }
     return fail(ErrorCode::kInput,
-                fmt::format("{} is no SIF image", printable(path.native())),
+                problem("not-a-sif", fmt::format("{} is no SIF image", printable(path.native()))),
                 fmt::format("it is {}", is),
                 std::string(help));
 }
@@ -88,7 +90,7 @@ Result<void> check_is_file(const fs::path& path) {
     const std::string_view is =
         fs::is_directory(status) ? "it is a directory" : "it is a pipe, a socket or a device";
     return fail(ErrorCode::kInput,
-                fmt::format("{} is no SIF image", printable(path.native())),
+                problem("not-a-sif", fmt::format("{} is no SIF image", printable(path.native()))),
                 std::string(is),
                 "give the .sif file");
 }

@@ -30,13 +30,13 @@ std::string recover_command(const fs::path& path) {
 }
 
 tl::unexpected<Error> damaged_image(const fs::path& path, const Reason& reason) {
-    return fail(ErrorCode::kInput,
-                fmt::format("the image {} is damaged", printable(path.native())),
-                reason,
-                has_journal_file(path)
-                    ? "a journal of a change is next to it; finish the change: " +
-                          recover_command(path)
-                    : "copy, pull or build the image again");
+    return fail(
+        ErrorCode::kInput,
+        problem("sif-damaged", fmt::format("the image {} is damaged", printable(path.native()))),
+        reason,
+        has_journal_file(path)
+            ? "a journal of a change is next to it; finish the change: " + recover_command(path)
+            : "copy, pull or build the image again");
 }
 
 Result<void> check_version(std::string_view start, std::uint64_t size, const fs::path& path) {
@@ -51,12 +51,13 @@ Result<void> check_version(std::string_view start, std::uint64_t size, const fs:
     const std::string_view version =
         start.substr(kLaunchScriptSize + kSifMagic.size(), kSifVersion.size());
     if (version != kSifVersion) {
-        return fail(
-            ErrorCode::kInput,
-            fmt::format("{} has an unknown version of the SIF format", printable(path.native())),
-            fmt::format("it says version {}; only 01 is known",
-                        printable(version.substr(0, version.find_last_not_of('\0') + 1))),
-            "build the image again, or use a newer cybelectl");
+        return fail(ErrorCode::kInput,
+                    problem("sif-version",
+                            fmt::format("{} has an unknown version of the SIF format",
+                                        printable(path.native()))),
+                    fmt::format("it says version {}; only 01 is known",
+                                printable(version.substr(0, version.find_last_not_of('\0') + 1))),
+                    "build the image again, or use a newer cybelectl");
     }
     return {};
 }
@@ -98,7 +99,9 @@ public:
             return {};
         }
         return fail(ErrorCode::kInput,
-                    fmt::format("a change of {} was interrupted", printable(image_.path_.native())),
+                    problem("sif-change-interrupted",
+                            fmt::format("a change of {} was interrupted",
+                                        printable(image_.path_.native()))),
                     "its journal is next to it, and the image is not read before the change is "
                     "finished or undone",
                     "run: " + recover_command(image_.path_));

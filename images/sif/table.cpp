@@ -21,7 +21,8 @@ constexpr std::size_t kPartitionTypeAt = 4; ///< the same
 
 tl::unexpected<Error> refused_object(const fs::path& path, std::string because, std::string help) {
     return fail(ErrorCode::kInput,
-                fmt::format("cannot add the object to {}", printable(path.native())),
+                problem("sif-object-refused",
+                        fmt::format("cannot add the object to {}", printable(path.native()))),
                 std::move(because),
                 std::move(help));
 }
@@ -83,7 +84,7 @@ Result<Descriptor> Table::describe(const NewObject& object) const {
     if (object.extra.size() > kExtraSize || (object.group & kGroupMask) != 0 ||
         (object.type == DataType::kSignature && object.bytes.size() > kMaximumSignatureSize)) {
         return fail(ErrorCode::kInternal,
-                    "an object does not fit the SIF format",
+                    problem("sif-object-fields", "an object does not fit the SIF format"),
                     "its extra data, group or signature is too large");
     }
     Descriptor descriptor;
@@ -170,7 +171,8 @@ Result<Descriptor*> Table::find(std::uint32_t id) {
     }
     if (found == nullptr) {
         return fail(ErrorCode::kInput,
-                    fmt::format("no object {} in {}", id, printable(path_.native())),
+                    problem("sif-object-missing",
+                            fmt::format("no object {} in {}", id, printable(path_.native()))),
                     {},
                     "`cybelectl sif list` shows its objects");
     }
@@ -197,9 +199,10 @@ Result<bool> Table::set_primary(std::uint32_t id, std::int64_t time) {
     }
     if (wanted.part_type() != PartType::kSystem) {
         return fail(ErrorCode::kInput,
-                    fmt::format("object {} of {} cannot be the primary partition",
-                                id,
-                                printable(path_.native())),
+                    problem("sif-primary-refused",
+                            fmt::format("object {} of {} cannot be the primary partition",
+                                        id,
+                                        printable(path_.native()))),
                     wanted.type == DataType::kPartition
                         ? fmt::format("it is no system partition but one of type {}",
                                       part_type_name(wanted.part_type()))

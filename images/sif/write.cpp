@@ -22,7 +22,7 @@ constexpr unsigned kNewImageMode = 0755;
 Result<void> check_limits(const NewImage& image) {
     if (image.launch_script.size() >= kLaunchScriptSize) {
         return fail(ErrorCode::kInput,
-                    "the launch script is too long",
+                    problem("launch-script-too-long", "the launch script is too long"),
                     fmt::format("it has {} bytes; {} is the most",
                                 image.launch_script.size(),
                                 kLaunchScriptSize - 1),
@@ -30,7 +30,7 @@ Result<void> check_limits(const NewImage& image) {
     }
     if (image.descriptors > kMaximumDescriptors) {
         return fail(ErrorCode::kInput,
-                    "too many descriptors are asked for",
+                    problem("sif-too-many-descriptors", "too many descriptors are asked for"),
                     fmt::format("{} of {}", image.descriptors, kMaximumDescriptors),
                     "ask for fewer");
     }

@@ -180,9 +180,9 @@ GroupState judge_group(const Verification& verification,
     return state;
 }
 
-tl::unexpected<Error> not_there(std::string message, std::string because) {
+tl::unexpected<Error> not_there(Problem problem, std::string because) {
     return fail(ErrorCode::kInput,
-                std::move(message),
+                std::move(problem),
                 std::move(because),
                 "`cybelectl sif list IMAGE` shows what is there");
 }
@@ -202,7 +202,7 @@ std::string lacking_signers(const std::vector<SignatureState>& states, const Tru
 Result<void> Selection::check(const Image& image) const {
     const std::vector<std::uint32_t> groups = signable_groups(image);
     if (group && !std::binary_search(groups.begin(), groups.end(), *group)) {
-        return not_there(fmt::format("there is no group {}", *group),
+        return not_there(problem("sif-group-missing", fmt::format("there is no group {}", *group)),
                          groups.empty() ? "the image has none"
                                         : fmt::format("the image has {}", fmt::join(groups, ", ")));
     }
@@ -211,10 +211,13 @@ Result<void> Selection::check(const Image& image) const {
         const auto found = std::find_if(
             all.begin(), all.end(), [&](const Descriptor& object) { return object.id == id; });
         if (found == all.end()) {
-            return not_there(fmt::format("there is no object {}", id), "the image has no such id");
+            return not_there(
+                problem("sif-object-missing", fmt::format("there is no object {}", id)),
+                "the image has no such id");
         }
         if (found->type == DataType::kSignature || found->group == 0) {
-            return not_there(fmt::format("object {} has no signature of its own", id),
+            return not_there(problem("sif-object-unsigned",
+                                     fmt::format("object {} has no signature of its own", id)),
                              found->group == 0 ? "it belongs to no group, so none can cover it"
                                                : "it is a signature");
         }

@@ -61,7 +61,9 @@ Result<std::string> digest_of_objects(const Image& image,
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned int size = 0;
     if (!is_whole || EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1) {
-        return fail(ErrorCode::kInternal, "cannot hash an image", "OpenSSL refuses it");
+        return fail(ErrorCode::kInternal,
+                    problem("hash-failed", "cannot hash an image"),
+                    "OpenSSL refuses it");
     }
     return hex(std::span<const std::uint8_t>(digest.data(), size));
 }

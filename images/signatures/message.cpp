@@ -18,7 +18,9 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::uint64_t kMessageVersion = 1;
 
 tl::unexpected<Error> malformed_message(std::string because) {
-    return fail(ErrorCode::kInput, "the signed message is malformed", std::move(because));
+    return fail(ErrorCode::kInput,
+                problem("signed-message-malformed", "the signed message is malformed"),
+                std::move(because));
 }
 
 /// The digest at `key`; empty where it is absent, no text, or of an unknown algorithm.

@@ -74,7 +74,7 @@ void check_signers(Reading& reading, const Policy& policy) {
     if (signers == 0 && is_complete && reading.is_good("keys") && reading.is_good("pgp") &&
         reading.is_good("certificates")) {
         reading.complain("keys",
-                         "the policy names no signer",
+                         problem("policy-without-signer", "the policy names no signer"),
                          "it would accept every image, or none",
                          "add `keys: [centre.pub]`, with the key of who must have signed");
         return;
@@ -85,13 +85,14 @@ void check_signers(Reading& reading, const Policy& policy) {
     }
     if (*count == 0) {
         reading.complain("require",
-                         "'require' is 0",
+                         problem("policy-requires-none", "'require' is 0"),
                          "unsigned images would pass",
                          "write `any`, or how many signatures are required");
     } else if (roots == 0 && *count > signers) {
         reading.complain("require",
-                         "'require' is " + policy.require + ", but there are " +
-                             std::to_string(signers) + " signers",
+                         problem("policy-requires-too-many",
+                                 "'require' is " + policy.require + ", but there are " +
+                                     std::to_string(signers) + " signers"),
                          "no image could pass",
                          "write `all`, or add signers");
     }

@@ -96,7 +96,8 @@ public:
 private:
     [[nodiscard]] tl::unexpected<Error> refused(std::string because, std::string help) const {
         return fail(ErrorCode::kInput,
-                    fmt::format("cannot sign {}", printable(image_.path().native())),
+                    problem("image-not-signable",
+                            fmt::format("cannot sign {}", printable(image_.path().native()))),
                     std::move(because),
                     std::move(help));
     }
@@ -104,7 +105,7 @@ private:
     [[nodiscard]] Result<void> check() const {
         if (signers_.keys.empty() && !signers_.pgp) {
             return fail(ErrorCode::kUsage,
-                        "no key to sign with",
+                        problem("sign-without-key", "no key to sign with"),
                         {},
                         "give --key FILE.pem; `cybelectl key new FILE.pem` makes one");
         }
@@ -244,7 +245,8 @@ private:
         if (!present.empty() && !options_.force && options_.on_warning) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = fmt::format("group {} has signatures of other keys already", group);
+            fault.set(problem("group-signed-by-others",
+                              fmt::format("group {} has signatures of other keys already", group)));
             fault.because = "Apptainer wants every signature of a group to be by the one key that "
                             "it is given, unless all of them are made together";
             fault.help = "delete the old one, then sign with all keys at once: --key A --key B";
@@ -325,7 +327,8 @@ sign_image(const fs::path& path, const Signers& signers, const SignOptions& opti
         }
     }
     return fail(ErrorCode::kEnvironment,
-                fmt::format("cannot sign {}", printable(path.native())),
+                problem("image-changed-while-signing",
+                        fmt::format("cannot sign {}", printable(path.native()))),
                 "another program changed it each time while its signature was made",
                 "sign it when it is finished");
 }

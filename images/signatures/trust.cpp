@@ -111,11 +111,12 @@ Result<void> check_all(const TrustRequest& request, const Trust& trust) {
     if (!has_open_keyring && !has_open_roots && !named_signers(trust).empty()) {
         return {};
     }
-    return fail(ErrorCode::kUsage,
-                "all signers are required, but not all of them are named",
-                has_open_roots ? "roots stand for whoever is certified under them"
-                               : "a keyring stands for whoever it knows",
-                "give a number, or name each: keys, certificates, or `pgp` of a policy");
+    return fail(
+        ErrorCode::kUsage,
+        problem("all-signers-not-named", "all signers are required, but not all of them are named"),
+        has_open_roots ? "roots stand for whoever is certified under them"
+                       : "a keyring stands for whoever it knows",
+        "give a number, or name each: keys, certificates, or `pgp` of a policy");
 }
 
 /// More than there are could never sign.
@@ -130,20 +131,22 @@ Result<void> check_count(const TrustRequest& request, const Trust& trust) {
     }
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
     if (error != std::errc{} || end != text.data() + text.size() || wanted == 0) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("'{}' is no number of signers", text),
-                    {},
-                    "write any, all, or 1 and more");
+        return fail(
+            ErrorCode::kUsage,
+            problem("signer-count-value", fmt::format("'{}' is no number of signers", text)),
+            {},
+            "write any, all, or 1 and more");
     }
     const bool is_open = (trust.keyring && trust.pgp.empty()) ||
                          (trust.certificate_judge && takes_whoever_is_certified(request));
     const std::size_t named = named_signers(trust).size();
     if (!is_open && wanted > named) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("{} signers are required, but {} {} named",
-                                wanted,
-                                named,
-                                named == 1 ? "is" : "are"),
+                    problem("signer-count-too-high",
+                            fmt::format("{} signers are required, but {} {} named",
+                                        wanted,
+                                        named,
+                                        named == 1 ? "is" : "are")),
                     "no image could be verified",
                     "lower the number, or name more signers");
     }
@@ -151,13 +154,13 @@ Result<void> check_count(const TrustRequest& request, const Trust& trust) {
 }
 
 Fault missing_file(const Policy& policy, const std::string& field, const std::string& path) {
-    return document::fault_at(policy.source,
-                              document::mark_of(policy.marks, field),
-                              "'" + printable(path) + "' is not there",
-                              fs::path(path).is_absolute()
-                                  ? "nothing has this name on this machine"
-                                  : "relative paths begin at the policy's folder",
-                              "correct the path, or put the file there");
+    return document::fault_at(
+        policy.source,
+        document::mark_of(policy.marks, field),
+        problem("verification-file-missing", "'" + printable(path) + "' is not there"),
+        fs::path(path).is_absolute() ? "nothing has this name on this machine"
+                                     : "relative paths begin at the policy's folder",
+        "correct the path, or put the file there");
 }
 
 } // namespace

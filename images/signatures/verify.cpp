@@ -257,7 +257,7 @@ Result<Verification> verify_image(const std::filesystem::path& path,
                                   const std::vector<std::filesystem::path>& keys) {
     if (keys.empty()) {
         return fail(ErrorCode::kUsage,
-                    "no key to verify with",
+                    problem("verify-without-key", "no key to verify with"),
                     "a signature says nothing without the key of somebody who is trusted",
                     "give the public key of the one who signed the image: --key FILE");
     }

@@ -36,11 +36,13 @@ public:
     [[nodiscard]] Result<void> enter(const FilePointer& directory, std::string& path, int depth) {
         // The same directory under two names can be forged, and then be nested in itself.
         if (depth > kDeepestPath || !seen_.insert(directory->status().inode).second) {
-            return fail(
-                ErrorCode::kInput,
-                fmt::format("the directory {}/ of the image cannot be read", printable(path)),
-                depth > kDeepestPath ? "directories are nested too deep"
-                                     : "it is the same as another one: the image is damaged");
+            return fail(ErrorCode::kInput,
+                        problem("image-directory-unreadable",
+                                fmt::format("the directory {}/ of the image cannot be read",
+                                            printable(path))),
+                        depth > kDeepestPath
+                            ? "directories are nested too deep"
+                            : "it is the same as another one: the image is damaged");
         }
         CYBELE_TRY(const auto children, directory->children());
         for (const auto& child : children) {
@@ -113,7 +115,8 @@ Result<std::string> read_node(const FileNode& node, std::size_t limit) {
     std::string bytes;
     if (node.status().size > limit) {
         return fail(ErrorCode::kInput,
-                    fmt::format("{} in the image is too big", printable(node.name())),
+                    problem("image-file-too-big",
+                            fmt::format("{} in the image is too big", printable(node.name()))),
                     fmt::format("at most {} bytes are read of it", limit));
     }
     CYBELE_CHECK(node.read([&](std::string_view piece) -> Result<void> {

@@ -37,12 +37,12 @@ Result<void> check(int code, std::string_view what) {
     }
     if (code == SQFS_ERROR_ALLOC) {
         return fail(ErrorCode::kEnvironment,
-                    fmt::format("cannot read {} of the image", what),
+                    problem("image-read-memory", fmt::format("cannot read {} of the image", what)),
                     "there is not enough memory",
                     "end other programs, or use a machine with more memory");
     }
     return fail(ErrorCode::kInput,
-                fmt::format("cannot read {} of the image", what),
+                problem("image-read-damaged", fmt::format("cannot read {} of the image", what)),
                 fmt::format("its file system is no whole squashfs (libsquashfs error {})", code),
                 "fetch or build the image again");
 }
@@ -95,11 +95,12 @@ Result<void> Volume::start_compressor() {
     if (code == SQFS_ERROR_UNSUPPORTED) {
         const auto* const name =
             sqfs_compressor_name_from_id(static_cast<SQFS_COMPRESSOR>(super_.compression_id));
-        return fail(ErrorCode::kInput,
-                    "the files of the image cannot be read",
-                    fmt::format("its squashfs is compressed with {}, which this program lacks",
-                                name == nullptr ? "an unknown method" : name),
-                    "pack it again with zstd or gzip: unsquashfs, then mksquashfs -comp zstd");
+        return fail(
+            ErrorCode::kInput,
+            problem("squashfs-compression-unsupported", "the files of the image cannot be read"),
+            fmt::format("its squashfs is compressed with {}, which this program lacks",
+                        name == nullptr ? "an unknown method" : name),
+            "pack it again with zstd or gzip: unsquashfs, then mksquashfs -comp zstd");
     }
     CYBELE_CHECK(check(code, "the compression"));
     compressor_.reset(made);

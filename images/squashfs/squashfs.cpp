@@ -81,14 +81,14 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
     auto message = fmt::format("cannot {} of the image", what);
     if ((ready_ && ready_->has_failed()) || file_.is_source_lost) {
         return fail(ErrorCode::kEnvironment,
-                    std::move(message),
+                    problem("kept-step-unreadable", std::move(message)),
                     "a step that was kept can no longer be read",
                     "build again with --no-cache");
     }
     if (file_.saved_errno != 0 && is_out_of_space(file_.saved_errno)) {
         auto error = system_error({}, file_.saved_errno);
         return fail(ErrorCode::kEnvironment,
-                    std::move(message),
+                    problem("no-space", std::move(message)),
                     error.faults().front().because,
                     "make room where the image is written, or write it elsewhere");
     }
@@ -99,7 +99,7 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
                                      kLibraryErrors.end(),
                                      [&](const auto& entry) { return entry.code == code; });
     return fail(code == SQFS_ERROR_ALLOC ? ErrorCode::kEnvironment : ErrorCode::kInternal,
-                std::move(message),
+                problem("squashfs-library", std::move(message)),
                 known != kLibraryErrors.end() ? std::string(known->meaning)
                                               : fmt::format("libsquashfs gives error {}", code));
 }
@@ -111,7 +111,8 @@ Result<void> SquashfsWriter::create_compressors() {
         });
     if (found == kCompressions.end()) {
         return fail(ErrorCode::kInput,
-                    fmt::format("unknown compression {}", printable(options_.compression)),
+                    problem("compression-unknown",
+                            fmt::format("unknown compression {}", printable(options_.compression))),
                     {},
                     "use zstd or gzip");
     }
@@ -191,10 +192,12 @@ SquashfsWriter::add_file(int fd, std::uint64_t size, const std::string& path) {
             return fail(system_error(fmt::format("cannot read {}", printable(path)), errno));
         }
         if (got == 0) {
-            return fail(ErrorCode::kInput,
-                        fmt::format("{} became shorter while it was packed", printable(path)),
-                        {},
-                        "stop what still writes to the root file system");
+            return fail(
+                ErrorCode::kInput,
+                problem("file-became-shorter",
+                        fmt::format("{} became shorter while it was packed", printable(path))),
+                {},
+                "stop what still writes to the root file system");
         }
         const auto bytes = static_cast<std::size_t>(got);
         CYBELE_CHECK(append({buffer_.data(), bytes}));

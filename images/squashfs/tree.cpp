@@ -207,7 +207,7 @@ Result<void>
 TreeReader::read_directory(int fd, std::uint32_t index, const std::string& path, int depth) {
     if (depth > kDeepestPacked) {
         return fail(ErrorCode::kInput,
-                    fmt::format("{} cannot be packed", printable(path)),
+                    problem("pack-too-deep", fmt::format("{} cannot be packed", printable(path))),
                     fmt::format("directories are nested deeper than {}", kDeepestPacked));
     }
     CYBELE_CHECK(keep_xattrs(fd, index, path));
@@ -250,7 +250,8 @@ Result<void> TreeReader::read_root(const std::filesystem::path& root) {
         const int saved = errno;
         if (saved == ENOENT || saved == ENOTDIR) {
             return fail(ErrorCode::kInput,
-                        fmt::format("{} is no directory", printable(root.string())),
+                        problem("not-a-directory",
+                                fmt::format("{} is no directory", printable(root.string()))),
                         "a root file system is expected there");
         }
         return tree_read_failed("open the directory", root.string(), saved);

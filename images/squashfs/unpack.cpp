@@ -47,7 +47,7 @@ struct FreeUnpacked {
 
 Error cannot_unpack(std::string_view what, int code) {
     return Error(ErrorCode::kInput,
-                 fmt::format("cannot unpack the image: {}", what),
+                 problem("unpack-damaged", fmt::format("cannot unpack the image: {}", what)),
                  fmt::format("it is damaged (squashfs error {})", code),
                  "fetch or build the image again");
 }

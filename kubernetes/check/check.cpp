@@ -40,7 +40,7 @@ void add_unreadable(Check& check, const Error& error, std::size_t first, std::si
     for (const Fault& fault : error.faults()) {
         const yaml::Mark mark{fault.where ? fault.where->line : first,
                               fault.where ? fault.where->column : 1};
-        if (fault.message.starts_with("duplicate key")) {
+        if (fault.id == "yaml-duplicate-key") {
             check.found("K29", mark, fault.message);
             continue;
         }

@@ -64,11 +64,12 @@ Result<void> choose(Conversion& conversion) {
             continue;
         }
         if (conversion.object != nullptr) {
-            return fail(Error(document::fault_at(conversion.source,
-                                                 object.mark,
-                                                 "the file has more than one Job or Pod",
-                                                 "one document of kind Job is made of one",
-                                                 "give each a file of its own")));
+            return fail(Error(
+                document::fault_at(conversion.source,
+                                   object.mark,
+                                   problem("several-pods", "the file has more than one Job or Pod"),
+                                   "one document of kind Job is made of one",
+                                   "give each a file of its own")));
         }
         conversion.object = &object;
     }
@@ -77,9 +78,10 @@ Result<void> choose(Conversion& conversion) {
         return fail(Error(document::fault_at(
             conversion.source,
             has_any ? conversion.objects.front().mark : yaml::Mark{1, 1},
-            has_any ? fmt::format("'{}' is no batch/v1 Job and no v1 Pod",
-                                  printable(text_at(conversion.objects.front(), {"kind"})))
-                    : "the file has no object",
+            problem("not-a-pod",
+                    has_any ? fmt::format("'{}' is no batch/v1 Job and no v1 Pod",
+                                          printable(text_at(conversion.objects.front(), {"kind"})))
+                            : "the file has no object"),
             "a Job is made of one of these",
             "give the file that has the Job")));
     }
@@ -89,11 +91,12 @@ Result<void> choose(Conversion& conversion) {
     const auto* containers =
         conversion.pod == nullptr ? nullptr : conversion.pod->find("containers");
     if (containers == nullptr || containers->items.empty()) {
-        return fail(Error(document::fault_at(conversion.source,
-                                             conversion.object->mark,
-                                             "the object has no container",
-                                             "its image and command are the Job's",
-                                             "add `containers`")));
+        return fail(Error(
+            document::fault_at(conversion.source,
+                               conversion.object->mark,
+                               problem("pod-without-container", "the object has no container"),
+                               "its image and command are the Job's",
+                               "add `containers`")));
     }
     conversion.container = containers->items.data();
     for (std::size_t at = 1; at < containers->items.size(); ++at) {

@@ -167,8 +167,12 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
 } // namespace
 
 void Conversion::leave(yaml::Mark mark, std::string what, std::string because, std::string help) {
-    Fault fault = document::fault_at(
-        source, mark, "not carried: " + std::move(what), std::move(because), std::move(help));
+    Fault fault =
+        document::fault_at(source,
+                           mark,
+                           problem("pod-field-not-carried", "not carried: " + std::move(what)),
+                           std::move(because),
+                           std::move(help));
     fault.is_warning = true;
     left.push_back(std::move(fault));
 }

@@ -10,7 +10,7 @@ Result<std::string> apply_objects(const std::string& yaml, const Environment& en
     constexpr std::chrono::minutes kLimit{2};
     if (!find_program("kubectl", environment.get_or("PATH", "/usr/bin:/bin"))) {
         return fail(ErrorCode::kEnvironment,
-                    "the program 'kubectl' is not here",
+                    problem("kubectl-missing", "the program 'kubectl' is not here"),
                     "by it the objects reach the cluster that your kubeconfig names",
                     "install it, or carry the yaml to where it is: `cybelectl submit JOB --kube`");
     }
@@ -22,13 +22,13 @@ Result<std::string> apply_objects(const std::string& yaml, const Environment& en
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (outcome.timed_out) {
         return fail(ErrorCode::kEnvironment,
-                    "kubectl did not answer within two minutes",
+                    problem("kubectl-silent", "kubectl did not answer within two minutes"),
                     "it is not known what the server took",
                     "look with `kubectl get`, then apply again: that changes nothing twice");
     }
     if (!outcome.ok()) {
         return fail(ErrorCode::kExecution,
-                    "kubectl did not apply the objects",
+                    problem("kubectl-refused", "kubectl did not apply the objects"),
                     printable(std::string_view(outcome.errors)
                                   .substr(0, outcome.errors.find_last_not_of('\n') + 1)),
                     "mend what it says, or see which cluster is meant: `kubectl config view`");

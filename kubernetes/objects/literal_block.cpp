@@ -57,13 +57,13 @@ std::string forbidden_in(std::string_view text) {
 Result<std::string> literal_block(std::string_view text, std::size_t indentation) {
     if (const std::string what = forbidden_in(text); !what.empty()) {
         return fail(ErrorCode::kInput,
-                    "the script cannot stand in yaml",
+                    problem("script-not-yaml", "the script cannot stand in yaml"),
                     "it holds " + what,
                     "write it without");
     }
     if (text.find_first_not_of(" \t\n") == std::string_view::npos) {
         return fail(ErrorCode::kInput,
-                    "the script cannot stand in yaml",
+                    problem("script-empty", "the script cannot stand in yaml"),
                     "it has no line with text",
                     "write a script");
     }

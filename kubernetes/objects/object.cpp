@@ -14,16 +14,16 @@
 namespace cybele::kubernetes {
 
 void Object::refuse(std::string_view field,
-                    std::string message,
+                    Problem problem,
                     std::string because,
                     std::string help) const {
-    faults.add(job.fault_at(field, std::move(message), std::move(because), std::move(help)));
+    faults.add(job.fault_at(field, std::move(problem), std::move(because), std::move(help)));
 }
 
 void Object::refuse_site(std::string_view field, std::string because) const {
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = fmt::format("the Site says no `{}`", field);
+    fault.set(problem("site-connector-field-missing", fmt::format("the Site says no `{}`", field)));
     fault.because = std::move(because);
     fault.help = input.site == nullptr ? "name a Site with --site"
                                        : fmt::format("add `{}` to the Site", field);
@@ -62,11 +62,13 @@ Tree::Map node_selector(const Object& object) {
     Tree::Map map;
     for (const auto& [key, value] : selector) {
         if (!is_label_key(key) || !is_label_value(value)) {
-            object.refuse("kubernetes.node-selector." + key,
-                          fmt::format("'{}: {}' is no label", printable(key), printable(value)),
-                          "a label is at most 63 letters, digits and `- _ .`, its key may have a "
-                          "domain before a `/`",
-                          "copy it from `kubectl get nodes --show-labels`");
+            object.refuse(
+                "kubernetes.node-selector." + key,
+                problem("label-malformed",
+                        fmt::format("'{}: {}' is no label", printable(key), printable(value))),
+                "a label is at most 63 letters, digits and `- _ .`, its key may have a "
+                "domain before a `/`",
+                "copy it from `kubectl get nodes --show-labels`");
         }
         map.emplace_back(key, value);
     }
@@ -76,17 +78,19 @@ Tree::Map node_selector(const Object& object) {
 void refuse_asked(const Object& object, std::span<const Unserved> list) {
     for (const Unserved& row : list) {
         if (row.is_asked(object.job)) {
-            object.refuse(row.field,
-                          fmt::format("`{}` cannot be expressed in a {}", row.field, object.kind),
-                          std::string(row.because),
-                          std::string(row.help));
+            object.refuse(
+                row.field,
+                problem("object-field-inexpressible",
+                        fmt::format("`{}` cannot be expressed in a {}", row.field, object.kind)),
+                std::string(row.because),
+                std::string(row.help));
         }
     }
 }
 
 void refuse_directive(const Object& object,
                       std::string_view directive,
-                      std::string message,
+                      Problem problem,
                       std::string because,
                       std::string help) {
     struct Row {
@@ -116,11 +120,11 @@ void refuse_directive(const Object& object,
     if (field == "queue") {
         object.faults.add(launchers::fault_at_queue(object.job,
                                                     object.input.site,
-                                                    std::move(message),
+                                                    std::move(problem),
                                                     std::move(because),
                                                     std::move(help)));
     } else {
-        object.refuse(field, std::move(message), std::move(because), std::move(help));
+        object.refuse(field, std::move(problem), std::move(because), std::move(help));
     }
 }
 
@@ -133,7 +137,8 @@ void check_absolute(const Object& object, std::string_view field, const std::str
     if (!is_absolute_path(path)) {
         object.refuse(
             field,
-            fmt::format("'{}' is no absolute path", printable(path)),
+            problem("object-path-not-absolute",
+                    fmt::format("'{}' is no absolute path", printable(path))),
             "nothing in the cluster expands `$`, `~`, `..` or knows where a relative path "
             "starts",
             "write it from `/` on");
@@ -147,7 +152,7 @@ std::optional<Tree> wlm_results(const Object& object) {
     }
     if (wanted->results_path.empty()) {
         object.refuse("kubernetes.results",
-                      "`path` is missing",
+                      problem("object-result-path-missing", "`path` is missing"),
                       "the bridge fetches one file, and must know which",
                       "add `path: /home/you/job.out`");
     } else {

@@ -27,10 +27,8 @@ struct Object {
     Faults& faults;
 
     /// A fault at a field of the Job.
-    void refuse(std::string_view field,
-                std::string message,
-                std::string because,
-                std::string help) const;
+    void
+    refuse(std::string_view field, Problem problem, std::string because, std::string help) const;
     /// A fault of the Site, which may not be there.
     void refuse_site(std::string_view field, std::string because) const;
     /// `metadata` with name, namespace and further entries.
@@ -62,7 +60,7 @@ void refuse_asked(const Object& object, std::span<const Unserved> list);
 /// field of the Job that it stands for, or at the Site's queue.
 void refuse_directive(const Object& object,
                       std::string_view directive,
-                      std::string message,
+                      Problem problem,
                       std::string because,
                       std::string help);
 

@@ -212,8 +212,9 @@ void check_settings(const Object& object, const launchers::Connector& connector)
         Fault fault;
         fault.code = ErrorCode::kInput;
         fault.is_warning = true;
-        fault.message = fmt::format("a grace period of {} s may end before the job is cancelled",
-                                    connector.grace.count());
+        fault.set(problem("mirror-grace-too-short",
+                          fmt::format("a grace period of {} s may end before the job is cancelled",
+                                      connector.grace.count())));
         fault.because = "it covers preStop, SIGTERM and the cancel over the network";
         fault.help = "write `grace: 60 s` or more in the Site's kubernetes.connector";
         object.faults.add(std::move(fault));
@@ -227,10 +228,11 @@ Documents build_mirror_job(const Object& object) {
     const launchers::Connector connector = object.connector();
     check_settings(object, connector);
     if (!is_hpc_connector(object) && !is_absolute_path(object.job.workdir)) {
-        object.refuse("workdir",
-                      "a mirrored job needs an absolute `workdir`",
-                      "its record and its output are kept below a folder of the cluster",
-                      "write it from `/` on");
+        object.refuse(
+            "workdir",
+            problem("mirror-workdir-missing", "a mirrored job needs an absolute `workdir`"),
+            "its record and its output are kept below a folder of the cluster",
+            "write it from `/` on");
     }
     const Backend* backend = find_backend(object);
     if (backend == nullptr) {

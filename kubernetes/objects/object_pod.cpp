@@ -77,7 +77,8 @@ std::string flags(const Object& object) {
         if (flag.find_first_of(" \"") != std::string_view::npos) {
             refuse_directive(object,
                              flag,
-                             fmt::format("'{}' has a blank or a quote", printable(flag)),
+                             problem("interlink-flag-word",
+                                     fmt::format("'{}' has a blank or a quote", printable(flag))),
                              "interLink splits its flags at blanks",
                              "write it without");
         }
@@ -89,7 +90,10 @@ std::string flags(const Object& object) {
 std::string pod_image(const Object& object) {
     const std::string& image = object.input.image;
     if (!object.job.image) {
-        object.refuse("image", "a Pod needs an `image`", "its container is one", "name the image");
+        object.refuse("image",
+                      problem("pod-without-image", "a Pod needs an `image`"),
+                      "its container is one",
+                      "name the image");
         return {};
     }
     if (image.starts_with("docker://") || image.starts_with("oras://") ||
@@ -113,7 +117,8 @@ Tree annotations(const Object& object) {
     for (const auto& bind : object.job.binds) {
         if (bind.starts_with("~") || bind.find(' ') != std::string::npos) {
             object.refuse("binds",
-                          fmt::format("'{}' has a `~` or a blank", printable(bind)),
+                          problem("interlink-bind-word",
+                                  fmt::format("'{}' has a `~` or a blank", printable(bind))),
                           "interLink puts it on a command line as it is",
                           "write an absolute path without blanks");
         }
@@ -171,7 +176,7 @@ Tree limits(const Object& object) {
     const auto memory = launchers::memory_of_node(object.job.resources);
     if (!memory) {
         object.refuse("resources.memory-per-node",
-                      "a Pod needs `memory-per-node`",
+                      problem("pod-without-memory", "a Pod needs `memory-per-node`"),
                       "without a limit interLink asks for one megabyte",
                       "add `memory-per-node`");
     }

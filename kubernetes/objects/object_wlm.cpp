@@ -34,7 +34,8 @@ std::string_view script_line(std::string_view text, std::size_t line) {
 void refuse_what_operator_misreads(const Object& object) {
     if (object.job.resources.exclusive) {
         object.refuse("resources.exclusive",
-                      fmt::format("`exclusive` cannot be expressed in a {}", object.kind),
+                      problem("wlm-exclusive",
+                              fmt::format("`exclusive` cannot be expressed in a {}", object.kind)),
                       "a directive without a value crashes WLM-Operator",
                       "drop `exclusive`");
         return;
@@ -47,18 +48,22 @@ void refuse_what_operator_misreads(const Object& object) {
         const std::string_view line = script_line(object.script, finding.line);
         if (object.is_rendered && line.starts_with(kDirective)) {
             const auto directive = line.substr(kDirective.size());
-            refuse_directive(object,
-                             directive,
-                             fmt::format("WLM-Operator cannot read '{}'", printable(directive)),
-                             finding.what,
-                             "write it without blanks and quotes");
+            refuse_directive(
+                object,
+                directive,
+                problem("wlm-directive",
+                        fmt::format("WLM-Operator cannot read '{}'", printable(directive))),
+                finding.what,
+                "write it without blanks and quotes");
             continue;
         }
-        object.refuse("script",
-                      fmt::format("WLM-Operator cannot read line {} of the script", finding.line),
-                      finding.what,
-                      "write `#SBATCH --option=value` lines behind the first, one option a line, "
-                      "without blanks in values");
+        object.refuse(
+            "script",
+            problem("wlm-script-line",
+                    fmt::format("WLM-Operator cannot read line {} of the script", finding.line)),
+            finding.what,
+            "write `#SBATCH --option=value` lines behind the first, one option a line, "
+            "without blanks in values");
     }
 }
 

@@ -143,17 +143,18 @@ Result<const Kind*> known_kind(const std::string& name, const Site* site) {
     const ErrorCode code = is_the_sites ? ErrorCode::kInput : ErrorCode::kUsage;
     for (const RemovedKind& removed : kRemovedKinds) {
         if (removed.name == name) {
-            return fail(code,
-                        fmt::format("the kind {} is not supported any more", name),
-                        std::string(removed.because),
-                        std::string(removed.help));
+            return fail(
+                code,
+                problem("kind-removed", fmt::format("the kind {} is not supported any more", name)),
+                std::string(removed.because),
+                std::string(removed.help));
         }
     }
     const std::vector<std::string> names = kind_names();
     const std::string meant =
         nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
     return fail(code,
-                fmt::format("no kind is called '{}'", printable(name)),
+                problem("kind-unknown", fmt::format("no kind is called '{}'", printable(name))),
                 fmt::format("known are {}; capitals count", fmt::join(names, ", ")),
                 meant.empty() ? "name one of these" : fmt::format("did you mean `{}`?", meant));
 }
@@ -162,15 +163,18 @@ Result<const Kind*> known_kind(const std::string& name, const Site* site) {
 Result<void> check_options(const ObjectOptions& options, const Kind& kind) {
     if (!options.name_space.empty() && !is_label_name(options.name_space)) {
         return fail(ErrorCode::kUsage,
-                    fmt::format("'{}' is no namespace", printable(options.name_space)),
+                    problem("namespace-malformed",
+                            fmt::format("'{}' is no namespace", printable(options.name_space))),
                     "RFC 1123: lower-case letters, digits and `-`, 63 at most",
                     "name one that `kubectl get namespaces` lists");
     }
     if (!options.dialect.empty() && !kind.dialect.empty() && options.dialect != kind.dialect) {
-        return fail(ErrorCode::kUsage,
-                    fmt::format("a {} has nothing of {}", kind.name, printable(options.dialect)),
-                    fmt::format("its bridge speaks {}", kind.dialect),
-                    "leave --scheduler out, or name another --kind");
+        return fail(
+            ErrorCode::kUsage,
+            problem("kind-dialect",
+                    fmt::format("a {} has nothing of {}", kind.name, printable(options.dialect))),
+            fmt::format("its bridge speaks {}", kind.dialect),
+            "leave --scheduler out, or name another --kind");
     }
     return {};
 }
@@ -198,19 +202,21 @@ void set_type(const Kind& kind, Object& object) {
         object.kind = settings.kind;
     }
     if (!is_api_version(object.api_version)) {
-        object.faults.add(
-            document::fault_at(site->source,
-                               document::mark_of(site->marks, "kubernetes.api-version"),
-                               fmt::format("'{}' is no apiVersion", printable(object.api_version)),
-                               "it is GROUP/VERSION, such as wlm.sylabs.io/v1alpha1",
-                               "mend `kubernetes.api-version` of the Site"));
+        object.faults.add(document::fault_at(
+            site->source,
+            document::mark_of(site->marks, "kubernetes.api-version"),
+            problem("api-version-malformed",
+                    fmt::format("'{}' is no apiVersion", printable(object.api_version))),
+            "it is GROUP/VERSION, such as wlm.sylabs.io/v1alpha1",
+            "mend `kubernetes.api-version` of the Site"));
     }
     if (!is_kind_name(object.kind)) {
-        object.faults.add(document::fault_at(site->source,
-                                             document::mark_of(site->marks, "kubernetes.kind"),
-                                             fmt::format("'{}' is no kind", printable(object.kind)),
-                                             "a kind is letters and digits, a letter first",
-                                             "mend `kubernetes.kind` of the Site"));
+        object.faults.add(document::fault_at(
+            site->source,
+            document::mark_of(site->marks, "kubernetes.kind"),
+            problem("kind-malformed", fmt::format("'{}' is no kind", printable(object.kind))),
+            "a kind is letters and digits, a letter first",
+            "mend `kubernetes.kind` of the Site"));
     }
 }
 
@@ -249,10 +255,11 @@ void check_dialect(const Object& object, const Kind& kind) {
     object.faults.add(document::fault_at(
         site->source,
         document::mark_of(site->marks, "scheduler.dialect"),
-        fmt::format("a {} is for {}, and the Site's scheduler is {}",
-                    kind.name,
-                    kind.dialect,
-                    site->dialect),
+        problem("kind-site-dialect",
+                fmt::format("a {} is for {}, and the Site's scheduler is {}",
+                            kind.name,
+                            kind.dialect,
+                            site->dialect)),
         fmt::format("its script has directives of {} only", kind.dialect),
         "use --kind MirrorJob, which carries the script of any scheduler, or another Site"));
 }
@@ -267,8 +274,10 @@ void note_results(const Object& object, const Kind& kind) {
     }
     Fault fault = object.job.fault_at(
         "output.results",
-        fmt::format("`output.results` has no effect in a {}: the results stay on the cluster",
-                    object.kind),
+        problem(
+            "object-results-without-effect",
+            fmt::format("`output.results` has no effect in a {}: the results stay on the cluster",
+                        object.kind)),
         "its bridge fetches only the file that `kubernetes.results` names",
         "add `kubernetes: {results: {host-path: DIR, path: FILE}}`, or drop `output.results`");
     fault.is_warning = true;
@@ -281,8 +290,10 @@ void note_controller(const Object& object, const Kind& kind) {
         return;
     }
     Fault fault;
-    fault.message = fmt::format(
-        "a {} of {} runs only where a controller of yours executes it", object.kind, kOwnGroup);
+    fault.set(problem("own-kind-needs-controller",
+                      fmt::format("a {} of {} runs only where a controller of yours executes it",
+                                  object.kind,
+                                  kOwnGroup)));
     fault.because = "cybelectl has the definition of the resource, and no controller for it";
     fault.help = "use --kind MirrorJob, which needs no controller, or a Site with `bridge: "
                  "torque-operator` or `wlm-operator`";
@@ -294,15 +305,17 @@ void note_controller(const Object& object, const Kind& kind) {
 void check_names(const Object& object) {
     if (!is_object_name(object.job.name)) {
         const std::string better = suggest_name(object.job.name);
-        object.refuse("name",
-                      fmt::format("'{}' is no name for an object", printable(object.job.name)),
-                      "RFC 1123: lower-case letters, digits and `-`, 50 at most",
-                      better.empty() ? "rename the job"
-                                     : fmt::format("rename it, e.g. `{}`", better));
+        object.refuse(
+            "name",
+            problem("object-name-malformed",
+                    fmt::format("'{}' is no name for an object", printable(object.job.name))),
+            "RFC 1123: lower-case letters, digits and `-`, 50 at most",
+            better.empty() ? "rename the job" : fmt::format("rename it, e.g. `{}`", better));
     }
     if (!object.name_space.empty() && !is_label_name(object.name_space)) {
         object.refuse("kubernetes.namespace",
-                      fmt::format("'{}' is no namespace", printable(object.name_space)),
+                      problem("namespace-malformed",
+                              fmt::format("'{}' is no namespace", printable(object.name_space))),
                       "RFC 1123: lower-case letters, digits and `-`, 63 at most",
                       "name one that `kubectl get namespaces` lists");
     }
@@ -313,11 +326,12 @@ void check_object_size(const Object& object) {
     if (bytes <= kManyBytes) {
         return;
     }
-    Fault fault = object.job.fault_at("script",
-                                      fmt::format("the script has {} bytes", bytes),
-                                      "`kubectl apply` keeps a copy in an annotation, and those "
-                                      "hold 256 KiB",
-                                      "put the program into a file of its own");
+    Fault fault = object.job.fault_at(
+        "script",
+        problem("script-annotation-size", fmt::format("the script has {} bytes", bytes)),
+        "`kubectl apply` keeps a copy in an annotation, and those "
+        "hold 256 KiB",
+        "put the program into a file of its own");
     fault.is_warning = bytes <= kMostObjectBytes;
     object.faults.add(std::move(fault));
 }
@@ -327,10 +341,11 @@ void note_workdir(const Object& object, const Kind& kind) {
     if (kind.build != build_wlm_object || !object.job.workdir.empty()) {
         return;
     }
-    Fault fault = object.job.fault_at("workdir",
-                                      "the job will run in the bridge's own directory",
-                                      "its daemon submits it, and relative paths start there",
-                                      "add an absolute `workdir`");
+    Fault fault = object.job.fault_at(
+        "workdir",
+        problem("bridge-directory", "the job will run in the bridge's own directory"),
+        "its daemon submits it, and relative paths start there",
+        "add an absolute `workdir`");
     fault.is_warning = true;
     object.faults.add(std::move(fault));
 }
@@ -348,7 +363,9 @@ Result<void> check_round_trip(const Kind& kind,
         documents.push_back(std::move(document));
     }
     if (kind.extract(documents) != script) {
-        return fail(ErrorCode::kInternal, "the yaml does not give the script back byte for byte");
+        return fail(
+            ErrorCode::kInternal,
+            problem("script-yaml-changed", "the yaml does not give the script back byte for byte"));
     }
     return {};
 }

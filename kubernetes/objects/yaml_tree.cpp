@@ -172,7 +172,8 @@ bool is_plain_word(std::string_view text) {
 Result<std::string> yaml_scalar(std::string_view text) {
     if (!is_utf8(text) || text.find('\0') != std::string_view::npos) {
         return fail(ErrorCode::kInput,
-                    fmt::format("'{}' cannot stand in an object", printable(text)),
+                    problem("object-text-not-utf8",
+                            fmt::format("'{}' cannot stand in an object", printable(text))),
                     "Kubernetes takes UTF-8 without NUL",
                     "write it in UTF-8, without NUL");
     }

@@ -163,7 +163,7 @@ struct Job {
     /// A fault at a field (or at the document's start if it is not written); of a replaced one it
     /// names the option instead of a place.
     [[nodiscard]] Fault fault_at(std::string_view field,
-                                 std::string message,
+                                 Problem problem,
                                  std::string because = {},
                                  std::string help = {}) const;
 };

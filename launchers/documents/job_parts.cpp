@@ -23,23 +23,26 @@ constexpr OfBatch kOfBatch[] = {
 
 void check_script(Reading& reading, const View& root, const Job& job) {
     if (root.has("command")) {
-        reading.complain("command",
-                         "`launch: batch` runs a `script`, not a `command`",
-                         "the script starts its own programs",
-                         "write `script: |` and the commands below it");
+        reading.complain(
+            "command",
+            problem("batch-with-command", "`launch: batch` runs a `script`, not a `command`"),
+            "the script starts its own programs",
+            "write `script: |` and the commands below it");
     } else if (!root.has("script")) {
         reading.complain("launch",
-                         "`launch: batch` without a `script`",
+                         problem("batch-without-script", "`launch: batch` without a `script`"),
                          "it runs the script on the first node, and nothing else",
                          "add `script: |` and the commands below it");
     }
     if (job.shell.empty() || job.shell.front().empty()) {
-        reading.complain(
-            "shell", "`shell` names no program", "it reads the script", "write `shell: bash`");
+        reading.complain("shell",
+                         problem("batch-shell-empty", "`shell` names no program"),
+                         "it reads the script",
+                         "write `shell: bash`");
     }
     if (root.table("launch").has("threads")) {
         reading.complain("launch.threads",
-                         "`threads` has no effect with `launch: batch`",
+                         problem("batch-threads", "`threads` has no effect with `launch: batch`"),
                          "the script sets the variables of its own programs",
                          "write `export OMP_NUM_THREADS=4` in `script`");
     }
@@ -90,7 +93,8 @@ void check_batch(Reading& reading, const View& root, const Job& job) {
     for (const OfBatch& row : kOfBatch) {
         if (root.has(row.field)) {
             reading.complain(row.field,
-                             "`" + std::string(row.field) + "` belongs to `launch: batch`",
+                             problem("batch-field-elsewhere",
+                                     "`" + std::string(row.field) + "` belongs to `launch: batch`"),
                              std::string(row.because),
                              "write `launch: batch`, or remove `" + std::string(row.field) + "`");
         }

@@ -181,7 +181,7 @@ void read_places(const View& root, Job& job) {
 void check_positive(Reading& reading, std::string_view path, std::optional<std::uint32_t> value) {
     if (reading.is_good(path) && value == 0U) {
         reading.complain(path,
-                         "'" + std::string(path) + "' is 0",
+                         problem("value-is-zero", "'" + std::string(path) + "' is 0"),
                          "nothing can run with none of them",
                          "write `1`, or more");
     }
@@ -210,19 +210,22 @@ void check_tasks(Reading& reading, const Job& job) {
     const std::uint64_t most = std::uint64_t{wanted.nodes} * wanted.tasks_per_node;
     const bool is_placed = job.launch.kind != LaunchKind::kBatch || has_placed_tasks(reading);
     if (wanted.tasks > most && is_placed) {
-        reading.complain("resources.tasks",
-                         "tasks: " + std::to_string(wanted.tasks) + " do not fit",
-                         "nodes × tasks-per-node is " + std::to_string(most),
-                         "raise `nodes` or `tasks-per-node`, or lower `tasks`");
+        reading.complain(
+            "resources.tasks",
+            problem("tasks-do-not-fit", "tasks: " + std::to_string(wanted.tasks) + " do not fit"),
+            "nodes × tasks-per-node is " + std::to_string(most),
+            "raise `nodes` or `tasks-per-node`, or lower `tasks`");
     } else if (most > kMostTasks) {
-        reading.complain("resources.nodes",
-                         "nodes × tasks-per-node is " + std::to_string(most),
-                         "no machine has so many cores",
-                         "lower one of them");
+        reading.complain(
+            "resources.nodes",
+            problem("too-many-tasks", "nodes × tasks-per-node is " + std::to_string(most)),
+            "no machine has so many cores",
+            "lower one of them");
     } else if (wanted.tasks % job.launch.ranks_multiple_of != 0) {
         reading.complain("launch.ranks-multiple-of",
-                         std::to_string(wanted.tasks) + " tasks are no multiple of " +
-                             std::to_string(job.launch.ranks_multiple_of),
+                         problem("tasks-not-multiple",
+                                 std::to_string(wanted.tasks) + " tasks are no multiple of " +
+                                     std::to_string(job.launch.ranks_multiple_of)),
                          "the program deals its work out in such groups",
                          "change `tasks` or `tasks-per-node`");
     }
@@ -238,7 +241,7 @@ void check_memory(Reading& reading, const Job& job) {
         return;
     }
     reading.complain("resources.memory-per-cpu",
-                     "the memory of a node is too large",
+                     problem("node-memory-too-large", "the memory of a node is too large"),
                      fmt::format("it is that of {} cores, and no machine has so much", cores),
                      "write a smaller size");
 }
@@ -249,14 +252,14 @@ void check_time(Reading& reading, const Job& job) {
     }
     if (job.resources.time->count() == 0) {
         reading.complain("resources.time",
-                         "'resources.time' is 0",
+                         problem("time-is-zero", "'resources.time' is 0"),
                          "the job would be over before it begins",
                          "write for example `30 min`");
     } else if (job.signal && reading.is_good("signal") &&
                job.signal->before >= *job.resources.time) {
         reading.complain(
             "signal.before",
-            "the signal comes before the job begins",
+            problem("signal-before-start", "the signal comes before the job begins"),
             "'signal.before' is not shorter than 'resources.time'",
             "write `" +
                 format_duration(std::chrono::seconds((job.resources.time->count() + 1) / 2)) +
@@ -272,8 +275,9 @@ void check_settings(Reading& reading, const View& launch) {
     for (const auto& owner : kOwners) {
         if (launch.has(owner.setting) && !names_kind(owner.kinds, kind)) {
             reading.complain("launch." + std::string(owner.setting),
-                             "'" + std::string(owner.setting) + "' is no setting of launch kind '" +
-                                 kind + "'",
+                             problem("launch-setting-unknown",
+                                     "'" + std::string(owner.setting) +
+                                         "' is no setting of launch kind '" + kind + "'"),
                              "it belongs to: " + std::string(owner.kinds),
                              "remove `" + std::string(owner.setting) + "`, or change `kind`");
         }
@@ -283,23 +287,26 @@ void check_settings(Reading& reading, const View& launch) {
 void check_program(Reading& reading, const View& root, const Job& job) {
     if (root.has("command") && job.command.empty() && reading.is_good("command")) {
         reading.complain("command",
-                         "'command' is empty",
+                         problem("command-empty", "'command' is empty"),
                          "it begins with the program",
                          "name a program, or leave the line out for the image's runscript");
     }
     const bool has_program = root.has("command") || root.has("script");
     if (!job.image && !has_program && reading.is_good("image")) {
         reading.complain("name",
-                         "nothing to run",
+                         problem("nothing-to-run", "nothing to run"),
                          "without an image there is no runscript",
                          "add `image`, `command` or `script`");
     }
     if (!job.command.empty() && job.command.front().empty() && reading.is_good("command")) {
-        reading.complain("command[0]", "the program's name is empty", {}, "name a program");
+        reading.complain("command[0]",
+                         problem("program-name-empty", "the program's name is empty"),
+                         {},
+                         "name a program");
     }
     if (root.has("verify") && !job.image && reading.is_good("verify")) {
         reading.complain("verify",
-                         "'verify' without an image",
+                         problem("verify-without-image", "'verify' without an image"),
                          "only images carry signatures",
                          "add `image`, or remove `verify`");
     }
@@ -322,7 +329,7 @@ bool Job::says(std::string_view field) const {
 }
 
 Fault Job::fault_at(std::string_view field,
-                    std::string message,
+                    Problem problem,
                     std::string because,
                     std::string help) const {
     for (const auto& [given, option] : replaced) {
@@ -331,7 +338,8 @@ Fault Job::fault_at(std::string_view field,
         if (field == given || (field.starts_with(given) && is_within)) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = std::move(message) + " (" + option + ")";
+            problem.message += " (" + option + ")";
+            fault.set(std::move(problem));
             fault.because = std::move(because);
             fault.help = std::move(help);
             return fault;
@@ -339,7 +347,7 @@ Fault Job::fault_at(std::string_view field,
     }
     return document::fault_at(source,
                               document::mark_of(marks, field),
-                              std::move(message),
+                              std::move(problem),
                               std::move(because),
                               std::move(help));
 }

@@ -107,13 +107,13 @@ void check_queues(Reading& reading, const View& root, const Site& site) {
         }
         if (!names.insert(queue.name).second) {
             reading.complain(path + ".name",
-                             "queue '" + queue.name + "' stands twice",
+                             problem("queue-duplicate", "queue '" + queue.name + "' stands twice"),
                              "its limits must be known",
                              "keep one of them");
         }
         if (queue.time && queue.max_time && *queue.time > *queue.max_time) {
             reading.complain(path + ".time",
-                             "'time' is longer than 'max-time'",
+                             problem("queue-time-beyond-limit", "'time' is longer than 'max-time'"),
                              "jobs without a time of their own would be refused",
                              "write `time: " + format_duration(*queue.max_time) +
                                  "`, or raise `max-time`");
@@ -132,25 +132,25 @@ void check_through(Reading& reading, const View& root, const Site& site) {
     }
     if (site.through == "slurmrestd" && site.dialect != "slurm") {
         reading.complain(path,
-                         "slurmrestd speaks for Slurm only",
+                         problem("slurmrestd-dialect", "slurmrestd speaks for Slurm only"),
                          "the dialect is '" + site.dialect + "'",
                          "use `commands` or `{ssh: HOST}`");
     }
     if (site.through == "rimrock" && !through.has("host")) {
         reading.complain(path,
-                         "'host' is missing",
+                         problem("rimrock-host-missing", "'host' is missing"),
                          "rimrock must be told the login host",
                          "add `host: login.example.org`, with the name of your login host");
     }
     if (through.has("host") && site.through != "rimrock") {
         reading.complain(path + ".host",
-                         "'host' belongs to rimrock",
+                         problem("host-setting-unused", "'host' belongs to rimrock"),
                          "'" + site.through + "' names its host already",
                          "remove `host`");
     }
     if (through.has("token-command") && site.through == "ssh") {
         reading.complain(path + ".token-command",
-                         "'token-command' is no setting of ssh",
+                         problem("ssh-token-command", "'token-command' is no setting of ssh"),
                          "ssh has its own keys",
                          "remove `token-command`");
     }

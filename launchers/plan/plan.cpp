@@ -52,10 +52,11 @@ void check_environment(const PlanInput& input, Faults& faults) {
     for (const auto& [name, variant] : job.environment) {
         (void)variant;
         if (name == "HOME" || name == "PATH" || name == "LD_LIBRARY_PATH") {
-            faults.add(job.fault_at("environment." + name,
-                                    "`environment` cannot set " + name,
-                                    "container runtimes set it from the image",
-                                    "set it in the Recipe's `environment`"));
+            faults.add(
+                job.fault_at("environment." + name,
+                             problem("environment-reserved", "`environment` cannot set " + name),
+                             "container runtimes set it from the image",
+                             "set it in the Recipe's `environment`"));
         }
     }
 }
@@ -64,9 +65,10 @@ void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
     if (plan.ranks > 1) {
         faults.add(
             job.fault_at(job.resources.nodes > 1 ? "resources.nodes" : "resources.tasks-per-node",
-                         fmt::format("launch `{}` starts one process, and {} are asked",
-                                     kind_text(plan.kind),
-                                     plan.ranks),
+                         problem("launch-single-process",
+                                 fmt::format("launch `{}` starts one process, and {} are asked",
+                                             kind_text(plan.kind),
+                                             plan.ranks)),
                          "the others would never start",
                          "write `launch: mpi`, or ask for one task"));
     }
@@ -75,19 +77,22 @@ void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
 void check_one_task_a_node(const Job& job, Faults& faults) {
     const Resources& resources = job.resources;
     if (resources.tasks_per_node > 1) {
-        faults.add(job.fault_at("resources.tasks-per-node",
-                                fmt::format("launch `{}` is one task a node, and {} are asked",
-                                            kind_text(job.launch.kind),
-                                            resources.tasks_per_node),
-                                "what it starts on a node shares that task's cores",
-                                fmt::format("write `tasks-per-node: 1` and `cpus-per-task: {}`",
-                                            resources.tasks_per_node * resources.cpus_per_task)));
-    } else if (resources.tasks < resources.nodes) {
         faults.add(
-            job.fault_at("resources.tasks",
-                         fmt::format("launch `{}` is one task a node", kind_text(job.launch.kind)),
-                         "a node without a task would do nothing",
-                         "drop `tasks`"));
+            job.fault_at("resources.tasks-per-node",
+                         problem("launch-one-task-a-node",
+                                 fmt::format("launch `{}` is one task a node, and {} are asked",
+                                             kind_text(job.launch.kind),
+                                             resources.tasks_per_node)),
+                         "what it starts on a node shares that task's cores",
+                         fmt::format("write `tasks-per-node: 1` and `cpus-per-task: {}`",
+                                     resources.tasks_per_node * resources.cpus_per_task)));
+    } else if (resources.tasks < resources.nodes) {
+        faults.add(job.fault_at(
+            "resources.tasks",
+            problem("launch-needs-task-a-node",
+                    fmt::format("launch `{}` is one task a node", kind_text(job.launch.kind))),
+            "a node without a task would do nothing",
+            "drop `tasks`"));
     }
 }
 
@@ -98,15 +103,16 @@ void check_without_image(const Job& job, Faults& faults) {
     }
     if (!job.binds.empty()) {
         faults.add(job.fault_at("binds",
-                                "`binds` without an image",
+                                problem("binds-without-image", "`binds` without an image"),
                                 "the program is the host's and sees its files as they are",
                                 "add `image`, or drop `binds`"));
     }
     if (job.launch.kind == LaunchKind::kMpiBind) {
-        faults.add(job.fault_at("launch.kind",
-                                "launch `mpi-bind` without an image",
-                                "a program of the host calls the host's MPI anyway",
-                                "write `launch: mpi`"));
+        faults.add(
+            job.fault_at("launch.kind",
+                         problem("mpi-bind-without-image", "launch `mpi-bind` without an image"),
+                         "a program of the host calls the host's MPI anyway",
+                         "write `launch: mpi`"));
     }
 }
 
@@ -120,7 +126,7 @@ void check_architecture(const PlanInput& input, Faults& faults) {
     if (!made_for.empty() && !there.empty() && made_for != there) {
         faults.add(input.job->fault_at(
             "image",
-            fmt::format("the image is made for {}", made_for),
+            problem("image-architecture", fmt::format("the image is made for {}", made_for)),
             fmt::format("the nodes of site '{}' are {}", input.site->name, there),
             fmt::format("build it with `base: {{distribution: …, arch: {}}}`", there)));
     }

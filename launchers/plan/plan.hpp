@@ -105,7 +105,7 @@ struct PlanInput {
 /// A fault of the queue that a launch is planned for: at the Job's, or where it names none, at the
 /// Site's first.
 [[nodiscard]] Fault fault_at_queue(
-    const Job& job, const Site* site, std::string message, std::string because, std::string help);
+    const Job& job, const Site* site, Problem problem, std::string because, std::string help);
 
 /// The kind as a Job writes it: `mpi`.
 [[nodiscard]] std::string_view kind_text(LaunchKind kind);

@@ -60,18 +60,20 @@ void check_word(const Job& job, const std::string& field, std::string_view word,
         const bool is_alone = word == written; // a plain word cannot begin with `@`
         faults.add(job.fault_at(
             field,
-            fmt::format("`${}` is not replaced here", name),
+            problem("variable-not-replaced", fmt::format("`${}` is not replaced here", name)),
             "no shell reads `command` and `environment`: each element would get the same text",
             fmt::format("write `{}`{}",
                         is_alone ? "'@{index}'" : "@{index}` in place of `" + written,
                         job.array.empty() ? ", and `array: 0-9`" : "")));
     }
     if (job.array.empty() && holds_mark(word)) {
-        faults.add(job.fault_at(field,
-                                "`@{index}` stands for the index of an array's element, and the "
-                                "job is not an array",
-                                "without `array` a job has no index",
-                                "add `array: 0-9`, or use `--array 0-9`"));
+        faults.add(
+            job.fault_at(field,
+                         problem("index-without-array",
+                                 "`@{index}` stands for the index of an array's element, and the "
+                                 "job is not an array"),
+                         "without `array` a job has no index",
+                         "add `array: 0-9`, or use `--array 0-9`"));
     }
 }
 
@@ -80,10 +82,11 @@ void check_other_fields(const Job& job, Faults& faults) {
     constexpr const char* kPlain = "write the text without it";
     const auto refuse = [&](const std::string& field, std::string_view text, const char* help) {
         if (holds_mark(text)) {
-            faults.add(job.fault_at(field,
-                                    "`@{index}` is not replaced here",
-                                    "it is replaced in `command` and `environment` only",
-                                    help));
+            faults.add(
+                job.fault_at(field,
+                             problem("index-not-replaced", "`@{index}` is not replaced here"),
+                             "it is replaced in `command` and `environment` only",
+                             help));
         }
     };
     refuse("output.stdout", job.output.standard_output, "write `%a` in its place");
@@ -100,10 +103,11 @@ void check_other_fields(const Job& job, Faults& faults) {
         refuse(fmt::format("launch.options[{}]", index), job.launch.options[index], kPlain);
     }
     if (!job.array.empty() && holds_mark(job.script)) {
-        Fault note = job.fault_at("script",
-                                  "`@{index}` is not replaced in `script`",
-                                  "its shell reads the index from a variable",
-                                  "write `$CYBELE_ARRAY_INDEX` in its place");
+        Fault note =
+            job.fault_at("script",
+                         problem("index-in-script", "`@{index}` is not replaced in `script`"),
+                         "its shell reads the index from a variable",
+                         "write `$CYBELE_ARRAY_INDEX` in its place");
         note.is_warning = true;
         faults.add(std::move(note));
     }

@@ -32,7 +32,8 @@ const SiteQueue* find_queue(const PlanInput& input, Faults& faults) {
     const std::string near = nearest(job.queue, names);
     faults.add(job.fault_at(
         "queue",
-        fmt::format("site '{}' has no queue '{}'", input.site->name, printable(job.queue)),
+        problem("queue-unknown",
+                fmt::format("site '{}' has no queue '{}'", input.site->name, printable(job.queue))),
         fmt::format("it lists {}", fmt::join(names, ", ")),
         fmt::format("write `queue: {}`", near.empty() ? std::string(names.front()) : near)));
     return nullptr;
@@ -120,7 +121,9 @@ void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
             queue.features.end()) {
             faults.add(job.fault_at(
                 "resources.constraint",
-                fmt::format("queue '{}' has no nodes with '{}'", queue.name, printable(feature)),
+                problem("queue-feature-missing",
+                        fmt::format(
+                            "queue '{}' has no nodes with '{}'", queue.name, printable(feature))),
                 fmt::format("its features are {}", fmt::join(queue.features, ", ")),
                 fmt::format("remove `{}`, or choose another queue", printable(feature))));
         }
@@ -130,13 +133,13 @@ void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
 } // namespace
 
 Fault fault_at_queue(
-    const Job& job, const Site* site, std::string message, std::string because, std::string help) {
+    const Job& job, const Site* site, Problem problem, std::string because, std::string help) {
     if (!job.queue.empty() || site == nullptr || site->queues.empty()) {
-        return job.fault_at("queue", std::move(message), std::move(because), std::move(help));
+        return job.fault_at("queue", std::move(problem), std::move(because), std::move(help));
     }
     return document::fault_at(site->source,
                               document::mark_of(site->marks, "queues[0].name"),
-                              std::move(message),
+                              std::move(problem),
                               std::move(because),
                               std::move(help));
 }
@@ -158,11 +161,12 @@ void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     for (const Limit& limit : limits_of(job.resources, *queue)) {
         if (limit.most && limit.asked > *limit.most) {
             faults.add(job.fault_at(limit.field,
-                                    fmt::format("{} {} are asked, and queue '{}' has {}",
-                                                limit.asked_text,
-                                                limit.noun,
-                                                queue->name,
-                                                limit.most_text),
+                                    problem("queue-limit-exceeded",
+                                            fmt::format("{} {} are asked, and queue '{}' has {}",
+                                                        limit.asked_text,
+                                                        limit.noun,
+                                                        queue->name,
+                                                        limit.most_text)),
                                     fmt::format("site '{}' says so", input.site->name),
                                     remedy(limit, *limit.most, job.resources)));
         }

@@ -101,14 +101,16 @@ MpiLauncher choose(const PlanInput& input, const LaunchPlan& plan, std::string& 
 void check_srun(const PlanInput& input, const std::string& pmi, Faults& faults) {
     const Job& job = *input.job;
     if (!input.place.has_srun) {
-        faults.add(job.fault_at("launch.launcher",
-                                fmt::format("`srun` does not exist under {}", input.place.dialect),
-                                "it is Slurm's launcher",
-                                "write `launcher: mpirun`, or drop the line"));
+        faults.add(job.fault_at(
+            "launch.launcher",
+            problem("srun-needs-slurm",
+                    fmt::format("`srun` does not exist under {}", input.place.dialect)),
+            "it is Slurm's launcher",
+            "write `launcher: mpirun`, or drop the line"));
     } else if (pmi.empty()) {
         faults.add(job.fault_at(
             "launch.pmi",
-            "the Site's srun does not offer that PMI",
+            problem("srun-pmi-missing", "the Site's srun does not offer that PMI"),
             fmt::format("site '{}' lists {}",
                         input.site->name,
                         fmt::join(input.site->pmi.value_or(std::vector<std::string>{}), ", ")),
@@ -164,10 +166,11 @@ void judge_pair(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                                                      launcher_text(starter_of(plan)),
                                                      plan.image_mpi.text());
     if (verdict.outcome == Outcome::kSingletons || verdict.outcome == Outcome::kAborts) {
-        faults.add(job.fault_at(plan.bind ? "launch.kind" : "launch.launcher",
-                                fmt::format("{} {}", pair, outcome_text(verdict.outcome)),
-                                std::string(verdict.worst().because),
-                                std::string(verdict.worst().help)));
+        faults.add(job.fault_at(
+            plan.bind ? "launch.kind" : "launch.launcher",
+            problem("mpi-pair-fails", fmt::format("{} {}", pair, outcome_text(verdict.outcome))),
+            std::string(verdict.worst().because),
+            std::string(verdict.worst().help)));
         return;
     }
     for (const auto& [variable, value] : verdict.options) {
@@ -178,10 +181,11 @@ void judge_pair(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                 variable, value.empty() ? input.site->interconnect_network : std::string(value));
             continue;
         }
-        Fault note = job.fault_at("launch",
-                                  fmt::format("{} may fail between nodes", pair),
-                                  std::string(verdict.worst().because),
-                                  std::string(verdict.worst().help));
+        Fault note =
+            job.fault_at("launch",
+                         problem("mpi-pair-risky", fmt::format("{} may fail between nodes", pair)),
+                         std::string(verdict.worst().because),
+                         std::string(verdict.worst().help));
         note.is_warning = true;
         faults.add(std::move(note));
     }
@@ -256,10 +260,11 @@ void check_options(const Job& job, Faults& faults) {
         for (const auto& [word, because, help] : kForbidden) {
             const std::string& option = job.launch.options[index];
             if (option == word || option.starts_with(std::string(word) + "=")) {
-                faults.add(job.fault_at(fmt::format("launch.options[{}]", index),
-                                        fmt::format("`{}` cannot be an option", word),
-                                        std::string(because),
-                                        std::string(help)));
+                faults.add(job.fault_at(
+                    fmt::format("launch.options[{}]", index),
+                    problem("mpirun-option-refused", fmt::format("`{}` cannot be an option", word)),
+                    std::string(because),
+                    std::string(help)));
             }
         }
     }
@@ -287,7 +292,10 @@ void plan_guard(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             ? "build it first, `cybelectl build " + shell_quote(job.image->recipe) + "`, or submit"
             : "build the image from a Recipe with `mpi`";
     Fault note = job.fault_at(
-        "launch", "the launch cannot be guarded against N jobs of one rank", because, help);
+        "launch",
+        problem("launch-without-guard", "the launch cannot be guarded against N jobs of one rank"),
+        because,
+        help);
     note.is_warning = true;
     faults.add(std::move(note));
 }
@@ -306,7 +314,8 @@ void plan_bind(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     if (!plan.host_mpi.is_known() || !plan.image_mpi.is_known()) {
         Fault note = job.fault_at(
             "launch.kind",
-            "whether the host's MPI fits the image is not known before the job starts",
+            problem("host-mpi-unknown",
+                    "whether the host's MPI fits the image is not known before the job starts"),
             !plan.image_mpi.is_known() ? "the image does not say which MPI it was built with"
                                        : "no Site tells the host's MPI",
             !plan.image_mpi.is_known() ? "build the image from a Recipe with `mpi`"
@@ -321,7 +330,7 @@ void check_image_has_mpi(const PlanInput& input, Faults& faults) {
     if (input.job->image && input.facts != nullptr && input.facts->mpi.empty() &&
         input.facts->labels.contains("cybelectl.recipe")) {
         faults.add(input.job->fault_at("launch.kind",
-                                       "the image has no MPI",
+                                       problem("image-without-mpi", "the image has no MPI"),
                                        "the Recipe that it was built from names none, so each "
                                        "rank would be alone",
                                        "add `mpi` to the Recipe and build the image again, or "
@@ -358,11 +367,12 @@ void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     plan.is_oversubscribed = job.launch.oversubscribe;
     const std::uint32_t multiple = job.launch.ranks_multiple_of;
     if (multiple > 1 && plan.ranks % multiple != 0) {
-        faults.add(
-            job.fault_at("launch.ranks-multiple-of",
-                         fmt::format("{} ranks are no multiple of {}", plan.ranks, multiple),
-                         "the program needs one",
-                         fmt::format("ask for {} tasks", (plan.ranks / multiple + 1) * multiple)));
+        faults.add(job.fault_at(
+            "launch.ranks-multiple-of",
+            problem("ranks-not-multiple",
+                    fmt::format("{} ranks are no multiple of {}", plan.ranks, multiple)),
+            "the program needs one",
+            fmt::format("ask for {} tasks", (plan.ranks / multiple + 1) * multiple)));
     }
     std::string pmi;
     plan.starter = choose(input, plan, pmi);

@@ -56,15 +56,19 @@ void plan_properties(const Job& job, SparkPlan& spark, Faults& faults) {
         const bool is_name =
             name.starts_with("spark.") && name.find_first_of(" \t=:#\\") == std::string::npos;
         if (!is_name) {
-            faults.add(job.fault_at(field,
-                                    fmt::format("'{}' is no property of Spark", printable(name)),
-                                    "their names begin with `spark.` and have no blanks",
-                                    "mend the name"));
+            faults.add(
+                job.fault_at(field,
+                             problem("spark-property-malformed",
+                                     fmt::format("'{}' is no property of Spark", printable(name))),
+                             "their names begin with `spark.` and have no blanks",
+                             "mend the name"));
         } else if (const OwnProperty* own = own_property(name); own != nullptr) {
-            faults.add(job.fault_at(field,
-                                    fmt::format("`{}` is set by the launch", printable(name)),
-                                    std::string(own->because),
-                                    std::string(own->help)));
+            faults.add(
+                job.fault_at(field,
+                             problem("spark-property-reserved",
+                                     fmt::format("`{}` is set by the launch", printable(name))),
+                             std::string(own->because),
+                             std::string(own->help)));
         }
         spark.properties.emplace_back(name, value);
     }
@@ -92,17 +96,19 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
         spark.worker_mib = *job.launch.worker_memory_bytes / kMib;
         if (allotted && spark.worker_mib + reserved > *allotted) {
             faults.add(job.fault_at("launch.worker-memory",
-                                    fmt::format("workers of {} do not fit in {} a node",
-                                                format_size(spark.worker_mib * kMib),
-                                                format_size(*allotted * kMib)),
+                                    problem("spark-worker-memory",
+                                            fmt::format("workers of {} do not fit in {} a node",
+                                                        format_size(spark.worker_mib * kMib),
+                                                        format_size(*allotted * kMib))),
                                     fmt::format("daemons and driver take {} MiB of it", reserved),
                                     "drop `worker-memory`, or raise `memory-per-node`"));
         }
     } else if (!allotted) {
-        faults.add(job.fault_at("launch.kind",
-                                "how much memory Spark's workers have is not known",
-                                "they are told at their start, and may not take what is not theirs",
-                                "write `memory-per-node` under `resources`"));
+        faults.add(job.fault_at(
+            "launch.kind",
+            problem("spark-memory-unknown", "how much memory Spark's workers have is not known"),
+            "they are told at their start, and may not take what is not theirs",
+            "write `memory-per-node` under `resources`"));
         return;
     } else {
         spark.worker_mib = usable > reserved ? usable - reserved : 0;
@@ -117,7 +123,9 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
             ((kLeastExecutorMib + kOverheadMib) * executors + reserved) * 10 / 9 + 1;
         faults.add(job.fault_at(
             job.launch.worker_memory_bytes ? "launch.worker-memory" : "resources.memory-per-node",
-            fmt::format("{} MiB are left for each of Spark's executors", spark.executor_mib),
+            problem(
+                "spark-executor-memory",
+                fmt::format("{} MiB are left for each of Spark's executors", spark.executor_mib)),
             fmt::format("Spark wants {} MiB, beside {} MiB for daemons and driver and {} MiB of "
                         "each executor's own",
                         kLeastExecutorMib,
@@ -136,19 +144,22 @@ void plan_cores(const PlanInput& input, const LaunchPlan& plan, SparkPlan& spark
         job.launch.worker_cores ? spark.worker_cores : std::max(1U, cores - 1);
     spark.executor_cores = job.launch.executor_cores.value_or(0);
     if (spark.worker_cores > cores) {
-        faults.add(job.fault_at("launch.worker-cores",
-                                fmt::format("workers of {} cores do not fit on {} CPUs a node",
-                                            spark.worker_cores,
-                                            cores),
-                                "more tasks than cores slow every one of them down",
-                                fmt::format("write `cpus-per-task: {}`", spark.worker_cores)));
+        faults.add(
+            job.fault_at("launch.worker-cores",
+                         problem("spark-worker-cores",
+                                 fmt::format("workers of {} cores do not fit on {} CPUs a node",
+                                             spark.worker_cores,
+                                             cores)),
+                         "more tasks than cores slow every one of them down",
+                         fmt::format("write `cpus-per-task: {}`", spark.worker_cores)));
     }
     if (spark.executor_cores > spark.first_worker_cores) {
         faults.add(job.fault_at(
             "launch.executor-cores",
-            fmt::format("executors of {} cores do not fit in a worker of {}",
-                        spark.executor_cores,
-                        spark.first_worker_cores),
+            problem("spark-executor-cores",
+                    fmt::format("executors of {} cores do not fit in a worker of {}",
+                                spark.executor_cores,
+                                spark.first_worker_cores)),
             "none would ever start there",
             fmt::format("write `executor-cores: {}` or less", spark.first_worker_cores)));
     }
@@ -165,10 +176,11 @@ void plan_spark(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     plan_memory(input, spark, faults);
     plan_properties(job, spark, faults);
     if (job.command.empty()) {
-        faults.add(job.fault_at(job.script.empty() ? "launch.kind" : "script",
-                                "launch `spark` without an application",
-                                "spark-submit must be told what it runs",
-                                "add `command: [application.py, …]`"));
+        faults.add(job.fault_at(
+            job.script.empty() ? "launch.kind" : "script",
+            problem("spark-without-application", "launch `spark` without an application"),
+            "spark-submit must be told what it runs",
+            "add `command: [application.py, …]`"));
     }
     plan.spark = std::move(spark);
 }

@@ -46,10 +46,11 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         job.launch.threads.value_or(plan.spark && !job.launch.takes_all_threads ? 1 : cores);
     if (plan.threads > cores && !job.launch.oversubscribe) {
         faults.add(job.fault_at("launch.threads",
-                                fmt::format("{} threads do not fit on {} CPUs a {}",
-                                            plan.threads,
-                                            cores,
-                                            plan.torch ? "process" : "task"),
+                                problem("threads-do-not-fit",
+                                        fmt::format("{} threads do not fit on {} CPUs a {}",
+                                                    plan.threads,
+                                                    cores,
+                                                    plan.torch ? "process" : "task")),
                                 "more threads than cores slow every rank down",
                                 fmt::format("write `cpus-per-task: {}`", plan.threads * share)));
     }
@@ -60,10 +61,11 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         }
     };
     if (job.environment.contains("OMP_NUM_THREADS")) {
-        faults.add(job.fault_at("environment.OMP_NUM_THREADS",
-                                "OMP_NUM_THREADS is set from `launch.threads`",
-                                "two places for one number come to differ",
-                                "write `threads` under `launch`"));
+        faults.add(job.fault_at(
+            "environment.OMP_NUM_THREADS",
+            problem("threads-set-elsewhere", "OMP_NUM_THREADS is set from `launch.threads`"),
+            "two places for one number come to differ",
+            "write `threads` under `launch`"));
     }
     for (const auto name : kThreadVariables) {
         set(name, std::to_string(plan.threads));

@@ -12,18 +12,21 @@ void plan_torch(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         job.resources.gpus_per_node > 0 ? job.resources.gpus_per_node : 1);
     torch.max_restarts = job.launch.max_restarts;
     if (torch.processes > plan.cpus_per_task) {
-        faults.add(job.fault_at(
-            job.launch.processes_per_node ? "launch.processes-per-node" : "resources.gpus-per-node",
-            fmt::format(
-                "{} processes a node do not fit on {} CPUs", torch.processes, plan.cpus_per_task),
-            "each of them computes on at least one",
-            fmt::format("write `cpus-per-task: {}`", torch.processes)));
+        faults.add(job.fault_at(job.launch.processes_per_node ? "launch.processes-per-node"
+                                                              : "resources.gpus-per-node",
+                                problem("torch-processes",
+                                        fmt::format("{} processes a node do not fit on {} CPUs",
+                                                    torch.processes,
+                                                    plan.cpus_per_task)),
+                                "each of them computes on at least one",
+                                fmt::format("write `cpus-per-task: {}`", torch.processes)));
     }
     if (job.command.empty() && job.script.empty()) {
-        faults.add(job.fault_at("launch.kind",
-                                "launch `torch` without a program",
-                                "torchrun must be told what it starts",
-                                "add `command: [train.py, …]`"));
+        faults.add(
+            job.fault_at("launch.kind",
+                         problem("torch-without-program", "launch `torch` without a program"),
+                         "torchrun must be told what it starts",
+                         "add `command: [train.py, …]`"));
     }
     plan.torch = torch;
 }

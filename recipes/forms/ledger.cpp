@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 namespace cybele::recipes {
 namespace {
 
+constexpr std::string_view kNotCarried = "import-not-carried";
+constexpr std::string_view kCarriedDifferently = "import-differs";
 constexpr std::string_view kLostMark = "not carried: ";
 constexpr std::string_view kDiffers = "carried, but: ";
 
@@ -94,10 +97,10 @@ void Ledger::carry(Lines lines) {
     mark_lines(lines, LineState::kCarried);
 }
 
-void Ledger::note(yaml::Mark mark, const std::string& prefix, Words words) {
+void Ledger::note(yaml::Mark mark, std::string_view id, const std::string& prefix, Words words) {
     Fault fault = document::fault_at(source_,
                                      mark,
-                                     prefix + std::move(words.what),
+                                     problem(id, prefix + std::move(words.what)),
                                      std::move(words.because),
                                      std::move(words.help));
     fault.is_warning = true;
@@ -107,11 +110,11 @@ void Ledger::note(yaml::Mark mark, const std::string& prefix, Words words) {
 void Ledger::lose(Lines lines, yaml::Mark mark, Words words) {
     mark_lines(lines, LineState::kNamed);
     ++lost_;
-    note(mark, std::string(kLostMark), std::move(words));
+    note(mark, kNotCarried, std::string(kLostMark), std::move(words));
 }
 
 void Ledger::remark(yaml::Mark mark, Words words) {
-    note(mark, std::string(kDiffers), std::move(words));
+    note(mark, kCarriedDifferently, std::string(kDiffers), std::move(words));
 }
 
 void Ledger::comment(std::size_t line, std::string text, std::size_t file) {
@@ -120,8 +123,11 @@ void Ledger::comment(std::size_t line, std::string text, std::size_t file) {
 }
 
 void Ledger::refuse(yaml::Mark mark, Words words) {
-    faults_.add(document::fault_at(
-        source_, mark, std::move(words.what), std::move(words.because), std::move(words.help)));
+    faults_.add(document::fault_at(source_,
+                                   mark,
+                                   problem("import-refused", std::move(words.what)),
+                                   std::move(words.because),
+                                   std::move(words.help)));
 }
 
 void Ledger::settle() {
@@ -171,11 +177,12 @@ std::vector<std::string> Ledger::head() const {
     for (const auto& text : comments_) {
         head.push_back(comment_line(text));
     }
-    for (const auto& [prefix, title] :
-         {std::pair{kLostMark, "Not carried:"}, {kDiffers, "Carried, but not quite the same:"}}) {
+    for (const auto& [id, prefix, title] :
+         {std::tuple{kNotCarried, kLostMark, "Not carried:"},
+          {kCarriedDifferently, kDiffers, "Carried, but not quite the same:"}}) {
         bool is_first = true;
         for (const auto& note : notes_) {
-            if (!note.message.starts_with(prefix)) {
+            if (note.id != id) {
                 continue;
             }
             if (is_first) {

@@ -4,6 +4,7 @@
 #include "support/yaml.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cybele::recipes {
@@ -84,7 +85,7 @@ private:
         std::vector<LineState> states;
     };
     void mark_lines(Lines lines, LineState state);
-    void note(yaml::Mark mark, const std::string& prefix, Words words);
+    void note(yaml::Mark mark, std::string_view id, const std::string& prefix, Words words);
 
     yaml::Source source_;
     std::vector<File> files_;

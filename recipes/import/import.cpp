@@ -89,11 +89,12 @@ std::string listed_words() {
 }
 
 tl::unexpected<Error> removed_blocks() {
-    return fail(ErrorCode::kUsage,
-                "lists of building blocks are not supported any more",
-                "a Recipe declares the same libraries with checked names and versions",
-                "write them as `packages: {needs: [cmake, hdf5]}` of a Recipe (`cybelectl explain "
-                "recipe` lists the names)");
+    return fail(
+        ErrorCode::kUsage,
+        problem("building-blocks-removed", "lists of building blocks are not supported any more"),
+        "a Recipe declares the same libraries with checked names and versions",
+        "write them as `packages: {needs: [cmake, hdf5]}` of a Recipe (`cybelectl explain "
+        "recipe` lists the names)");
 }
 
 /// Texts that a Recipe could not hold are told where they stand.
@@ -137,12 +138,13 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
     CYBELE_TRY(const yaml::Document document, yaml::parse(request.text, request.file.native()));
     const yaml::Node& root = document.root;
     if (root.kind != yaml::Node::Kind::kMapping) {
-        return fail(Error(
-            document::fault_at(document.source,
-                               root.mark,
-                               "this is no " + std::string(row_of(request.kind).title.substr(2)),
-                               "it is a map of fields",
-                               "name the right file, or its kind with --kind")));
+        return fail(Error(document::fault_at(
+            document.source,
+            root.mark,
+            problem("import-not-a-map",
+                    "this is no " + std::string(row_of(request.kind).title.substr(2))),
+            "it is a map of fields",
+            "name the right file, or its kind with --kind")));
     }
     const auto lines = lines_of(request.text);
     const std::size_t start = root.mark.line;
@@ -174,7 +176,7 @@ Result<void> verify(const std::string& text, const Ledger& ledger) {
     const auto told = [&](const Error& error) {
         std::vector<Fault> faults;
         for (Fault fault : error.faults()) {
-            fault.message = "no Recipe can say this: " + fault.message;
+            fault.set(problem("recipe-inexpressible", "no Recipe can say this: " + fault.message));
             fault.where = ledger.source().place({1, 1});
             faults.push_back(std::move(fault));
         }
@@ -236,7 +238,7 @@ Result<ImportKind> find_import_kind(std::string_view word) {
         return removed_blocks();
     }
     return fail(ErrorCode::kUsage,
-                "unknown kind of file '" + printable(word) + "'",
+                problem("import-kind-unknown", "unknown kind of file '" + printable(word) + "'"),
                 "known are " + listed_words(),
                 "leave --kind out, or use one of these");
 }
@@ -261,34 +263,37 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
     const auto other = recognize_file(text, file.native());
     if (other && other->command != "recipe import") {
         return fail(ErrorCode::kUsage,
-                    "this is " + std::string(other->what) + ", which no import reads",
+                    problem("import-other-file",
+                            "this is " + std::string(other->what) + ", which no import reads"),
                     "imported are files that list packages: " + listed_words(),
                     help_for_other_file(*other, file.native()));
     }
-    return fail(ErrorCode::kUsage,
-                "what '" + printable(file.native()) + "' is cannot be told",
-                "neither its name nor its lines say it",
-                "say it with --kind: " + listed_words());
+    return fail(
+        ErrorCode::kUsage,
+        problem("import-kind-unclear", "what '" + printable(file.native()) + "' is cannot be told"),
+        "neither its name nor its lines say it",
+        "say it with --kind: " + listed_words());
 }
 
 Result<Imported> import_recipe(const ImportRequest& request) {
     const bool is_lock = request.kind == ImportKind::kCondaLock;
     if (request.text.size() > (is_lock ? kLongestSource : kLongestByHand)) {
         return fail(ErrorCode::kInput,
-                    printable(request.file.native()) + " is longer than " +
-                        (is_lock ? "16 MiB" : "1 MiB"),
+                    problem("import-too-long",
+                            printable(request.file.native()) + " is longer than " +
+                                (is_lock ? "16 MiB" : "1 MiB")),
                     "no such file is",
                     "check that this is the right file");
     }
     if (!is_utf8(request.text) || request.text.find('\0') != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    printable(request.file.native()) + " is no text",
+                    problem("import-not-text", printable(request.file.native()) + " is no text"),
                     "it holds bytes that are not UTF-8",
                     "check that this is the right file");
     }
     if (!is_name(name_of(request))) {
         return fail(ErrorCode::kUsage,
-                    "'" + printable(request.name) + "' is no name",
+                    problem("recipe-name", "'" + printable(request.name) + "' is no name"),
                     "a name has small letters, digits and `-`",
                     "choose another one");
     }

@@ -113,11 +113,12 @@ private:
             return;
         }
         const bool is_address = name.find("://") != std::string::npos;
-        auto text =
-            request_.read && !is_address && count_ < kMostFiles
-                ? request_.read(path)
-                : Result<std::string>(tl::unexpected(Error(
-                      ErrorCode::kInput, is_address ? "it is an address" : "it is not read")));
+        auto text = request_.read && !is_address && count_ < kMostFiles
+                        ? request_.read(path)
+                        : Result<std::string>(tl::unexpected(
+                              Error(ErrorCode::kInput,
+                                    problem("requirement-not-read",
+                                            is_address ? "it is an address" : "it is not read"))));
         ++count_;
         if (!text || !is_utf8(*text) || text->find('\0') != std::string::npos) {
             ledger_.lose(line.lines,

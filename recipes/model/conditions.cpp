@@ -48,7 +48,7 @@ public:
                 is_sound = false; // the reader tells it, but for an empty one
                 if (on != nullptr && on->kind == Kind::kMapping) {
                     tell(on->mark,
-                         "'on' names no condition",
+                         problem("condition-empty", "'on' names no condition"),
                          "it knows `distribution`, `arch`, and the names of `args` and `matrix`",
                          "name one, or write the fields at the top level");
                 }
@@ -103,7 +103,7 @@ private:
             }
             const std::string near = nearest(key.scalar, known);
             tell(key.mark,
-                 "'on' does not know '" + printable(key.scalar) + "'",
+                 problem("condition-unknown", "'on' does not know '" + printable(key.scalar) + "'"),
                  "it knows `distribution`, `arch`, and the names of `args` and `matrix`",
                  near.empty() ? "add it to `args`" : "did you mean `" + near + "`?");
             return false;
@@ -161,7 +161,7 @@ private:
             const std::string same(arch_word_of(text->scalar));
             const std::string near = same.empty() ? nearest(text->scalar, known) : same;
             tell(text->mark,
-                 "no arch '" + printable(text->scalar) + "'",
+                 problem("condition-arch", "no arch '" + printable(text->scalar) + "'"),
                  "so the condition would never hold",
                  !same.empty()  ? "write `" + same + "`"
                  : near.empty() ? "it is one of amd64, arm64, ppc64el, riscv64 and s390x"
@@ -181,16 +181,17 @@ private:
             }
             const std::string near = nearest(text->scalar, known);
             tell(text->mark,
-                 "no distribution '" + printable(text->scalar) + "'",
+                 problem("condition-distribution",
+                         "no distribution '" + printable(text->scalar) + "'"),
                  "so the condition would never hold",
                  near.empty() ? "`cybelectl recipe list --distributions` tells those that are known"
                               : "did you mean `" + near + "`?");
         }
     }
 
-    void tell(yaml::Mark mark, std::string message, std::string because, std::string help) {
+    void tell(yaml::Mark mark, Problem problem, std::string because, std::string help) {
         faults_.add(fault_at(
-            document_.source, mark, std::move(message), std::move(because), std::move(help)));
+            document_.source, mark, std::move(problem), std::move(because), std::move(help)));
     }
 
     yaml::Document& document_;

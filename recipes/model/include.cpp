@@ -149,12 +149,13 @@ private:
         }
         auto text = read_file(path);
         if (!text) {
-            return fail(Error(
-                fault_at(source_,
-                         item.mark,
-                         "the included Recipe '" + printable(item.scalar) + "' cannot be read",
-                         text.error().message(),
-                         "name a file, relative to the Recipe's folder")));
+            return fail(Error(fault_at(
+                source_,
+                item.mark,
+                problem("include-unreadable",
+                        "the included Recipe '" + printable(item.scalar) + "' cannot be read"),
+                text.error().message(),
+                "name a file, relative to the Recipe's folder")));
         }
         CYBELE_TRY(yaml::Document document, yaml::parse(std::move(*text), path.native()));
         if (auto head = document::Reading::open(recipe_kind(), document); !head) {
@@ -182,7 +183,7 @@ private:
         }
         return fault_at(source_,
                         item.mark,
-                        "the Recipe includes itself",
+                        problem("include-cycle", "the Recipe includes itself"),
                         way + fs::path(again).filename().native(),
                         "take this `include` away");
     }

@@ -58,13 +58,13 @@ void check_locked_base(Reading& reading, const View& view, const LockVariant& va
     }
     if (!variant.distribution.empty() && variant.release.empty()) {
         reading.complain(path,
-                         "'release' is missing",
+                         problem("lock-without-release", "'release' is missing"),
                          "without the digests of the release files the base is not locked",
                          "make the lock anew with `cybelectl recipe lock`");
     }
     if (!variant.image.empty() && variant.image_digest.empty()) {
         reading.complain(path,
-                         "'digest' is missing",
+                         problem("lock-without-digest", "'digest' is missing"),
                          "without its digest the base image is not locked",
                          "make the lock anew with `cybelectl recipe lock`");
     }
@@ -92,10 +92,11 @@ Result<Lock> read_lock(std::string text, const std::filesystem::path& file) {
         LockVariant variant = read_locked_variant(view);
         check_locked_base(reading, view, variant);
         if (!names.insert(variant.name + "/" + variant.arch).second) {
-            reading.complain(view.path("name"),
-                             "variant '" + variant.name + "' stands twice",
-                             "which one counts would be unknown",
-                             "make the lock anew with `cybelectl recipe lock`");
+            reading.complain(
+                view.path("name"),
+                problem("lock-variant-duplicate", "variant '" + variant.name + "' stands twice"),
+                "which one counts would be unknown",
+                "make the lock anew with `cybelectl recipe lock`");
         }
         lock.variants.push_back(std::move(variant));
     }

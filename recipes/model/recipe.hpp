@@ -152,7 +152,7 @@ struct Recipe : StageFields {
 
     /// A fault at a field ("stages[0].mpi"), or at the nearest field around it.
     [[nodiscard]] Fault fault_at(std::string_view field,
-                                 std::string message,
+                                 Problem problem,
                                  std::string because = {},
                                  std::string remedy = {}) const;
 };

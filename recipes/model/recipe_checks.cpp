@@ -38,7 +38,7 @@ void check_needs(Reading& reading, const StageFields& fields, std::string_view p
         }
         const std::string near = nearest(need, known);
         reading.complain(item(list, i),
-                         "no generic name '" + printable(need) + "'",
+                         problem("need-unknown", "no generic name '" + printable(need) + "'"),
                          "docs/reference/recipe.md lists the names that are known",
                          near.empty() ? "move `" + printable(need) + "` to `system`"
                                       : "did you mean `" + near + "`?");
@@ -51,7 +51,8 @@ void check_requirements(Reading& reading, const StageFields& fields, std::string
         const std::string path = item(list, i);
         auto fault = requirement_fault(fields.packages.pip[i]);
         if (fault && reading.is_good(path)) {
-            reading.complain(path, fault->what, fault->because, fault->help);
+            reading.complain(
+                path, problem("requirement-malformed", fault->what), fault->because, fault->help);
         }
     }
 }
@@ -66,20 +67,20 @@ void check_sources(Reading& reading, const StageFields& fields, std::string_view
         }
         if (source.url.empty() != source.sha256.empty()) {
             reading.complain(path,
-                             "'url' and 'sha256' belong together",
+                             problem("url-without-sha256", "'url' and 'sha256' belong together"),
                              "what is downloaded must be known",
                              source.url.empty() ? "add `url: …`, the address of the archive"
                                                 : "add `sha256: …`, as `sha256sum FILE` prints it");
         } else if (source.git.empty() != source.commit.empty()) {
             reading.complain(path,
-                             "'git' and 'commit' belong together",
+                             problem("git-without-commit", "'git' and 'commit' belong together"),
                              "a branch moves",
                              source.git.empty()
                                  ? "add `git: …`, the address of the repository"
                                  : "add `commit: …`, as `git rev-parse HEAD` prints it");
         } else if ((source.build == "script") == source.script.empty()) {
             reading.complain(path,
-                             "'script' goes with `build: script`",
+                             problem("script-build-mismatch", "'script' goes with `build: script`"),
                              "the other ways of building have their own commands",
                              source.script.empty() ? "add `script: make install`"
                                                    : "write `build: script`");
@@ -91,23 +92,25 @@ void check_sources(Reading& reading, const StageFields& fields, std::string_view
 void check_target(Reading& reading, const std::string& path, const std::string& to) {
     if (!to.starts_with('/')) {
         reading.complain(path,
-                         "'to' is no absolute path",
+                         problem("file-target-not-absolute", "'to' is no absolute path"),
                          "it names a place in the image",
                          to.starts_with('~') ? "choose a place that every user sees, below /opt"
                                              : "write `/" + printable(to) + "`");
     } else if ((to + "/").find("/../") != std::string::npos) {
         reading.complain(
             path,
-            "'to' goes up with `..`",
+            problem("file-target-goes-up", "'to' goes up with `..`"),
             "a place in the image has one name",
             "write `" + printable(std::filesystem::path(to).lexically_normal().native()) + "`");
     }
     for (const auto hidden : {"/tmp/", "/proc/", "/sys/", "/dev/", "/var/tmp/"}) {
         if (to.starts_with(hidden)) {
-            reading.complain(path,
-                             "files in " + std::string(hidden) + " are not seen at run time",
-                             "the runtime mounts over it",
-                             "put it below /opt");
+            reading.complain(
+                path,
+                problem("file-target-hidden",
+                        "files in " + std::string(hidden) + " are not seen at run time"),
+                "the runtime mounts over it",
+                "put it below /opt");
         }
     }
 }
@@ -128,19 +131,22 @@ void check_environment(Reading& reading,
             is_more = colon != std::string_view::npos;
             rest.remove_prefix(is_more ? colon + 1 : rest.size());
             if (part.starts_with('$')) {
-                reading.complain(path,
-                                 "'" + printable(part) + "' in '" + name + "' stands for itself",
-                                 "a value is a value; no shell evaluates it",
-                                 "write `" + name + ": {prepend: /…}`, or `append`");
-            } else if (!part.starts_with('/')) {
                 reading.complain(
                     path,
-                    part.empty()
-                        ? "'" + name + "' has an empty part"
-                        : "'" + printable(part) + "' in '" + name + "' is no absolute path",
-                    "programs would be looked for in the working directory, whatever "
-                    "lies there",
-                    part.empty() ? "remove the colon" : "write the whole path, beginning with `/`");
+                    problem("path-dollar-literal",
+                            "'" + printable(part) + "' in '" + name + "' stands for itself"),
+                    "a value is a value; no shell evaluates it",
+                    "write `" + name + ": {prepend: /…}`, or `append`");
+            } else if (!part.starts_with('/')) {
+                reading.complain(path,
+                                 problem("path-part-unusable",
+                                         part.empty() ? "'" + name + "' has an empty part"
+                                                      : "'" + printable(part) + "' in '" + name +
+                                                            "' is no absolute path"),
+                                 "programs would be looked for in the working directory, whatever "
+                                 "lies there",
+                                 part.empty() ? "remove the colon"
+                                              : "write the whole path, beginning with `/`");
             }
         }
     }
@@ -159,22 +165,25 @@ void check_files(Reading& reading,
         }
         check_target(reading, path + ".to", file.to);
         if (earlier.all->contains(file.stage) && !earlier.contains(file.stage)) {
-            reading.complain(path + ".stage",
-                             "stage '" + printable(file.stage) + "' does not come before this one",
-                             "a stage takes files from those before it, so that no two wait for "
-                             "each other",
-                             "move it up in `stages`");
+            reading.complain(
+                path + ".stage",
+                problem("stage-order",
+                        "stage '" + printable(file.stage) + "' does not come before this one"),
+                "a stage takes files from those before it, so that no two wait for "
+                "each other",
+                "move it up in `stages`");
         } else if (!file.stage.empty() && !earlier.contains(file.stage)) {
             std::vector<std::string_view> names(earlier.begin(), earlier.end());
             const std::string near = nearest(file.stage, names);
-            reading.complain(path + ".stage",
-                             "no earlier stage '" + printable(file.stage) + "'",
-                             "a stage takes files from those before it",
-                             near.empty() ? "add it to `stages`" : "did you mean `" + near + "`?");
+            reading.complain(
+                path + ".stage",
+                problem("stage-unknown", "no earlier stage '" + printable(file.stage) + "'"),
+                "a stage takes files from those before it",
+                near.empty() ? "add it to `stages`" : "did you mean `" + near + "`?");
         }
         if (!file.stage.empty() && !file.from.starts_with('/')) {
             reading.complain(path + ".from",
-                             "'from' is no absolute path",
+                             problem("file-source-not-absolute", "'from' is no absolute path"),
                              "it names a place in the stage",
                              "write `/" + printable(file.from) + "`");
         }
@@ -187,7 +196,7 @@ void check_steps(Reading& reading, const StageFields& fields, std::string_view p
         if (!fields.steps[i].workdir.empty() && !fields.steps[i].workdir.starts_with('/') &&
             reading.is_good(path)) {
             reading.complain(path + ".workdir",
-                             "'workdir' is no absolute path",
+                             problem("workdir-not-absolute", "'workdir' is no absolute path"),
                              "it names a place in the image",
                              "begin it with `/`");
         }
@@ -219,16 +228,18 @@ void check_recipe(Reading& reading, const Recipe& recipe) {
         const std::string prefix = item("stages", i);
         check_stage(reading, recipe.stages[i], prefix, names);
         if (!names.insert(recipe.stages[i].name).second && reading.is_good(prefix + ".name")) {
-            reading.complain(prefix + ".name",
-                             "stage '" + recipe.stages[i].name + "' stands twice",
-                             "files could not tell them apart",
-                             "rename one of them");
+            reading.complain(
+                prefix + ".name",
+                problem("stage-duplicate", "stage '" + recipe.stages[i].name + "' stands twice"),
+                "files could not tell them apart",
+                "rename one of them");
         }
         if (recipe.stages[i].name == kFinalStage || recipe.stages[i].name == kProbeStage) {
-            reading.complain(prefix + ".name",
-                             "the name '" + recipe.stages[i].name + "' is taken",
-                             "generated stages have it",
-                             "rename the stage");
+            reading.complain(
+                prefix + ".name",
+                problem("stage-name-reserved", "the name '" + recipe.stages[i].name + "' is taken"),
+                "generated stages have it",
+                "rename the stage");
         }
     }
     check_stage(reading, recipe, {}, names);
@@ -239,7 +250,10 @@ void check_recipe(Reading& reading, const Recipe& recipe) {
     const bool has_no_word = reading.tree().find("run") != nullptr && recipe.run_argv.empty() &&
                              recipe.run_script.empty();
     if ((has_empty_program || has_no_word) && reading.is_good("run")) {
-        reading.complain("run", "'run' names no program", "it is the runscript", "name a program");
+        reading.complain("run",
+                         problem("run-without-program", "'run' names no program"),
+                         "it is the runscript",
+                         "name a program");
     }
 }
 

@@ -168,12 +168,12 @@ void read_top(const View& root, Recipe& recipe) {
 } // namespace
 
 Fault Recipe::fault_at(std::string_view field,
-                       std::string message,
+                       Problem problem,
                        std::string because,
                        std::string remedy) const {
     return document::fault_at(source,
                               document::mark_of(marks, field),
-                              std::move(message),
+                              std::move(problem),
                               std::move(because),
                               std::move(remedy));
 }
@@ -328,12 +328,12 @@ Result<Recipe> read_variant(std::string text,
         list += (list.empty() ? "" : ", ") + known.name;
     }
     const std::string near = nearest(variant, names);
-    return fail(ErrorCode::kUsage,
-                "the Recipe has no variant '" + printable(variant) + "'",
-                "it has " + list,
-                near.empty()
-                    ? "write --variant " + std::string(names.front()) + ", or another of them"
-                    : "did you mean `" + near + "`?");
+    return fail(
+        ErrorCode::kUsage,
+        problem("variant-unknown", "the Recipe has no variant '" + printable(variant) + "'"),
+        "it has " + list,
+        near.empty() ? "write --variant " + std::string(names.front()) + ", or another of them"
+                     : "did you mean `" + near + "`?");
 }
 
 Result<std::vector<Recipe>> read_variants(std::string text,

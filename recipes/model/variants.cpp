@@ -76,7 +76,7 @@ public:
         std::erase_if(variants, [&](const Variant& variant) { return is_excluded(variant); });
         if (variants.empty()) {
             tell(matrix_.mark,
-                 "'exclude' leaves no variant",
+                 problem("matrix-empty", "'exclude' leaves no variant"),
                  "every combination is excluded",
                  "exclude fewer of them");
         }
@@ -92,7 +92,8 @@ private:
             if (axis.values.empty()) {
                 if (list->kind == Kind::kSequence) {
                     tell(list->mark,
-                         "'matrix." + printable(axis.name) + "' has no values",
+                         problem("matrix-without-values",
+                                 "'matrix." + printable(axis.name) + "' has no values"),
                          "a matrix without values has no variants",
                          "give it one, or leave it out");
                 }
@@ -101,7 +102,7 @@ private:
             count *= axis.values.size();
             if (count > kMostVariants) {
                 tell(matrix_.mark,
-                     "the matrix has more than 1000 variants",
+                     problem("matrix-too-large", "the matrix has more than 1000 variants"),
                      "each would be an image",
                      "split the Recipe");
                 return false;
@@ -135,7 +136,8 @@ private:
                 if (axis == nullptr) {
                     const std::string near = nearest(key.scalar, names);
                     tell(key.mark,
-                         "the matrix has no '" + printable(key.scalar) + "'",
+                         problem("matrix-key-unknown",
+                                 "the matrix has no '" + printable(key.scalar) + "'"),
                          "'exclude' names combinations of it",
                          near.empty() ? "take it away" : "did you mean `" + near + "`?");
                     continue;
@@ -145,8 +147,9 @@ private:
                 if (std::find(values.begin(), values.end(), value.scalar) == values.end()) {
                     const std::string near = nearest(value.scalar, values);
                     tell(value.mark,
-                         "'" + printable(value.scalar) + "' is no value of 'matrix." + axis->name +
-                             "'",
+                         problem("matrix-value-unknown",
+                                 "'" + printable(value.scalar) + "' is no value of 'matrix." +
+                                     axis->name + "'"),
                          "so nothing would be left out",
                          near.empty() ? "take it away" : "did you mean `" + near + "`?");
                 }
@@ -173,14 +176,16 @@ private:
         for (const auto& variant : variants) {
             if (!is_name(variant.name)) {
                 tell(matrix_.mark,
-                     "the variant's name '" + printable(variant.name) + "' is no name",
+                     problem("variant-name",
+                             "the variant's name '" + printable(variant.name) + "' is no name"),
                      "it has at most 50 small letters, digits and `-`, and ends in no `-`",
                      "shorten the Recipe's name or the matrix' values");
                 return;
             }
             if (!names.insert(variant.name).second) {
                 tell(matrix_.mark,
-                     "two variants have the name '" + variant.name + "'",
+                     problem("variant-duplicate",
+                             "two variants have the name '" + variant.name + "'"),
                      "their images would have the same file",
                      "choose values that differ in letters and digits");
                 return;
@@ -188,9 +193,9 @@ private:
         }
     }
 
-    void tell(yaml::Mark mark, std::string message, std::string because, std::string help) {
+    void tell(yaml::Mark mark, Problem problem, std::string because, std::string help) {
         faults_.add(fault_at(
-            document_.source, mark, std::move(message), std::move(because), std::move(help)));
+            document_.source, mark, std::move(problem), std::move(because), std::move(help)));
     }
 
     const yaml::Document& document_;
@@ -225,12 +230,13 @@ Result<Values> argument_values(const yaml::Document& document, const Values& arg
             values[key.scalar] = document::unescaped(value.scalar);
             known.push_back(key.scalar);
             if (matrix != nullptr && matrix->find(key.scalar) != nullptr) {
-                faults.add(
-                    fault_at(document.source,
-                             key.mark,
-                             "'" + printable(key.scalar) + "' is an argument and in 'matrix'",
-                             "`@{…}` would have two values",
-                             "rename one of them"));
+                faults.add(fault_at(
+                    document.source,
+                    key.mark,
+                    problem("argument-and-matrix",
+                            "'" + printable(key.scalar) + "' is an argument and in 'matrix'"),
+                    "`@{…}` would have two values",
+                    "rename one of them"));
             }
         }
     }
@@ -238,15 +244,13 @@ Result<Values> argument_values(const yaml::Document& document, const Values& arg
         if (!values.contains(name)) {
             const std::string near = nearest(name, known);
             const bool is_axis = matrix != nullptr && matrix->find(name) != nullptr;
-            faults.add({ErrorCode::kUsage,
-                        "the Recipe has no argument '" + printable(name) + "'",
-                        {},
-                        is_axis ? "its matrix has it" : "`args` does not name it",
-                        is_axis        ? "choose a variant with --variant"
-                        : near.empty() ? "add it to `args`"
-                                       : "did you mean `" + near + "`?",
-                        false,
-                        {}});
+            faults.add(Error(ErrorCode::kUsage,
+                             problem("recipe-argument-unknown",
+                                     "the Recipe has no argument '" + printable(name) + "'"),
+                             is_axis ? "its matrix has it" : "`args` does not name it",
+                             is_axis        ? "choose a variant with --variant"
+                             : near.empty() ? "add it to `args`"
+                                            : "did you mean `" + near + "`?"));
             continue;
         }
         values[name] = value;

@@ -112,8 +112,10 @@ void check_pmix(const Recipe& recipe,
         if (!row.pmix.holds(parse_version(packaged))) {
             faults.add(recipe.fault_at(
                 path,
-                packaged.empty() ? "which PMIx the base has is not known"
-                                 : "the base's PMIx " + std::string(packaged) + " does not fit",
+                problem("base-pmix",
+                        packaged.empty()
+                            ? "which PMIx the base has is not known"
+                            : "the base's PMIx " + std::string(packaged) + " does not fit"),
                 takes,
                 "leave `pmix-devel` out: " + recipe.mpi.family + " brings its own"));
         }
@@ -158,15 +160,16 @@ private:
             return;
         }
         if (!row.refusal.empty()) {
-            refuse("'" + std::string(row.need) + "' beside " + recipe_.mpi.family + " " +
-                       recipe_.mpi.version,
+            refuse(problem("mpi-need-conflict",
+                           "'" + std::string(row.need) + "' beside " + recipe_.mpi.family + " " +
+                               recipe_.mpi.version),
                    std::string(row.refusal),
                    std::string(row.help));
             return;
         }
         const bool is_device = row.with.starts_with("--with-device=");
         if (is_device && has_device_) {
-            refuse("'" + std::string(row.need) + "' beside `ucx`",
+            refuse(problem("mpi-need-and-ucx", "'" + std::string(row.need) + "' beside `ucx`"),
                    "MPICH is built for one of them",
                    "leave one of them out");
             return;
@@ -199,8 +202,9 @@ private:
         return text + (has_pmi2 ? " pmi2" : "");
     }
 
-    void refuse(std::string what, std::string because, std::string help) {
-        faults_.add(recipe_.fault_at(path_, std::move(what), std::move(because), std::move(help)));
+    void refuse(Problem problem, std::string because, std::string help) {
+        faults_.add(
+            recipe_.fault_at(path_, std::move(problem), std::move(because), std::move(help)));
     }
 
     static bool has(const std::vector<std::string>& list, std::string_view word) {
@@ -275,15 +279,15 @@ void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) 
         return; // a base that is unknown is refused already
     }
     const auto add = [&](const std::string& field,
-                         std::string what,
+                         Problem problem,
                          std::string because,
                          std::string help) {
-        faults.add(recipe.fault_at(field, std::move(what), std::move(because), std::move(help)));
+        faults.add(recipe.fault_at(field, std::move(problem), std::move(because), std::move(help)));
     };
     const std::string release(stage.base.row != nullptr ? stage.base.row->id : "the base");
     if (mpi.from == "source" && !stage.is_last) {
         add(path + ".from",
-            "an MPI from source in a stage of its own",
+            problem("mpi-source-stage", "an MPI from source in a stage of its own"),
             "the image's own is built in the stages with its base",
             "write it at the top level, or build it by `packages.source`");
         return;
@@ -291,21 +295,21 @@ void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) 
     const auto row = mpi_row_of(mpi, stage.base.row);
     if (!row && mpi.from == "base") {
         add(path,
-            "the version of the base's MPI is not said",
+            problem("base-mpi-version", "the version of the base's MPI is not said"),
             "a launch is judged by it",
             "write `mpi: {family: " + mpi.family + ", version: …, from: base}`");
     } else if (!row && mpi.from == "distribution") {
         for (const BrokenRow& broken : broken_rows()) {
             if (broken.release == release && broken.family == mpi.family) {
                 add(path,
-                    "no " + mpi.family + " from " + release,
+                    problem("mpi-packages-broken", "no " + mpi.family + " from " + release),
                     std::string(broken.because),
                     std::string(broken.help));
                 return;
             }
         }
         add(path,
-            "no " + mpi.family + " from " + release,
+            problem("mpi-packages-unknown", "no " + mpi.family + " from " + release),
             "which packages it would be is not known",
             "write `from: source`, or take openmpi or mpich on debian:12");
     } else if (row && mpi.from == "distribution" && !mpi.version.empty() &&
@@ -317,8 +321,9 @@ void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) 
             }
         }
         add(path + ".version",
-            release + " has " + mpi.family + " " + std::string(row->version) + ", not " +
-                mpi.version,
+            problem("mpi-version",
+                    release + " has " + mpi.family + " " + std::string(row->version) + ", not " +
+                        mpi.version),
             "`from: distribution` takes what the distribution packages",
             other);
     }

@@ -60,7 +60,7 @@ void check_host(const Recipe& recipe, const StageContext& stage, Faults& faults)
                                 (value.empty() ? "NETWORK" : std::string(value));
     }
     Fault fault = recipe.fault_at("mpi.host",
-                                  std::move(message),
+                                  problem("mpi-host-pair", std::move(message)),
                                   std::string(judgement.worst().because),
                                   std::string(judgement.worst().help));
     fault.is_warning = !is_bad;

@@ -172,24 +172,27 @@ private:
             }
         }
         if (result_.mpi.family.starts_with("mvapich")) {
-            faults_.add(
-                result_.fault_at("mpi.from",
-                                 "MVAPICH is not built from source any more",
-                                 "no network that needs it was available to test its builds",
-                                 "write `family: mpich`, which has the same ABI, or `from: "
-                                 "base` over an image that has MVAPICH"));
+            faults_.add(result_.fault_at(
+                "mpi.from",
+                problem("mvapich-not-built", "MVAPICH is not built from source any more"),
+                "no network that needs it was available to test its builds",
+                "write `family: mpich`, which has the same ABI, or `from: "
+                "base` over an image that has MVAPICH"));
             return;
         }
-        faults_.add(known.empty()
-                        ? result_.fault_at("mpi.from",
-                                           "'" + result_.mpi.family + "' is not built from source",
-                                           "it is published as programs alone",
-                                           "write `from: base` over an image that has it")
-                        : result_.fault_at("mpi.version",
+        faults_.add(
+            known.empty()
+                ? result_.fault_at("mpi.from",
+                                   problem("mpi-not-built",
+                                           "'" + result_.mpi.family + "' is not built from source"),
+                                   "it is published as programs alone",
+                                   "write `from: base` over an image that has it")
+                : result_.fault_at("mpi.version",
+                                   problem("mpi-build-unknown",
                                            "how to build " + result_.mpi.family + " " +
-                                               result_.mpi.version + " is not known",
-                                           "the table has " + known,
-                                           "choose one of these"));
+                                               result_.mpi.version + " is not known"),
+                                   "the table has " + known,
+                                   "choose one of these"));
     }
 
     bool has_this_mpi(std::size_t index) {
@@ -281,17 +284,18 @@ private:
         const std::string file = file_of(series, result_.mpi.version);
         const auto address = result_.args.find("sources");
         if (row == nullptr) {
-            faults_.add(result_.fault_at("mpi.version",
-                                         "the SHA-256 of " + file + " is not known",
-                                         "what is downloaded must be known",
-                                         "give it: `packages.source: [{name: " +
-                                             result_.mpi.family + ", url: …, sha256: …}]`"));
+            faults_.add(result_.fault_at(
+                "mpi.version",
+                problem("mpi-digest-unknown", "the SHA-256 of " + file + " is not known"),
+                "what is downloaded must be known",
+                "give it: `packages.source: [{name: " + result_.mpi.family +
+                    ", url: …, sha256: …}]`"));
             return false;
         }
         if (address == result_.args.end() || address->second.empty()) {
             faults_.add(result_.fault_at(
                 "mpi.from",
-                "where " + file + " lies is not said",
+                problem("mpi-address-missing", "where " + file + " lies is not said"),
                 "addresses are inputs, never part of the tables",
                 "add `args: {sources: URL}` with the address of the folder that has it, or "
                 "`packages.source: [{name: " +

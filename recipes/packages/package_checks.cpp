@@ -66,7 +66,7 @@ private:
         const Base& own = base_of(*context_.recipe, *context_.fields);
         if (own.arch != "amd64") {
             tell(field("base"),
-                 "not yet: images for '" + own.arch + "'",
+                 problem("arch-unsupported", "not yet: images for '" + own.arch + "'"),
                  "this version builds for the machine's own processors",
                  "use `amd64`");
         }
@@ -81,7 +81,8 @@ private:
             }
             const std::string near = nearest_release(own.distribution, known);
             tell(field("base"),
-                 "no distribution '" + printable(own.distribution) + "'",
+                 problem("distribution-unknown",
+                         "no distribution '" + printable(own.distribution) + "'"),
                  "known are " + list,
                  near.empty() ? "choose one of them, or name an image as `{image: …}`"
                               : "did you mean `" + near + "`?");
@@ -110,7 +111,8 @@ private:
     void image(const std::string& image) {
         if (image.find_first_of("#\\{ ") != std::string::npos) {
             tell(field("base"),
-                 "the image's name cannot be written into a definition file",
+                 problem("image-name-not-expressible",
+                         "the image's name cannot be written into a definition file"),
                  "a header's value ends at `#`",
                  "rename the file");
         }
@@ -125,7 +127,7 @@ private:
         const std::string at = field("gpu");
         if (!base_of(*context_.recipe, own).image.empty()) {
             tell(at,
-                 "'gpu' and an image as base",
+                 problem("gpu-with-image-base", "'gpu' and an image as base"),
                  "`gpu` chooses the image that has the tool kit",
                  "leave `gpu` out, or name a distribution as base");
             return;
@@ -141,8 +143,10 @@ private:
             }
         }
         tell(at,
-             "no image of " + wanted.vendor + (wanted.version.empty() ? "" : " " + wanted.version) +
-                 " on " + std::string(context_.base.row->id) + " is known",
+             problem("gpu-image-unknown",
+                     "no image of " + wanted.vendor +
+                         (wanted.version.empty() ? "" : " " + wanted.version) + " on " +
+                         std::string(context_.base.row->id) + " is known"),
              "tags are not made up; seen are " + known,
              "choose one of them, or write `base: {image: docker://…@sha256:…}`");
     }
@@ -155,7 +159,8 @@ private:
         const std::string at = wanted.is_own ? field("compilers") : "compilers";
         if (wanted.family != "gnu") {
             tell(at + ".family",
-                 "no compilers '" + printable(wanted.family) + "' are known",
+                 problem("compiler-unknown",
+                         "no compilers '" + printable(wanted.family) + "' are known"),
                  "the tables know what `gnu` is called on each distribution",
                  "use `gnu`, or install them with `packages.system` and name them in `steps`");
             return;
@@ -170,22 +175,24 @@ private:
         }
         if (!row->gcc.is_known()) {
             tell(at,
-                 "which GCC " + std::string(row->id) + " has is not known",
+                 problem("gcc-unknown", "which GCC " + std::string(row->id) + " has is not known"),
                  "so neither version nor target can be promised",
                  "leave `compilers` out, or use another base");
             return;
         }
         if (!wanted.version.empty() && major_of(wanted.version) != major_of(row->gcc.text)) {
             tell(at + ".version",
-                 std::string(row->id) + " has GCC " + std::string(row->gcc.text) + ", not " +
-                     printable(wanted.version),
+                 problem("gcc-version",
+                         std::string(row->id) + " has GCC " + std::string(row->gcc.text) +
+                             ", not " + printable(wanted.version)),
                  "compilers come from the distribution",
                  base_with_gcc(wanted.version));
         }
         if (target != nullptr && major_of(row->gcc.text) < target->since) {
             tell(at + ".target",
-                 "GCC " + std::string(row->gcc.text) + " of " + std::string(row->id) +
-                     " does not know " + std::string(target->word),
+                 problem("gcc-target",
+                         "GCC " + std::string(row->gcc.text) + " of " + std::string(row->id) +
+                             " does not know " + std::string(target->word)),
                  "GCC knows it from " + std::to_string(target->since) + " on",
                  "choose an older target or a newer base");
         }
@@ -209,7 +216,7 @@ private:
         }
         const std::string near = nearest(target, words);
         tell(at + ".target",
-             "no target '" + printable(target) + "'",
+             problem("target-unknown", "no target '" + printable(target) + "'"),
              target == "native" ? "an image that fits the builder alone runs nowhere else"
                                 : "known are " + list,
              near.empty() ? "choose one of: " + list : "did you mean `" + near + "`?");
@@ -228,7 +235,8 @@ private:
                 tell(is_written(at)             ? at
                      : is_written(field("mpi")) ? field("mpi")
                                                 : "mpi",
-                     "which package manager the image has is not known",
+                     problem("package-manager-unknown",
+                             "which package manager the image has is not known"),
                      "its name does not tell its distribution",
                      "install the packages in `steps`, or name an image such as "
                      "`docker://debian:12@sha256:…`");
@@ -250,20 +258,24 @@ private:
                                   });
         if (cell.mark == Mark::kUnknown) {
             tell(wanted.field,
-                 "what '" + wanted.need + "' is called on " + std::string(row.id) + " is not known",
+                 problem("need-name-unknown",
+                         "what '" + wanted.need + "' is called on " + std::string(row.id) +
+                             " is not known"),
                  known + (cell.candidate.empty()
                               ? ""
                               : "; `" + std::string(cell.candidate) + "` would be a guess"),
                  "name the packages in `system`, or use another base");
         } else if (cell.is_absent()) {
             tell(wanted.field,
-                 std::string(row.id) + " has no '" + wanted.need + "'",
+                 problem("need-not-available",
+                         std::string(row.id) + " has no '" + wanted.need + "'"),
                  known,
                  "build it from `source`, or use another base");
         } else if (const auto* missing = missing_repository(row, cell)) {
             tell(wanted.field,
-                 "'" + wanted.need + "' of " + std::string(row.id) + " lies in '" +
-                     std::string(*missing) + "'",
+                 problem("need-repository-missing",
+                         "'" + wanted.need + "' of " + std::string(row.id) + " lies in '" +
+                             std::string(*missing) + "'"),
                  "the base has only its main packages",
                  "build it from `source`, or use another base");
         }
@@ -287,7 +299,8 @@ private:
                 if (row.manager == context_.base.row->manager &&
                     row.package == std::string_view(system[i]).substr(0, system[i].find('='))) {
                     tell(field("packages.system") + "[" + std::to_string(i) + "]",
-                         "'" + std::string(row.package) + "' is not what it seems",
+                         problem("package-misleading",
+                                 "'" + std::string(row.package) + "' is not what it seems"),
                          std::string(row.because),
                          std::string(row.help));
                 }
@@ -303,20 +316,20 @@ private:
             has_source(own, "micromamba") || image.find("micromamba") != std::string::npos;
         if (!packages.conda_packages.empty() && !has_mamba) {
             tell(field("packages.conda"),
-                 "what installs conda packages is missing",
+                 problem("conda-installer-missing", "what installs conda packages is missing"),
                  "its archive must be known by its SHA-256, as every other",
                  "add micromamba to `source`: {name: micromamba, url: …, sha256: …, build: script, "
                  "script: …}");
         }
         if (!packages.conda_packages.empty() && packages.conda_channels.empty()) {
             tell(field("packages.conda"),
-                 "'channels' is missing",
+                 problem("conda-channels-missing", "'channels' is missing"),
                  "a default channel differs from place to place",
                  "add `channels: [conda-forge]`");
         }
         if (!packages.spack.empty() && !has_source(own, "spack")) {
             tell(field("packages.spack"),
-                 "Spack itself is missing",
+                 problem("spack-missing", "Spack itself is missing"),
                  "its commit decides what a spec means",
                  "add it to `source`: {name: spack, git: …, commit: …, build: script, script: "
                  "'cp -a . \"$PREFIX\"'}");
@@ -331,7 +344,8 @@ private:
         for (std::size_t i = 0; i < lines.size(); ++i) {
             if (!has_hash(lines[i])) {
                 tell(field("packages.pip") + "[" + std::to_string(i) + "]",
-                     "'" + printable(lines[i]) + "' has no checksum",
+                     problem("requirement-without-checksum",
+                             "'" + printable(lines[i]) + "' has no checksum"),
                      "what is downloaded must be known",
                      "run `cybelectl recipe lock`, or add `--hash=sha256:…`");
             }
@@ -354,9 +368,9 @@ private:
         return context_.prefix + name;
     }
 
-    void tell(const std::string& at, std::string message, std::string because, std::string help) {
+    void tell(const std::string& at, Problem problem, std::string because, std::string help) {
         faults_.add(
-            context_.recipe->fault_at(at, std::move(message), std::move(because), std::move(help)));
+            context_.recipe->fault_at(at, std::move(problem), std::move(because), std::move(help)));
     }
 
     const StageContext& context_;

@@ -172,7 +172,7 @@ Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
     const auto stale = [&](std::string because) {
         return fail(Error(document::fault_at(lock.source,
                                              document::mark_of(lock.marks, "recipe"),
-                                             "the Lock is stale",
+                                             problem("lock-stale", "the Lock is stale"),
                                              std::move(because),
                                              "run `cybelectl recipe lock " +
                                                  shell_quote(recipe.source.file()) +

@@ -24,10 +24,11 @@ public:
     void mpi(const StageContext& context) {
         const RecipeMpi& mpi = context.fields->mpi;
         if (mpi.host && mpi.host->is_unread()) {
-            faults_.add(recipe_.fault_at(context.prefix + "mpi.host",
-                                         "the Site that `mpi.host` names was not read",
-                                         "a Recipe by itself reads no Site",
-                                         "write `host: {family: …, version: …}`"));
+            faults_.add(recipe_.fault_at(
+                context.prefix + "mpi.host",
+                problem("site-not-read", "the Site that `mpi.host` names was not read"),
+                "a Recipe by itself reads no Site",
+                "write `host: {family: …, version: …}`"));
         }
         check_mpi(recipe_, context, faults_);
         if (context.is_last) {
@@ -60,7 +61,7 @@ public:
                 file(app.files[i], at);
                 if (!app.files[i].stage.empty()) {
                     fault(at + ".stage",
-                          "an app takes no files from a stage",
+                          problem("app-file-from-stage", "an app takes no files from a stage"),
                           "'%appfiles' copies from the host alone",
                           "copy them with the Recipe's `files` to /scif/apps/" + name);
                 }
@@ -79,25 +80,25 @@ public:
         };
         if (stages > 1 && lacks(definitions::Feature::kStages)) {
             fault(recipe_.stages.empty() ? "mpi" : "stages",
-                  dialect.name() + " has no stages",
+                  problem("dialect-without-stages", dialect.name() + " has no stages"),
                   since(definitions::Feature::kStages),
                   "choose a newer dialect");
         }
         if (options.mirror.empty() && needs_mirror() && lacks(definitions::Feature::kTemplates)) {
-            faults_.add(Fault{ErrorCode::kUsage,
-                              dialect.name() + " has no `{{ mirror }}`",
-                              {},
-                              since(definitions::Feature::kTemplates),
-                              "give the mirror's address with --mirror",
-                              false,
-                              {}});
+            faults_.add(
+                Error(ErrorCode::kUsage,
+                      problem("dialect-without-mirror", dialect.name() + " has no `{{ mirror }}`"),
+                      since(definitions::Feature::kTemplates),
+                      "give the mirror's address with --mirror"));
         }
         for (std::size_t i = 0; i <= recipe_.stages.size(); ++i) {
             const StageContext context = stage_context(recipe_, i);
             if (!context.base.agent.empty() &&
                 !definitions::is_agent(context.base.agent, dialect)) {
                 fault(context.prefix + "base",
-                      dialect.name() + " has no bootstrap agent '" + context.base.agent + "'",
+                      problem("dialect-without-agent",
+                              dialect.name() + " has no bootstrap agent '" + context.base.agent +
+                                  "'"),
                       "a definition file names the agent that makes the base",
                       "choose a newer dialect or another base");
             }
@@ -112,20 +113,19 @@ public:
             payload("labels." + name, "x " + value);
         }
         if (mirror.find_first_of(" #\\\n\r\t'\"") != std::string::npos) {
-            faults_.add(Fault{ErrorCode::kUsage,
-                              "the mirror's address '" + mirror + "' cannot be written",
-                              {},
+            faults_.add(Error(ErrorCode::kUsage,
+                              problem("mirror-address",
+                                      "the mirror's address '" + mirror + "' cannot be written"),
                               "a definition file's header ends a value at `#`, and an address has "
                               "no blanks",
-                              "give an address without them",
-                              false,
-                              {}});
+                              "give an address without them"));
         }
         apps();
         for (const auto& [name, value] : recipe_.args) {
             if (name == "path" || name == "home" || name == "ifs") {
                 fault("args." + name,
-                      "an argument '" + name + "' would change the shell of each step",
+                      problem("argument-shell-variable",
+                              "an argument '" + name + "' would change the shell of each step"),
                       "steps see it as a variable in capitals",
                       "rename it");
             }
@@ -146,7 +146,7 @@ private:
         for (std::size_t i = 0; i < list.size(); ++i) {
             if (list[i].run.size() > kLongestStep) {
                 fault(path + "[" + std::to_string(i) + "]",
-                      "the step is longer than 40000 bytes",
+                      problem("step-too-long", "the step is longer than 40000 bytes"),
                       "a definition file's section ends at 65536",
                       "put it into a file, copy that with `files` and run it");
             }
@@ -158,14 +158,14 @@ private:
             if (text.find_first_of("\"\\$`{}") != std::string::npos || text.starts_with('~') ||
                 text.starts_with('%')) {
                 fault(path + field,
-                      "a definition file cannot carry this path",
+                      problem("path-not-expressible", "a definition file cannot carry this path"),
                       "its parser reads quotes, `\\`, `$`, braces and `~` in a file's name",
                       "rename the file, or copy the folder that it lies in");
             }
         }
         if (!file.mode.empty() && file.from.find_first_of("*?[") != std::string::npos) {
             fault(path + ".mode",
-                  "'mode' with a pattern",
+                  problem("mode-with-pattern", "'mode' with a pattern"),
                   "it is set on one file or folder",
                   "name the file, or set the modes in a step");
         }
@@ -174,7 +174,7 @@ private:
     void payload(const std::string& path, const std::string& text) {
         if (!is_plain_payload(text)) {
             fault(path,
-                  "a definition file cannot carry this text",
+                  problem("text-not-expressible", "a definition file cannot carry this text"),
                   "its parser takes lines that begin with `%` or `Bootstrap:` and `{{ name }}` for "
                   "its own",
                   "put the text into a file, copy that with `files` and use it");
@@ -183,15 +183,14 @@ private:
 
     void not_yet(const std::string& path, const std::string& what, std::string help) {
         fault(path,
-              "not yet: " + what,
+              problem("recipe-field-unsupported", "not yet: " + what),
               "this version reads and checks '" + path + "', but cannot build it",
               std::move(help));
     }
 
-    void
-    fault(const std::string& path, std::string message, std::string because, std::string help) {
+    void fault(const std::string& path, Problem problem, std::string because, std::string help) {
         faults_.add(
-            recipe_.fault_at(path, std::move(message), std::move(because), std::move(help)));
+            recipe_.fault_at(path, std::move(problem), std::move(because), std::move(help)));
     }
 
     const Recipe& recipe_;

@@ -22,10 +22,12 @@ void add_overwritten(std::vector<Fault>& list, const Recipe& recipe, const Stage
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (!files[i].to.ends_with('/') && !targets.insert(files[i].to).second) {
             add(list,
-                recipe.fault_at(context.prefix + "files[" + std::to_string(i) + "].to",
-                                "'" + printable(files[i].to) + "' is a destination above already",
-                                "a file takes the other's place, a folder comes below it",
-                                "give each its own name, or end it with `/`"));
+                recipe.fault_at(
+                    context.prefix + "files[" + std::to_string(i) + "].to",
+                    problem("file-target-duplicate",
+                            "'" + printable(files[i].to) + "' is a destination above already"),
+                    "a file takes the other's place, a folder comes below it",
+                    "give each its own name, or end it with `/`"));
         }
     }
 }
@@ -41,7 +43,8 @@ void add_unevaluated(std::vector<Fault>& list, const Recipe& recipe, const Stage
         if (is_variable) {
             add(list,
                 recipe.fault_at(context.prefix + "environment." + name,
-                                "'$' in the value of '" + name + "' stands for itself",
+                                problem("value-dollar-literal",
+                                        "'$' in the value of '" + name + "' stands for itself"),
                                 "a value is a value; no shell evaluates it",
                                 "write `" + name +
                                     ": {prepend: …}` or `{append: …}` for a list that goes on"));
@@ -54,10 +57,11 @@ void add_missing_mpi(std::vector<Fault>& list, const Recipe& recipe, const Stage
     const bool has_mpi = !recipe.mpi.family.empty() || !context.fields->mpi.family.empty();
     if (!has_mpi && context.is_last && lists_mpi4py(context.fields->packages)) {
         add(list,
-            recipe.fault_at("packages.pip",
-                            "pip installs mpi4py, and the Recipe has no `mpi`",
-                            "mpi4py loads the MPI of the image, so it needs one there",
-                            "add `mpi: openmpi`, or the family that the cluster has"));
+            recipe.fault_at(
+                "packages.pip",
+                problem("mpi4py-without-mpi", "pip installs mpi4py, and the Recipe has no `mpi`"),
+                "mpi4py loads the MPI of the image, so it needs one there",
+                "add `mpi: openmpi`, or the family that the cluster has"));
     }
 }
 
@@ -75,7 +79,8 @@ std::vector<Fault> warnings_of(const Recipe& recipe) {
         if (row != nullptr && !is_told && row->end_of_support.text.starts_with("ended")) {
             add(list,
                 recipe.fault_at(context.prefix + "base",
-                                std::string(row->id) + " is out of support",
+                                problem("distribution-out-of-support",
+                                        std::string(row->id) + " is out of support"),
                                 std::string(row->end_of_support.text),
                                 "choose a newer release"));
         }
@@ -83,7 +88,7 @@ std::vector<Fault> warnings_of(const Recipe& recipe) {
             context.base.from.find('@') == std::string::npos) {
             add(list,
                 recipe.fault_at(context.prefix + "base",
-                                "the base has no digest",
+                                problem("base-without-digest", "the base has no digest"),
                                 "'" + context.base.from + "' may be another image tomorrow",
                                 "write `base: {image: docker://" + context.base.from +
                                     "@sha256:…}`"));
@@ -93,7 +98,7 @@ std::vector<Fault> warnings_of(const Recipe& recipe) {
             add(list,
                 recipe.fault_at(
                     recipe.mpi.family.empty() ? "gpu" : "mpi",
-                    "Alpine has musl instead of glibc",
+                    problem("alpine-musl", "Alpine has musl instead of glibc"),
                     "no UCX or libfabric, few Python wheels, and no host library can be bound in",
                     "use a base with glibc"));
         }

@@ -107,15 +107,16 @@ void refuse_for_dockerfile(const Recipe& recipe, Faults& faults) {
         const StageContext context = stage_context(recipe, i);
         const std::string& agent = context.base.agent;
         if (agent != "docker" && agent != "debootstrap") {
-            faults.add(recipe.fault_at(context.prefix + "base",
-                                       "a Dockerfile cannot begin with this base",
-                                       "'FROM' takes images of registries",
-                                       "name an image as `docker://…`, or render `--as def`"));
+            faults.add(recipe.fault_at(
+                context.prefix + "base",
+                problem("dockerfile-base", "a Dockerfile cannot begin with this base"),
+                "'FROM' takes images of registries",
+                "name an image as `docker://…`, or render `--as def`"));
         }
     }
     if (!recipe.apps.empty()) {
         faults.add(recipe.fault_at("apps",
-                                   "a Dockerfile has no apps",
+                                   problem("dockerfile-apps", "a Dockerfile has no apps"),
                                    "SCIF apps are sections of definition files",
                                    "render `--as def`, or leave them out"));
     }

@@ -34,7 +34,7 @@ Result<void> check_name(std::string_view name) {
     if (!is_name(name)) {
         const std::string better = suggest_name(name);
         return fail(ErrorCode::kUsage,
-                    "'" + printable(name) + "' cannot name a project",
+                    problem("project-name", "'" + printable(name) + "' cannot name a project"),
                     "a name has small letters, digits and `-`, begins with a letter and has at "
                     "most 50 characters",
                     better.empty() ? "choose another name" : "write `" + better + "`");
@@ -55,7 +55,7 @@ project_template(std::string_view name, std::string_view template_name) {
     if (std::find(names.begin(), names.end(), template_name) == names.end()) {
         const std::string near = nearest(template_name, names);
         return fail(ErrorCode::kUsage,
-                    "no template '" + printable(template_name) + "'",
+                    problem("template-unknown", "no template '" + printable(template_name) + "'"),
                     "there are: mpi, mpi4py, serial",
                     near.empty() ? "use mpi" : "did you mean `" + near + "`?");
     }
@@ -105,7 +105,7 @@ job_template(std::string_view launch,
         return text;
     }
     return fail(ErrorCode::kUsage,
-                "unknown launch '" + printable(launch) + "'",
+                problem("launch-unknown", "unknown launch '" + printable(launch) + "'"),
                 "there are: serial, openmp, mpi, torch, spark",
                 "use one of these");
 }

@@ -212,8 +212,9 @@ Result<void> Cache::prepare() const {
         return {};
     }
     return fail(ErrorCode::kInput,
-                "the cache " + printable(directory_.native()) + " is of version " +
-                    printable(known->substr(0, known->find('\n'))),
+                problem("cache-version",
+                        "the cache " + printable(directory_.native()) + " is of version " +
+                            printable(known->substr(0, known->find('\n')))),
                 "this program knows version 1: a later one made it",
                 "use the later cybelectl, or name another cache: CYBELE_CACHE_DIR=DIR");
 }
@@ -348,9 +349,11 @@ Result<fs::path> Cache::put(std::string_view kind,
     CYBELE_TRY(const Digest digest, sha256_range(fd.get(), 0, size, temporary));
     if (kind_of(kind).is_by_content && hex(digest) != key) {
         fs::remove(temporary, ignored);
-        return fail(ErrorCode::kVerification,
-                    "what was brought for " + printable(entry.filename().native()) + " is not it",
-                    "its SHA-256 is " + hex(digest));
+        return fail(
+            ErrorCode::kVerification,
+            problem("cache-entry-wrong",
+                    "what was brought for " + printable(entry.filename().native()) + " is not it"),
+            "its SHA-256 is " + hex(digest));
     }
     // Not synced: an entry that a crash cuts has another digest, and is made again.
     if (::rename(temporary.c_str(), entry.c_str()) != 0) {

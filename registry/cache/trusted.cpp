@@ -34,7 +34,10 @@ Result<void> verify_sif(const std::filesystem::path& file,
     CYBELE_TRY(const images::Image image, images::Image::open(file));
     CYBELE_TRY(const auto verification, images::verify_signatures(image, trust, {}));
     if (!verification.is_verified) {
-        return fail(ErrorCode::kVerification, name, verification.because, help);
+        return fail(ErrorCode::kVerification,
+                    problem("image-not-verified", name),
+                    verification.because,
+                    help);
     }
     return {};
 }

@@ -80,7 +80,8 @@ public:
             parts_.insert_or_assign(plain_name(name), part);
             if (parts_.size() > kMostEntries) {
                 return fail(ErrorCode::kInput,
-                            printable(path_.native()) + " is no archive of an image",
+                            problem("archive-too-many-entries",
+                                    printable(path_.native()) + " is no archive of an image"),
                             fmt::format("it has more than {} entries", kMostEntries),
                             "name an archive that `docker save` or `skopeo copy` made");
             }
@@ -96,10 +97,12 @@ public:
         CYBELE_CHECK(read(name, [&](std::string_view piece) -> Result<void> {
             bytes += piece;
             if (bytes.size() > kLargestText) {
-                return fail(ErrorCode::kInput,
-                            printable(name) + " in " + printable(path_.native()) + " is too big",
-                            "a manifest has at most 8 MiB",
-                            "name an archive that `docker save` or `skopeo copy` made");
+                return fail(
+                    ErrorCode::kInput,
+                    problem("archive-manifest-too-big",
+                            printable(name) + " in " + printable(path_.native()) + " is too big"),
+                    "a manifest has at most 8 MiB",
+                    "name an archive that `docker save` or `skopeo copy` made");
             }
             return {};
         }));
@@ -111,9 +114,10 @@ public:
         const std::uint64_t size = parts_[own].size;
         const auto wrong = [&](const std::string& because) {
             return fail(ErrorCode::kVerification,
-                        fmt::format("{} in {} is not what it should be",
-                                    printable(name),
-                                    printable(path_.native())),
+                        problem("archive-entry-wrong",
+                                fmt::format("{} in {} is not what it should be",
+                                            printable(name),
+                                            printable(path_.native()))),
                         because,
                         "make the archive again from where it is whole");
         };
@@ -145,7 +149,7 @@ private:
     [[nodiscard]] Error damaged(archive* reader) const {
         const char* text = archive_error_string(reader);
         return {ErrorCode::kInput,
-                "cannot read " + printable(path_.native()),
+                problem("archive-damaged", "cannot read " + printable(path_.native())),
                 text != nullptr ? printable(text) : "",
                 "is it a tar file, and whole?"};
     }
@@ -186,7 +190,7 @@ private:
             own = found->second.link;
         }
         return fail(ErrorCode::kInput,
-                    printable(path_.native()) + " is not whole",
+                    problem("archive-incomplete", printable(path_.native()) + " is not whole"),
                     "it has no " + printable(name),
                     "make it again: `docker save`, `skopeo copy`");
     }
@@ -199,7 +203,8 @@ private:
             const char* here = is_there ? archive_entry_pathname(entry) : nullptr;
             if (!is_there) {
                 return fail(ErrorCode::kInput,
-                            printable(path_.native()) + " was changed while it was read",
+                            problem("archive-changed",
+                                    printable(path_.native()) + " was changed while it was read"),
                             {},
                             "try again");
             }

@@ -72,10 +72,11 @@ std::string manifest_text(const AttachRequest& request, const Manifest& subject)
 Result<std::string>
 layer_bytes(Registry& registry, const Transport& transport, const ContentDescriptor& layer) {
     if (layer.size > kLargest) {
-        return fail(ErrorCode::kInput,
-                    "what is attached as " + layer.digest + " is too big",
-                    fmt::format("it has {} bytes, at most 64 MiB are read", layer.size),
-                    "get it by another program: oras pull");
+        return fail(
+            ErrorCode::kInput,
+            problem("attachment-too-big", "what is attached as " + layer.digest + " is too big"),
+            fmt::format("it has {} bytes, at most 64 MiB are read", layer.size),
+            "get it by another program: oras pull");
     }
     CYBELE_TRY(const TempDirectory folder,
                TempDirectory::make(transport.environment.temporary_directory(), "cybelectl-get."));
@@ -138,7 +139,8 @@ Result<std::string> attached_document(const Transport& transport,
     CYBELE_TRY(const Manifest manifest, registry.manifest(referrer.digest));
     if (manifest.layers.size() != 1) {
         return fail(ErrorCode::kInput,
-                    "what is attached as " + referrer.digest + " is no single document",
+                    problem("attachment-not-one",
+                            "what is attached as " + referrer.digest + " is no single document"),
                     fmt::format("it has {} parts", manifest.layers.size()),
                     "get it by another program: oras pull");
     }
@@ -163,8 +165,9 @@ Result<void> verify_attached(const Transport& transport,
     const std::string name = image.transport + "://" + image.from;
     const auto refuse = [&](const std::string& because) {
         return fail(ErrorCode::kVerification,
-                    "the base " + printable(name) +
-                        " is not verified, and nothing is built from it",
+                    problem("base-not-verified",
+                            "the base " + printable(name) +
+                                " is not verified, and nothing is built from it"),
                     because,
                     "ask who made it to attach a signed statement: `oras attach --artifact-type "
                     "application/vnd.dsse.envelope.v1+json IMAGE FILE`");

@@ -164,10 +164,12 @@ Result<void> Connection::check_origin(const HttpResponse& answer) const {
         return {};
     }
     const std::string other = printable(host_name(answer.url));
-    return fail(ErrorCode::kEnvironment,
-                printable(reference_.host) + " sends to " + other + ", which asks for a login",
-                "a login goes to the registry that it is kept for only",
-                "tell the registry's administrator, or name the image at " + other);
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("registry-other-login",
+                printable(reference_.host) + " sends to " + other + ", which asks for a login"),
+        "a login goes to the registry that it is kept for only",
+        "tell the registry's administrator, or name the image at " + other);
 }
 
 HttpRequest Connection::token_request() const {
@@ -239,10 +241,12 @@ Result<void> Connection::find_out(const Challenge& challenge) {
         const bool is_allowed =
             realm.starts_with("https://") || (access_.is_plain && realm.starts_with("http://"));
         if (!is_allowed) {
-            return fail(ErrorCode::kEnvironment,
-                        printable(reference_.host) + " asks for a token of " + printable(realm),
-                        "a password is sent over https: only",
-                        "ask the registry's administrator, or allow http: by --plain-http");
+            return fail(
+                ErrorCode::kEnvironment,
+                problem("registry-token-not-https",
+                        printable(reference_.host) + " asks for a token of " + printable(realm)),
+                "a password is sent over https: only",
+                "ask the registry's administrator, or allow http: by --plain-http");
         }
         scheme_ = Scheme::kBearer;
         CYBELE_CHECK(load_token_login());
@@ -346,7 +350,7 @@ Error Connection::told(const Error& failure) const {
     if (!access_.is_plain && fault.because.find("wrong version number") != std::string::npos) {
         fault.because = "it does not speak https:";
         fault.help = "check its port; give --plain-http if you trust the way to it";
-    } else if (fault.because.find("certificate") != std::string::npos) {
+    } else if (fault.id == "server-untrusted") {
         fault.help = "name the certificates of its authority: --ca-file FILE";
     }
     return Error(std::move(fault));
@@ -359,7 +363,7 @@ Error Connection::withheld() const {
     const std::string what =
         reference_.repository.empty() ? host : host + "/" + printable(reference_.repository);
     return {ErrorCode::kEnvironment,
-            host + " requires a login for " + what,
+            problem("registry-token-server", host + " requires a login for " + what),
             fmt::format("its token server {} is of another origin, and is not given the login of "
                         "{}",
                         server,
@@ -377,7 +381,7 @@ Error Connection::denied(const HttpResponse& answer) const {
     if (is_library_) {
         return {
             ErrorCode::kEnvironment,
-            host + " does not allow " + what,
+            problem("library-not-allowed", host + " does not allow " + what),
             login_ ? "it does not take the token of " + printable(login_->origin)
                    : "no token for it was found",
             "put its token into $CYBELE_LIBRARY_TOKEN, or into a file of logins: --authfile FILE"};
@@ -388,7 +392,8 @@ Error Connection::denied(const HttpResponse& answer) const {
     const Challenge challenge = challenge_of(answer);
     if (scheme_ == Scheme::kNone && login_ && challenge.scheme != "basic") {
         return {ErrorCode::kEnvironment,
-                host + " asks for a login in a way that is not supported",
+                problem("registry-login-unsupported",
+                        host + " asks for a login in a way that is not supported"),
                 challenge.scheme.empty() ? "its answer names none (WWW-Authenticate)"
                                          : "it offers `" + printable(challenge.scheme) +
                                                "`; a login is sent by Basic or Bearer",
@@ -396,21 +401,22 @@ Error Connection::denied(const HttpResponse& answer) const {
     }
     if (!login_) {
         return {ErrorCode::kEnvironment,
-                host + " wants to know who asks for " + what,
+                problem("registry-login-missing", host + " wants to know who asks for " + what),
                 "no login for it was found",
                 "log in: cybelectl image login " + host};
     }
     if (challenge.get("error") == "insufficient_scope" || answer.status == kForbidden ||
         (scheme_ == Scheme::kBearer && !token_.value.empty())) {
         return {ErrorCode::kEnvironment,
-                "not allowed by " + host + ": " + scopes_,
+                problem("registry-not-allowed", "not allowed by " + host + ": " + scopes_),
                 fmt::format("the login '{}' of {} does not have this right",
                             printable(login_->user),
                             printable(login_->origin)),
                 "ask the owner for it, or log in as somebody else: cybelectl image login " + host};
     }
     return {ErrorCode::kEnvironment,
-            host + " does not take the login '" + printable(login_->user) + "'",
+            problem("registry-login-refused",
+                    host + " does not take the login '" + printable(login_->user) + "'"),
             "it was found in " + printable(login_->origin) + "; " + reason_of(answer),
             "log in again: cybelectl image login " + host};
 }
@@ -425,7 +431,7 @@ Error Connection::refusal(const HttpResponse& answer, const std::string& what) c
     const std::string reason = reason_of(answer);
     const bool is_missing = answer.status == kHttpNotFound;
     return {is_missing ? ErrorCode::kInput : ErrorCode::kEnvironment,
-            what,
+            problem(is_missing ? "registry-name-unknown" : "registry-refused", what),
             fmt::format("{} answers {}{}{}",
                         printable(reference_.host),
                         answer.status,

@@ -28,10 +28,11 @@ Result<Json> read_json(const fs::path& file) {
     CYBELE_TRY(const std::string text, read_file(file, kMaximumFile));
     Json document = parse_json<Json>(text);
     if (!document.is_object()) {
-        return fail(ErrorCode::kInput,
-                    "cannot read the logins in " + printable(file.native()),
-                    "it is no JSON object",
-                    "mend it, or name another file: --authfile FILE");
+        return fail(
+            ErrorCode::kInput,
+            problem("logins-unreadable", "cannot read the logins in " + printable(file.native())),
+            "it is no JSON object",
+            "mend it, or name another file: --authfile FILE");
     }
     return document;
 }
@@ -78,7 +79,8 @@ ask_program(const std::string& name, const std::string& server, const Environmen
     const std::string program = "docker-credential-" + name;
     if (name.find('/') != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    "'" + printable(program) + "' is no credential program",
+                    problem("credential-program-name",
+                            "'" + printable(program) + "' is no credential program"),
                     "such a program is found in PATH, and its name has no slash",
                     "write the name behind docker-credential- into the file of logins");
     }
@@ -93,7 +95,8 @@ ask_program(const std::string& name, const std::string& server, const Environmen
             return std::nullopt;
         }
         return fail(ErrorCode::kEnvironment,
-                    "the program " + program + " gives no login for " + printable(server),
+                    problem("credential-program-failed",
+                            "the program " + program + " gives no login for " + printable(server)),
                     printable((outcome.output + outcome.errors).substr(0, 300)),
                     "run it by hand, or name another file of logins: --authfile FILE");
     }

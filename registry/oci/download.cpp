@@ -30,7 +30,9 @@ Result<void> judge_space(const Download& wanted) {
     if (space && wanted.blob.size > have && *space < wanted.blob.size - have) {
         return fail(
             ErrorCode::kEnvironment,
-            fmt::format("too little space for {} in {}", wanted.what, printable(folder.native())),
+            problem("pull-space",
+                    fmt::format(
+                        "too little space for {} in {}", wanted.what, printable(folder.native()))),
             fmt::format("{} bytes are needed, {} are free", wanted.blob.size - have, *space),
             "free some space there, run `cybelectl image prune`, or name another store: "
             "CYBELE_STORE");
@@ -74,7 +76,7 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
                 continue; // the part that was there before was wrong: once more from its beginning
             }
             return fail(ErrorCode::kVerification,
-                        what + " comes damaged from the registry",
+                        problem("pull-damaged", what + " comes damaged from the registry"),
                         is_too_long ? fmt::format("more bytes come than the {} that it should have",
                                                   blob.size)
                                     : "the digest of what was received is sha256:" + answer.sha256,

@@ -34,7 +34,7 @@ std::string name_of(const OciRequest& request) {
 
 tl::unexpected<Error> not_whole(const OciRequest& request, std::string because) {
     return fail(ErrorCode::kVerification,
-                name_of(request) + " is not whole",
+                problem("layout-incomplete", name_of(request) + " is not whole"),
                 std::move(because),
                 "make it again from where it is whole");
 }
@@ -77,7 +77,7 @@ entry_of(const Manifest& index, const OciRequest& request, const LocalReference&
         names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", "));
     if (fitting.empty()) {
         return fail(ErrorCode::kInput,
-                    name_of(request) + " has no such image",
+                    problem("layout-image-missing", name_of(request) + " has no such image"),
                     list,
                     "name one of them: " + request.transport + ":PATH:TAG");
     }
@@ -92,7 +92,7 @@ entry_of(const Manifest& index, const OciRequest& request, const LocalReference&
         return choose_platform(choice, request.architecture, name_of(request));
     }
     return fail(ErrorCode::kInput,
-                name_of(request) + " has several images",
+                problem("layout-several-images", name_of(request) + " has several images"),
                 list,
                 "name one of them: " + request.transport + ":PATH:TAG");
 }
@@ -146,7 +146,7 @@ Result<OciImage>
 read_layout(LocalFiles& files, const OciRequest& request, const LocalReference& reference) {
     if (!files.has("index.json")) {
         return fail(ErrorCode::kInput,
-                    name_of(request) + " is no image layout",
+                    problem("layout-without-index", name_of(request) + " is no image layout"),
                     "it has no index.json",
                     "`skopeo copy` and `umoci` make layouts; is it the right folder?");
     }
@@ -203,8 +203,9 @@ Result<Json> chosen_entry(const Json& list, const OciRequest& request, const std
     }
     if (chosen == nullptr) {
         return fail(ErrorCode::kInput,
-                    tag.empty() ? name_of(request) + " has several images"
-                                : name_of(request) + " has no such image",
+                    problem("layout-tag",
+                            tag.empty() ? name_of(request) + " has several images"
+                                        : name_of(request) + " has no such image"),
                     fmt::format("it has {}", printable(fmt::format("{}", fmt::join(tags, ", ")))),
                     "name one of them: docker-archive:PATH:NAME:TAG");
     }
@@ -217,7 +218,8 @@ Result<OciImage>
 read_docker_archive(LocalFiles& files, const OciRequest& request, const LocalReference& reference) {
     if (!files.has("manifest.json")) {
         return fail(ErrorCode::kInput,
-                    name_of(request) + " is no archive of docker",
+                    problem("docker-archive-without-manifest",
+                            name_of(request) + " is no archive of docker"),
                     "it has no manifest.json",
                     files.has("index.json") ? "it is an image layout: oci-archive:PATH"
                                             : "`docker save` and `skopeo copy` make archives");

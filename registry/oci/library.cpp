@@ -71,7 +71,7 @@ Result<ContentDescriptor> Library::image(const std::string& architecture) {
     CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
     if (answer.status == kLibraryNotFound) {
         return fail(ErrorCode::kInput,
-                    "no image " + what + " for " + architecture,
+                    problem("library-image-missing", "no image " + what + " for " + architecture),
                     printable(reference_.host) + " does not have it",
                     "check the name, its tag and the architecture (--arch)");
     }
@@ -89,13 +89,13 @@ Result<ContentDescriptor> Library::image(const std::string& architecture) {
                      : 0;
     if (image.digest.empty() || image.size == 0) {
         return fail(ErrorCode::kInput,
-                    what + " cannot be verified",
+                    problem("library-not-verifiable", what + " cannot be verified"),
                     "the library tells no SHA-256 and size of it",
                     "ask its owner to push it again, or to an OCI registry (oras://)");
     }
     if (!reference_.digest.empty() && reference_.digest != image.digest) {
         return fail(ErrorCode::kVerification,
-                    what + " is another image",
+                    problem("library-image-differs", what + " is another image"),
                     "the library has " + image.digest + " there",
                     "do not use it; tell the library's administrator");
     }

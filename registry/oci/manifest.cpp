@@ -34,7 +34,7 @@ bool is_one_of(const Table& table, std::string_view type) {
 
 tl::unexpected<Error> no_manifest(std::string because) {
     return fail(ErrorCode::kInput,
-                "the registry's answer is no manifest",
+                problem("manifest-malformed", "the registry's answer is no manifest"),
                 std::move(because),
                 "check the reference; is it an image?");
 }
@@ -174,14 +174,14 @@ Result<Manifest> read_manifest(std::string bytes, std::string_view content_type)
 Result<ContentDescriptor> sif_layer(const Manifest& manifest, const std::string& what) {
     if (manifest.layers.size() != 1) {
         return fail(ErrorCode::kInput,
-                    what + " is no SIF",
+                    problem("sif-artifact-layers", what + " is no SIF"),
                     fmt::format("it has {} layers, a SIF has one", manifest.layers.size()),
                     "an OCI image is converted by a build that begins with docker://…");
     }
     const ContentDescriptor& layer = manifest.layers.front();
     if (!is_one_of(kSifTypes, layer.media_type)) {
         return fail(ErrorCode::kInput,
-                    what + " is no SIF",
+                    problem("sif-artifact-type", what + " is no SIF"),
                     fmt::format("its type is '{}'", printable(layer.media_type)),
                     "check the reference; SIF files are pushed by `cybelectl image push`, "
                     "Apptainer and oras");
@@ -207,7 +207,8 @@ choose_entry(const Manifest& index, const std::string& architecture, const std::
         return *open;
     }
     return fail(ErrorCode::kInput,
-                fmt::format("{} has no image for {}", what, architecture),
+                problem("image-architecture-missing",
+                        fmt::format("{} has no image for {}", what, architecture)),
                 there.empty() ? "its list is empty"
                               : fmt::format("it has {}", fmt::join(there, ", ")),
                 "name one that is there: --arch ARCH");
@@ -237,7 +238,8 @@ choose_platform(const Manifest& index, const std::string& architecture, const st
         return *best;
     }
     return fail(ErrorCode::kInput,
-                fmt::format("{} has no image for linux/{}", what, architecture),
+                problem("image-architecture-missing",
+                        fmt::format("{} has no image for linux/{}", what, architecture)),
                 there.empty() ? "its list is empty"
                               : fmt::format("it has {}", fmt::join(there, ", ")),
                 "name an image for this architecture");

@@ -41,13 +41,13 @@ Result<void> judge_layer(const ContentDescriptor& layer, const std::string& name
         });
     if (type.find(kForeign) != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    "not yet: a foreign layer in " + name,
+                    problem("foreign-layer", "not yet: a foreign layer in " + name),
                     "its bytes lie on another server, which the manifest names",
                     "copy the image whole into a registry of yours, then begin with that");
     }
     if (!is_layer || type.find("+encrypted") != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    name + " has a layer that cannot be unpacked",
+                    problem("layer-type-unknown", name + " has a layer that cannot be unpacked"),
                     "its type is '" + printable(type) + "'",
                     type.find("sif") == std::string::npos
                         ? "begin with an image whose layers are tar files"
@@ -71,7 +71,7 @@ find_manifest(Registry& registry, const Reference& reference, const OciRequest& 
     for (int depth = 0; manifest.is_index(); ++depth) {
         if (depth == kDeepest) {
             return fail(ErrorCode::kInput,
-                        name + " is a list of lists of lists",
+                        problem("image-list-too-deep", name + " is a list of lists of lists"),
                         "an image was not found in four of them",
                         "check the reference");
         }
@@ -80,7 +80,8 @@ find_manifest(Registry& registry, const Reference& reference, const OciRequest& 
         if (manifest.bytes.size() != entry.size) {
             return fail(
                 ErrorCode::kVerification,
-                "the manifest of " + name + " is not what it should be",
+                problem("manifest-wrong-size",
+                        "the manifest of " + name + " is not what it should be"),
                 fmt::format("it has {} bytes, its list says {}", manifest.bytes.size(), entry.size),
                 "do not use the image; tell who made it");
         }
@@ -93,7 +94,8 @@ Result<Reference> reference_of(const OciRequest& request) {
     if (!request.digest.empty()) {
         if (!reference.digest.empty() && reference.digest != request.digest) {
             return fail(ErrorCode::kInput,
-                        "the Lock says another digest than " + reference.text(),
+                        problem("lock-digest-differs",
+                                "the Lock says another digest than " + reference.text()),
                         "it keeps " + request.digest,
                         "make it anew: cybelectl recipe lock");
         }
@@ -117,10 +119,12 @@ public:
         image.digest = found.digest;
         image.image = found.manifest.config.digest;
         if (found.manifest.layers.size() > kMostLayers) {
-            return fail(ErrorCode::kInput,
-                        fmt::format("{} has {} layers", image.name, found.manifest.layers.size()),
-                        fmt::format("at most {} are taken", kMostLayers),
-                        "begin with another image");
+            return fail(
+                ErrorCode::kInput,
+                problem("too-many-layers",
+                        fmt::format("{} has {} layers", image.name, found.manifest.layers.size())),
+                fmt::format("at most {} are taken", kMostLayers),
+                "begin with another image");
         }
         for (const ContentDescriptor& layer : found.manifest.layers) {
             CYBELE_CHECK(judge_layer(layer, image.name));
@@ -128,12 +132,13 @@ public:
         CYBELE_CHECK(fetch_config(registry, found.manifest.config, image));
         CYBELE_CHECK(judge_config(image, request_));
         if (image.layers.size() != found.manifest.layers.size()) {
-            return fail(ErrorCode::kInput,
-                        image.name + " does not fit together",
-                        fmt::format("its manifest has {} layers, its configuration {}",
-                                    found.manifest.layers.size(),
-                                    image.layers.size()),
-                        "do not use the image; tell who made it");
+            return fail(
+                ErrorCode::kInput,
+                problem("layers-differ-from-configuration", image.name + " does not fit together"),
+                fmt::format("its manifest has {} layers, its configuration {}",
+                            found.manifest.layers.size(),
+                            image.layers.size()),
+                "do not use the image; tell who made it");
         }
         for (std::size_t i = 0; i < image.layers.size(); ++i) {
             image.layers[i].descriptor = found.manifest.layers[i];
@@ -150,7 +155,8 @@ private:
     fetch_config(Registry& registry, const ContentDescriptor& config, OciImage& image) {
         if (config.size > kLargestConfig) {
             return fail(ErrorCode::kInput,
-                        "the configuration of " + image.name + " is too big",
+                        problem("oci-configuration-too-big",
+                                "the configuration of " + image.name + " is too big"),
                         fmt::format("it has {} bytes", config.size),
                         "check the reference; is it an image?");
         }
@@ -205,10 +211,12 @@ public:
         CYBELE_TRY(held.lock, open_for_reading(held.path));
         CYBELE_TRY(const std::uint64_t size, file_size(held.lock.get(), held.path));
         if (size != descriptor.size) {
-            return fail(ErrorCode::kVerification,
-                        "the layer " + printable(held.path.native()) + " is not what it should be",
-                        fmt::format("it has {} bytes, its manifest says {}", size, descriptor.size),
-                        "make the layout again from where it is whole");
+            return fail(
+                ErrorCode::kVerification,
+                problem("layer-wrong-size",
+                        "the layer " + printable(held.path.native()) + " is not what it should be"),
+                fmt::format("it has {} bytes, its manifest says {}", size, descriptor.size),
+                "make the layout again from where it is whole");
         }
         held.was_there = true;
         return held;
@@ -225,9 +233,10 @@ Result<OciImage> read_local(const OciRequest& request, const Store* store) {
     if (is_folder ? !fs::is_directory(reference.path, error)
                   : !fs::is_regular_file(reference.path, error)) {
         return fail(ErrorCode::kInput,
-                    fmt::format("{} is no {}",
-                                printable(reference.path.native()),
-                                is_folder ? "folder" : "file"),
+                    problem("reference-kind",
+                            fmt::format("{} is no {}",
+                                        printable(reference.path.native()),
+                                        is_folder ? "folder" : "file")),
                     "`" + request.transport + ":` takes " +
                         (is_folder ? "a folder with an image layout" : "an archive"),
                     "write " + request.transport +
@@ -270,10 +279,11 @@ fetch_oci(const Transport& transport, const OciRequest& request, const Store& st
         }
     }
     if (!request.digest.empty() && request.digest != image.digest) {
-        return fail(ErrorCode::kVerification,
-                    image.name + " is not the image that the Lock names",
-                    "its digest is " + image.digest + ", not " + request.digest,
-                    "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
+        return fail(
+            ErrorCode::kVerification,
+            problem("base-not-locked-image", image.name + " is not the image that the Lock names"),
+            "its digest is " + image.digest + ", not " + request.digest,
+            "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
     }
     return image;
 }
@@ -296,10 +306,11 @@ Result<std::string> resolve_oci(const Transport& transport, const OciRequest& re
 Result<void> judge_config(OciImage& image, const OciRequest& request) {
     const Json config = parse_json<Json>(image.config);
     const auto no_image = [&](const std::string& because) {
-        return fail(ErrorCode::kInput,
-                    image.name + " is no image of a root file system",
-                    because,
-                    "check the reference; a SIF is named by oras://…");
+        return fail(
+            ErrorCode::kInput,
+            problem("image-without-root", image.name + " is no image of a root file system"),
+            because,
+            "check the reference; a SIF is named by oras://…");
     };
     if (!config.is_object() || !config.contains("rootfs") || !config["rootfs"].is_object()) {
         return no_image("its configuration names no layers");
@@ -312,12 +323,14 @@ Result<void> judge_config(OciImage& image, const OciRequest& request) {
     const std::string architecture = word("architecture");
     if ((!os.empty() && os != "linux") ||
         (!architecture.empty() && architecture != request.architecture)) {
-        return fail(
-            ErrorCode::kInput,
-            fmt::format(
-                "{} is an image for {}/{}", image.name, printable(os), printable(architecture)),
-            fmt::format("an image for linux/{} was asked for", request.architecture),
-            "name another tag");
+        return fail(ErrorCode::kInput,
+                    problem("image-other-platform",
+                            fmt::format("{} is an image for {}/{}",
+                                        image.name,
+                                        printable(os),
+                                        printable(architecture))),
+                    fmt::format("an image for linux/{} was asked for", request.architecture),
+                    "name another tag");
     }
     const Json& ids = config["rootfs"].value("diff_ids", Json::array());
     if (!ids.is_array() || ids.size() > kMostLayers) {

@@ -80,7 +80,7 @@ Result<void> check_pulled_image(const fs::path& file, const PullRequest& request
     const auto image = images::Image::open(file);
     if (!image) {
         return fail(ErrorCode::kInput,
-                    what + " is no SIF",
+                    problem("pulled-file-not-sif", what + " is no SIF"),
                     image.error().message() + " " + image.error().faults().front().because,
                     "check the reference; SIF files are pushed by `cybelectl image push`, "
                     "Apptainer and oras");
@@ -88,10 +88,11 @@ Result<void> check_pulled_image(const fs::path& file, const PullRequest& request
     const auto partition = image->primary_partition();
     const std::string found = partition ? partition->arch() : std::string();
     if (!found.empty() && found != "unknown" && found != request.architecture) {
-        return fail(ErrorCode::kInput,
-                    fmt::format("{} is an image for {}", what, found),
-                    fmt::format("an image for {} was asked for", request.architecture),
-                    fmt::format("name another tag, or take it as it is: --arch {}", found));
+        return fail(
+            ErrorCode::kInput,
+            problem("image-other-architecture", fmt::format("{} is an image for {}", what, found)),
+            fmt::format("an image for {} was asked for", request.architecture),
+            fmt::format("name another tag, or take it as it is: --arch {}", found));
     }
     return request.check ? request.check(file) : Result<void>();
 }

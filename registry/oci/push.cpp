@@ -55,7 +55,8 @@ Result<std::string> copy_manifest(const Copying& copying,
     CYBELE_TRY(const Manifest manifest, copying.from.manifest(version));
     if (depth > kDeepestList) {
         return fail(ErrorCode::kInput,
-                    "too many lists of images within lists in " + copying.source.text(),
+                    problem("image-list-too-deep",
+                            "too many lists of images within lists in " + copying.source.text()),
                     {},
                     "copy its images one by one, by their digests");
     }
@@ -93,7 +94,7 @@ Result<PushResult> push(const Transport& transport, const PushRequest& request) 
     const Reference& reference = request.reference;
     if (!reference.digest.empty()) {
         return fail(ErrorCode::kUsage,
-                    "an image is pushed under a tag, not under a digest",
+                    problem("push-to-digest", "an image is pushed under a tag, not under a digest"),
                     "the digest follows from its bytes",
                     "write oras://HOST/NAME:TAG");
     }

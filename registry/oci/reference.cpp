@@ -95,10 +95,11 @@ bool looks_like_host(std::string_view text) {
 
 tl::unexpected<Error>
 unusable_reference(std::string_view text, std::string because, std::string help) {
-    return fail(ErrorCode::kInput,
-                "'" + printable(text) + "' names no image of a registry",
-                std::move(because),
-                std::move(help));
+    return fail(
+        ErrorCode::kInput,
+        problem("reference-malformed", "'" + printable(text) + "' names no image of a registry"),
+        std::move(because),
+        std::move(help));
 }
 
 /// `USER:PASSWORD@HOST/…` is refused without its secret; `NAME@ALGORITHM:DIGITS` is a digest.
@@ -315,15 +316,17 @@ Result<std::string> read_host(std::string_view text) {
     }
     if (const std::size_t at = host.find('@'); at != std::string_view::npos) {
         return fail(ErrorCode::kUsage,
-                    "a host is given without a user: " + printable(host.substr(at + 1)),
+                    problem("registry-host-with-user",
+                            "a host is given without a user: " + printable(host.substr(at + 1))),
                     "every user of the machine can read a command line, and a password in it",
                     "name the user by --username; the password is asked for");
     }
     if (!is_host(host)) {
-        return fail(ErrorCode::kUsage,
-                    "'" + printable(text) + "' is no registry's host",
-                    {},
-                    "write HOST or HOST:PORT");
+        return fail(
+            ErrorCode::kUsage,
+            problem("registry-host-malformed", "'" + printable(text) + "' is no registry's host"),
+            {},
+            "write HOST or HOST:PORT");
     }
     return std::string(host);
 }

@@ -105,10 +105,12 @@ Result<void> Registry::list_referrer(const Manifest& attachment) {
     if (after && has_entry(entries_of(after->bytes), attachment.digest)) {
         return {};
     }
-    return fail(ErrorCode::kEnvironment,
-                "the list of what is attached to " + attachment.subject + " was not changed",
-                "others change it all the time, and each loses what the other wrote",
-                "try again later");
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("referrers-changed",
+                "the list of what is attached to " + attachment.subject + " was not changed"),
+        "others change it all the time, and each loses what the other wrote",
+        "try again later");
 }
 
 } // namespace cybele::registry

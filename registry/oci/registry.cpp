@@ -46,7 +46,8 @@ Result<Manifest> Registry::manifest(const std::string& version) {
     const std::string& wanted = version.starts_with("sha256:") ? version : told;
     if (!wanted.empty() && wanted.starts_with("sha256:") && wanted != manifest.digest) {
         return fail(ErrorCode::kVerification,
-                    "the manifest of " + what + " is not what it should be",
+                    problem("manifest-wrong-digest",
+                            "the manifest of " + what + " is not what it should be"),
                     "its digest is " + manifest.digest + ", not " + printable(wanted),
                     "do not use it; tell the registry's administrator");
     }
@@ -82,7 +83,8 @@ Result<bool> Registry::put_manifest(const Manifest& manifest, const std::string&
     const std::string_view told = answer.header("docker-content-digest");
     if (!told.empty() && told.starts_with("sha256:") && told != manifest.digest) {
         return fail(ErrorCode::kVerification,
-                    "the registry keeps another manifest than was sent",
+                    problem("registry-kept-other-manifest",
+                            "the registry keeps another manifest than was sent"),
                     "its digest is " + printable(told) + ", not " + manifest.digest,
                     "do not use it; tell the registry's administrator");
     }
@@ -215,7 +217,7 @@ Result<void> Registry::check_page(const std::string& url,
     const std::string host = printable(reference_.host);
     const auto refused = [&](std::string because) {
         return fail(ErrorCode::kEnvironment,
-                    host + " gives no list that ends",
+                    problem("registry-list-endless", host + " gives no list that ends"),
                     std::move(because),
                     "tell the registry's administrator");
     };

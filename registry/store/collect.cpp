@@ -87,10 +87,11 @@ Result<void> Store::remove(const StoredImage& image, bool is_forced, std::int64_
     CYBELE_TRY(const UniqueFd lock,
                lock_file(place_.lock_file(), LockKind::kExclusive, place_.file_mode()));
     if (!is_forced && leased(place_, now).contains(image.record.digest)) {
-        return fail(ErrorCode::kEnvironment,
-                    "the image " + image.record.digest + " is in use",
-                    "a container runs from it, or a job waits for it",
-                    "wait for its end, or give --force");
+        return fail(
+            ErrorCode::kEnvironment,
+            problem("stored-image-in-use", "the image " + image.record.digest + " is in use"),
+            "a container runs from it, or a job waits for it",
+            "wait for its end, or give --force");
     }
     CYBELE_TRY(Transaction transaction, Transaction::begin(index_.database()));
     CYBELE_CHECK(erase(image.record.digest));

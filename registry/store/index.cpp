@@ -94,8 +94,9 @@ Result<void> judge_version(const Database& database, const fs::path& path) {
     CYBELE_TRY(const std::int64_t version, database.version());
     if (version > kVersion) {
         return fail(ErrorCode::kInput,
-                    "the store's index " + printable(path.native()) + " is of version " +
-                        std::to_string(version),
+                    problem("store-index-version",
+                            "the store's index " + printable(path.native()) + " is of version " +
+                                std::to_string(version)),
                     "this program knows version 1: a later one wrote it",
                     "use the later cybelectl, or name another store: CYBELE_STORE=FOLDER");
     }

@@ -96,7 +96,8 @@ Layers::get(std::string_view digest, std::uint64_t size, std::int64_t now, const
     mark(path);
     if (!held.lock.valid()) {
         return fail(ErrorCode::kVerification,
-                    "the layer " + std::string(digest) + " is not what it should be",
+                    problem("layer-wrong-size",
+                            "the layer " + std::string(digest) + " is not what it should be"),
                     "it has another size than its manifest says",
                     "do not use the image; tell who made it");
     }

@@ -24,10 +24,11 @@ bool is_hex(std::string_view text) {
 
 tl::unexpected<Error>
 unusable_store_name(std::string_view text, std::string because, std::string help) {
-    return fail(ErrorCode::kInput,
-                "'" + printable(text) + "' names no image of the store",
-                std::move(because),
-                std::move(help));
+    return fail(
+        ErrorCode::kInput,
+        problem("stored-name-malformed", "'" + printable(text) + "' names no image of the store"),
+        std::move(because),
+        std::move(help));
 }
 
 std::string_view without_scheme(std::string_view text) {
@@ -84,7 +85,8 @@ Result<StoreName> read_new_name(std::string_view text) {
                read_store_reference(std::string(kStoreScheme).append(without_scheme(text))));
     if (!read.digest.empty()) {
         return fail(ErrorCode::kUsage,
-                    "a new name has no digest: '" + printable(text) + "'",
+                    problem("stored-name-with-digest",
+                            "a new name has no digest: '" + printable(text) + "'"),
                     "the digest is what the name will stand for",
                     "write NAME or NAME:TAG");
     }

@@ -19,7 +19,7 @@ constexpr std::size_t kWholeDigest = 71;
 
 tl::unexpected<Error> no_store(const fs::path& root, std::string because) {
     return fail(ErrorCode::kInput,
-                printable(root.native()) + " is no store of images",
+                problem("not-a-store", printable(root.native()) + " is no store of images"),
                 std::move(because),
                 "name another folder by CYBELE_STORE; the first `cybelectl image add` makes a "
                 "store there");
@@ -34,10 +34,12 @@ Result<void> judge_format(const Place& place) {
     const bool is_number =
         !version.empty() && version.find_first_not_of("0123456789") == std::string::npos;
     if (is_number) {
-        return fail(ErrorCode::kInput,
-                    "the store " + printable(place.root().native()) + " is of version " + version,
-                    "this program knows version 1: a later one made it",
-                    "use the later cybelectl, or name another store: CYBELE_STORE=FOLDER");
+        return fail(
+            ErrorCode::kInput,
+            problem("store-version",
+                    "the store " + printable(place.root().native()) + " is of version " + version),
+            "this program knows version 1: a later one made it",
+            "use the later cybelectl, or name another store: CYBELE_STORE=FOLDER");
     }
     return no_store(place.root(), "its file `format` holds no version");
 }
@@ -145,19 +147,21 @@ Result<StoredImage> Store::find(const StoreName& name) const {
                 return text.starts_with(name.name + ":");
             });
             near = near.empty() && other != names.end() ? *other : near;
-            return fail(ErrorCode::kInput,
-                        "no image " + name.text() + " in the store",
-                        "the store is " + printable(place_.root().native()),
-                        near.empty() ? "`cybelectl image list` shows what is there"
-                                     : "did you mean '" + near + "'?");
+            return fail(
+                ErrorCode::kInput,
+                problem("stored-image-missing", "no image " + name.text() + " in the store"),
+                "the store is " + printable(place_.root().native()),
+                near.empty() ? "`cybelectl image list` shows what is there"
+                             : "did you mean '" + near + "'?");
         }
         digest = *named;
     } else if (digest.size() < kWholeDigest) {
         CYBELE_TRY(const auto found, index_.matching(digest));
         if (found.size() > 1) {
             return fail(ErrorCode::kInput,
-                        digest + " is the beginning of " + std::to_string(found.size()) +
-                            " digests",
+                        problem("stored-digest-ambiguous",
+                                digest + " is the beginning of " + std::to_string(found.size()) +
+                                    " digests"),
                         found[0] + " and " + found[1] + " begin so",
                         "give more digits");
         }
@@ -166,7 +170,7 @@ Result<StoredImage> Store::find(const StoreName& name) const {
     CYBELE_TRY(const auto image, find_digest(digest));
     if (!image) {
         return fail(ErrorCode::kInput,
-                    "no image " + digest + " in the store",
+                    problem("stored-image-missing", "no image " + digest + " in the store"),
                     "the store is " + printable(place_.root().native()),
                     "`cybelectl image list` shows what is there; add or pull the image");
     }

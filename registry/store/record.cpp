@@ -89,7 +89,8 @@ Result<Record> read_sidecar(const Place& place, std::string_view digest) {
     }
     if (record.digest != digest) {
         return fail(ErrorCode::kInput,
-                    "the store's file " + printable(path.native()) + " is damaged",
+                    problem("store-record-damaged",
+                            "the store's file " + printable(path.native()) + " is damaged"),
                     "it does not describe the image beside it",
                     "remove it; the image keeps its digest and loses its names");
     }

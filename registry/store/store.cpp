@@ -32,7 +32,8 @@ constexpr std::size_t kArrivalRandomBytes = 8;
 
 tl::unexpected<Error> damaged(const StoredImage& image, const std::string& because) {
     return fail(ErrorCode::kVerification,
-                "the image " + image.record.digest + " in the store is damaged",
+                problem("stored-image-damaged",
+                        "the image " + image.record.digest + " in the store is damaged"),
                 because,
                 "remove it, then add or pull it again: cybelectl image remove " +
                     image.record.digest);
@@ -100,10 +101,11 @@ std::string architecture_of(const fs::path& file) {
 Result<void>
 check_arrival(const fs::path& file, const Arrival& arrival, const std::string& digest) {
     if (!arrival.digest.empty() && arrival.digest != digest) {
-        return fail(ErrorCode::kVerification,
-                    printable(arrival.origin) + " is not what it should be",
-                    "its digest is " + digest + ", not " + arrival.digest,
-                    "do not use it; get it again from where it is whole");
+        return fail(
+            ErrorCode::kVerification,
+            problem("store-wrong-digest", printable(arrival.origin) + " is not what it should be"),
+            "its digest is " + digest + ", not " + arrival.digest,
+            "do not use it; get it again from where it is whole");
     }
     if (auto image = images::Image::open(file); !image) {
         const Fault& fault = image.error().faults().front();
@@ -113,7 +115,8 @@ check_arrival(const fs::path& file, const Arrival& arrival, const std::string& d
             why.replace(at, printable(file.native()).size(), "it");
         }
         return fail(ErrorCode::kInput,
-                    printable(arrival.origin) + " is no image for the store",
+                    problem("store-refuses-image",
+                            printable(arrival.origin) + " is no image for the store"),
                     why,
                     "the store keeps SIF files; build one, or check what was named");
     }
@@ -168,7 +171,8 @@ Result<void> Store::change(std::string_view digest,
     CYBELE_TRY(auto row, index_.find(digest));
     if (!row) {
         return fail(ErrorCode::kInput,
-                    "no image " + std::string(digest) + " in the store any more",
+                    problem("stored-image-gone",
+                            "no image " + std::string(digest) + " in the store any more"),
                     "another process removed it",
                     "add or pull it again");
     }
@@ -245,7 +249,8 @@ Result<StoredImage> Store::add(const fs::path& source, const Arrival& arrival) c
     struct stat status {};
     if (::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
         return fail(ErrorCode::kInput,
-                    printable(source.native()) + " is no image for the store",
+                    problem("store-refuses-image",
+                            printable(source.native()) + " is no image for the store"),
                     S_ISDIR(status.st_mode) ? "it is a folder" : "it is no regular file",
                     "the store keeps SIF files; `cybelectl build` makes one");
     }

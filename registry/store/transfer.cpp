@@ -103,11 +103,12 @@ Result<void> check_output(const Output& output) {
         return {};
     }
     if (S_ISDIR(status.st_mode) || !output.is_forced) {
-        return fail(ErrorCode::kInput,
-                    printable(output.path.native()) + " is there already",
-                    S_ISDIR(status.st_mode) ? "it is a folder" : "no file is overwritten unasked",
-                    S_ISDIR(status.st_mode) ? "name a file in it: -o FOLDER/NAME.sif"
-                                            : "choose another name, or give --force");
+        return fail(
+            ErrorCode::kInput,
+            problem("export-file-exists", printable(output.path.native()) + " is there already"),
+            S_ISDIR(status.st_mode) ? "it is a folder" : "no file is overwritten unasked",
+            S_ISDIR(status.st_mode) ? "name a file in it: -o FOLDER/NAME.sif"
+                                    : "choose another name, or give --force");
     }
     CYBELE_CHECK(output_target(output.path));
     return {};
@@ -128,10 +129,12 @@ Result<Way> link_out(const fs::path& source, const Output& output) {
     if (::link(source.c_str(), private_name.empty() ? name.c_str() : private_name.c_str()) != 0) {
         const int saved = errno;
         if (saved == EXDEV) {
-            return fail(ErrorCode::kEnvironment,
-                        "cannot link " + printable(output.path.native()) + " into the store",
-                        "it lies on another file system than the store",
-                        "leave --link out for a copy, or name a store there: CYBELE_STORE");
+            return fail(
+                ErrorCode::kEnvironment,
+                problem("store-link-failed",
+                        "cannot link " + printable(output.path.native()) + " into the store"),
+                "it lies on another file system than the store",
+                "leave --link out for a copy, or name a store there: CYBELE_STORE");
         }
         return fail(system_error("cannot link " + printable(output.path.native()), saved));
     }

@@ -61,10 +61,11 @@ Result<void> check_app(const std::string& name, const ImageTraits& traits) {
     if (name.empty() || traits.has_app) {
         return {};
     }
-    return fail(ErrorCode::kInput,
-                "the image has no application '" + printable(name) + "'",
-                "it has no folder " + printable(app_folder(name)),
-                "`cybelectl inspect --list-apps IMAGE` prints those that it has");
+    return fail(
+        ErrorCode::kInput,
+        problem("image-app-missing", "the image has no application '" + printable(name) + "'"),
+        "it has no folder " + printable(app_folder(name)),
+        "`cybelectl inspect --list-apps IMAGE` prints those that it has");
 }
 
 Result<std::vector<std::string>> run_of_app(const std::string& name, const ImageTraits& traits) {
@@ -72,7 +73,8 @@ Result<std::vector<std::string>> run_of_app(const std::string& name, const Image
         return std::vector<std::string>{app_folder(name) + "/scif/runscript"};
     }
     return fail(ErrorCode::kInput,
-                "the application '" + printable(name) + "' has nothing to run",
+                problem("app-without-runscript",
+                        "the application '" + printable(name) + "' has nothing to run"),
                 "the image was built without '%apprun " + printable(name) + "'",
                 "start a program of it: `cybelectl exec --app " + printable(name) +
                     " IMAGE PROGRAM`");
@@ -84,7 +86,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
     case Action::kExec:
         if (request.arguments.empty()) {
             return fail(ErrorCode::kUsage,
-                        "no program was named",
+                        problem("exec-without-program", "no program was named"),
                         "exec starts a program of the container",
                         "write exec IMAGE PROGRAM [ARGUMENT …]");
         }
@@ -114,7 +116,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
     }
     if (!traits.has_sh) {
         return fail(ErrorCode::kInput,
-                    "the image has no /bin/sh",
+                    problem("image-without-shell", "the image has no /bin/sh"),
                     "run and shell need it where the image has no runscript",
                     "start a program of it with exec");
     }

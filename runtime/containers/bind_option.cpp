@@ -29,7 +29,7 @@ std::vector<std::string> split_option(std::string_view text, char separator, boo
 
 tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) {
     return fail(ErrorCode::kUsage,
-                "cannot read the bind '" + printable(bind) + "'",
+                problem("bind-malformed", "cannot read the bind '" + printable(bind) + "'"),
                 because,
                 "write SRC:DST or SRC:DST:ro");
 }
@@ -70,7 +70,7 @@ namespace {
 
 tl::unexpected<Error> refuse_mount(std::string_view mount, const std::string& because) {
     return fail(ErrorCode::kUsage,
-                "cannot read the mount '" + printable(mount) + "'",
+                problem("mount-malformed", "cannot read the mount '" + printable(mount) + "'"),
                 because,
                 "write type=bind,source=SRC,destination=DST or the same with ,ro");
 }

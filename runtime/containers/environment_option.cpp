@@ -37,7 +37,7 @@ private:
     void read_quoted(char quote);
     void read_escape();
     void take_word(std::size_t begin);
-    void fault(std::size_t at, std::string message, std::string because, std::string help);
+    void fault(std::size_t at, Problem problem, std::string because, std::string help);
 
     const std::filesystem::path& path_;
     std::string_view text_;
@@ -50,7 +50,7 @@ private:
 };
 
 void AssignmentReader::fault(std::size_t at,
-                             std::string message,
+                             Problem problem,
                              std::string because,
                              std::string help) {
     const std::string_view before = text_.substr(0, at);
@@ -58,7 +58,7 @@ void AssignmentReader::fault(std::size_t at,
     const std::size_t begin = last == std::string_view::npos ? 0 : last + 1;
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = std::move(message);
+    fault.set(std::move(problem));
     fault.because = std::move(because);
     fault.help = std::move(help);
     fault.where =
@@ -92,7 +92,7 @@ void AssignmentReader::read_quoted(char quote) {
     }
     if (is_end()) {
         fault(begin,
-              "this quote is not closed",
+              problem("environment-quote", "this quote is not closed"),
               "the value would go on to the end of the file",
               std::string("close it with another ") + quote);
     }
@@ -111,7 +111,7 @@ void AssignmentReader::read_word() {
             read_escape();
         } else if (kOperators.find(c) != std::string_view::npos) {
             fault(at_,
-                  std::string("'") + c + "' outside of quotes",
+                  problem("environment-character", std::string("'") + c + "' outside of quotes"),
                   "a shell would end the value there; nothing of this file is run",
                   "put the value in single quotes");
             skip_line();
@@ -133,7 +133,7 @@ void AssignmentReader::take_word(std::size_t begin) {
         is_exported_ = true;
     } else if (!is_exported_ || !is_variable_name(word_)) {
         fault(begin,
-              "this sets no variable",
+              problem("environment-not-assignment", "this sets no variable"),
               "the file holds NAME=VALUE, and a name has letters, digits and _ only",
               "write NAME=VALUE, with quotes around a value that has blanks");
     }
@@ -142,7 +142,7 @@ void AssignmentReader::take_word(std::size_t begin) {
 Result<EnvironmentMap> AssignmentReader::read() {
     if (text_.starts_with("\xEF\xBB\xBF")) {
         fault(0,
-              "the file begins with a byte order mark",
+              problem("environment-byte-order-mark", "the file begins with a byte order mark"),
               "its three bytes would be part of the first name",
               "save the file as UTF-8 without a byte order mark");
         text_.remove_prefix(3);
@@ -180,7 +180,8 @@ read_environment_option(std::string_view text) {
         const std::size_t equals = field.find('=');
         if (equals == std::string::npos || equals == 0) {
             return fail(ErrorCode::kUsage,
-                        "--env takes NAME=VALUE, not '" + printable(field) + "'",
+                        problem("environment-option-malformed",
+                                "--env takes NAME=VALUE, not '" + printable(field) + "'"),
                         is_list ? "commas part several variables from each other" : "",
                         is_list ? "put double quotes around a NAME=VALUE that has a comma"
                                 : "write --env NAME=VALUE");

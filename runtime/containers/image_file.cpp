@@ -85,8 +85,9 @@ Result<images::Image> take_verified(ImageFile& file, const ImageDemand& demand) 
         } else if (!is_safe) {
             const Fault& fault = copy.error().faults().front();
             return fail(ErrorCode::kEnvironment,
-                        "cannot copy the image '" + printable(file.path.string()) +
-                            "' for its verification",
+                        problem("verified-copy-failed",
+                                "cannot copy the image '" + printable(file.path.string()) +
+                                    "' for its verification"),
                         fault.message + (fault.because.empty() ? "" : ": " + fault.because),
                         "others may write to the image, so a private copy is verified and run; set "
                         "TMPDIR to a folder with room for it");
@@ -112,8 +113,9 @@ Result<void> fill_from_sif(ImageFile& file, const images::Image& image, const st
     const std::string shown = printable(file.path.string());
     if (partition.arch() != host) {
         return fail(ErrorCode::kInput,
-                    "the image '" + shown + "' is for " + partition.arch() + ", this machine is " +
-                        host,
+                    problem("image-other-processor",
+                            "the image '" + shown + "' is for " + partition.arch() +
+                                ", this machine is " + host),
                     "its programs cannot run here",
                     "build or pull it for " + host);
     }
@@ -122,8 +124,9 @@ Result<void> fill_from_sif(ImageFile& file, const images::Image& image, const st
     for (const images::Descriptor& one : image.overlays_of(partition)) {
         if (one.fs_type() != images::FsType::kSquashfs) {
             return fail(ErrorCode::kInput,
-                        "the overlay partition " + std::to_string(one.id) + " of '" + shown +
-                            "' cannot be mounted",
+                        problem("overlay-partition-kind",
+                                "the overlay partition " + std::to_string(one.id) + " of '" +
+                                    shown + "' cannot be mounted"),
                         "it is no squashfs, and its kernel driver would trust what it reads",
                         "remove it with 'sif del', or run the image with apptainer");
         }
@@ -141,7 +144,8 @@ Result<void> check_unchanged(const ImageFile& file) {
         return {};
     }
     return fail(ErrorCode::kVerification,
-                "the image '" + printable(file.path.string()) + "' is not verified",
+                problem("image-changed-while-verified",
+                        "the image '" + printable(file.path.string()) + "' is not verified"),
                 "it was changed while it was being verified",
                 "start again when no other program writes to it");
 }
@@ -154,18 +158,20 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
     file.path = std::filesystem::canonical(path, failed);
     if (failed) {
         const bool is_reference = path.native().find("://") != std::string::npos;
-        return fail(ErrorCode::kInput,
-                    "cannot open the image '" + printable(path.string()) + "'",
-                    path.empty() ? "the path is empty" : failed.message(),
-                    is_reference ? "make a SIF of it first: `cybelectl build " +
-                                       printable(path.string()) + " -o NAME.sif`"
-                                 : "check the path of the image");
+        return fail(
+            ErrorCode::kInput,
+            problem("image-not-opened", "cannot open the image '" + printable(path.string()) + "'"),
+            path.empty() ? "the path is empty" : failed.message(),
+            is_reference ? "make a SIF of it first: `cybelectl build " + printable(path.string()) +
+                               " -o NAME.sif`"
+                         : "check the path of the image");
     }
     struct stat status = {};
     if (stat(file.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
         if (demand != nullptr) {
             return fail(ErrorCode::kVerification,
-                        "'" + printable(file.path.string()) + "' cannot be verified",
+                        problem("directory-not-verifiable",
+                                "'" + printable(file.path.string()) + "' cannot be verified"),
                         "it is a directory, and only a SIF carries signatures",
                         "build a SIF of it and sign that");
         }

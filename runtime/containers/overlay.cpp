@@ -58,11 +58,12 @@ public:
         auto mounted = namespaces::mount_squashfs_by_fuse(part, point);
         if (!mounted) {
             const Fault& fault = mounted.error().faults().front();
-            return fail(ErrorCode::kEnvironment,
-                        "cannot lay '" + printable(file.path.string()) + "' over the image",
-                        fault.because.empty() ? fault.message
-                                              : fault.message + ": " + fault.because,
-                        "give a directory to --overlay, or open /dev/fuse to users");
+            return fail(
+                ErrorCode::kEnvironment,
+                problem("overlay-failed",
+                        "cannot lay '" + printable(file.path.string()) + "' over the image"),
+                fault.because.empty() ? fault.message : fault.message + ": " + fault.because,
+                "give a directory to --overlay, or open /dev/fuse to users");
         }
         return {};
     }
@@ -119,7 +120,8 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
     }
     if (path.empty()) {
         return fail(ErrorCode::kUsage,
-                    "--overlay takes PATH[:ro], not '" + printable(option) + "'",
+                    problem("overlay-option-malformed",
+                            "--overlay takes PATH[:ro], not '" + printable(option) + "'"),
                     "the path is empty",
                     "name a directory, a squashfs file or a SIF");
     }
@@ -129,11 +131,12 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
     }
     if (!file) {
         const Fault& fault = file.error().faults().front();
-        return fail(ErrorCode::kInput,
-                    "cannot use '" + printable(path) + "' as an overlay",
-                    fault.because.empty() ? fault.message : fault.because,
-                    "name a directory, a squashfs file or a SIF; ext3 images are not mounted, for "
-                    "their driver trusts what it reads");
+        return fail(
+            ErrorCode::kInput,
+            problem("overlay-unusable", "cannot use '" + printable(path) + "' as an overlay"),
+            fault.because.empty() ? fault.message : fault.because,
+            "name a directory, a squashfs file or a SIF; ext3 images are not mounted, for "
+            "their driver trusts what it reads");
     }
     overlay.file = std::move(*file);
     const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;
@@ -159,17 +162,18 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
         CYBELE_TRY(Overlay overlay, open_overlay(option, demand));
         if (overlay.is_writable && writable_overlay(overlays) != nullptr) {
             return fail(ErrorCode::kUsage,
-                        "two overlays are writable",
+                        problem("several-writable-overlays", "two overlays are writable"),
                         "what a program writes can go to one of them only",
                         "write ':ro' behind the others");
         }
         overlays.push_back(std::move(overlay));
     }
     if (has_tmpfs && writable_overlay(overlays) != nullptr) {
-        return fail(ErrorCode::kUsage,
-                    "--writable-tmpfs and a writable overlay",
-                    "what the program writes can go to one of them only",
-                    "leave one out, or write ':ro' behind the overlay");
+        return fail(
+            ErrorCode::kUsage,
+            problem("tmpfs-and-writable-overlay", "--writable-tmpfs and a writable overlay"),
+            "what the program writes can go to one of them only",
+            "leave one out, or write ':ro' behind the overlay");
     }
     return overlays;
 }

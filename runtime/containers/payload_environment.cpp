@@ -131,10 +131,11 @@ Result<PayloadEnvironment> make_environment(const Request& request,
     }
     for (const auto& [name, value] : request.environment) {
         if (!is_variable_name(name)) {
-            return fail(ErrorCode::kUsage,
-                        "'" + printable(name) + "' is no name of a variable",
-                        "a name has letters, digits and _ only",
-                        "write --env NAME=VALUE");
+            return fail(
+                ErrorCode::kUsage,
+                problem("variable-name", "'" + printable(name) + "' is no name of a variable"),
+                "a name has letters, digits and _ only",
+                "write --env NAME=VALUE");
         }
         inject(layers, name, value);
     }

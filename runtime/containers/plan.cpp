@@ -128,7 +128,8 @@ public:
         const std::filesystem::path target = one.target.lexically_normal();
         if (target == "/") {
             return fail(ErrorCode::kUsage,
-                        "cannot bind '" + printable(one.source.string()) + "' to /",
+                        problem("bind-to-root",
+                                "cannot bind '" + printable(one.source.string()) + "' to /"),
                         "the root of the container is the image",
                         "choose a folder in it");
         }
@@ -195,7 +196,8 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     }
     if (!home.target.is_absolute()) {
         return fail(ErrorCode::kUsage,
-                    "cannot read the home directory '" + printable(request.home) + "'",
+                    problem("home-malformed",
+                            "cannot read the home directory '" + printable(request.home) + "'"),
                     "its place in the container is no absolute path",
                     "write --home SRC:DST");
     }

@@ -74,7 +74,8 @@ Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
             if (!fd.valid()) {
                 const int saved_errno = errno;
                 return fail(ErrorCode::kInput,
-                            "cannot bind '" + printable(mount.source.string()) + "'",
+                            problem("bind-source-failed",
+                                    "cannot bind '" + printable(mount.source.string()) + "'"),
                             system_error("", saved_errno).faults().front().because,
                             "check the source of the bind");
             }
@@ -321,7 +322,8 @@ Result<Rendezvous> find_container(const Request& request,
     const bool is_own = request.pid || request.containall;
     if (request.join == Join::kAlways && is_own) {
         return fail(ErrorCode::kUsage,
-                    "a container with process ids of its own cannot be joined",
+                    problem("join-own-processes",
+                            "a container with process ids of its own cannot be joined"),
                     "--pid and --containall make a new set of processes for each start",
                     "leave out --join always");
     }
@@ -361,7 +363,7 @@ Result<int> start(const Request& request, const Environment& environment) {
                 "in a container of its own, since " + rendezvous.because);
     }
     Result<namespaces::ExecFailure> failure =
-        namespaces::ExecFailure{Error(ErrorCode::kInternal, ""), 0};
+        namespaces::ExecFailure{Error(ErrorCode::kInternal, problem("program-not-started", "")), 0};
     if (rendezvous.container) {
         tell_if(request.is_verbose, "joined the container of this launch");
         failure = namespaces::exec_in_container(make_sandbox(request, all), *rendezvous.container);

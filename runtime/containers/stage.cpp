@@ -61,7 +61,7 @@ Result<Stage> Stage::make(const std::string& size, const std::vector<int>& sourc
         }
     }
     return fail(ErrorCode::kEnvironment,
-                "no folder to put the root file system together",
+                problem("no-root-folder", "no folder to put the root file system together"),
                 "this host has none of /mnt, /tmp, /var, /usr and /etc",
                 "mkdir /tmp");
 }

@@ -59,7 +59,8 @@ Result<StateFolder> StateFolder::open_in(const std::string& parent, std::string 
     if (!fd.valid() || fstat(fd.get(), &status) != 0 || status.st_uid != geteuid() ||
         (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
         return fail(ErrorCode::kVerification,
-                    "'" + printable(parent) + '/' + name + "' is not private",
+                    problem("state-folder-not-private",
+                            "'" + printable(parent) + '/' + name + "' is not private"),
                     "it belongs to another user, or others may enter it",
                     "remove it");
     }

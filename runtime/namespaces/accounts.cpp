@@ -103,7 +103,8 @@ subordinate_range(const std::filesystem::path& file, uid_t uid, unsigned long ne
     }
     const std::string wanted = std::to_string(needed);
     return fail(ErrorCode::kEnvironment,
-                "user '" + user + "' may not map a range of " + wanted + " ids",
+                problem("subordinate-ids-missing",
+                        "user '" + user + "' may not map a range of " + wanted + " ids"),
                 file.string() +
                     (ranges.empty() ? " has no line for this user" : " grants this user fewer ids"),
                 "as root: echo '" + user + ":100000:" + wanted + "' >> " + file.string() +

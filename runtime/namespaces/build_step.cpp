@@ -151,7 +151,8 @@ void leave_sockets() {
 Result<void> enclose(const std::string& program, int proc) {
     if (leads_to_own_program(program)) {
         return fail(ErrorCode::kInput,
-                    "cannot start '" + printable(program) + "' in the image",
+                    problem("interpreter-is-self",
+                            "cannot start '" + printable(program) + "' in the image"),
                     "its interpreter is /proc/self/exe, the program that builds",
                     "use a base whose shell is a program");
     }

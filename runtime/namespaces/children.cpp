@@ -92,7 +92,7 @@ Result<Pipe> make_pipe() {
 void send_error(int fd, const Error& error) {
     const Fault& fault = error.faults().front();
     std::string text(1, static_cast<char>(fault.code));
-    for (const std::string* part : {&fault.message, &fault.because, &fault.help}) {
+    for (const std::string* part : {&fault.id, &fault.message, &fault.because, &fault.help}) {
         text += part->c_str(); // up to a NUL, which ends a part
         text += '\0';
     }
@@ -115,14 +115,20 @@ std::optional<Error> receive_error(int fd) {
     if (text.empty()) {
         return std::nullopt;
     }
-    std::array<std::string, 3> parts;
+    std::array<std::string, 4> parts;
     std::size_t from = 1;
     for (std::string& part : parts) {
         const std::size_t end = std::min(text.find('\0', from), text.size());
         part = text.substr(std::min(from, text.size()), end - std::min(from, end));
         from = end + 1;
     }
-    return Error(static_cast<ErrorCode>(text.front()), parts[0], parts[1], parts[2]);
+    Fault fault;
+    fault.code = static_cast<ErrorCode>(text.front());
+    fault.id = parts[0];
+    fault.message = parts[1];
+    fault.because = parts[2];
+    fault.help = parts[3];
+    return Error(std::move(fault));
 }
 
 } // namespace cybele::namespaces

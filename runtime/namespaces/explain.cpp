@@ -54,51 +54,51 @@ bool is_in_chroot() {
 
 } // namespace
 
-Error explain_user_namespace(std::string message, int saved_errno) {
+Error explain_user_namespace(Problem problem, int saved_errno) {
     const std::string said = std::generic_category().message(saved_errno);
     if (access("/proc/self/ns", F_OK) != 0) {
         return {ErrorCode::kEnvironment,
-                std::move(message),
+                std::move(problem),
                 "/proc is not mounted here",
                 "mount -t proc proc /proc"};
     }
     for (const Switch& one : kSwitches) {
         if (value_of(one.file) == one.forbids) {
-            return {ErrorCode::kEnvironment, std::move(message), one.because, one.help};
+            return {ErrorCode::kEnvironment, std::move(problem), one.because, one.help};
         }
     }
     switch (saved_errno) {
     case ENOSPC:
         return {ErrorCode::kEnvironment,
-                std::move(message),
+                std::move(problem),
                 "the limit user.max_user_namespaces (" +
                     value_of("/proc/sys/user/max_user_namespaces") + ") is reached",
                 "as root: raise it with sysctl -w user.max_user_namespaces=NUMBER"};
     case EUSERS:
         return {ErrorCode::kEnvironment,
-                std::move(message),
+                std::move(problem),
                 "user namespaces are nested too deep, or the limit of an outer one is reached",
                 "start it outside the container"};
     case EPERM:
         if (is_in_chroot()) {
             return {ErrorCode::kEnvironment,
-                    std::move(message),
+                    std::move(problem),
                     "this process is in a chroot, where the kernel forbids user namespaces",
                     "enter the root with pivot_root (e.g. by a container program) instead"};
         }
         return {ErrorCode::kEnvironment,
-                std::move(message),
+                std::move(problem),
                 said + "; a filter for system calls (as in Docker) or a security module forbids it",
                 "in Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined"};
     case ENOSYS:
     case EINVAL:
         return {ErrorCode::kEnvironment,
-                std::move(message),
+                std::move(problem),
                 "this kernel has no user namespaces (" + said + ")",
                 "use a kernel with CONFIG_USER_NS"};
     default:
         return {ErrorCode::kEnvironment,
-                std::move(message),
+                std::move(problem),
                 said,
                 "cybelectl doctor tells what this host allows"};
     }

@@ -9,6 +9,6 @@ namespace cybele::namespaces {
 
 /// Why the kernel refused a step of making a user namespace, from the errno and from the switches
 /// of /proc/sys that the distributions have; kEnvironment with the remedy.
-[[nodiscard]] Error explain_user_namespace(std::string message, int saved_errno);
+[[nodiscard]] Error explain_user_namespace(Problem problem, int saved_errno);
 
 } // namespace cybele::namespaces

@@ -83,7 +83,9 @@ Result<void> SquashfsServer::mount(const SquashfsPoint& point) {
     DescriptorMessage apart;
     if (mounts_ == Mounts::kShared &&
         (receive_message(gate_.get(), apart) != 1 || apart.word != kApart)) {
-        return fail(ErrorCode::kEnvironment, "the process that reads the squashfs did not start");
+        return fail(ErrorCode::kEnvironment,
+                    problem("squashfs-reader-not-started",
+                            "the process that reads the squashfs did not start"));
     }
     // Now: the kernel wants it opened in the user namespace of the mount.
     UniqueFd device(open("/dev/fuse", O_RDWR | O_CLOEXEC));

@@ -32,7 +32,8 @@ Result<void> write_map(int proc, const std::string& name, const std::string& tex
     // One write: the kernel takes a map whole or not at all.
     if (!fd.valid() ||
         write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-        return fail(explain_user_namespace("cannot write the map of ids (" + name + ")", errno));
+        return fail(explain_user_namespace(
+            problem("id-map-failed", "cannot write the map of ids (" + name + ")"), errno));
     }
     return {};
 }
@@ -83,7 +84,8 @@ call_map_program(const char* program, pid_t pid, unsigned own, SubordinateRange 
         because.pop_back();
     }
     return fail(ErrorCode::kEnvironment,
-                std::string(program) + " could not map the subordinate ids",
+                problem("subordinate-ids-not-mapped",
+                        std::string(program) + " could not map the subordinate ids"),
                 because,
                 "check that " + std::string(program) +
                     " is setuid root (or has file capabilities) and not on a nosuid mount");
@@ -144,7 +146,9 @@ public:
         if (error) {
             return fail(std::move(*error));
         }
-        return told ? Result<void>() : fail(ErrorCode::kInternal, "the helper for id maps ended");
+        return told ? Result<void>()
+                    : fail(ErrorCode::kInternal,
+                           problem("id-map-helper-ended", "the helper for id maps ended"));
     }
 
 private:
@@ -200,7 +204,8 @@ Result<void> enter_namespaces(IdMap map) {
     if (map != IdMap::kNone) {
         proc = open_proc();
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
-            return fail(explain_user_namespace("cannot make a user namespace", errno));
+            return fail(explain_user_namespace(
+                problem("user-namespace-failed", "cannot make a user namespace"), errno));
         }
     } else if (unshare(CLONE_NEWNS) != 0) {
         return fail(system_error("cannot make a mount namespace", errno));
@@ -217,7 +222,9 @@ Result<void> enter_namespaces(IdMap map) {
     }
     // Slave, not private: what the host mounts later (automounter) is still seen.
     if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 && errno != EINVAL) {
-        return fail(explain_user_namespace("cannot separate the mounts from the host's", errno));
+        return fail(explain_user_namespace(
+            problem("mount-namespace-failed", "cannot separate the mounts from the host's"),
+            errno));
     }
     return {};
 }

@@ -36,7 +36,7 @@ Result<UniqueFd> owner_of(const ContainerNamespaces& container) {
         !is_same_file(around.get(), owner.get()) ||
         ioctl(owner.get(), NS_GET_OWNER_UID, &uid) != 0 || uid != geteuid()) {
         return fail(ErrorCode::kEnvironment,
-                    "cannot join the container",
+                    problem("container-not-joined", "cannot join the container"),
                     "its namespaces were not made by this user on this host");
     }
     return owner;

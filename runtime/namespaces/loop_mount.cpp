@@ -76,7 +76,9 @@ Result<Loop> attach_free_device(const SquashfsPart& image) {
             return fail(system_error("cannot attach the image to " + loop.path, errno));
         }
     }
-    return fail(ErrorCode::kEnvironment, "no loop device could be had", "others took each first");
+    return fail(ErrorCode::kEnvironment,
+                problem("loop-device-missing", "no loop device could be had"),
+                "others took each first");
 }
 
 } // namespace

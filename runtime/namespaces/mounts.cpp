@@ -73,9 +73,10 @@ Result<unsigned long> flags_of_options(const std::string& options) {
                                          std::end(kNamedFlags),
                                          [&](const NamedFlag& flag) { return flag.name == word; });
         if (found == std::end(kNamedFlags)) {
-            return fail(ErrorCode::kInput,
-                        "'" + printable(word) + "' is no option of a bind",
-                        "known are ro, nosuid, nodev and noexec");
+            return fail(
+                ErrorCode::kInput,
+                problem("bind-option-unknown", "'" + printable(word) + "' is no option of a bind"),
+                "known are ro, nosuid, nodev and noexec");
         }
         flags |= found->flag;
     }
@@ -164,7 +165,7 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
         const std::string shown = printable(mount.source.string());
         if (saved_errno == ENOENT) {
             return fail(ErrorCode::kInput,
-                        "cannot bind '" + shown + "'",
+                        problem("bind-source-missing", "cannot bind '" + shown + "'"),
                         "there is no such file or directory on this host",
                         "check the source of the bind");
         }
@@ -188,7 +189,7 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
             return {};
         }
         return fail(ErrorCode::kInput,
-                    "cannot bind " + describe(mount),
+                    problem("bind-kinds-differ", "cannot bind " + describe(mount)),
                     directory ? "the source is a directory, the target is a file"
                               : "the source is a file, the target is a directory",
                     "name the whole path of the target");

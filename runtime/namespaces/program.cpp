@@ -50,21 +50,21 @@ ExecFailure explain(const std::string& name, const std::string& tried, int saved
     const bool is_there = !tried.empty() && stat(tried.c_str(), &status) == 0;
     if (!is_there) {
         return {Error(ErrorCode::kInput,
-                      shown + " was not found in the container",
+                      problem("program-not-found", shown + " was not found in the container"),
                       name.find('/') == std::string::npos ? "no directory of PATH has it" : "",
                       "check the spelling, or which PATH the image sets"),
                 kNotFound};
     }
     if (saved_errno == ENOENT) {
         return {Error(ErrorCode::kInput,
-                      shown + " cannot be started",
+                      problem("program-loader-missing", shown + " cannot be started"),
                       "its interpreter or dynamic loader is missing in the container",
                       "use a program that was made for this image"),
                 kNotFound};
     }
     if (saved_errno == ENOEXEC) {
         return {Error(ErrorCode::kInput,
-                      shown + " cannot be started",
+                      problem("program-wrong-processor", shown + " cannot be started"),
                       "it is no program for this processor, or a script without a #! line",
                       "check the architecture of the image"),
                 kNotExecutable};
@@ -89,7 +89,8 @@ void pass_to_program(int number) {
 
 ExecFailure exec_program(const std::vector<std::string>& argv, const EnvironmentMap& environment) {
     if (argv.empty()) {
-        return {Error(ErrorCode::kUsage, "no program was named"), 255};
+        return {Error(ErrorCode::kUsage, problem("exec-without-program", "no program was named")),
+                255};
     }
     std::vector<std::string> words = argv;
     std::vector<std::string> variables;

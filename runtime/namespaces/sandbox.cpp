@@ -36,7 +36,8 @@ Result<void> enter_directory(const Sandbox& sandbox) {
     }
     if (!is_there) {
         return fail(ErrorCode::kInput,
-                    "cannot start in '" + printable(sandbox.directory.string()) + "'",
+                    problem("container-directory-failed",
+                            "cannot start in '" + printable(sandbox.directory.string()) + "'"),
                     system_error("", saved_errno).faults().front().because,
                     "name a directory that the container has");
     }
@@ -44,7 +45,8 @@ Result<void> enter_directory(const Sandbox& sandbox) {
     std::array<char, 4096> where = {};
     if (getcwd(where.data(), where.size()) == nullptr || where.front() != '/') {
         return fail(ErrorCode::kEnvironment,
-                    "cannot start in '" + printable(sandbox.directory.string()) + "'",
+                    problem("container-directory-outside",
+                            "cannot start in '" + printable(sandbox.directory.string()) + "'"),
                     "the directory lies outside the container");
     }
     return {};
@@ -52,7 +54,8 @@ Result<void> enter_directory(const Sandbox& sandbox) {
 
 Result<void> take_final_ids(const Sandbox::Ids& ids, int proc) {
     if (unshare(CLONE_NEWUSER) != 0) {
-        return fail(explain_user_namespace("cannot make the inner user namespace", errno));
+        return fail(explain_user_namespace(
+            problem("inner-namespace-failed", "cannot make the inner user namespace"), errno));
     }
     return map_one(proc, ids.uid, 0, {ids.gid, 0});
 }
@@ -117,7 +120,9 @@ std::optional<ExecFailure> receive_failure(int fd) {
     }
     auto error = receive_error(fd);
     return ExecFailure{
-        error ? std::move(*error) : Error(ErrorCode::kInternal, "the sandbox failed"), code};
+        error ? std::move(*error)
+              : Error(ErrorCode::kInternal, problem("sandbox-failed", "the sandbox failed")),
+        code};
 }
 
 /// Process 1 of a new pid namespace: starts the program and collects what it leaves.

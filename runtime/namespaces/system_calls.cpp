@@ -159,7 +159,7 @@ Result<UniqueFd> bind_by_name(const BindPoint& point, const std::string& what) {
     UniqueFd bound(open(path_of(point.target).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!bound.valid() || !is_same_file(bound.get(), point.source)) {
         return fail(ErrorCode::kEnvironment,
-                    "cannot bind " + what,
+                    problem("bind-point-changed", "cannot bind " + what),
                     "the mount point changed while it was used");
     }
     return bound;

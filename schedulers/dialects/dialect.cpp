@@ -199,14 +199,18 @@ Result<void> read_needs(std::string_view text, Dialect& into) {
         const std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
         if (!line.empty() && !line.starts_with('#') && !read_line(line, reading)) {
-            return fail(ErrorCode::kInternal,
-                        fmt::format("dialects/{}.needs: line {} is no rule", into.name, number));
+            return fail(
+                ErrorCode::kInternal,
+                problem("dialect-rule-malformed",
+                        fmt::format("dialects/{}.needs: line {} is no rule", into.name, number)));
         }
     }
     for (const auto need : need_names()) {
         if (!into.needs.contains(need)) {
-            return fail(ErrorCode::kInternal,
-                        fmt::format("dialects/{}.needs says nothing of '{}'", into.name, need));
+            return fail(
+                ErrorCode::kInternal,
+                problem("dialect-rule-missing",
+                        fmt::format("dialects/{}.needs says nothing of '{}'", into.name, need)));
         }
     }
     return {};
@@ -239,7 +243,8 @@ Result<Dialect> find_dialect(const std::string& name, const std::string& version
         const std::vector<std::string_view> views(names.begin(), names.end());
         const std::string near = nearest(name, views);
         return fail(ErrorCode::kInput,
-                    fmt::format("no scheduler is called '{}'", printable(name)),
+                    problem("scheduler-unknown",
+                            fmt::format("no scheduler is called '{}'", printable(name))),
                     fmt::format("known are {}", fmt::join(names, ", ")),
                     near.empty() ? "name one of these" : "did you mean '" + near + "'?");
     }

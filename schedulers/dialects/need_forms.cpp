@@ -59,7 +59,9 @@ void check_form(const Check& check,
                                       [&](const FormReason& row) { return row.form == form; });
     check.faults.add(check.job.fault_at(
         field,
-        fmt::format("'{}' cannot be expressed in {}", printable(text), check.who(rule.before)),
+        problem(
+            "array-inexpressible",
+            fmt::format("'{}' cannot be expressed in {}", printable(text), check.who(rule.before))),
         std::string(reason->because),
         std::string(reason->help)));
 }
@@ -99,7 +101,8 @@ void check_array(const Check& check) {
     if (limit != check.rules.limits.end() && array_size(array) > limit->second.most) {
         check.faults.add(check.job.fault_at(
             "array",
-            fmt::format("'{}' has {} elements", printable(array), array_size(array)),
+            problem("array-too-long",
+                    fmt::format("'{}' has {} elements", printable(array), array_size(array))),
             fmt::format("{} takes {} at most", check.who(limit->second.before), limit->second.most),
             "submit the array in parts"));
     }
@@ -114,11 +117,11 @@ void check_ids(const Check& check) {
         const std::string field = fmt::format("after[{}].job", index);
         const auto form = id_form(id);
         if (form.empty()) {
-            check.faults.add(
-                check.job.fault_at(field,
-                                   fmt::format("'{}' is no id of a job", printable(id)),
-                                   "a script carries the id that the scheduler gave",
-                                   "submit that job first: `submit` finds its id by its name"));
+            check.faults.add(check.job.fault_at(
+                field,
+                problem("job-id-malformed", fmt::format("'{}' is no id of a job", printable(id))),
+                "a script carries the id that the scheduler gave",
+                "submit that job first: `submit` finds its id by its name"));
         } else {
             check_form(check, field, check.rules.forms.find("id")->second, form, id);
         }
@@ -129,11 +132,11 @@ void check_name(const Check& check) {
     const std::string& name = check.job.name;
     // A `job-name` is one that a batch system has taken, or will refuse.
     if (!check.job.says("job-name") && !is_job_name(name)) {
-        check.faults.add(
-            check.job.fault_at("name",
-                               fmt::format("'{}' is no name of a job", printable(name)),
-                               std::string(kJobNameRule),
-                               "choose such a name"));
+        check.faults.add(check.job.fault_at(
+            "name",
+            problem("job-name-malformed", fmt::format("'{}' is no name of a job", printable(name))),
+            std::string(kJobNameRule),
+            "choose such a name"));
     }
 }
 
@@ -144,7 +147,7 @@ void check_name_length(const Check& check) {
     }
     Fault fault = check.job.fault_at(
         "name",
-        fmt::format("the name is cut to '{}'", short_name(check.job.name)),
+        problem("job-name-cut", fmt::format("the name is cut to '{}'", short_name(check.job.name))),
         fmt::format("{} takes {} characters", check.who(limit->second.before), limit->second.most),
         fmt::format("choose a name of {} characters at most", limit->second.most));
     fault.is_warning = true;

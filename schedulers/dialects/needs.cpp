@@ -97,12 +97,13 @@ void note_nothing(const Check& check) {
     if (names.empty()) {
         return;
     }
-    Fault note =
-        check.job.fault_at(field,
-                           fmt::format("without effect in {}: {}", check.dialect.name, names),
-                           "they are for a cluster's queues, accounts, nodes and mail, which this "
-                           "machine does not have",
-                           "keep them where the Job is for a cluster, too");
+    Fault note = check.job.fault_at(
+        field,
+        problem("field-without-effect",
+                fmt::format("without effect in {}: {}", check.dialect.name, names)),
+        "they are for a cluster's queues, accounts, nodes and mail, which this "
+        "machine does not have",
+        "keep them where the Job is for a cluster, too");
     note.is_warning = true;
     check.faults.add(std::move(note));
 }
@@ -121,12 +122,17 @@ void check_services(const Check& check) {
         if (rule.service == Service::kCannot) {
             check.faults.add(check.job.fault_at(
                 need.field,
-                fmt::format("`{}` cannot be expressed in {}", need.name, check.who(rule.before)),
+                problem("field-inexpressible",
+                        fmt::format(
+                            "`{}` cannot be expressed in {}", need.name, check.who(rule.before))),
                 rule.because,
                 rule.help));
         } else if (rule.service == Service::kLater) {
-            check.faults.add(check.job.fault_at(
-                need.field, "not yet: " + rule.because, "this version cannot do it", rule.help));
+            check.faults.add(
+                check.job.fault_at(need.field,
+                                   problem("field-unsupported", "not yet: " + rule.because),
+                                   "this version cannot do it",
+                                   rule.help));
         }
     }
 }
@@ -185,7 +191,9 @@ void check_carried(const Job& job,
             !used.contains(rule.value)) {
             Fault fault = job.fault_at(
                 need.field,
-                fmt::format("the head's template for {} drops `{}`", dialect.name, need.name),
+                problem(
+                    "field-dropped-by-template",
+                    fmt::format("the head's template for {} drops `{}`", dialect.name, need.name)),
                 fmt::format("it never uses '{}'", rule.value),
                 "mend dialect/head.mustache");
             faults.add(std::move(fault));

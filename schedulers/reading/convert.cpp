@@ -108,7 +108,8 @@ Result<Conversion>
 convert_script(const Explanation& explanation, const std::string& name, UnplacedTasks unplaced) {
     if (explanation.script.first_command == 0) {
         return fail(ErrorCode::kInput,
-                    "'" + printable(explanation.script.source.file()) + "' runs nothing",
+                    problem("script-runs-nothing",
+                            "'" + printable(explanation.script.source.file()) + "' runs nothing"),
                     "there is no command after the directives",
                     "name the script that starts the program");
     }

@@ -208,14 +208,17 @@ check_written(const Conversion& conversion, const std::string& body, const Batch
     if (!job) {
         const Fault& fault = job.error().faults().front();
         return fail(ErrorCode::kInput,
-                    "'" + printable(script.source.file()) +
-                        "' cannot become a Job: " + fault.message,
+                    problem("script-not-convertible",
+                            "'" + printable(script.source.file()) +
+                                "' cannot become a Job: " + fault.message),
                     fault.because,
                     "submit it unchanged: `cybelectl submit --script " +
                         printable(script.source.file()) + "`");
     }
     if (job->script != body) {
-        return fail(ErrorCode::kInternal, "the Job does not give the script back byte for byte");
+        return fail(
+            ErrorCode::kInternal,
+            problem("script-text-changed", "the Job does not give the script back byte for byte"));
     }
     return {};
 }
@@ -315,7 +318,7 @@ Result<void> check_convertible(const BatchScript& script) {
             return fail(Error(document::fault_at(
                 script.source,
                 {odd.line, 1},
-                "heterogeneous jobs are not supported yet",
+                problem("heterogeneous-job", "heterogeneous jobs are not supported yet"),
                 "a Job describes one allocation, and this script asks for several",
                 "submit it unchanged: `cybelectl submit --script " +
                     printable(script.source.file()) + "`")));

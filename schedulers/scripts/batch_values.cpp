@@ -94,7 +94,9 @@ void check_tasks_anywhere(const Rendering& rendering) {
     if (is_anywhere && dialect != "slurm" && dialect != "local") {
         rendering.faults.add(job.fault_at(
             "resources.tasks",
-            fmt::format("`tasks` without `tasks-per-node` cannot be expressed in {}", dialect),
+            problem(
+                "tasks-without-tasks-per-node",
+                fmt::format("`tasks` without `tasks-per-node` cannot be expressed in {}", dialect)),
             "it is asked for tasks on each node",
             "write `nodes` and `tasks-per-node`"));
     }

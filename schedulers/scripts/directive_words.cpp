@@ -137,13 +137,15 @@ public:
         const auto script = read_batch_script(
             fmt::format("#!/bin/sh\n{} {}\n", reader_.prefix, word), "words", reader_.reader);
         if (!script || !word.starts_with('-') || script->directives.empty()) {
-            refuse(fmt::format("'{}' is not an option", printable(word)),
+            refuse(problem("directive-not-option",
+                           fmt::format("'{}' is not an option", printable(word))),
                    fmt::format("each item is an option of {} with its value", reader_.key),
                    "write for example `--switches=1`");
             return;
         }
         for (const OddLine& odd : script->odd) {
-            refuse(fmt::format("'{}' is not an option", printable(odd.text)),
+            refuse(problem("directive-extra-word",
+                           fmt::format("'{}' is not an option", printable(odd.text))),
                    "no option takes this word",
                    "quote a value that has blanks, or remove the word");
         }
@@ -153,10 +155,10 @@ public:
     }
 
 private:
-    void refuse(std::string message, std::string because, std::string help) {
+    void refuse(Problem problem, std::string because, std::string help) {
         rendering_.faults.add(document::fault_at(origin_.source,
                                                  document::mark_of(origin_.marks, path_),
-                                                 std::move(message),
+                                                 std::move(problem),
                                                  std::move(because),
                                                  std::move(help)));
     }
@@ -170,7 +172,9 @@ private:
             Fault note = document::fault_at(
                 origin_.source,
                 document::mark_of(origin_.marks, path_),
-                fmt::format("sbatch itself has no option '{}'", printable(directive.option)),
+                problem(
+                    "sbatch-option-unknown",
+                    fmt::format("sbatch itself has no option '{}'", printable(directive.option))),
                 "only a plugin of the site could add it, else sbatch refuses the job",
                 "ask the site, or remove it");
             note.is_warning = true;
@@ -184,14 +188,17 @@ private:
             if (is_of_plugin(directive)) {
                 return;
             }
-            refuse(fmt::format("{} has no option '{}'", reader_.key, printable(directive.option)),
+            refuse(problem("directive-option-unknown",
+                           fmt::format(
+                               "{} has no option '{}'", reader_.key, printable(directive.option))),
                    "a misspelt option would refuse the job, or be ignored",
                    spelling_help(reader_.reader, directive.option));
             return;
         }
         const std::string_view field = said_by(rendering_, directive);
         if (!field.empty()) {
-            refuse(fmt::format("`{}` is already given by `{}`", directive.option, field),
+            refuse(problem("directive-repeats-field",
+                           fmt::format("`{}` is already given by `{}`", directive.option, field)),
                    "two places for one value come to differ",
                    fmt::format("remove one of them; `{}` works with every scheduler", field));
         }
@@ -209,7 +216,7 @@ void refuse_for_operator(const Rendering& rendering, const Origin& origin) {
         rendering.faults.add(document::fault_at(
             origin.source,
             document::mark_of(origin.marks, origin.path),
-            "`directives` cannot be carried by a SlurmJob",
+            problem("directives-in-slurmjob", "`directives` cannot be carried by a SlurmJob"),
             "its operator reads the options that it knows, and ignores all others",
             "remove `directives`, or submit the Job to the cluster"));
     }

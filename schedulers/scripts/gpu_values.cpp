@@ -89,7 +89,9 @@ void add_gpus(const Rendering& rendering, Values& values) {
     if (rendering.dialect.name == "pbspro" && !kind.variable.empty()) {
         Fault note = rendering.input.job->fault_at(
             "resources.gpus-per-node",
-            fmt::format("PBS sets {} only where the site has its cgroup hook", kind.variable),
+            problem(
+                "pbs-gpu-variable",
+                fmt::format("PBS sets {} only where the site has its cgroup hook", kind.variable)),
             "without it the job sees all GPUs of the node, as do other jobs there",
             "ask the site, or let the job have the node alone: `exclusive: true`");
         note.is_warning = true;

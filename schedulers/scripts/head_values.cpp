@@ -53,8 +53,11 @@ std::string grouped(const Rendering& rendering, const std::string& text) {
 std::string
 directive_text(const Rendering& rendering, std::string_view field, const std::string& text) {
     if (!is_carried(rendering, text)) {
-        rendering.faults.add(rendering.input.job->fault_at(
-            field, refusal(rendering, text), std::string(kNoQuotes), std::string(kPlainWords)));
+        rendering.faults.add(
+            rendering.input.job->fault_at(field,
+                                          problem("directive-quotes", refusal(rendering, text)),
+                                          std::string(kNoQuotes),
+                                          std::string(kPlainWords)));
         return {};
     }
     return grouped(rendering, text);
@@ -83,11 +86,12 @@ Value queue_value(const Rendering& rendering) {
     }
     const bool is_good = is_carried(rendering, queue);
     if (!is_good) {
-        rendering.faults.add(launchers::fault_at_queue(*rendering.input.job,
-                                                       rendering.input.site,
-                                                       refusal(rendering, queue),
-                                                       std::string(kNoQuotes),
-                                                       std::string(kPlainWords)));
+        rendering.faults.add(
+            launchers::fault_at_queue(*rendering.input.job,
+                                      rendering.input.site,
+                                      problem("directive-quotes", refusal(rendering, queue)),
+                                      std::string(kNoQuotes),
+                                      std::string(kPlainWords)));
     }
     return {is_good ? grouped(rendering, queue) : std::string()};
 }
@@ -131,10 +135,11 @@ void add_mail(const Rendering& rendering, Values& values) {
 Value workdir_value(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
     if (job.workdir.starts_with("~")) {
-        rendering.faults.add(job.fault_at("workdir",
-                                          "`~` cannot be carried by a directive",
-                                          "no shell reads directives",
-                                          "write the absolute path"));
+        rendering.faults.add(
+            job.fault_at("workdir",
+                         problem("directive-tilde", "`~` cannot be carried by a directive"),
+                         "no shell reads directives",
+                         "write the absolute path"));
         return {};
     }
     return optional_text(rendering, "workdir", job.workdir);
@@ -151,7 +156,8 @@ void add_constraints(const Rendering& rendering, Values& values) {
         if (!is_word || feature.empty()) {
             rendering.faults.add(
                 job.fault_at("resources.constraint",
-                             fmt::format("'{}' is no feature's name", printable(feature)),
+                             problem("feature-name",
+                                     fmt::format("'{}' is no feature's name", printable(feature))),
                              "features are letters, digits and `_ . -`",
                              "write one feature an item; all are demanded"));
             continue;

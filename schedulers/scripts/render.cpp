@@ -30,7 +30,8 @@ void check_directive_lines(const launchers::Job& job,
         for (const auto prefix : kPrefixes) {
             if (line.substr(start).starts_with(prefix)) {
                 faults.add(job.fault_at(field,
-                                        fmt::format("a line begins with `{}`", prefix),
+                                        problem("script-line-is-directive",
+                                                fmt::format("a line begins with `{}`", prefix)),
                                         "batch systems take it for a directive of theirs",
                                         "write the need as a field of the Job, drop the line"));
                 return;
@@ -53,15 +54,18 @@ void check_program_text(const launchers::Job& job, Faults& faults) {
         const std::string field = fmt::format("command[{}]", index);
         check_directive_lines(job, field, job.command[index], faults);
         if (job.command[index].find('\0') != std::string::npos) {
-            faults.add(
-                job.fault_at(field, "a word holds a NUL", "no program can be given it", "drop it"));
+            faults.add(job.fault_at(field,
+                                    problem("word-with-nul", "a word holds a NUL"),
+                                    "no program can be given it",
+                                    "drop it"));
         }
     }
     if (job.script.find('\r') != std::string::npos) {
-        faults.add(job.fault_at("script",
-                                "the script has carriage returns",
-                                "batch systems refuse DOS line ends",
-                                "save it with Unix line ends"));
+        faults.add(
+            job.fault_at("script",
+                         problem("script-carriage-returns", "the script has carriage returns"),
+                         "batch systems refuse DOS line ends",
+                         "save it with Unix line ends"));
     }
 }
 
@@ -73,7 +77,8 @@ void check_version(const RenderInput& input, const Dialect& dialect, Faults& fau
     faults.add(document::fault_at(
         input.site->source,
         document::mark_of(input.site->marks, "scheduler.version"),
-        fmt::format("{} {} is not known", dialect.name, printable(dialect.version)),
+        problem("dialect-version-unsupported",
+                fmt::format("{} {} is not known", dialect.name, printable(dialect.version))),
         fmt::format("its rules are known from {} on", dialect.oldest_known),
         "if its commands are newer than that, write their version"));
 }
@@ -83,14 +88,14 @@ Result<void> check_text(const std::string& text) {
     if (!text.starts_with("#!/bin/bash\n") || !text.ends_with('\n') ||
         text.find('\0') != std::string::npos || text.find('\r') != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    "the templates make no valid script",
+                    problem("template-script-invalid", "the templates make no valid script"),
                     "it must begin with '#!/bin/bash', hold no NUL or carriage return, and end "
                     "with a newline",
                     "mend the template script/body");
     }
     if (!is_utf8(text)) {
         return fail(ErrorCode::kInput,
-                    "the script would not be UTF-8",
+                    problem("script-not-utf8", "the script would not be UTF-8"),
                     "batch systems and yaml refuse other bytes",
                     "write the Job in UTF-8");
     }

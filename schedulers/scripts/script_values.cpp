@@ -115,7 +115,7 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
     if (!message.empty()) {
         rendering.faults.add(job.fault_at(
             field,
-            message,
+            problem("output-pattern", message),
             "`%x` stands for the name, `%j` for the id and `%a` for the index of an array",
             fmt::format("write `{}`", printable(writable_pattern(pattern, !job.array.empty())))));
     }
@@ -167,30 +167,33 @@ void add_signal_handling(const Rendering& rendering, Values& values) {
     const bool is_any = is_listed_word(kForwarded, name);
     const auto& plan = rendering.plan;
     if (!is_any && (plan.starter || plan.torch || plan.spark)) {
-        rendering.faults.add(
-            job.fault_at("signal.name",
-                         fmt::format("signal `{}` does not reach the ranks", printable(name)),
-                         "the programs that start ranks pass USR1, USR2 and TERM on, and take "
-                         "others for themselves",
-                         "use `USR1`"));
+        rendering.faults.add(job.fault_at(
+            "signal.name",
+            problem("signal-not-passed",
+                    fmt::format("signal `{}` does not reach the ranks", printable(name))),
+            "the programs that start ranks pass USR1, USR2 and TERM on, and take "
+            "others for themselves",
+            "use `USR1`"));
     }
     values["signal-trap"] = !is_any;
     values["signal-of-keyboard"] = is_listed_word(kOfKeyboard, name);
     values["signal-name"] = std::string(name);
     if (job.signal->before < std::chrono::seconds(60)) {
-        rendering.faults.add(job.fault_at("signal.before",
-                                          "the signal would come too late",
-                                          "schedulers look at the clock once a minute",
-                                          "write `before: 60 s` or more"));
+        rendering.faults.add(
+            job.fault_at("signal.before",
+                         problem("signal-too-late", "the signal would come too late"),
+                         "schedulers look at the clock once a minute",
+                         "write `before: 60 s` or more"));
     }
     if (rendering.dialect.needs.at("signal").service == Service::kDirective) {
         return;
     }
     if (!rendering.plan.time || *rendering.plan.time <= job.signal->before) {
-        rendering.faults.add(job.fault_at("signal",
-                                          "there is no moment for the signal",
-                                          "the job's time is not known, or shorter than `before`",
-                                          "write `resources.time`"));
+        rendering.faults.add(
+            job.fault_at("signal",
+                         problem("signal-without-time", "there is no moment for the signal"),
+                         "the job's time is not known, or shorter than `before`",
+                         "write `resources.time`"));
         return;
     }
     // Where TERM is not passed on, HUP makes the script send it.
@@ -233,8 +236,9 @@ void add_image(const Rendering& rendering, Values& values) {
     if (input.image.find("://") != std::string::npos) {
         Fault note =
             input.job->fault_at("image",
-                                printable(input.image) + " is not here, and the script "
-                                                         "would look for a file",
+                                problem("image-only-in-registry",
+                                        printable(input.image) + " is not here, and the script "
+                                                                 "would look for a file"),
                                 "an image of a registry is pulled when the job is submitted",
                                 "call `cybelectl submit`, or pull it and name it here: "
                                 "`cybelectl image pull`, then `image: store:NAME:TAG`");
@@ -244,7 +248,7 @@ void add_image(const Rendering& rendering, Values& values) {
     if (input.job->image && input.image.empty()) {
         rendering.faults.add(
             input.job->fault_at("image",
-                                "not yet: an image that is no file",
+                                problem("image-not-a-file", "not yet: an image that is no file"),
                                 "this version starts images from files only",
                                 "name the image's path, or build the Recipe first"));
     }

@@ -25,13 +25,14 @@ void check_paths(const launchers::Site& site, Faults& faults) {
         if (path.starts_with('/') || path.starts_with("~/")) {
             continue;
         }
-        faults.add(
-            document::fault_at(site.source,
-                               document::mark_of(site.marks, "verify"),
-                               fmt::format("'{}' would not be found on the nodes", printable(path)),
-                               "a job runs in the folder where it was submitted, not where the "
-                               "Site's file lies",
-                               "write the path as the nodes know it, from `/` or `~/` on"));
+        faults.add(document::fault_at(
+            site.source,
+            document::mark_of(site.marks, "verify"),
+            problem("verification-file-relative",
+                    fmt::format("'{}' would not be found on the nodes", printable(path))),
+            "a job runs in the folder where it was submitted, not where the "
+            "Site's file lies",
+            "write the path as the nodes know it, from `/` or `~/` on"));
     }
 }
 
@@ -88,9 +89,10 @@ void add_verification(const launchers::Job& job,
             faults.add(document::fault_at(
                 is_of_job ? job.source : site->source,
                 document::mark_of(is_of_job ? job.marks : site->marks, "verify.require"),
-                fmt::format("{} signers are required, and {} keys are named",
-                            demand.wanted(),
-                            demand.keys.size()),
+                problem("signer-count-too-high",
+                        fmt::format("{} signers are required, and {} keys are named",
+                                    demand.wanted(),
+                                    demand.keys.size())),
                 "nobody could meet that",
                 "name more keys, or require fewer"));
         }

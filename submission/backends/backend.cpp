@@ -9,18 +9,21 @@ UniqueFd Backend::end_of(const JobRef& /*job*/) {
 
 Result<void> Backend::hold(const std::vector<JobRef>& /*jobs*/, bool is_held) {
     const std::string what = is_held ? "hold" : "release";
-    return fail(ErrorCode::kEnvironment,
-                "the job cannot be " + std::string(is_held ? "held" : "released") + " from here",
-                "cybelectl does not " + what + " jobs through this service",
-                "log in where the scheduler's commands are, and call them there");
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("hold-not-supported",
+                "the job cannot be " + std::string(is_held ? "held" : "released") + " from here"),
+        "cybelectl does not " + what + " jobs through this service",
+        "log in where the scheduler's commands are, and call them there");
 }
 
 QueryResult Backend::look_at_all() {
     QueryResult result;
-    result.failure = Error(ErrorCode::kEnvironment,
-                           "the jobs of all users cannot be listed from here",
-                           "cybelectl does not list them through this service",
-                           "reach the scheduler by its commands, here or through ssh");
+    result.failure =
+        Error(ErrorCode::kEnvironment,
+              problem("all-jobs-not-listed", "the jobs of all users cannot be listed from here"),
+              "cybelectl does not list them through this service",
+              "reach the scheduler by its commands, here or through ssh");
     return result;
 }
 

@@ -166,10 +166,11 @@ public:
                    host_->exchange(commands_->cancellation(ids_of(jobs)), {}));
         for (const Outcome& outcome : answers.outcomes) {
             if (!outcome.ok() && !commands_->is_over_already(outcome)) {
-                return fail(ErrorCode::kExecution,
-                            "the scheduler did not take the request to cancel",
-                            printable(words_of(outcome)),
-                            "try again: `cybelectl job cancel ID`");
+                return fail(
+                    ErrorCode::kExecution,
+                    problem("cancel-refused", "the scheduler did not take the request to cancel"),
+                    printable(words_of(outcome)),
+                    "try again: `cybelectl job cancel ID`");
             }
         }
         return {};
@@ -205,8 +206,9 @@ public:
         for (const Outcome& outcome : answers.outcomes) {
             if (!outcome.ok()) {
                 return fail(ErrorCode::kExecution,
-                            std::string("the scheduler did not take the request to ") +
-                                (is_held ? "hold" : "release"),
+                            problem("hold-refused",
+                                    std::string("the scheduler did not take the request to ") +
+                                        (is_held ? "hold" : "release")),
                             printable(words_of(outcome)),
                             "see how the job is: `cybelectl job status ID`");
             }

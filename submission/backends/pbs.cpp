@@ -120,13 +120,13 @@ Result<std::vector<JobStatus>> Pbs::statuses(const std::vector<Outcome>& outcome
         (outcome.code == 0 || outcome.code == kUnknownJob || outcome.code == kFinished);
     if (!is_answer) {
         return fail(ErrorCode::kEnvironment,
-                    "the batch server does not answer",
+                    problem("batch-server-silent", "the batch server does not answer"),
                     printable(words_of(outcome)),
                     "the job goes on; ask again with `cybelectl job status`");
     }
     if (!is_whole_listing(outcome.output)) {
         return fail(ErrorCode::kEnvironment,
-                    "the batch server's answer is cut",
+                    problem("batch-server-answer-cut", "the batch server's answer is cut"),
                     "a blank line ends each job that qstat shows, and the last has none",
                     "the job goes on; ask again with `cybelectl job status`");
     }

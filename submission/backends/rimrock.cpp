@@ -63,8 +63,9 @@ public:
         auto answers = read_frames(output, calls.size(), readings.size(), nonce);
         if (answer.status != kRimrockOk || !answers) {
             return fail(ErrorCode::kExecution,
-                        "rimrock did not run a command on " +
-                            printable(service_->connection().host),
+                        problem("rimrock-command-failed",
+                                "rimrock did not run a command on " +
+                                    printable(service_->connection().host)),
                         printable(words_in(answer)),
                         "the job goes on; ask again with `cybelectl job status`");
         }

@@ -39,7 +39,7 @@ Result<ServiceAnswer> Service::ask(const ServiceRequest& request) {
     }
     if (answer.status == kUnauthorized) {
         return fail(ErrorCode::kEnvironment,
-                    printable(way_.address) + " does not take the token",
+                    problem("token-refused", printable(way_.address) + " does not take the token"),
                     "it is of another user, has expired, or is of another cluster",
                     "get a new one; a job that was submitted goes on meanwhile");
     }

@@ -208,7 +208,7 @@ public:
         const Outcome& outcome = outcomes.front();
         if (!outcome.ok()) {
             return fail(ErrorCode::kEnvironment,
-                        "Slurm does not answer",
+                        problem("slurm-silent", "Slurm does not answer"),
                         printable(words_of(outcome)),
                         "the job goes on; ask again with `cybelectl job status`");
         }

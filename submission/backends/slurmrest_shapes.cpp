@@ -110,7 +110,7 @@ Result<Version> choose_version(std::string_view openapi) {
     if (best == 0) {
         return fail(
             ErrorCode::kEnvironment,
-            "the service has no version that this cybelectl knows",
+            problem("slurmrestd-version", "the service has no version that this cybelectl knows"),
             "it knows v0.0." + std::to_string(kOldest) + " to v0.0." + std::to_string(kNewest) +
                 " of slurmrestd",
             "reach the scheduler by ssh (`through: {ssh: HOST}`), or use another cybelectl");

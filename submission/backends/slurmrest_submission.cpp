@@ -203,8 +203,10 @@ submission_body(const Submission& submission, const std::string& script, Version
             });
         if (row == std::end(kRows) || !row->put(directive.value, version, job)) {
             return fail(ErrorCode::kInput,
-                        "slurmrestd cannot be told `" + printable(directive.option) +
-                            (directive.has_value ? "=" + printable(directive.value) : "") + "`",
+                        problem("slurmrestd-option",
+                                "slurmrestd cannot be told `" + printable(directive.option) +
+                                    (directive.has_value ? "=" + printable(directive.value) : "") +
+                                    "`"),
                         "it reads no directives of a script, and has no field for this one",
                         "reach the scheduler by ssh: `through: {ssh: HOST}`");
         }

@@ -44,7 +44,7 @@ tl::unexpected<Error> trouble_with(const Service& service, const ServiceAnswer& 
     const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
     return fail(
         ErrorCode::kEnvironment,
-        "slurmrestd does not answer as it should",
+        problem("slurmrestd-answer", "slurmrestd does not answer as it should"),
         printable(service.connection().address) + " said HTTP " + std::to_string(answer.status) +
             (trouble ? ": " + printable(trouble->text) : std::string()),
         may_be_the_token(answer) ? "see whether the token is still good, and whether slurmctld runs"

@@ -138,7 +138,8 @@ Error SshLogin::broken(const Outcome& outcome) const {
     }
     std::replace(because.begin(), because.end(), '\n', ' ');
     return {never_began(outcome) ? ErrorCode::kEnvironment : ErrorCode::kExecution,
-            "the login " + printable(login_) + " cannot be reached by ssh",
+            problem("login-unreachable",
+                    "the login " + printable(login_) + " cannot be reached by ssh"),
             printable(because),
             help};
 }

@@ -56,7 +56,7 @@ Result<std::string> taken(std::string_view text, const std::string& source) {
     });
     if (token.empty() || is_odd) {
         return fail(ErrorCode::kEnvironment,
-                    "there is no token from " + printable(source),
+                    problem("token-missing", "there is no token from " + printable(source)),
                     token.empty() ? "it gave nothing" : "what it gave is no token",
                     "it must give the token alone, as `scontrol token` does");
     }
@@ -102,10 +102,11 @@ Result<std::string> Token::ask() const {
         if (!outcome.ok()) {
             Outcome silent = outcome;
             silent.output.clear();
-            return fail(ErrorCode::kEnvironment,
-                        "the token command failed: " + printable(command_),
-                        printable(words_of(silent)),
-                        "call it by hand; it must print the token alone");
+            return fail(
+                ErrorCode::kEnvironment,
+                problem("token-command-failed", "the token command failed: " + printable(command_)),
+                printable(words_of(silent)),
+                "call it by hand; it must print the token alone");
         }
         return taken(outcome.output, "`" + command_ + "`");
     }
@@ -113,7 +114,7 @@ Result<std::string> Token::ask() const {
         const auto text = read_file(*file, std::size_t{1} << 16U);
         if (!text) {
             return fail(ErrorCode::kEnvironment,
-                        "there is no token in " + printable(*file),
+                        problem("token-file-missing", "there is no token in " + printable(*file)),
                         text.error().faults().front().because,
                         "CYBELE_TOKEN_FILE names it");
         }
@@ -123,7 +124,7 @@ Result<std::string> Token::ask() const {
         return taken(*token, "SLURM_JWT");
     }
     return fail(ErrorCode::kEnvironment,
-                "the service asks for a token, and there is none",
+                problem("token-not-configured", "the service asks for a token, and there is none"),
                 "no command, no file and no variable gives one",
                 "name a command in the Site (`token-command: scontrol token lifespan=3600`), or a "
                 "file: CYBELE_TOKEN_FILE=FILE");

@@ -47,8 +47,9 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
     if (request.scheduler == "local") {
         if (!request.login.empty()) {
             return fail(ErrorCode::kInput,
-                        "the local scheduler runs jobs on this machine, not on " +
-                            printable(request.login),
+                        problem("local-scheduler-elsewhere",
+                                "the local scheduler runs jobs on this machine, not on " +
+                                    printable(request.login)),
                         {},
                         "name the scheduler of that host, or drop --host");
         }
@@ -61,7 +62,8 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
         }
     }
     return fail(ErrorCode::kInput,
-                "there is no back end for '" + printable(request.scheduler) + "'",
+                problem("backend-unknown",
+                        "there is no back end for '" + printable(request.scheduler) + "'"),
                 "jobs are submitted to slurm, torque, slurm-torque, pbspro and local",
                 "choose one with --scheduler");
 }

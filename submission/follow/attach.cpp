@@ -38,7 +38,7 @@ Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
     for (const auto& [name, member] : fields) {
         if (!document.is_object() || !document.contains(name) || !document[name].is_string()) {
             return fail(ErrorCode::kInput,
-                        printable(file.native()) + " is damaged",
+                        problem("record-damaged", printable(file.native()) + " is damaged"),
                         std::string("it has no text '") + name + "'",
                         "name the job by its id or UUID");
         }
@@ -57,18 +57,22 @@ Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
     std::error_code error;
     if (fs::weakly_canonical(record.parent_path().parent_path(), error) !=
         fs::weakly_canonical(entry.workdir, error)) {
-        return fail(ErrorCode::kInput,
-                    printable(file.native()) + " is not the record of a job in this folder",
-                    "its workdir is " + printable(entry.workdir),
-                    "name the record where the job wrote it, or the job by its id or UUID");
+        return fail(
+            ErrorCode::kInput,
+            problem("record-other-folder",
+                    printable(file.native()) + " is not the record of a job in this folder"),
+            "its workdir is " + printable(entry.workdir),
+            "name the record where the job wrote it, or the job by its id or UUID");
     }
     const std::string uuid = record.filename().native();
     if (entry.uuid != uuid || !is_name(entry.name)) {
-        return fail(ErrorCode::kInput,
-                    printable(file.native()) + " is not the record of a job in this folder",
-                    entry.uuid != uuid ? "its UUID is " + printable(entry.uuid)
-                                       : "its name is " + printable(entry.name),
-                    "name the job by its id or UUID");
+        return fail(
+            ErrorCode::kInput,
+            problem("record-other-job",
+                    printable(file.native()) + " is not the record of a job in this folder"),
+            entry.uuid != uuid ? "its UUID is " + printable(entry.uuid)
+                               : "its name is " + printable(entry.name),
+            "name the job by its id or UUID");
     }
     if (!is_above(entry.folder, entry.workdir)) {
         entry.folder = entry.workdir; // results go below it, so it is not the record's to choose

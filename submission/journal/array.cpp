@@ -203,12 +203,13 @@ std::optional<ElementName> read_element_name(const std::string& name) {
 
 tl::unexpected<Error> no_element(const Entry& job, std::int64_t index) {
     const bool is_array = !job.array.empty();
-    return fail(ErrorCode::kInput,
-                "job " + job.id + " has no element " + std::to_string(index),
-                is_array ? "its array is " + job.array : "it is not an array",
-                is_array ? "name one of its indices: " +
-                               element_id(job.id, array_indices(job.array).front())
-                         : "name the job itself: " + job.id);
+    return fail(
+        ErrorCode::kInput,
+        problem("element-missing", "job " + job.id + " has no element " + std::to_string(index)),
+        is_array ? "its array is " + job.array : "it is not an array",
+        is_array
+            ? "name one of its indices: " + element_id(job.id, array_indices(job.array).front())
+            : "name the job itself: " + job.id);
 }
 
 } // namespace

@@ -98,7 +98,9 @@ Result<void> Journal::check_empty(bool held_jobs) const {
     constexpr unsigned kPermissions = 07777;
     return fail(
         ErrorCode::kEnvironment,
-        printable(path_.native()) + (is_foreign ? " is not a journal of jobs" : " is empty"),
+        problem("journal-foreign",
+                printable(path_.native()) +
+                    (is_foreign ? " is not a journal of jobs" : " is empty")),
         fmt::format("{} (owner {}, mode {:04o}); with a new one, the jobs that run would be "
                     "forgotten, and submitted a second time",
                     is_foreign ? "it holds other tables" : "it held the journal of jobs",
@@ -118,8 +120,10 @@ Result<void> Journal::prepare(bool held_jobs) const {
     }
     if (version != 0) {
         return fail(ErrorCode::kEnvironment,
-                    "the journal of jobs is of version " + std::to_string(version) +
-                        ", this cybelectl reads version " + std::to_string(kJournalVersion),
+                    problem("journal-version",
+                            "the journal of jobs is of version " + std::to_string(version) +
+                                ", this cybelectl reads version " +
+                                std::to_string(kJournalVersion)),
                     printable(path_.native()) + " was written by another cybelectl",
                     "call that one, or keep another journal: CYBELE_STATE_DIR=DIR");
     }
@@ -236,7 +240,7 @@ Result<Entry> Journal::find(const std::string& text) const {
                    Rows(database_).select("WHERE name = ?1 ORDER BY asked, rowid",
                                           {wanted_job(text).name}));
         return fail(ErrorCode::kInput,
-                    "there is no job '" + printable(text) + "'",
+                    problem("job-unknown", "there is no job '" + printable(text) + "'"),
                     "the journal " + printable(path_.native()) + " knows none by that id or UUID",
                     !named.empty() && !named.back().id.empty()
                         ? "job " + named.back().id + " was called so last: name its id"
@@ -247,11 +251,13 @@ Result<Entry> Journal::find(const std::string& text) const {
     for (const Entry& entry : found) {
         uuids += (uuids.empty() ? "" : ", ") + entry.uuid + " (" + entry.scheduler + ")";
     }
-    return fail(ErrorCode::kInput,
-                "'" + printable(text) + "' names " + std::to_string(found.size()) + " jobs",
-                "they are " + uuids,
-                "name one by its UUID, or as `" + found.front().scheduler + ":" +
-                    printable(found.front().id) + "`");
+    return fail(
+        ErrorCode::kInput,
+        problem("job-ambiguous",
+                "'" + printable(text) + "' names " + std::to_string(found.size()) + " jobs"),
+        "they are " + uuids,
+        "name one by its UUID, or as `" + found.front().scheduler + ":" +
+            printable(found.front().id) + "`");
 }
 
 Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {

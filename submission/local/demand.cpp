@@ -31,26 +31,30 @@ Fault too_much(const Job& job, const Machine& machine, std::string_view what) {
     const Demand demand = demand_of(job);
     if (what == "cpus") {
         return job.fault_at(field_of_cpus(job),
-                            fmt::format("the job needs {} cores, and this machine has {}",
-                                        demand.cpus,
-                                        machine.threads()),
+                            problem("machine-cores",
+                                    fmt::format("the job needs {} cores, and this machine has {}",
+                                                demand.cpus,
+                                                machine.threads())),
                             "it would wait for ever: a task has a core for each of its CPUs, and "
                             "cores are not shared",
                             "ask for fewer tasks or threads, or submit it to a cluster");
     }
     if (what == "memory") {
-        return job.fault_at(job.resources.memory_per_node_bytes ? "resources.memory-per-node"
-                                                                : "resources.memory-per-cpu",
-                            fmt::format("the job needs {} of memory, and this machine has {}",
-                                        format_size(demand.memory),
-                                        format_size(machine.memory >> 20U << 20U)),
-                            "it would wait for ever",
-                            "ask for less, or submit it to a cluster");
+        return job.fault_at(
+            job.resources.memory_per_node_bytes ? "resources.memory-per-node"
+                                                : "resources.memory-per-cpu",
+            problem("machine-memory",
+                    fmt::format("the job needs {} of memory, and this machine has {}",
+                                format_size(demand.memory),
+                                format_size(machine.memory >> 20U << 20U))),
+            "it would wait for ever",
+            "ask for less, or submit it to a cluster");
     }
     return job.fault_at("resources.gpus-per-node",
-                        fmt::format("the job needs {} GPUs, and this machine has {}",
-                                    demand.gpus,
-                                    machine.gpus.size()),
+                        problem("machine-gpus",
+                                fmt::format("the job needs {} GPUs, and this machine has {}",
+                                            demand.gpus,
+                                            machine.gpus.size())),
                         "counted are /dev/nvidia0 and its like, else /dev/dri/renderD*",
                         "submit it to a cluster with GPUs");
 }
@@ -98,8 +102,9 @@ Result<void> check_local(const Job& job, const Environment& environment) {
             if (!is_known) {
                 faults.add(job.fault_at(
                     fmt::format("after[{}].job", at),
-                    fmt::format("the local scheduler has no job '{}'",
-                                printable(job.after[at].job)),
+                    problem("local-job-unknown",
+                            fmt::format("the local scheduler has no job '{}'",
+                                        printable(job.after[at].job))),
                     "this job would wait for ever",
                     "`cybelectl job list --all` shows its ids; submit that job first"));
             }

@@ -133,10 +133,12 @@ public:
             return Result<void>();
         }));
         if (found == 0) {
-            return fail(ErrorCode::kExecution,
-                        std::string("there is nothing to ") + (is_held ? "hold" : "release"),
-                        "the job does not wait: it runs, or has ended",
-                        "see how it is: `cybelectl job status ID`");
+            return fail(
+                ErrorCode::kExecution,
+                problem("local-hold-nothing",
+                        std::string("there is nothing to ") + (is_held ? "hold" : "release")),
+                "the job does not wait: it runs, or has ended",
+                "see how it is: `cybelectl job status ID`");
         }
         return {};
     }
@@ -208,7 +210,7 @@ private:
         CYBELE_TRY(LocalScheduler::Turn taken, turn(how, kQueueLockPatience));
         if (!taken.was_taken) {
             return fail(ErrorCode::kEnvironment,
-                        "the local scheduler's queue stays locked",
+                        problem("local-queue-locked", "the local scheduler's queue stays locked"),
                         "another process holds it for a minute",
                         "look for a stopped cybelectl, or try again");
         }
@@ -217,7 +219,9 @@ private:
 
     Result<void> enter(const Submission& submission, std::string& id) {
         if (submission.job == nullptr) {
-            return fail(ErrorCode::kInput, "the local scheduler takes Jobs, no scripts alone");
+            return fail(
+                ErrorCode::kInput,
+                problem("local-script-alone", "the local scheduler takes Jobs, no scripts alone"));
         }
         const launchers::Job& job = *submission.job;
         EnvironmentMap variables = environment_.all();

@@ -179,8 +179,9 @@ Result<void> Queue::prepare() const {
     }
     if (version != 0) {
         return fail(ErrorCode::kEnvironment,
-                    "the local scheduler's queue is of version " + std::to_string(version) +
-                        ", this cybelectl reads version " + std::to_string(kQueueVersion),
+                    problem("local-queue-version",
+                            "the local scheduler's queue is of version " + std::to_string(version) +
+                                ", this cybelectl reads version " + std::to_string(kQueueVersion)),
                     "local.sqlite was written by another cybelectl",
                     "call that one, or keep another queue: CYBELE_STATE_DIR=DIR");
     }

@@ -119,8 +119,9 @@ Result<StartFiles> kept_start(const fs::path& folder, const LocalSpec& spec) {
     CYBELE_TRY(const std::string script, read_file(place / kScript, kMostOfStart));
     if ("sha256:" + hex(sha256(script)) != spec.script) {
         return fail(ErrorCode::kVerification,
-                    "the script of job " + std::to_string(spec.number) +
-                        " is not the one that was submitted",
+                    problem("local-script-changed",
+                            "the script of job " + std::to_string(spec.number) +
+                                " is not the one that was submitted"),
                     "its SHA-256 is not " + spec.script,
                     "submit the job again");
     }

@@ -69,7 +69,7 @@ Result<void> Starters::learn_ids(std::size_t count, pid_t launcher) {
         if (got != static_cast<ssize_t>(sizeof pid) || pid < 0) {
             (void)wait_for(launcher);
             return fail(ErrorCode::kEnvironment,
-                        "cannot start the job's supervisor",
+                        problem("supervisor-not-started", "cannot start the job's supervisor"),
                         "the system gives no more processes",
                         "look at `ulimit -u` and the memory that is free");
         }

@@ -53,7 +53,7 @@ Result<ExitRecord> parse_exit_record(std::string_view text, const std::filesyste
     const nlohmann::json document = parse_json(text);
     const auto damaged = [&] {
         return fail(ErrorCode::kInput,
-                    printable(path.native()) + " is damaged",
+                    problem("record-malformed", printable(path.native()) + " is damaged"),
                     "it is no record of a job's end",
                     "ask the scheduler for the job; the file can be removed");
     };

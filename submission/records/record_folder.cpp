@@ -24,7 +24,8 @@ constexpr unsigned kPrivate = 0700;
 
 tl::unexpected<Error> refused(const fs::path& path, std::string because) {
     return fail(ErrorCode::kEnvironment,
-                "the record of a job cannot be kept in " + printable(path.native()),
+                problem("record-folder-refused",
+                        "the record of a job cannot be kept in " + printable(path.native())),
                 std::move(because),
                 "give the Job a workdir of your own, or remove " + printable(path.native()) +
                     " where it is not needed");
@@ -57,7 +58,7 @@ Result<UniqueFd> open_folder(int parent, const fs::path& path, bool is_made) {
         const int saved = errno;
         if (saved == ENOENT) {
             return fail(ErrorCode::kInput,
-                        "no such folder: " + printable(path.native()),
+                        problem("folder-missing", "no such folder: " + printable(path.native())),
                         {},
                         "check the name and the folder that it is relative to");
         }
@@ -112,7 +113,7 @@ Result<std::string> RecordFolder::read(const std::string& name, std::size_t limi
     CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), path));
     if (size > limit) {
         return fail(ErrorCode::kInput,
-                    printable(path.native()) + " is too big",
+                    problem("file-too-big", printable(path.native()) + " is too big"),
                     "more than " + std::to_string(limit) + " bytes are not read");
     }
     std::string text(size, '\0');

@@ -25,12 +25,10 @@ struct Item {
     Faults& faults;
     Contents contents;
 
-    void refuse(std::string_view member,
-                std::string message,
-                std::string because,
-                std::string help) const {
+    void
+    refuse(std::string_view member, Problem problem, std::string because, std::string help) const {
         faults.add(job.fault_at(fmt::format("{}.{}", field, member),
-                                std::move(message),
+                                std::move(problem),
                                 std::move(because),
                                 std::move(help)));
     }
@@ -46,16 +44,17 @@ std::string target_of(const Item& item, const std::string& to) {
     const std::string first = path.empty() ? std::string() : path.begin()->native();
     if (path.is_absolute() || first == ".." || first == "~") {
         item.refuse("to",
-                    printable(to) + " is not below the workdir",
+                    problem("input-target-outside", printable(to) + " is not below the workdir"),
                     "inputs are put where the job runs, and nowhere else",
                     "write a path relative to `workdir`");
         return {};
     }
     if (first == ".cybelectl") {
-        item.refuse("to",
-                    printable(to) + " is where jobs keep their records",
-                    "`.cybelectl` belongs to cybelectl",
-                    "choose another name");
+        item.refuse(
+            "to",
+            problem("input-target-reserved", printable(to) + " is where jobs keep their records"),
+            "`.cybelectl` belongs to cybelectl",
+            "choose another name");
         return {};
     }
     return target.empty() ? "." : target;
@@ -66,7 +65,7 @@ bool is_one_line(const Item& item, const std::string& target) {
         return true;
     }
     item.refuse("from",
-                printable(target) + " has a line's end in its name",
+                problem("input-name-line-end", printable(target) + " has a line's end in its name"),
                 "names travel line by line",
                 "rename it");
     return false;
@@ -80,16 +79,17 @@ void add_manifest_file(const Item& item, const fs::path& source, const std::stri
     if (::stat(source.c_str(), &status) != 0 || ::access(source.c_str(), R_OK) != 0) {
         const Error error = system_error("cannot read " + printable(source.native()), errno);
         item.refuse("from",
-                    error.message(),
+                    problem("input-unreadable", error.message()),
                     error.faults().front().because,
                     "let yourself read it, or leave it out");
         return;
     }
     if (!S_ISREG(status.st_mode)) {
-        item.refuse("from",
-                    printable(source.native()) + " is neither a file nor a folder",
-                    "devices, sockets and links to folders are not copied",
-                    "name what it stands for");
+        item.refuse(
+            "from",
+            problem("input-kind", printable(source.native()) + " is neither a file nor a folder"),
+            "devices, sockets and links to folders are not copied",
+            "name what it stands for");
         return;
     }
     std::string digest = "-";
@@ -134,7 +134,8 @@ void add_folder(const Item& item, const fs::path& source, const std::string& tar
     }
     if (error) {
         item.refuse("from",
-                    "cannot read the folder " + printable(source.native()),
+                    problem("input-folder-unreadable",
+                            "cannot read the folder " + printable(source.native())),
                     error.message(),
                     "let yourself read all of it");
     }
@@ -145,7 +146,7 @@ void add_item(const Item& item, const std::string& to, const fs::path& source) {
     std::error_code error;
     if (!fs::exists(source, error)) {
         item.refuse("from",
-                    "there is no " + printable(source.native()),
+                    problem("input-missing", "there is no " + printable(source.native())),
                     "relative paths start at the Job's folder",
                     "mend the path, or make the file first");
         return;
@@ -174,7 +175,8 @@ void check_targets(const Job& job, const std::vector<StagedFile>& staged_files, 
             !before.digest.empty() && staged.target.starts_with(before.target + "/");
         if (staged.target == before.target || is_below) {
             faults.add(job.fault_at(std::max(before.field, staged.field) + ".to",
-                                    "two inputs are to be " + printable(before.target),
+                                    problem("input-target-duplicate",
+                                            "two inputs are to be " + printable(before.target)),
                                     printable(before.source.native()) + " and " +
                                         printable(staged.source.native()),
                                     "give one of them another `to`"));

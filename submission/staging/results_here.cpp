@@ -36,7 +36,7 @@ namespace {
 Error not_collected(const std::string& name, const Error& error) {
     const Fault& fault = error.faults().front();
     return {ErrorCode::kEnvironment,
-            "the result " + printable(name) + " is not collected",
+            problem("result-refused", "the result " + printable(name) + " is not collected"),
             fault.because.empty() ? fault.message : fault.because,
             "remove that link, or name the other results: --results 'PATTERN'"};
 }

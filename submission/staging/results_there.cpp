@@ -105,10 +105,12 @@ private:
         } else if (rest.starts_with("refused")) {
             refusal_ = words_behind(rest);
         } else if (rest == "missing" && files_.size() < names_.size()) {
-            failure_ = Error(ErrorCode::kEnvironment,
-                             "the result " + printable(names_[files_.size()]) + " cannot be read",
-                             "it went away, or you may not read it there",
-                             "look at it there, and collect again");
+            failure_ =
+                Error(ErrorCode::kEnvironment,
+                      problem("result-unreadable",
+                              "the result " + printable(names_[files_.size()]) + " cannot be read"),
+                      "it went away, or you may not read it there",
+                      "look at it there, and collect again");
         } else if (words.size() == 5 && words[0] == "file" && files_.size() < names_.size()) {
             begin_file(words);
         } else {
@@ -165,7 +167,7 @@ private:
 
     [[nodiscard]] Error changed() const {
         return {ErrorCode::kEnvironment,
-                "a result changed while it was fetched",
+                problem("result-changed", "a result changed while it was fetched"),
                 files_.empty() ? "the answer cannot be read"
                                : printable(files_.back().name) + " has become shorter",
                 "collect again when nothing writes to it"};
@@ -233,10 +235,12 @@ public:
             return fail(*failure);
         }
         if (!receiver.refusal().empty()) {
-            return fail(ErrorCode::kEnvironment,
-                        "cannot read " + printable(login_.name() + ":" + workdir_.native()),
-                        printable(receiver.refusal()),
-                        "see whether the folder is there still");
+            return fail(
+                ErrorCode::kEnvironment,
+                problem("results-unreadable",
+                        "cannot read " + printable(login_.name() + ":" + workdir_.native())),
+                printable(receiver.refusal()),
+                "see whether the folder is there still");
         }
         if (!receiver.is_whole()) {
             return fail(broken_off(login_, outcome, "files were fetched"));

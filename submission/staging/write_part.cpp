@@ -53,16 +53,18 @@ Error write_error(CopyFor task, const std::string& where, const std::string& bec
                          because.find("quota exceeded") != std::string::npos;
     const Remedies& remedies = remedies_of(task);
     return {ErrorCode::kEnvironment,
-            "cannot write " + printable(where),
+            problem("input-write-failed", "cannot write " + printable(where)),
             printable(because),
             is_full ? remedies.when_full : remedies.when_refused};
 }
 
 Error differs_error(CopyFor task, const std::string& where, const fs::path& source) {
-    return {ErrorCode::kEnvironment,
-            "what arrived as " + printable(where) + " is not " + printable(source.native()),
-            "the file changed meanwhile, or a disk is at fault; the copy is removed",
-            remedies_of(task).when_different};
+    return {
+        ErrorCode::kEnvironment,
+        problem("input-differs",
+                "what arrived as " + printable(where) + " is not " + printable(source.native())),
+        "the file changed meanwhile, or a disk is at fault; the copy is removed",
+        remedies_of(task).when_different};
 }
 
 Result<PartFile>

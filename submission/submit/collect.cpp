@@ -40,7 +40,7 @@ constexpr Known kFields[] = {{"job", OrderedJson::value_t::string},
 
 tl::unexpected<Error> damaged(const fs::path& file, std::string because) {
     return fail(ErrorCode::kInput,
-                printable(file.native()) + " is damaged",
+                problem("collected-file-damaged", printable(file.native()) + " is damaged"),
                 std::move(because),
                 "remove it; the journal says what is collected");
 }
@@ -82,11 +82,13 @@ Result<fs::path> destination_of(const Entry& entry) {
     const fs::path to = entry.results_to.empty() ? "results" : entry.results_to;
     const bool leads_out = to.is_absolute() || std::find(to.begin(), to.end(), "..") != to.end();
     if (leads_out) {
-        return fail(ErrorCode::kInput,
-                    "the results of job " + entry.id + " would go to " + printable(to.native()),
-                    "a Job's `output.to` is a folder below the one where it was submitted",
-                    "name that folder yourself: cybelectl job collect " + entry.id + " --to " +
-                        shell_quote(to.native()));
+        return fail(
+            ErrorCode::kInput,
+            problem("results-destination-outside",
+                    "the results of job " + entry.id + " would go to " + printable(to.native())),
+            "a Job's `output.to` is a folder below the one where it was submitted",
+            "name that folder yourself: cybelectl job collect " + entry.id + " --to " +
+                shell_quote(to.native()));
     }
     return fs::path(entry.folder) / to;
 }
@@ -104,7 +106,8 @@ Result<void> check_links(const fs::path& to) {
     }
     const Fault& fault = opened.error().faults().front();
     return fail(ErrorCode::kInput,
-                "nothing is collected into " + printable(to.native()),
+                problem("results-destination-refused",
+                        "nothing is collected into " + printable(to.native())),
                 fault.because.empty() ? fault.message : fault.because,
                 "remove that link, or collect into another folder: --to DIR");
 }
@@ -119,10 +122,12 @@ Result<void> check_destinations(const std::vector<std::string>& names, const fs:
         const auto [left, right] =
             std::mismatch(root.begin(), root.end(), place.begin(), place.end());
         if (error || left != root.end()) {
-            return fail(ErrorCode::kInput,
-                        "the result " + printable(name) + " would leave " + printable(to.native()),
-                        "a link in that folder leads elsewhere",
-                        "remove the link, or collect into another folder: --to DIR");
+            return fail(
+                ErrorCode::kInput,
+                problem("result-leaves-folder",
+                        "the result " + printable(name) + " would leave " + printable(to.native())),
+                "a link in that folder leads elsewhere",
+                "remove the link, or collect into another folder: --to DIR");
         }
     }
     return {};
@@ -136,7 +141,8 @@ Result<void> check_patterns(const std::vector<std::string>& patterns) {
         if (!complaint.because.empty()) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = "'" + printable(pattern) + "' is no pattern of results";
+            fault.set(problem("results-pattern",
+                              "'" + printable(pattern) + "' is no pattern of results"));
             fault.because = complaint.because;
             fault.help = complaint.help;
             faults.push_back(std::move(fault));
@@ -151,8 +157,9 @@ Result<std::unique_ptr<Results>> results_of(const CollectRequest& request) {
     CYBELE_TRY(const Connection connection, read_connection(entry.login));
     if (connection.kind == Connection::Kind::kRimrock) {
         return fail(ErrorCode::kInput,
-                    "the results of job " + entry.id + " do not come through " +
-                        printable(shown(entry.login)),
+                    problem("results-without-files",
+                            "the results of job " + entry.id + " do not come through " +
+                                printable(shown(entry.login))),
                     "the service takes jobs, and hands no files out",
                     "fetch them by ssh: scp -r " + connection.host + ":" + entry.workdir + " .");
     }
@@ -202,7 +209,8 @@ names_of(Results& results, const Entry& entry, const Wanted& wanted) {
         if (found[index].empty() && !wanted.may_miss[index]) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.message = "no result matches '" + printable(patterns[index]) + "'";
+            fault.set(problem("results-pattern-unmatched",
+                              "no result matches '" + printable(patterns[index]) + "'"));
             fault.because = "the job wrote no such file below " + printable(entry.workdir);
             fault.help = "look at what it wrote: cybelectl job logs " + entry.id;
             faults.add(std::move(fault));
@@ -272,7 +280,7 @@ Fault script_warning(const ReadBack& script, const fs::path& file) {
     Fault fault;
     fault.code = ErrorCode::kInput;
     fault.is_warning = true;
-    fault.message = "the script of the job is not collected";
+    fault.set(problem("script-not-collected", "the script of the job is not collected"));
     fault.because =
         printable(file.native()) + (script.exists ? " is not what was submitted" : " is not there");
     return fault;
@@ -291,7 +299,7 @@ Result<Collected> collect(const CollectRequest& request) {
     const auto patterns = request.patterns.empty() ? patterns_of(entry) : request.patterns;
     if (patterns.empty()) {
         return fail(ErrorCode::kInput,
-                    "job " + entry.id + " names no results",
+                    problem("job-without-results", "job " + entry.id + " names no results"),
                     "its Job has no `output.results`, or the journal does not hold them",
                     "name them: cybelectl job collect " + entry.id + " --results 'PATTERN'");
     }

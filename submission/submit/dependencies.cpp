@@ -56,18 +56,20 @@ Fault unknown_dependency(const JobInput& input, const std::string& field, const 
         search.login.empty() ? input.dialect : input.dialect + " of " + printable(search.login);
     return input.job.fault_at(
         field,
-        "no job of this name was submitted",
+        problem("dependency-unknown", "no job of this name was submitted"),
         "names are looked up among your own jobs (`cybelectl job list --all`) under " + who,
         "submit that job first, or write the id that the scheduler gave");
 }
 
 Fault never(const JobInput& input, const std::string& field, const Entry& entry) {
-    return input.job.fault_at(field,
-                              fmt::format("job {} ended as {}, so this job would wait for ever",
-                                          printable(entry.id),
-                                          state_text(entry.state)),
-                              fmt::format("it ended with code {}", entry.shell_code()),
-                              "submit it again, or change `when`");
+    return input.job.fault_at(
+        field,
+        problem("dependency-never-met",
+                fmt::format("job {} ended as {}, so this job would wait for ever",
+                            printable(entry.id),
+                            state_text(entry.state))),
+        fmt::format("it ended with code {}", entry.shell_code()),
+        "submit it again, or change `when`");
 }
 
 } // namespace

@@ -16,10 +16,11 @@ void add_missing(const Job& job,
                  const std::string& what,
                  const std::string& help,
                  Faults& faults) {
-    faults.add(job.fault_at("launch",
-                            "there is no " + program + " on this machine",
-                            what + "; it is not in PATH",
-                            help));
+    faults.add(
+        job.fault_at("launch",
+                     problem("program-missing-here", "there is no " + program + " on this machine"),
+                     what + "; it is not in PATH",
+                     help));
 }
 
 void check_launcher(const Job& job,
@@ -44,7 +45,7 @@ void check_root(const JobInput& input, const LaunchPlan& plan, uid_t user, Fault
     if (user == 0 && is_known && is_openmpi && !plan.allow_root) {
         faults.add(
             input.job.fault_at("launch",
-                               "mpirun does not start programs as root",
+                               problem("mpirun-as-root", "mpirun does not start programs as root"),
                                "you are root, and the Job does not allow it",
                                "write `allow-root: true` under launch, or add --allow-root"));
     }

@@ -23,7 +23,7 @@ Result<void> judge_remote(const JobInput& input, const std::string& login) {
     if (!is_remote(input)) {
         return fail(Error(input.job.fault_at(
             "image",
-            "an OCI image is no image that a job can start",
+            problem("oci-image-not-started", "an OCI image is no image that a job can start"),
             printable(input.image) + " is converted by a build, which a submission does not do",
             "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
     }
@@ -31,7 +31,8 @@ Result<void> judge_remote(const JobInput& input, const std::string& login) {
         connection.kind == Connection::Kind::kRimrock) {
         return fail(Error(input.job.fault_at(
             "image",
-            printable(input.image) + " would not come to " + printable(shown(login)),
+            problem("image-not-pulled-there",
+                    printable(input.image) + " would not come to " + printable(shown(login))),
             "it is pulled into this machine's store, and the job runs there",
             "pull it there, and name its path there")));
     }
@@ -63,18 +64,21 @@ Fault not_current_fault(const JobInput& input,
                         std::string help) {
     return input.job.fault_at(
         "image",
-        image_file_name(input) +
-            (state.is_missing ? " does not exist" : " is older than what it is built from"),
+        problem("image-not-built",
+                image_file_name(input) + (state.is_missing
+                                              ? " does not exist"
+                                              : " is older than what it is built from")),
         state.is_missing ? "it is built from " + printable(made.recipe_file.native())
                          : state.because(),
         std::move(help));
 }
 
 Fault unlocked_note(const JobInput& input, const pipeline::RecipeImage& made) {
-    Fault note = input.job.fault_at("image",
-                                    image_file_name(input) + " was built with --unlocked",
-                                    "its packages are not those of the Lock",
-                                    "build it again without that: " + build_command(input, made));
+    Fault note = input.job.fault_at(
+        "image",
+        problem("image-unlocked", image_file_name(input) + " was built with --unlocked"),
+        "its packages are not those of the Lock",
+        "build it again without that: " + build_command(input, made));
     note.is_warning = true;
     return note;
 }
@@ -149,12 +153,12 @@ Result<void> provide_image(JobInput& input,
         return {}; // it is on the other machine; the script reports where it is not
     }
     if (!fs::exists(input.image_file, error)) {
-        return fail(
-            Error(input.job.fault_at("image",
-                                     "the image " + printable(input.image) + " is not there",
-                                     "it would be " + printable(input.image_file.native()),
-                                     "build it first: cybelectl build RECIPE -o " +
-                                         shell_quote(input.image_file.native()))));
+        return fail(Error(input.job.fault_at(
+            "image",
+            problem("image-missing", "the image " + printable(input.image) + " is not there"),
+            "it would be " + printable(input.image_file.native()),
+            "build it first: cybelectl build RECIPE -o " +
+                shell_quote(input.image_file.native()))));
     }
     return {};
 }
@@ -184,10 +188,11 @@ std::vector<Fault> image_notes(const JobInput& input) {
     if (!input.is_outdated || !input.made) {
         return {};
     }
-    Fault note = input.job.fault_at("image",
-                                    image_file_name(input) + " is older than its Recipe",
-                                    "what it says of its MPI and libraries is not used",
-                                    "build it again: " + build_command(input, *input.made));
+    Fault note = input.job.fault_at(
+        "image",
+        problem("image-older-than-recipe", image_file_name(input) + " is older than its Recipe"),
+        "what it says of its MPI and libraries is not used",
+        "build it again: " + build_command(input, *input.made));
     note.is_warning = true;
     return {note};
 }

@@ -36,10 +36,10 @@ schedulers::RenderInput JobInput::render_input() const {
 
 namespace {
 
-Fault usage_fault(const std::string& message, const std::string& help) {
+Fault usage_fault(Problem problem, const std::string& help) {
     Fault fault;
     fault.code = ErrorCode::kUsage;
-    fault.message = message;
+    fault.set(std::move(problem));
     fault.help = help;
     return fault;
 }
@@ -51,8 +51,9 @@ void set_count(const std::string& text, const char* option, std::uint32_t& into,
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value == 0) {
-        faults.add(usage_fault(std::string(option) + " takes a count of 1 or more, not '" +
-                                   printable(text) + "'",
+        faults.add(usage_fault(problem("count-value",
+                                       std::string(option) + " takes a count of 1 or more, not '" +
+                                           printable(text) + "'"),
                                std::string("write ") + option + " 1, or more"));
         return;
     }
@@ -68,9 +69,10 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
     set_count(overrides.tasks, "-n", tasks, faults);
     const std::uint64_t room = std::uint64_t{resources.nodes} * resources.tasks_per_node;
     if (std::max<std::uint64_t>(room, tasks) > launchers::kMostTasks) {
-        faults.add(
-            usage_fault(fmt::format("{} tasks are asked for", std::max<std::uint64_t>(room, tasks)),
-                        "lower -N, -n or --ntasks-per-node: no machine has so many cores"));
+        faults.add(usage_fault(
+            problem("tasks-exceed-machines",
+                    fmt::format("{} tasks are asked for", std::max<std::uint64_t>(room, tasks))),
+            "lower -N, -n or --ntasks-per-node: no machine has so many cores"));
         return;
     }
     if (tasks == 0) {
@@ -83,8 +85,9 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
     if (overrides.tasks_per_node.empty()) {
         resources.tasks_per_node = (tasks + resources.nodes - 1) / resources.nodes;
     } else if (tasks > room) {
-        faults.add(usage_fault("-n " + overrides.tasks + " is more than the nodes hold",
-                               "-N times --ntasks-per-node must be at least -n"));
+        faults.add(usage_fault(
+            problem("tasks-exceed-nodes", "-n " + overrides.tasks + " is more than the nodes hold"),
+            "-N times --ntasks-per-node must be at least -n"));
     }
 }
 
@@ -107,8 +110,9 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
         return;
     }
     const auto refuse = [&faults](const std::string& what) {
-        faults.add(usage_fault("-d does not read '" + printable(what) + "'",
-                               "write -d afterok:ID, with the id of the job that comes before"));
+        faults.add(usage_fault(
+            problem("dependency-malformed", "-d does not read '" + printable(what) + "'"),
+            "write -d afterok:ID, with the id of the job that comes before"));
     };
     job.after.clear();
     for (const auto& part : pieces_of(text, ',')) {
@@ -134,8 +138,9 @@ void set_array(const std::optional<std::string>& text, launchers::Job& job, Faul
     }
     const auto complaint = launchers::check_array(*text);
     if (!complaint.because.empty()) {
-        Fault fault =
-            usage_fault("--array does not read '" + printable(*text) + "'", complaint.help);
+        Fault fault = usage_fault(
+            problem("array-malformed", "--array does not read '" + printable(*text) + "'"),
+            complaint.help);
         fault.because = complaint.because;
         faults.add(std::move(fault));
     }
@@ -178,10 +183,11 @@ void set_arguments(const Overrides& overrides, launchers::Job& job, Faults& faul
         return;
     }
     if (job.launch.kind != launchers::LaunchKind::kBatch) {
-        Fault fault =
-            usage_fault("'" + printable(overrides.arguments.front()) + "' is one word too many",
-                        "write the words into `command`; for a batch script: `cybelectl submit "
-                        "--script FILE -- ARGUMENTS`");
+        Fault fault = usage_fault(
+            problem("word-too-many",
+                    "'" + printable(overrides.arguments.front()) + "' is one word too many"),
+            "write the words into `command`; for a batch script: `cybelectl submit "
+            "--script FILE -- ARGUMENTS`");
         fault.because = "only a Job with `launch: batch` has arguments";
         faults.add(std::move(fault));
         return;
@@ -198,14 +204,17 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
         if (time && time->count() > 0) {
             job.resources.time = *time;
         } else {
-            faults.add(usage_fault("-t does not read '" + printable(overrides.time) + "'",
-                                   "write -t 30 for 30 minutes, or H:M:S or D-H:M:S"));
+            faults.add(usage_fault(
+                problem("time-value", "-t does not read '" + printable(overrides.time) + "'"),
+                "write -t 30 for 30 minutes, or H:M:S or D-H:M:S"));
         }
     }
     if (job.resources.tasks % job.launch.ranks_multiple_of != 0) {
         faults.add(job.fault_at("launch.ranks-multiple-of",
-                                std::to_string(job.resources.tasks) + " tasks are no multiple of " +
-                                    std::to_string(job.launch.ranks_multiple_of),
+                                problem("tasks-not-multiple",
+                                        std::to_string(job.resources.tasks) +
+                                            " tasks are no multiple of " +
+                                            std::to_string(job.launch.ranks_multiple_of)),
                                 "the program deals its work out in such groups",
                                 "change -n, -N or --ntasks-per-node"));
     }
@@ -218,8 +227,10 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     put(overrides.queue, job.queue);
     put(overrides.account, job.account);
     if (!overrides.name.empty() && !schedulers::is_job_name(overrides.name)) {
-        Fault fault = usage_fault("-J takes a job's name, not '" + printable(overrides.name) + "'",
-                                  "write for example -J wheat-1");
+        Fault fault =
+            usage_fault(problem("job-name-option",
+                                "-J takes a job's name, not '" + printable(overrides.name) + "'"),
+                        "write for example -J wheat-1");
         fault.because = schedulers::kJobNameRule;
         faults.add(std::move(fault));
     }
@@ -241,7 +252,7 @@ Result<fs::path> find_job(const fs::path& file) {
     const fs::path job = file / "job.yaml";
     if (!fs::exists(job, error)) {
         return fail(ErrorCode::kInput,
-                    "no job.yaml in " + printable(file.native()),
+                    problem("folder-without-job", "no job.yaml in " + printable(file.native())),
                     {},
                     "name the Job's file, or make a project with `cybelectl init NAME`");
     }
@@ -259,7 +270,8 @@ resolve_stored(JobInput& input, const std::string& reference, const registry::St
     const auto image = find();
     if (!image) {
         const Fault& fault = image.error().faults().front();
-        return fail(Error(input.job.fault_at("image", fault.message, fault.because, fault.help)));
+        return fail(Error(input.job.fault_at(
+            "image", problem(fault.id, fault.message), fault.because, fault.help)));
     }
     input.image = image->path.native();
     input.image_file = image->path;
@@ -324,7 +336,8 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     CYBELE_TRY(std::string text, read_file(file));
     if (is_own_script(text)) {
         return fail(ErrorCode::kInput,
-                    "'" + printable(file.native()) + "' is a batch script, not a Job",
+                    problem("script-is-not-job",
+                            "'" + printable(file.native()) + "' is a batch script, not a Job"),
                     "its first line or its directives are those of a script",
                     "submit it unchanged: `cybelectl submit --script " + printable(file.native()) +
                         "`; `cybelectl job convert` makes a Job of it");

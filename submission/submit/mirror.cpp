@@ -31,10 +31,10 @@ constexpr Kind kKinds[] = {{"SSH", Connection::Kind::kSsh, false, true},
 
 constexpr std::size_t kMostScriptBytes = std::size_t{1} << 20U; ///< a ConfigMap's limit
 
-void complain(Faults& faults, std::string message, std::string because, std::string help) {
+void complain(Faults& faults, Problem problem, std::string because, std::string help) {
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = std::move(message);
+    fault.set(std::move(problem));
     fault.because = std::move(because);
     fault.help = std::move(help);
     faults.add(std::move(fault));
@@ -50,17 +50,19 @@ Json read_map(const fs::path& file, Faults& faults) {
     Json map = Json::parse(*text, nullptr, false);
     if (!map.is_object()) {
         complain(faults,
-                 printable(file.native()) + " is no JSON object",
+                 problem("mirror-file-malformed", printable(file.native()) + " is no JSON object"),
                  "a ConfigMap's key became this file",
                  "write it as `cybelectl kube render --kind MirrorJob` does");
         return Json::object();
     }
     for (const auto& [key, value] : map.items()) {
         if (!value.is_string()) {
-            complain(faults,
-                     "'" + printable(key) + "' of " + printable(file.native()) + " is no text",
-                     "all settings of a mirror are texts",
-                     "put it in quotes");
+            complain(
+                faults,
+                problem("mirror-value-not-text",
+                        "'" + printable(key) + "' of " + printable(file.native()) + " is no text"),
+                "all settings of a mirror are texts",
+                "put it in quotes");
         }
     }
     return map;
@@ -85,10 +87,11 @@ void read_backend(const fs::path& folder,
                                           std::end(kKinds),
                                           [asked](const Kind& one) { return one.name == asked; });
     if (kind == std::end(kKinds)) {
-        complain(faults,
-                 "there is no back end '" + printable(asked) + "'",
-                 "a mirror knows SSH, Slurmrestd, Rimrock and Commands",
-                 "write one of them into " + printable((folder / "name").native()));
+        complain(
+            faults,
+            problem("mirror-backend-unknown", "there is no back end '" + printable(asked) + "'"),
+            "a mirror knows SSH, Slurmrestd, Rimrock and Commands",
+            "write one of them into " + printable((folder / "name").native()));
         return;
     }
     mirror.connection = {kind->kind,
@@ -97,7 +100,10 @@ void read_backend(const fs::path& folder,
                          configured_text(configuration, "token-command")};
     const std::string file = printable((folder / "configuration").native());
     if (kind->needs_url && mirror.connection.address.empty()) {
-        complain(faults, file + " names no `url`", "it is the service's address", "write it");
+        complain(faults,
+                 problem("mirror-url-missing", file + " names no `url`"),
+                 "it is the service's address",
+                 "write it");
     } else if (kind->needs_url) {
         if (const auto good = check_address(mirror.connection); !good) {
             faults.add(good.error());
@@ -106,7 +112,7 @@ void read_backend(const fs::path& folder,
     if (kind->needs_host &&
         (mirror.connection.host.empty() || mirror.connection.host.starts_with('-'))) {
         complain(faults,
-                 file + " names no `host`",
+                 problem("mirror-host-missing", file + " names no `host`"),
                  "it is the login host of the batch system",
                  "write HOST or USER@HOST");
     }
@@ -121,7 +127,7 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
     const auto script = schedulers::read_batch_script(mirror.script, "job");
     if (mirror.script.empty() || !script) {
         complain(faults,
-                 "the job has no script",
+                 problem("mirror-script-missing", "the job has no script"),
                  "`job` must be {\"script\": TEXT}",
                  "write it as `cybelectl kube render --kind MirrorJob` does");
         return;
@@ -148,7 +154,7 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
     }
     if (!mirror.workdir.is_absolute()) {
         complain(faults,
-                 "nothing names the folder where the job runs",
+                 problem("mirror-folder-missing", "nothing names the folder where the job runs"),
                  "a mirrored job keeps its record and its output below a folder of the cluster",
                  "write `workdir: /PATH` in the Job, or \"workdir\" into the configuration");
     }
@@ -165,7 +171,7 @@ void read_period(const fs::path& file, Mirror& mirror, Faults& faults) {
                           digits.find_first_not_of("0123456789") == std::string::npos;
     if (!is_count || std::stoi(digits) == 0) {
         complain(faults,
-                 printable(file.native()) + " is no count of seconds",
+                 problem("mirror-seconds", printable(file.native()) + " is no count of seconds"),
                  "it holds '" + printable(digits) + "'",
                  "write a number, as 30");
         return;

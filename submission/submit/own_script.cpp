@@ -60,7 +60,8 @@ constexpr std::array<std::string_view, 27> kLocalNeeds{
 
 tl::unexpected<Error> no_script(const fs::path& file, std::string because, std::string help) {
     return fail(ErrorCode::kInput,
-                "'" + printable(file.native()) + "' cannot be submitted as a batch script",
+                problem("script-not-submittable",
+                        "'" + printable(file.native()) + "' cannot be submitted as a batch script"),
                 std::move(because),
                 std::move(help));
 }
@@ -101,7 +102,8 @@ Result<void> check_text(const fs::path& file, const BatchScript& script) {
         return fail(Error(
             document::fault_at(script.source,
                                {line, 1},
-                               "the script has lines that end with a carriage return",
+                               problem("script-lines-carriage-return",
+                                       "the script has lines that end with a carriage return"),
                                "the shell and the batch system take it for a part of the last word",
                                "remove them: `tr -d '\\r' <OLD >NEW`; then submit NEW")));
     }
@@ -110,7 +112,7 @@ Result<void> check_text(const fs::path& file, const BatchScript& script) {
         return fail(Error(document::fault_at(
             script.source,
             {1, 1},
-            "the script names no shell",
+            problem("script-without-shell", "the script names no shell"),
             "its first line does not begin with `#!`, so it depends on the machine what runs it",
             "write `#!/bin/sh`, or the shell that it is for, as its first line")));
     }
@@ -133,7 +135,8 @@ read_directives(const fs::path& file, const std::string& text, const Taker& take
         return fail(Error(document::fault_at(
             script.source,
             {line, 1},
-            fmt::format("{} does not read the directives of this script", taker.scheduler),
+            problem("script-directives-foreign",
+                    fmt::format("{} does not read the directives of this script", taker.scheduler)),
             fmt::format("they are for {}; {} would run the script without them",
                         schedulers::reader_text(script.reader),
                         taker.scheduler),
@@ -152,7 +155,7 @@ Result<void> check_arguments(const std::string& scheduler, const std::vector<std
     }
     if (scheduler == "pbspro") {
         return fail(ErrorCode::kUsage,
-                    "OpenPBS passes no arguments to a batch script",
+                    problem("openpbs-arguments", "OpenPBS passes no arguments to a batch script"),
                     "its qsub has no option for them",
                     "give them as variables: `#PBS -v NAME=VALUE`");
     }
@@ -161,7 +164,8 @@ Result<void> check_arguments(const std::string& scheduler, const std::vector<std
     for (const std::string& word : words) {
         if (word.empty() || word.find_first_not_of(kPlain) != std::string::npos) {
             return fail(ErrorCode::kUsage,
-                        "TORQUE cannot pass the argument '" + printable(word) + "'",
+                        problem("torque-argument",
+                                "TORQUE cannot pass the argument '" + printable(word) + "'"),
                         "`qsub -F` takes all arguments as one text, which a shell splits into "
                         "words",
                         "use letters, digits and _ . / : = , + @ % - only, or write it into the "
@@ -178,7 +182,7 @@ Result<launchers::Resources> resources_of(const BatchScript& script, const Asked
         return fail(Error(document::fault_at(
             script.source,
             {1, 1},
-            "the directives ask for more than any machine has",
+            problem("script-asks-too-much", "the directives ask for more than any machine has"),
             fmt::format("{} tasks of {} CPUs on {} nodes", tasks, asked.cpus_per_task, asked.nodes),
             "lower the numbers")));
     }
@@ -217,10 +221,11 @@ Result<launchers::Job> job_of(const BatchScript& script,
     job.array = asked.array;
     if (!job.array.empty()) {
         if (const auto complaint = launchers::check_array(job.array); !complaint.because.empty()) {
-            return fail(Error(job.fault_at("array",
-                                           "'" + printable(job.array) + "' is not an array",
-                                           complaint.because,
-                                           complaint.help)));
+            return fail(Error(job.fault_at(
+                "array",
+                problem("script-array-malformed", "'" + printable(job.array) + "' is not an array"),
+                complaint.because,
+                complaint.help)));
         }
     }
     for (const auto& [id, when] : asked.after) {
@@ -240,10 +245,10 @@ Result<launchers::Job> job_of(const BatchScript& script,
 
 void add_note(const BatchScript& script,
               std::size_t line,
-              const std::string& message,
+              Problem problem,
               const std::string& because,
               std::vector<Fault>& notes) {
-    Fault note = document::fault_at(script.source, {line, 1}, message, because, "");
+    Fault note = document::fault_at(script.source, {line, 1}, std::move(problem), because, "");
     note.is_warning = true;
     notes.push_back(std::move(note));
 }
@@ -263,8 +268,9 @@ void note_unused(const BatchScript& script, std::vector<Fault>& notes) {
     if (!names.empty()) {
         add_note(script,
                  line,
-                 fmt::format("without effect on the local scheduler: {}",
-                             printable(fmt::format("{}", fmt::join(names, ", ")))),
+                 problem("directives-without-effect",
+                         fmt::format("without effect on the local scheduler: {}",
+                                     printable(fmt::format("{}", fmt::join(names, ", "))))),
                  "it runs jobs on this machine, and reads name, time, tasks, CPUs, GPUs, memory, "
                  "array, dependencies and outputs",
                  notes);
@@ -279,7 +285,7 @@ void note_unknown_outputs(const BatchScript& script,
         if (pattern.empty() && script.find(need) != nullptr) {
             add_note(script,
                      script.line_of(need),
-                     "`job logs` will not find this output",
+                     problem("output-name-unknown", "`job logs` will not find this output"),
                      "its name contains a pattern or a variable that only the batch system knows",
                      notes);
         }
@@ -293,30 +299,34 @@ Result<void> make_local(const BatchScript& script,
                         std::vector<Fault>& notes) {
     Faults faults;
     if (job.resources.nodes > 1) {
-        faults.add(job.fault_at("resources.nodes",
-                                fmt::format("the script asks for {} nodes", job.resources.nodes),
-                                "the local scheduler runs jobs on this machine alone",
-                                "submit it to a cluster, or ask for one node"));
+        faults.add(
+            job.fault_at("resources.nodes",
+                         problem("script-nodes-local",
+                                 fmt::format("the script asks for {} nodes", job.resources.nodes)),
+                         "the local scheduler runs jobs on this machine alone",
+                         "submit it to a cluster, or ask for one node"));
     }
     for (const auto& [field, need, pattern] :
          {std::tuple("output.stdout", "stdout", &job.output.standard_output),
           std::tuple("output.stderr", "stderr", &job.output.standard_error)}) {
         if (pattern->empty() && script.find(need) != nullptr) {
-            faults.add(job.fault_at(field,
-                                    "the local scheduler cannot name this output",
-                                    "it knows %x, %j, %J, %A, %a, %N, %n, %s, %t and %u, and no "
-                                    "widths or variables",
-                                    "name the file with those"));
+            faults.add(job.fault_at(
+                field,
+                problem("script-output-pattern", "the local scheduler cannot name this output"),
+                "it knows %x, %j, %J, %A, %a, %N, %n, %s, %t and %u, and no "
+                "widths or variables",
+                "name the file with those"));
         }
     }
     const std::vector<std::string> shell = schedulers::shell_words_of(script);
     if (!find_program(shell.front(), environment.get_or("PATH", ""))) {
-        faults.add(
-            document::fault_at(script.source,
-                               {1, 1},
-                               "there is no " + printable(shell.front()) + " on this machine",
-                               "the script names it as its shell",
-                               "install it, or submit the script to a cluster"));
+        faults.add(document::fault_at(
+            script.source,
+            {1, 1},
+            problem("script-shell-missing",
+                    "there is no " + printable(shell.front()) + " on this machine"),
+            "the script names it as its shell",
+            "install it, or submit the script to a cluster"));
     }
     if (faults.has_errors()) {
         return fail(faults.take());
@@ -334,15 +344,17 @@ Result<void> check_way(const std::string& login, const std::string& workdir) {
     if (connection.kind == Connection::Kind::kSlurmrestd ||
         connection.kind == Connection::Kind::kRimrock) {
         return fail(ErrorCode::kUsage,
-                    "a batch script cannot be submitted unchanged through " +
-                        printable(shown(login)),
+                    problem("script-through-service",
+                            "a batch script cannot be submitted unchanged through " +
+                                printable(shown(login))),
                     "such a service does not read the directives in it",
                     "name a login node: --host LOGIN");
     }
     if (!login.empty() && !workdir.starts_with('/')) {
         return fail(ErrorCode::kUsage,
-                    "it is not known in which directory of " + printable(shown(login)) +
-                        " the script is to be submitted",
+                    problem("script-directory-unknown",
+                            "it is not known in which directory of " + printable(shown(login)) +
+                                " the script is to be submitted"),
                     "behind a login, a job runs in a directory of the other machine",
                     "add --workdir /PATH, a directory that its nodes share");
     }
@@ -363,7 +375,8 @@ Result<const Taker*> taker_of(const std::string& scheduler) {
         });
     if (found == kTakers.end()) {
         return fail(ErrorCode::kUsage,
-                    scheduler + " takes no batch script of your own",
+                    problem("script-scheduler-unsupported",
+                            scheduler + " takes no batch script of your own"),
                     "the qstat of Slurm's wrappers does not say how a job ended",
                     "use Slurm's own commands: --scheduler slurm");
     }

@@ -18,7 +18,7 @@ void add_workdir(const launchers::Job& job, const fs::path& workdir, Faults& fau
     std::error_code error;
     if (!fs::is_directory(workdir, error)) {
         faults.add(job.fault_at("workdir",
-                                "the working directory does not exist",
+                                problem("workdir-missing", "the working directory does not exist"),
                                 printable(workdir.native()) + " is no directory",
                                 "make it: `mkdir -p " + shell_quote(workdir.native()) + "`"));
     }
@@ -35,11 +35,11 @@ void add_outputs(const launchers::Job& job,
         std::error_code error;
         if (is_known && (folder.is_relative() || scheduler == "local") &&
             !fs::is_directory(workdir / folder, error)) {
-            faults.add(job.fault_at(field,
-                                    "the folder of this output does not exist",
-                                    printable((workdir / folder).native()) + " is no directory",
-                                    "make it: `mkdir -p " +
-                                        shell_quote((workdir / folder).native()) + "`"));
+            faults.add(job.fault_at(
+                field,
+                problem("output-folder-missing-there", "the folder of this output does not exist"),
+                printable((workdir / folder).native()) + " is no directory",
+                "make it: `mkdir -p " + shell_quote((workdir / folder).native()) + "`"));
         }
     }
 }
@@ -50,7 +50,8 @@ Result<void> add_submission(const JobInput& input, const fs::path& folder, Fault
     if (dialect.has("plain-folders") && folder.native().find_first_of(",\\") != std::string::npos) {
         faults.add(input.job.fault_at(
             "name",
-            input.dialect + " cannot run a job that is submitted from this directory",
+            problem("submit-directory-name",
+                    input.dialect + " cannot run a job that is submitted from this directory"),
             printable(folder.native()) + " contains a comma or a backslash, which " +
                 input.dialect + " does not pass on to the job",
             "move the Job to a directory without either character"));

@@ -33,7 +33,9 @@ pull(const JobInput& input, const FetchRequest& request, const Environment& envi
     CYBELE_TRY(const registry::Store store, registry::Store::open(request.store));
     CYBELE_TRY(registry::PullResult done, registry::pull(*request.transport, asked, store));
     if (!done.stored) {
-        return fail(ErrorCode::kInternal, "the image that was pulled is not in the store");
+        return fail(
+            ErrorCode::kInternal,
+            problem("pulled-image-missing", "the image that was pulled is not in the store"));
     }
     return std::move(*done.stored);
 }
@@ -50,7 +52,8 @@ fetch_image(JobInput& input, const FetchRequest& request, const Environment& env
     if (!image) {
         Fault fault = image.error().faults().front();
         if (!fault.where) {
-            Fault placed = input.job.fault_at("image", fault.message, fault.because, fault.help);
+            Fault placed = input.job.fault_at(
+                "image", problem(fault.id, fault.message), fault.because, fault.help);
             placed.code = fault.code;
             fault = std::move(placed);
         }

@@ -91,8 +91,9 @@ Result<std::optional<fs::path>> record_file(const fs::path& place) {
     std::sort(records.begin(), records.end());
     if (records.size() > 1) {
         return fail(ErrorCode::kInput,
-                    printable(place.native()) + " holds the records of " +
-                        std::to_string(records.size()) + " jobs",
+                    problem("several-records",
+                            printable(place.native()) + " holds the records of " +
+                                std::to_string(records.size()) + " jobs"),
                     "each is a file NAME-ID.job.json",
                     "name one: " + printable(records.front().native()));
     }
@@ -110,7 +111,8 @@ Result<void> check_foreign_request(const fs::path& file, const Json& record) {
         return {};
     }
     return fail(ErrorCode::kInput,
-                "the journal does not know the job of " + printable(file.native()),
+                problem("record-not-in-journal",
+                        "the journal does not know the job of " + printable(file.native())),
                 std::string("its record names ") + (site.empty() ? "`--allow-root`" : "a Site") +
                     ", which only you choose",
                 "read its document, then submit it: cybelectl submit " +
@@ -156,7 +158,8 @@ Entry entry_of(const Json& record) {
 
 tl::unexpected<Error> no_request(const Entry& job) {
     return fail(ErrorCode::kInput,
-                "job " + job.id + " cannot be submitted again from its record",
+                problem("record-without-request",
+                        "job " + job.id + " cannot be submitted again from its record"),
                 "the record does not hold what was asked for: it is of an earlier version, or of "
                 "`submit --script`",
                 "submit its document: cybelectl submit " + shell_quote(job.job));
@@ -172,13 +175,13 @@ Result<std::vector<std::uint32_t>> asked_indices(const Entry& job, const std::st
     const auto complaint = launchers::check_array(array);
     if (!complaint.because.empty()) {
         return fail(ErrorCode::kUsage,
-                    "--array does not read '" + printable(array) + "'",
+                    problem("array-malformed", "--array does not read '" + printable(array) + "'"),
                     complaint.because,
                     complaint.help);
     }
     if (job.array.empty()) {
         return fail(ErrorCode::kInput,
-                    "job " + job.id + " is not an array",
+                    problem("job-not-array", "job " + job.id + " is not an array"),
                     "it has no elements to choose from",
                     "leave --array out");
     }
@@ -192,7 +195,8 @@ Result<std::vector<std::uint32_t>> asked_indices(const Entry& job, const std::st
     });
     if (!missing.empty()) {
         return fail(ErrorCode::kInput,
-                    "job " + job.id + " has no elements " + array_text(missing),
+                    problem("elements-missing",
+                            "job " + job.id + " has no elements " + array_text(missing)),
                     "its array is " + job.array,
                     "choose among them, e.g. --array " + std::to_string(known.front()));
     }
@@ -243,7 +247,7 @@ chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatC
     }
     if (!is_any) {
         return fail(ErrorCode::kInput,
-                    "nothing of job " + job.id + " is to run again",
+                    problem("nothing-to-resubmit", "nothing of job " + job.id + " is to run again"),
                     job.array.empty() ? "it ended well"
                                       : "each of its elements that is asked for ended well",
                     "leave --failed out to run it again all the same");
@@ -290,7 +294,7 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
     CYBELE_TRY(const auto file, record_file(name));
     if (!file && name.find('/') != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    printable(name) + " holds no record of a job",
+                    problem("no-record", printable(name) + " holds no record of a job"),
                     "a record is a file NAME-ID.job.json, or a folder with one or with job.json",
                     "name the job by its id: `cybelectl job list --all` shows them");
     }
@@ -301,7 +305,8 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
     const Json record = parse_json(text);
     if (!record.is_object() || text_in(record, "uuid").empty()) {
         return fail(ErrorCode::kInput,
-                    printable(file->native()) + " is not the record of a job",
+                    problem("record-without-uuid",
+                            printable(file->native()) + " is not the record of a job"),
                     "it has no text 'uuid'",
                     "name the job by its id, or a record that `cybelectl job collect` made");
     }
@@ -311,7 +316,8 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
     }
     if (file->filename() == "job.json") {
         return fail(ErrorCode::kInput,
-                    "the journal does not know the job of " + printable(file->native()),
+                    problem("record-not-in-journal",
+                            "the journal does not know the job of " + printable(file->native())),
                     "only the journal says how it ended",
                     "take it up first: cybelectl job attach " +
                         shell_quote(file->parent_path().native()));
@@ -324,8 +330,9 @@ Result<JobRequest>
 repeat_request(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice) {
     if (job.ended == 0) {
         return fail(ErrorCode::kInput,
-                    "job " + (job.id.empty() ? job.uuid : job.id) + " has not ended: it is " +
-                        std::string(state_text(job.state)),
+                    problem("job-not-ended",
+                            "job " + (job.id.empty() ? job.uuid : job.id) +
+                                " has not ended: it is " + std::string(state_text(job.state))),
                     "it would run twice at the same time",
                     "wait for it (cybelectl job wait), or cancel it (cybelectl job cancel)");
     }
@@ -335,10 +342,12 @@ repeat_request(const Entry& job, const std::vector<Entry>& elements, const Repea
     }
     std::error_code error;
     if (!fs::exists(job.job, error)) {
-        return fail(ErrorCode::kInput,
-                    "the document of job " + job.id + " is not there: " + printable(job.job),
-                    "a job is submitted again from its document",
-                    "restore it");
+        return fail(
+            ErrorCode::kInput,
+            problem("job-document-missing",
+                    "the document of job " + job.id + " is not there: " + printable(job.job)),
+            "a job is submitted again from its document",
+            "restore it");
     }
     JobRequest request;
     request.file = job.job;

@@ -12,10 +12,10 @@
 namespace cybele::submission {
 namespace {
 
-Fault selection_fault(std::string message, std::string because, std::string help) {
+Fault selection_fault(Problem problem, std::string because, std::string help) {
     Fault fault;
     fault.code = ErrorCode::kUsage;
-    fault.message = std::move(message);
+    fault.set(std::move(problem));
     fault.because = std::move(because);
     fault.help = std::move(help);
     return fault;
@@ -106,18 +106,20 @@ Result<Selection> read_selection(const std::string& states,
         if (state) {
             selection.states.push_back(*state);
         } else if (!states.empty()) {
-            faults.add(selection_fault("there is no state '" + printable(word) + "'",
-                                       "jobs are " + all_states(),
-                                       "name one, or several with commas: --state failed,timeout"));
+            faults.add(selection_fault(
+                problem("state-unknown", "there is no state '" + printable(word) + "'"),
+                "jobs are " + all_states(),
+                "name one, or several with commas: --state failed,timeout"));
         }
     }
     if (!since.empty()) {
         if (const auto moment = read_moment(since, now)) {
             selection.since = std::max<std::int64_t>(*moment, 1);
         } else {
-            faults.add(selection_fault("--since does not read '" + printable(since) + "'",
-                                       "it takes an age or a moment of UTC",
-                                       "write --since '2 d', or --since 2026-11-22T08:30"));
+            faults.add(selection_fault(
+                problem("since-value", "--since does not read '" + printable(since) + "'"),
+                "it takes an age or a moment of UTC",
+                "write --since '2 d', or --since 2026-11-22T08:30"));
         }
     }
     if (faults.has_errors()) {

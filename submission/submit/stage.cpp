@@ -32,7 +32,8 @@ Result<bool> travels(const JobInput& input, const Connection& connection) {
     if (fs::is_directory(input.image_file, error)) {
         return fail(Error(input.job.fault_at(
             "image",
-            "the image " + printable(input.image) + " is a folder",
+            problem("staged-image-is-folder",
+                    "the image " + printable(input.image) + " is a folder"),
             "files are copied to " + printable(connection.address) + ", folders of images are not",
             "build a SIF of it, or name its path there")));
     }
@@ -43,11 +44,13 @@ Result<StagedFile> pack_image(JobInput& input) {
     CYBELE_TRY(const Digest digest, sha256_file(input.image_file));
     const std::string found = hex(digest);
     if (input.image_digest.value_or("sha256:" + found) != "sha256:" + found) {
-        Fault fault = input.job.fault_at("image",
-                                         "the image " + printable(input.image_file.native()) +
-                                             " is not the one that the Job names",
-                                         "its digest is sha256:" + found,
-                                         "fetch the right one, or name this one's digest");
+        Fault fault =
+            input.job.fault_at("image",
+                               problem("staged-image-differs",
+                                       "the image " + printable(input.image_file.native()) +
+                                           " is not the one that the Job names"),
+                               "its digest is sha256:" + found,
+                               "fetch the right one, or name this one's digest");
         fault.code = ErrorCode::kVerification;
         return fail(Error(std::move(fault)));
     }
@@ -67,11 +70,12 @@ Result<void> check_way(const launchers::Job& job, const Connection& connection) 
         connection.kind == Connection::Kind::kSsh) {
         return {};
     }
-    return fail(Error(job.fault_at("stage-in",
-                                   "files do not come to " + printable(connection.address),
-                                   "the service takes jobs, and no files",
-                                   "copy them yourself and drop `stage-in`, or reach the scheduler "
-                                   "through ssh")));
+    return fail(Error(job.fault_at(
+        "stage-in",
+        problem("files-not-transferable", "files do not come to " + printable(connection.address)),
+        "the service takes jobs, and no files",
+        "copy them yourself and drop `stage-in`, or reach the scheduler "
+        "through ssh")));
 }
 
 struct Plan {
@@ -92,7 +96,8 @@ plan_of(const TransferSet& transfers, const Inventory& inventory, const launcher
         }
         if (present.is_blocked) {
             faults.add(job.fault_at(staged.field + ".to",
-                                    "there is a folder named " + printable(staged.target),
+                                    problem("staged-target-is-folder",
+                                            "there is a folder named " + printable(staged.target)),
                                     "a file cannot take its place",
                                     "write another `to`, or remove the folder"));
             continue;
@@ -135,7 +140,7 @@ bring_to(Destination& destination, const TransferSet& transfers, const launchers
     CYBELE_TRY(const Plan plan, plan_of(transfers, inventory, job));
     if (inventory.free.value_or(plan.transferred.bytes) < plan.transferred.bytes) {
         return fail(ErrorCode::kEnvironment,
-                    "what the job needs does not fit where it runs",
+                    problem("staging-space", "what the job needs does not fit where it runs"),
                     fmt::format("{} are to be copied to {}, and {} are free",
                                 format_size(plan.transferred.bytes),
                                 printable(transfers.workdir.native()),

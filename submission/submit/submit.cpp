@@ -44,7 +44,7 @@ Result<std::string> login_asked(const JobInput& input, const SubmitRequest& requ
     if (connection.kind != Connection::Kind::kSlurmrestd &&
         connection.kind != Connection::Kind::kRimrock) {
         return fail(ErrorCode::kUsage,
-                    "--token-command is for REST services",
+                    problem("token-command-unused", "--token-command is for REST services"),
                     "the Site reaches its scheduler by commands or ssh, which take no token",
                     "drop it, or name a Site with `through: {slurmrestd: URL}`");
     }
@@ -91,7 +91,8 @@ check_own_site(const launchers::Site& site, const std::string& what, const std::
     }
     const Fault& fault = opened.error().faults().front();
     return fail(ErrorCode::kEnvironment,
-                "the `" + what + "` of " + printable(site.source.file()) + " is not used",
+                problem("site-command-not-trusted",
+                        "the `" + what + "` of " + printable(site.source.file()) + " is not used"),
                 fault.because.empty() ? fault.message : fault.because,
                 "give it yourself (" + option + "), or copy the Site into a folder of your own");
 }
@@ -138,11 +139,12 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     // A back end that there is not is told before anything is built or copied.
     CYBELE_CHECK(make_backend({input.dialect, login, {}, environment, {}, {}}));
     if (!login.empty() && !input.job.workdir.starts_with('/')) {
-        return fail(
-            Error(input.job.fault_at("workdir",
-                                     "the Job names no folder of " + printable(shown(login)),
-                                     "behind a login, a job runs in a folder of the other machine",
-                                     "write `workdir: /PATH`, a folder that its nodes share")));
+        return fail(Error(
+            input.job.fault_at("workdir",
+                               problem("job-without-remote-folder",
+                                       "the Job names no folder of " + printable(shown(login))),
+                               "behind a login, a job runs in a folder of the other machine",
+                               "write `workdir: /PATH`, a folder that its nodes share")));
     }
     CYBELE_TRY(const Connection connection, read_connection(login));
     if (connection.kind == Connection::Kind::kRimrock ||
@@ -151,7 +153,7 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     }
     if (login.starts_with('-')) {
         return fail(ErrorCode::kUsage,
-                    "'" + printable(login) + "' is no host",
+                    problem("host-malformed", "'" + printable(login) + "' is no host"),
                     "ssh would read it as an option",
                     "write HOST, USER@HOST, or a name of ~/.ssh/config");
     }

@@ -130,7 +130,8 @@ tl::unexpected<Error> refuse(JobContext& context, Entry& entry, const Receipt& r
     }
     if (receipt.kind == Receipt::Kind::kUnreachable) {
         return fail(ErrorCode::kEnvironment,
-                    entry.scheduler + " cannot be reached; nothing was submitted",
+                    problem("scheduler-unreachable",
+                            entry.scheduler + " cannot be reached; nothing was submitted"),
                     in_one_line(receipt.words),
                     !receipt.help.empty() ? receipt.help
                     : receipt.words.find("is not here") != std::string::npos
@@ -139,14 +140,16 @@ tl::unexpected<Error> refuse(JobContext& context, Entry& entry, const Receipt& r
                         : "submit again when it answers");
     }
     return fail(ErrorCode::kExecution,
-                entry.scheduler + " refused the job; nothing was submitted",
+                problem("scheduler-refused-job",
+                        entry.scheduler + " refused the job; nothing was submitted"),
                 in_one_line(receipt.words),
                 "change the Job as it says, or ask the centre");
 }
 
 tl::unexpected<Error> unknown_outcome(const Entry& entry, const std::string& words) {
     return fail(ErrorCode::kEnvironment,
-                "it is not known whether " + entry.scheduler + " took the job",
+                problem("submission-unknown",
+                        "it is not known whether " + entry.scheduler + " took the job"),
                 in_one_line(words),
                 "find out with `cybelectl job attach " + entry.uuid +
                     "`; do not submit it again before");
@@ -182,7 +185,8 @@ Result<void> search(JobContext& context,
     }
     if (entry.id.empty()) {
         return fail(ErrorCode::kEnvironment,
-                    entry.scheduler + " did not take the job; nothing was submitted",
+                    problem("scheduler-did-not-answer",
+                            entry.scheduler + " did not take the job; nothing was submitted"),
                     in_one_line(words),
                     "submit it again");
     }
@@ -322,10 +326,12 @@ Result<Submitted> hand_over(JobContext& context,
     }
     acknowledge(submitted.entry, receipt.id, context.now());
     if (const auto kept = context.journal().put(submitted.entry); !kept) {
-        return fail(ErrorCode::kEnvironment,
-                    "job " + receipt.id + " was submitted, but the journal could not keep its id",
-                    kept.error().faults().front().because,
-                    "when that is mended: cybelectl job attach " + submitted.entry.uuid);
+        return fail(
+            ErrorCode::kEnvironment,
+            problem("journal-write-failed",
+                    "job " + receipt.id + " was submitted, but the journal could not keep its id"),
+            kept.error().faults().front().because,
+            "when that is mended: cybelectl job attach " + submitted.entry.uuid);
     }
     if (on_word && !receipt.words.empty()) {
         on_word(in_one_line(receipt.words));

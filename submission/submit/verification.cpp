@@ -68,7 +68,7 @@ private:
         faults_.add(document::fault_at(
             is_of_site ? input_.site->source : input_.job.source,
             document::mark_of(is_of_site ? input_.site->marks : input_.job.marks, field),
-            "'" + printable(path) + "' is not there",
+            problem("verification-file-missing", "'" + printable(path) + "' is not there"),
             "it would be " + printable(place.native()),
             "correct the path, or put the file there"));
     }
@@ -120,11 +120,13 @@ Result<void> verify_file(const JobInput& input,
         CYBELE_TRY(const images::Verification verification,
                    images::verify_signatures(image, trust, {}));
         if (!verification.is_verified) {
-            Fault fault = input.job.fault_at("image",
-                                             printable(input.image) + " is not verified, and the " +
-                                                 demand.who + " asks for it",
-                                             verification.because,
-                                             "run it only if you know where it comes from");
+            Fault fault =
+                input.job.fault_at("image",
+                                   problem("image-not-verified",
+                                           printable(input.image) + " is not verified, and the " +
+                                               demand.who + " asks for it"),
+                                   verification.because,
+                                   "run it only if you know where it comes from");
             fault.code = ErrorCode::kVerification;
             return fail(Error(std::move(fault)));
         }

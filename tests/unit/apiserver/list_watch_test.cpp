@@ -148,7 +148,7 @@ TEST_CASE("a page that is too large is asked for in smaller ones") {
     ListWatch part({.path = "/x", .selector = {}, .backoff = {}}, wire, seen, 1);
     part.wake(wire.now);
     Reply large;
-    large.failure = Error(ErrorCode::kInput, "too large");
+    large.failure = Error(ErrorCode::kInput, problem("test", "too large"));
     large.is_too_large = true;
     wire.give(large);
     CHECK(wire.last().path == "/x?limit=125");

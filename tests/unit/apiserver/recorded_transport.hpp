@@ -67,7 +67,8 @@ public:
     /// No answer: a cut connection.
     void cut(std::uint64_t id = 0) {
         Reply reply;
-        reply.failure = Error(ErrorCode::kEnvironment, "cannot reach the server", "cut", "retry");
+        reply.failure = Error(
+            ErrorCode::kEnvironment, problem("test", "cannot reach the server"), "cut", "retry");
         reply.is_passing = true;
         give(reply, id);
     }

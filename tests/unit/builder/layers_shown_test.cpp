@@ -55,7 +55,8 @@ Result<void> do_in(Layers& layers, const std::string& script) {
     command.argv = {"/bin/bash", "-ec", script};
     command.directory = layers.root();
     CYBELE_TRY(const Outcome outcome, run_process(command));
-    return outcome.ok() ? Result<void>() : fail(ErrorCode::kExecution, script + outcome.errors);
+    return outcome.ok() ? Result<void>()
+                        : fail(ErrorCode::kExecution, problem("test", script + outcome.errors));
 }
 
 /// All that a step can do to what lies below it. Times and sizes stay, to mislead.

@@ -399,7 +399,7 @@ TEST_CASE("a change that fails leaves the image and its length as they were") {
     NewObject failing = definition();
     failing.write = [](int fd, std::uint64_t offset) -> Result<std::uint64_t> {
         REQUIRE(::pwrite(fd, "some", 4, static_cast<off_t>(offset)) == 4);
-        return fail(ErrorCode::kEnvironment, "no space");
+        return fail(ErrorCode::kEnvironment, problem("test", "no space"));
     };
     const auto added = add_objects(path, {definition(), failing}, kJournalNow);
     REQUIRE_FALSE(added.has_value());

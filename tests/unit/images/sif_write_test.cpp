@@ -228,7 +228,7 @@ TEST_CASE("a signer sees the image before it appears, and adds to it") {
     REQUIRE(add_objects(path, wanted.finish(*Image::open(path)).value(), *later.time).has_value());
     CHECK(content(path) == in_one);
     wanted.finish = [](const Image&) -> Result<std::vector<NewObject>> {
-        return fail(ErrorCode::kInput, "no key");
+        return fail(ErrorCode::kInput, problem("test", "no key"));
     };
     fs::remove(path);
     CHECK_FALSE(write_image(path, wanted).has_value());
@@ -241,7 +241,7 @@ TEST_CASE("a failing writer leaves nothing behind, and the old file as it was") 
     REQUIRE(write_file(path, "old").has_value());
     NewImage wanted = image();
     wanted.objects[1].write = [](int, std::uint64_t) -> Result<std::uint64_t> {
-        return fail(ErrorCode::kEnvironment, "no space");
+        return fail(ErrorCode::kEnvironment, problem("test", "no space"));
     };
     const auto written = write_image(path, wanted);
     REQUIRE_FALSE(written.has_value());

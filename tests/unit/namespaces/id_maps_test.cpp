@@ -99,7 +99,7 @@ TEST_CASE("a missing range names its line") {
 }
 
 TEST_CASE("refusals are explained by the switch that makes them") {
-    const Error limit = explain_user_namespace("cannot", ENOSPC);
+    const Error limit = explain_user_namespace(problem("test", "cannot"), ENOSPC);
     CHECK(limit.faults().front().because.find("max_user_namespaces") != std::string::npos);
     // A real limit: of a user namespace, which its owner may set.
     const int code = tiny::as_user([] {

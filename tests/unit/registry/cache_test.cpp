@@ -151,7 +151,7 @@ TEST_CASE("a maker that fails leaves nothing") {
     const registry::Cache cache(dir.path());
     const auto result = get_or_put(cache, "bases", "k", [](const fs::path& path) -> Result<void> {
         std::ofstream(path) << "half";
-        return fail(ErrorCode::kEnvironment, "broken");
+        return fail(ErrorCode::kEnvironment, problem("test", "broken"));
     });
     REQUIRE_FALSE(result);
     CHECK(result.error().message() == "broken");
@@ -161,7 +161,7 @@ TEST_CASE("a maker that fails leaves nothing") {
     // Nor does it take the entry that is there.
     REQUIRE(get_or_put(cache, "bases", "k", writer("good")));
     CHECK_FALSE(cache.put("bases", "k", [](const fs::path&) -> Result<void> {
-        return fail(ErrorCode::kEnvironment, "broken");
+        return fail(ErrorCode::kEnvironment, problem("test", "broken"));
     }));
     CHECK(cache.get("bases", "k"));
 }

@@ -166,7 +166,9 @@ TEST_CASE("what is no image, or another one than asked for, stays outside") {
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code() == ErrorCode::kVerification);
     arrival.digest.clear();
-    arrival.check = [](const fs::path&) { return fail(ErrorCode::kVerification, "unsigned"); };
+    arrival.check = [](const fs::path&) {
+        return fail(ErrorCode::kVerification, problem("test", "unsigned"));
+    };
     CHECK(shop.store.add(shop.image("one"), arrival).error().message() == "unsigned");
     CHECK(shop.digests().empty());
     CHECK(fs::is_empty(shop.root / "tmp"));

@@ -112,13 +112,14 @@ enum class MountEnd { kSame = 0, kRefused = 1, kDiffers = 2, kNotMounted = 3 };
 /// Verifies and mounts as `exec --verify-key` does, and compares what the mount shows.
 MountEnd mount_verified(const fs::path& path, const std::string& expected) {
     return static_cast<MountEnd>(tiny::in_child([&] {
-        const runtime::ImageDemand demand{
-            [](const Image& image) {
-                return is_verified(image, false) ? Result<void>()
-                                                 : fail(ErrorCode::kVerification, "not verified");
-            },
-            "test",
-            path.parent_path()};
+        const runtime::ImageDemand demand{[](const Image& image) {
+                                              return is_verified(image, false)
+                                                         ? Result<void>()
+                                                         : fail(ErrorCode::kVerification,
+                                                                problem("test", "not verified"));
+                                          },
+                                          "test",
+                                          path.parent_path()};
         const auto file = runtime::open_image(path, host_architecture(), &demand);
         if (!file) {
             return static_cast<int>(MountEnd::kRefused);

@@ -320,7 +320,7 @@ TEST_CASE("a turn whose change is refused leaves nothing; one without the lock c
     const auto refused = scheduler.turn(
         [](LocalDraft& draft) -> Result<void> {
             draft.add(spec(1), {-1});
-            return fail(ErrorCode::kInput, "no");
+            return fail(ErrorCode::kInput, problem("test", "no"));
         },
         1000);
     CHECK_FALSE(refused.has_value());
