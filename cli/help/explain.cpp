@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
+#include "cli/common/refusal.hpp"
 #include "cli/common/session.hpp"
 #include "definitions/grammar/rules.hpp"
 #include "kubernetes/check/rules.hpp"
@@ -11,6 +12,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 
@@ -164,6 +166,72 @@ std::string failure_section(std::string_view symptom) {
     return {};
 }
 
+std::vector<std::string_view> split_cells(std::string_view row) {
+    constexpr std::string_view kBetween = " | ";
+    std::vector<std::string_view> cells;
+    while (true) {
+        const std::size_t end = std::min(row.find(kBetween), row.size());
+        cells.push_back(row.substr(0, end));
+        if (end == row.size()) {
+            return cells;
+        }
+        row.remove_prefix(end + kBetween.size());
+    }
+}
+
+std::string_view errors_page() {
+    for (const EmbeddedFile& page : embedded::reference_pages()) {
+        if (page_name(page.name) == "errors") {
+            return page.bytes;
+        }
+    }
+    return {};
+}
+
+/// A kind of error or warning by its name, from its row of docs/reference/errors.md.
+std::string error_text(std::string_view id) {
+    const std::string_view page = errors_page();
+    const std::string first = fmt::format("\n| `{}` | ", id);
+    const std::size_t begin = page.find(first);
+    if (begin == std::string_view::npos) {
+        return {};
+    }
+    std::string_view row = page.substr(begin + first.size());
+    row = row.substr(0, row.find(" |\n"));
+    const auto cells = split_cells(row);
+    if (cells.size() < 4) {
+        return {};
+    }
+    std::string text = cells[0].empty() ? fmt::format("{}: a warning\n", id)
+                                        : fmt::format("{}: exit code {}\n", id, cells[0]);
+    constexpr std::array<std::string_view, 3> kTitles{"message", "because", "help"};
+    for (std::size_t at = 0; at < kTitles.size(); ++at) {
+        if (!cells[at + 1].empty()) {
+            text += fmt::format("{}: {}\n", kTitles.at(at), cells[at + 1]);
+        }
+    }
+    Fault fault;
+    fault.id = id;
+    fault.code = cells[0] == "4" ? ErrorCode::kVerification : ErrorCode::kInput;
+    if (const std::string_view about = page_about(fault); !about.empty()) {
+        text += fmt::format("more: cybelectl explain {}\n", about);
+    }
+    return text + "`…` stands for what only the run knows.\n";
+}
+
+/// The names of all kinds of errors.
+std::vector<std::string_view> error_ids() {
+    constexpr std::string_view kBegin = "\n| `";
+    const std::string_view page = errors_page();
+    std::vector<std::string_view> ids;
+    for (std::size_t at = page.find(kBegin); at != std::string_view::npos;
+         at = page.find(kBegin, at + 1)) {
+        const std::size_t begin = at + kBegin.size();
+        ids.push_back(page.substr(begin, page.find('`', begin) - begin));
+    }
+    return ids;
+}
+
 /// A rule by its id, whoever tells it; "" where there is none.
 std::string rule_text(const std::string& id) {
     if (const definitions::Rule* rule = definitions::find_rule(id)) {
@@ -199,7 +267,17 @@ Result<int> explain_topic(const std::string& topic) {
         }
         names.push_back(page_name(page.name));
     }
-    const std::string meant = nearest(topic, names);
+    if (const std::string text = error_text(topic); !text.empty()) {
+        Session::print(text);
+        return 0;
+    }
+    std::vector<std::string_view> topics = names;
+    for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
+        topics.push_back(symptom.id);
+    }
+    const std::vector<std::string_view> ids = error_ids();
+    topics.insert(topics.end(), ids.begin(), ids.end());
+    const std::string meant = nearest(topic, topics);
     std::string known;
     for (const std::string_view name : names) {
         known += (known.empty() ? "" : ", ") + std::string(name);
@@ -225,10 +303,11 @@ void install_explain(CLI::App& app, Session& session) {
                                "cybelectl explain K19",
                                "cybelectl explain bind/libc-newer",
                                "cybelectl explain no-user-namespaces",
+                               "cybelectl explain lock-stale",
                                "cybelectl explain job --schema > job.schema.json"});
     verb->add_option("topic",
                      *topic,
-                     "recipe, job, site, exit-codes, glossary, …, or a rule's id; "
+                     "recipe, job, site, exit-codes, glossary, …, a rule's id, or an error's name; "
                      "without one, all topics are listed")
         ->type_name("TOPIC");
     verb->add_flag("--schema", *is_schema, "the document's JSON schema, for editors");

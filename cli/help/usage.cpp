@@ -183,7 +183,7 @@ Fault usage_fault(const CLI::App& app,
     Fault fault;
     fault.code = ErrorCode::kUsage;
     if (auto removed = removed_words(called, words)) {
-        fault.set(problem("command-removed", std::move(removed->message)));
+        fault.set(problem("usage-removed", std::move(removed->message)));
         fault.because = std::move(removed->because);
         fault.help = std::move(removed->help);
         return fault;

@@ -158,7 +158,7 @@ Result<int> verify_store(const Session& session, const ImageChangeOptions& optio
     for (const registry::Damage& damage : damages) {
         Fault fault;
         fault.code = ErrorCode::kVerification;
-        fault.set(problem("stored-image-damaged",
+        fault.set(problem("stored-object-damaged",
                           fmt::format("the image {} in the store is damaged", damage.digest)));
         fault.because = damage.because;
         fault.help = fmt::format("remove it, then add or pull it again: cybelectl image remove {}",

@@ -314,7 +314,7 @@ void check_names(const Object& object) {
     }
     if (!object.name_space.empty() && !is_label_name(object.name_space)) {
         object.refuse("kubernetes.namespace",
-                      problem("namespace-malformed",
+                      problem("object-namespace-malformed",
                               fmt::format("'{}' is no namespace", printable(object.name_space))),
                       "RFC 1123: lower-case letters, digits and `-`, 63 at most",
                       "name one that `kubectl get namespaces` lists");

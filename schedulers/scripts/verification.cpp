@@ -89,7 +89,7 @@ void add_verification(const launchers::Job& job,
             faults.add(document::fault_at(
                 is_of_job ? job.source : site->source,
                 document::mark_of(is_of_job ? job.marks : site->marks, "verify.require"),
-                problem("signer-count-too-high",
+                problem("script-signer-count",
                         fmt::format("{} signers are required, and {} keys are named",
                                     demand.wanted(),
                                     demand.keys.size())),

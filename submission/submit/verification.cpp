@@ -122,7 +122,7 @@ Result<void> verify_file(const JobInput& input,
         if (!verification.is_verified) {
             Fault fault =
                 input.job.fault_at("image",
-                                   problem("image-not-verified",
+                                   problem("job-image-not-verified",
                                            printable(input.image) + " is not verified, and the " +
                                                demand.who + " asks for it"),
                                    verification.because,

@@ -9,7 +9,13 @@ teardown() { leave_place; }
 pages() { basename -a -s .md "$repo"/docs/refusals/[a-z]*.md; }
 
 @test "each page that a message names is there, and none is there that no message names" {
-    assert_equal "$(sed -nE 's/^    \{"([a-z-]+)", .*/\1/p' "$repo/cli/common/refusal.cpp" | sort -u)" "$(pages | sort)"
+    assert_equal "$({
+        sed -nE 's/^    \{"[a-z-]+", "([a-z-]+)"\},/\1/p' "$repo/cli/common/refusal.cpp"
+        echo not-verified # by the exit code
+    } | sort -u)" "$(pages | sort)"
+    while read -r name; do
+        grep -q "^| \`$name\` |" "$repo/docs/reference/errors.md" || fail "no error is called $name"
+    done < <(sed -nE 's/^    \{"([a-z-]+)", "[a-z-]+"\},/\1/p' "$repo/cli/common/refusal.cpp")
     while read -r page; do
         run "$CYBELECTL" explain "$page"
         assert_success
@@ -18,6 +24,25 @@ pages() { basename -a -s .md "$repo"/docs/refusals/[a-z]*.md; }
             grep -q "$part" <<<"$output" || [[ $page == not-verified ]] || fail "$page: $part"
         done
     done < <(pages)
+}
+
+@test "errors have names: -v and JSON show them, explain knows each, the page has what the sources say" {
+    run "$repo/tests/docs/list-errors" --check
+    assert_success
+    refuses 3 "$CYBELECTL" job check nowhere.yaml
+    assert_line 'error: no such file: nowhere.yaml'
+    run "$CYBELECTL" -v job check nowhere.yaml
+    assert_equal "$status" 3
+    assert_line 'error[file-missing]: no such file: nowhere.yaml'
+    run "$CYBELECTL" job check nowhere.yaml --format json
+    assert_equal "$(jq -r '.faults[0].id' <<<"$output")" file-missing
+    while read -r name; do
+        run "$CYBELECTL" explain "$name"
+        assert_success
+        assert_line --partial 'message: '
+    done < <(sed -nE 's/^\| `([a-z0-9-]+)` \|.*/\1/p' "$repo/docs/reference/errors.md" | awk 'NR % 20 == 1')
+    refuses 2 "$CYBELECTL" explain lock-stal
+    assert_line "help: did you mean 'lock-stale'?"
 }
 
 @test "each page is provoked by a test: its name stands in a test's expectation" {
