@@ -204,7 +204,7 @@ Error rpm_bootstrap_failed(const RpmBase& base, const std::string& last_lines, i
     const bool is_network = is_network_fault(last_lines);
     const std::string tool = base.tool.filename().native();
     return Error(is_network ? ErrorCode::kEnvironment : ErrorCode::kExecution,
-                 problem("rpm-bootstrap-failed",
+                 problem(is_network ? "rpm-bootstrap-without-network" : "rpm-bootstrap-failed",
                          code == ns::kTimeIsUp ? fmt::format("'{}' did not end in time", tool)
                                                : fmt::format("the bootstrap by '{}' failed", tool)),
                  last_lines.empty() ? "" : output_because(tool + " said", last_lines),

@@ -119,16 +119,20 @@ Error StageBuilder::step_failed(const Section& section,
                           ? fmt::format("{} was killed by signal {}", name, end.code - 128)
                           : fmt::format("{} failed with exit code {}", name, end.code)));
     if (end.code == namespaces::kTimeIsUp) {
-        fault.message =
-            fmt::format("{} did not end within {} s", name, context_.request.step_timeout);
+        fault.set(problem(
+            "step-too-slow",
+            fmt::format("{} did not end within {} s", name, context_.request.step_timeout)));
         fault.help = "give it more with --timeout";
     }
     if (!end.last_lines.empty()) {
         fault.because = output_because("the end of its output", end.last_lines);
-        if (fault.help.empty()) {
-            fault.help = is_network_fault(end.last_lines)
+        if (is_network_fault(end.last_lines)) {
+            fault.set(problem("step-without-network", std::move(fault.message)));
+            fault.help = fault.help.empty()
                              ? "build where the network is reached, and check https_proxy"
-                             : "-v shows the whole output";
+                             : fault.help;
+        } else if (fault.help.empty()) {
+            fault.help = "-v shows the whole output";
         }
     } else if (fault.help.empty() && !surroundings_.is_verbose) {
         fault.because = "it printed nothing";
@@ -137,6 +141,7 @@ Error StageBuilder::step_failed(const Section& section,
     constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
     if (end.last_lines.find("No space left on device") != std::string::npos ||
         free_space(root_).value_or(kFull) < kFull) {
+        fault.set(problem("step-without-space", std::move(fault.message)));
         fault.help = "set CYBELE_TMPDIR to a folder with more space, on a local disk";
     }
     if (section.line > 0) {

@@ -134,7 +134,8 @@ Error apt_fault(std::string_view errors) {
         return faults.take();
     }
     return {ErrorCode::kEnvironment,
-            problem("apt-failed", "apt cannot determine the packages"),
+            problem(builder::is_network_fault(because) ? "packages-without-network" : "apt-failed",
+                    "apt cannot determine the packages"),
             because,
             "check the network, or name another mirror with --mirror"};
 }

@@ -284,7 +284,9 @@ private:
         if (!outcome.ok()) {
             return fail(
                 ErrorCode::kEnvironment,
-                problem("pip-failed", "pip cannot determine the packages"),
+                problem(builder::is_network_fault(outcome.errors) ? "packages-without-network"
+                                                                  : "pip-failed",
+                        "pip cannot determine the packages"),
                 builder::output_because("pip said", builder::last_lines(outcome.errors, 10)),
                 "check the requirement lines, the network and the machine's own pip");
         }
