@@ -43,6 +43,7 @@ struct RecordSight {
     std::string answer;             ///< the id that the batch system gave
     std::string refusal;            ///< the words with which the batch system refused the job
     std::optional<SeenJob> end;     ///< of a script that this program rendered: its own word
+    std::string trouble = {};       ///< why it could not be asked: nothing was submitted
 };
 
 /// What the accounting said of the job of the object's status.

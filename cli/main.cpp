@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/bridge/bridge.hpp"
 #include "cli/common/call.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/heartbeat.hpp"
@@ -88,27 +89,18 @@ struct Family {
 /// `completion`) finds all.
 void install_verbs(CLI::App& app, Session& session, const std::vector<std::string>& words) {
     using namespace cybele::cli;
-    const std::vector<Family> families{{{"init"}, install_init},
-                                       {{"build"}, install_build},
-                                       {{"cache"}, install_cache},
-                                       {{"sign", "verify"}, install_sign},
-                                       {{"key"}, install_key},
-                                       {{"inspect"}, install_inspect},
-                                       {{"sif"}, install_sif},
-                                       {{"image"}, install_image},
-                                       {{"exec"}, install_exec},
-                                       {{"run"}, install_run},
-                                       {{"shell"}, install_shell},
-                                       {{"submit"}, install_submit},
-                                       {{"generate"}, install_generate},
-                                       {{"recipe", "def"}, install_recipe},
-                                       {{"job"}, install_job},
-                                       {{"kube"}, install_kube},
-                                       {{"doctor", "config"}, install_host},
-                                       {{"site"}, install_site},
-                                       {{"explain"}, install_explain},
-                                       {{}, install_completion},
-                                       {{}, install_help}};
+    const std::vector<Family> families{
+        {{"init"}, install_init},         {{"build"}, install_build},
+        {{"cache"}, install_cache},       {{"sign", "verify"}, install_sign},
+        {{"key"}, install_key},           {{"inspect"}, install_inspect},
+        {{"sif"}, install_sif},           {{"image"}, install_image},
+        {{"exec"}, install_exec},         {{"run"}, install_run},
+        {{"shell"}, install_shell},       {{"submit"}, install_submit},
+        {{"generate"}, install_generate}, {{"recipe", "def"}, install_recipe},
+        {{"job"}, install_job},           {{"kube"}, install_kube},
+        {{"bridge"}, install_bridge},     {{"doctor", "config"}, install_host},
+        {{"site"}, install_site},         {{"explain"}, install_explain},
+        {{}, install_completion},         {{}, install_help}};
     const auto verb = std::find_if(
         words.begin(), words.end(), [](const std::string& word) { return !word.starts_with('-'); });
     const auto called = [&](const Family& family) {

@@ -2,6 +2,7 @@
 #include "pipeline/schemas.hpp"
 
 #include "images/signatures/policy.hpp"
+#include "launchers/documents/bridge.hpp"
 #include "launchers/documents/job_fields.hpp"
 #include "pipeline/project_file.hpp"
 #include "recipes/model/recipe_fields.hpp"
@@ -16,12 +17,13 @@ namespace cybele::pipeline {
 namespace {
 
 using KindOf = const document::Kind& (*)();
-constexpr std::array<KindOf, 6> kKinds{recipes::recipe_kind,
+constexpr std::array<KindOf, 7> kKinds{recipes::recipe_kind,
                                        recipes::lock_kind,
                                        launchers::job_kind,
                                        launchers::site_kind,
                                        project_kind,
-                                       images::policy_kind};
+                                       images::policy_kind,
+                                       launchers::bridge_kind};
 
 } // namespace
 

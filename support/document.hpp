@@ -100,7 +100,7 @@ struct Kind {
 
 /// All kinds, for messages about a wrong one.
 inline constexpr std::string_view kKindNames[] = {
-    "Job", "Lock", "Policy", "Project", "Recipe", "Site"};
+    "Bridge", "Job", "Lock", "Policy", "Project", "Recipe", "Site"};
 
 class View;
 

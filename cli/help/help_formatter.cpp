@@ -19,7 +19,7 @@ constexpr std::size_t kOptionColumn = 28; ///< where the descriptions of options
 constexpr std::size_t kCommandColumn = 14;
 
 /// The commands of the program by task, in the order of the help.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kTasks{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTasks{
     {{"init", "Build images"},
      {"build", "Build images"},
      {"recipe", "Build images"},
@@ -31,6 +31,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kTasks{
      {"submit", "Run jobs"},
      {"job", "Run jobs"},
      {"kube", "Run jobs"},
+     {"bridge", "Run jobs"},
      {"sign", "Sign, inspect and store images"},
      {"verify", "Sign, inspect and store images"},
      {"key", "Sign, inspect and store images"},

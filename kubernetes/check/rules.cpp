@@ -261,11 +261,10 @@ constexpr std::array kRules = {
          "1.3"},
     Rule{"K43",
          kNote,
-         "kind of our own group that nothing executes by itself",
-         "a server that has the definition accepts the object, but cybelectl has no controller for "
+         "kind of our own group, which needs a running bridge",
+         "a server that has the definition accepts the object, and `cybelectl bridge run` executes "
          "it",
-         "use a Job of `kube render --kind MirrorJob`, or the group of an operator that is "
-         "installed",
+         "see whether one runs for its namespace: `cybelectl bridge status`",
          "K43"},
 };
 

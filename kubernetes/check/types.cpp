@@ -141,7 +141,7 @@ void check_controller(Check& check, const CheckedObject& object) {
     if (is_job && object.group == kOwnGroup) {
         check.found("K43",
                     object.root.find("apiVersion")->mark,
-                    fmt::format("a {} of {} needs a controller of yours", object.kind, kOwnGroup));
+                    fmt::format("a {} of {} needs a running bridge", object.kind, kOwnGroup));
     }
 }
 

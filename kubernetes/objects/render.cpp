@@ -284,19 +284,18 @@ void note_results(const Object& object, const Kind& kind) {
     object.faults.add(std::move(fault));
 }
 
-/// Objects of our own group are accepted by a server and run by nothing that comes with us.
+/// Objects of our own group are accepted by a server, and nothing happens to them without a bridge.
 void note_controller(const Object& object, const Kind& kind) {
     if (!kind.is_ours_too || !object.api_version.starts_with(kOwnGroup)) {
         return;
     }
     Fault fault;
-    fault.set(problem("own-kind-needs-controller",
-                      fmt::format("a {} of {} runs only where a controller of yours executes it",
-                                  object.kind,
-                                  kOwnGroup)));
-    fault.because = "cybelectl has the definition of the resource, and no controller for it";
-    fault.help = "use --kind MirrorJob, which needs no controller, or a Site with `bridge: "
-                 "torque-operator` or `wlm-operator`";
+    fault.set(problem(
+        "own-kind-needs-bridge",
+        fmt::format("a {} of {} runs only where a bridge executes it", object.kind, kOwnGroup)));
+    fault.because = "a server accepts the object, and without a bridge nothing happens to it";
+    fault.help = "run `cybelectl bridge run` for its namespace, or use --kind MirrorJob, which "
+                 "needs no bridge";
     fault.is_warning = true;
     object.faults.add(std::move(fault));
 }

@@ -27,6 +27,9 @@ PATH=$PATH:$login_path
 
 void add_call(const Call& call, const std::string& nonce, std::string& script) {
     const std::string program = shell_quote(call.argv.front());
+    for (const std::string& further : call.programs) {
+        script += "find_program " + shell_quote(further) + "\n";
+    }
     script += "find_program " + program + "\n( ";
     for (const std::string& name : call.unset) {
         script += "unset " + name + "; ";

@@ -30,6 +30,7 @@ struct Call {
     std::filesystem::path directory; ///< empty: the caller's
     std::vector<NewFile> files;      ///< behind ssh only: on this machine they are there
     std::chrono::seconds limit{60};
+    std::vector<std::string> programs = {}; ///< by a shell: those that argv starts in its turn
 };
 
 /// A piece of a file that is read beside the calls: an exit record, new lines of a log.

@@ -72,19 +72,19 @@ teardown() { leave_place; }
     done
 }
 
-@test "render, check and submit --kube say where no controller executes the object" {
-    local own='a SlurmJob of cybelectl.io runs only where a controller of yours executes it'
+@test "render, check and submit --kube say that a bridge must execute the object" {
+    local own='a SlurmJob of cybelectl.io runs only where a bridge executes it'
     sed -i '/connector:/d; s/hpc-connector/cybelectl/' site.yaml
     run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml --site site.yaml -o object.yaml
     [[ $stderr == *"warning: $own"* ]]
     run -0 --separate-stderr "$CYBELECTL" submit demo.yaml --site site.yaml --kube
     [[ $stderr == *"warning: $own"* ]]
     run -0 "$CYBELECTL" kube check object.yaml
-    assert_line 'note[K43]: a SlurmJob of cybelectl.io needs a controller of yours'
+    assert_line 'note[K43]: a SlurmJob of cybelectl.io needs a running bridge'
     assert_line 'object.yaml: 0 errors, 0 warnings, 1 notes'
     sed -i 's/bridge: cybelectl/bridge: wlm-operator/' site.yaml
     run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml --site site.yaml -o object.yaml
-    [[ $stderr != *controller* ]]
+    [[ $stderr != *bridge\ executes* ]]
     run -0 "$CYBELECTL" kube check object.yaml
     refute_line --partial K43
 }

@@ -106,7 +106,7 @@ hints() {
 @test "a verb that stands elsewhere, or that other programs call otherwise, is answered with the command to type" {
     hints 'cancel x' '|cybelectl job cancel x|'
     hints 'pull x --force' '|cybelectl image pull x --force|'
-    hints 'status' '|cybelectl job status|'
+    hints 'status' 'one of |cybelectl job status|, |cybelectl bridge status|'
     hints 'logs x' '|cybelectl job logs x|'
     hints 'job submit x' '|cybelectl submit x|'
     hints 'recipe build x' '|cybelectl build x|'

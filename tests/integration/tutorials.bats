@@ -18,6 +18,8 @@ tutorial() {
 @test "the engineer's prints what it shows" { tutorial engineer; }
 @test "the operator's prints what it shows" { tutorial operator; }
 
+@test "the bridge's prints what it shows" { tutorial kubernetes; }
+
 @test "there is no other" {
-    assert_equal "$(basename -a -s .md "$repo"/docs/tutorials/[a-z]*.md | sort | paste -sd ' ')" 'engineer operator researcher'
+    assert_equal "$(basename -a -s .md "$repo"/docs/tutorials/[a-z]*.md | sort | paste -sd ' ')" 'engineer kubernetes operator researcher'
 }

@@ -67,6 +67,7 @@ const std::vector<Area> kAreas = {
       "sif",
       "job",
       "kube",
+      "bridge",
       "site",
       "start"}},
 };

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/batch_cluster.hpp"
+
+#include "bridge/record_scripts.hpp"
+#include "bridge/record_sight.hpp"
+#include "launchers/documents/job.hpp"
+#include "schedulers/reading/asked.hpp"
+#include "schedulers/reading/batch_script.hpp"
+#include "submission/backends/command_backend.hpp"
+#include "support/random.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+
+namespace cybele::bridge {
+namespace {
+
+namespace fs = std::filesystem;
+using submission::Call;
+
+constexpr int kClaimTaken = 17;
+constexpr std::size_t kMostEnds = 20000;
+constexpr std::int64_t kKeepEnds = 86400;
+
+struct CommandsRow {
+    std::string_view dialect;
+    std::unique_ptr<submission::Commands> (*make)();
+};
+constexpr CommandsRow kCommands[] = {{"slurm", submission::slurm_commands},
+                                     {"torque", submission::torque_commands},
+                                     {"slurm-torque", submission::slurm_torque_commands},
+                                     {"pbspro", submission::pbspro_commands}};
+
+SeenJob seen_job(const submission::JobStatus& status) {
+    SeenJob job;
+    job.id = status.id;
+    job.owner = status.owner;
+    job.token = status.uuid;
+    job.state = status.state;
+    job.native = status.native;
+    job.reason = status.is_held_by_admin ? "JobHeldAdmin" : status.reason;
+    job.code = status.code;
+    job.signal = status.signal;
+    job.restarts = status.restarts;
+    job.started = status.began;
+    job.ended = status.ended;
+    return job;
+}
+
+fs::path record_of(const Object& object, const fs::path& workdir) {
+    return workdir / ".cybelectl" / object.uid;
+}
+
+/// The object's queue and name, where the script itself says nothing of them.
+std::vector<std::string>
+further_options(const Object& object, const std::string& default_queue, bool is_slurm) {
+    std::string queue = object.spec.queue;
+    std::string name = object.name;
+    const auto script = schedulers::read_batch_script(object.spec.batch, "batch");
+    if (script) {
+        const schedulers::Asked asked = schedulers::what_is_asked(*script);
+        queue = queue.empty() && asked.queue.empty() ? default_queue : queue;
+        name = asked.name.empty() ? name : "";
+    }
+    std::vector<std::string> options;
+    if (!queue.empty()) {
+        options.insert(options.end(), {is_slurm ? "-p" : "-q", queue});
+    }
+    if (!name.empty()) {
+        constexpr std::size_t kLongestPbsName = 15;
+        const bool begins_with_digit = name.front() >= '0' && name.front() <= '9';
+        const std::string short_name = (begins_with_digit ? "j" : "") + name;
+        options.insert(
+            options.end(),
+            {is_slurm ? "-J" : "-N", is_slurm ? name : short_name.substr(0, kLongestPbsName)});
+    }
+    return options;
+}
+
+std::map<std::string, std::vector<std::string>> by_account(const std::vector<Named>& jobs) {
+    std::map<std::string, std::vector<std::string>> ids;
+    for (const Named& job : jobs) {
+        ids[job.account].push_back(job.id);
+    }
+    return ids;
+}
+
+} // namespace
+
+std::unique_ptr<submission::Commands> commands_of(const std::string& dialect) {
+    const auto* const row =
+        std::find_if(std::begin(kCommands), std::end(kCommands), [&](const CommandsRow& one) {
+            return one.dialect == dialect;
+        });
+    return row == std::end(kCommands) ? nullptr : row->make();
+}
+
+BatchCluster::BatchCluster(ClusterSettings settings)
+    : settings_(std::move(settings)), commands_(commands_of(settings_.dialect)) {
+    const auto host = [&](const launchers::BridgeWay& way, const std::string& account) {
+        return host_of(
+            {way, account, settings_.sockets, settings_.environment, settings_.meanwhile});
+    };
+    const std::string first = settings_.accounts.empty() ? "" : settings_.accounts.front().account;
+    reader_ =
+        submission::command_backend(commands_of(settings_.dialect), host(settings_.reader, first));
+    for (const launchers::BridgeAccount& row : settings_.accounts) {
+        Login& login = logins_[row.account];
+        login.workdir = row.workdir;
+        login.host = host(row.way, row.account);
+        login.backend =
+            submission::command_backend(commands_of(settings_.dialect), host(row.way, row.account));
+    }
+}
+
+BatchCluster::Login* BatchCluster::login_of(const std::string& account) {
+    const auto found = logins_.find(account);
+    return found == logins_.end() ? nullptr : &found->second;
+}
+
+void BatchCluster::report(const std::string& words) const {
+    if (settings_.on_words && !words.empty()) {
+        settings_.on_words(words);
+    }
+}
+
+/// The queue forgets an end after minutes. What it showed of one stays known for a day, so that it
+/// is not lost while the API server is away.
+void BatchCluster::keep_ends(Poll& poll) {
+    const std::int64_t now = settings_.clock ? settings_.clock() : 0;
+    std::map<std::pair<std::string, std::string>, bool> listed;
+    for (const SeenJob& job : poll.jobs) {
+        if (job.token.empty()) {
+            continue;
+        }
+        listed[{job.token, job.id}] = true;
+        if (submission::is_over(job.state)) {
+            if (ends_.size() < kMostEnds) {
+                ends_[{job.token, job.id}] = job;
+            }
+        } else {
+            ends_.erase({job.token, job.id}); // it was requeued
+        }
+    }
+    for (auto at = ends_.begin(); at != ends_.end();) {
+        if (listed.contains(at->first)) {
+            ++at;
+        } else if (now - at->second.ended > kKeepEnds) {
+            at = ends_.erase(at);
+        } else {
+            poll.jobs.push_back(at->second);
+            ++at;
+        }
+    }
+}
+
+Poll BatchCluster::poll() {
+    ++polls_;
+    Poll poll;
+    const submission::QueryResult all = reader_->look_at_all();
+    if (all.failure) {
+        const Fault& fault = all.failure->faults().front();
+        poll.words = fault.message + ": " + fault.because;
+        report(poll.words);
+        return poll;
+    }
+    poll.is_complete = true;
+    poll.jobs.reserve(all.seen.size());
+    for (const submission::JobStatus& status : all.seen) {
+        poll.jobs.push_back(seen_job(status));
+    }
+    keep_ends(poll);
+    return poll;
+}
+
+Call BatchCluster::record_call(std::string_view script,
+                               const Login& login,
+                               std::vector<std::string> words) const {
+    Call call;
+    call.argv = {"sh", "-c", std::string(script), "cybelectl"};
+    call.argv.insert(call.argv.end(), words.begin(), words.end());
+    call.directory = login.workdir;
+    return call;
+}
+
+Call BatchCluster::search_call(const Object& object, const Login& login, bool closes) const {
+    Call call = record_call(
+        kSearch,
+        login,
+        {login.workdir.native(), record_of(object, login.workdir).native(), closes ? "yes" : "no"});
+    call.directory.clear(); // where it cannot be entered, the script says so
+    return call;
+}
+
+Call BatchCluster::hand_over_call(const Object& object, const Login& login, int attempt) const {
+    const fs::path record = record_of(object, login.workdir);
+    static const launchers::Job none;
+    submission::Submission submission;
+    submission.job = &none;
+    submission.uuid = object.uid;
+    submission.record = record;
+    submission.script = record / ("claim-" + std::to_string(attempt)) / "job.sh";
+    submission.script_text = object.spec.batch;
+    submission.is_held = true;
+    Call submit = commands_->submission(submission);
+    const std::vector<std::string> options =
+        further_options(object, settings_.default_queue, settings_.dialect == "slurm");
+    submit.argv.insert(submit.argv.end() - 1, options.begin(), options.end());
+
+    const fs::path incoming = record / ("incoming-" + random_uuid());
+    Call call = record_call(kHandOver,
+                            login,
+                            {record.native(),
+                             std::to_string(attempt),
+                             std::to_string(object.spec.batch.size()),
+                             incoming.native()});
+    call.argv.insert(call.argv.end(), submit.argv.begin(), submit.argv.end());
+    call.programs = {submit.argv.front()};
+    call.set = submit.set;
+    call.unset = submit.unset;
+    call.set["CYBELE_JOB"] = object.uid;
+    call.set["CYBELE_JOB_DIR"] = record.native();
+    call.limit = submit.limit;
+    std::string text = object.spec.batch;
+    if (!text.ends_with('\n')) {
+        text += '\n'; // the transfer is by lines; kHandOver cuts it again
+    }
+    call.files = {{incoming, std::move(text)}};
+    return call;
+}
+
+RecordSight
+BatchCluster::exchange(Login& login, const Object& object, const std::vector<Call>& calls) {
+    const auto answers = login.host->exchange(calls, {});
+    if (!answers) {
+        const Fault& fault = answers.error().faults().front();
+        report(fault.message + ": " + fault.because);
+        return {};
+    }
+    for (std::size_t at = 0; at + 1 < calls.size(); ++at) {
+        const cybele::Outcome& outcome = answers->outcomes[at];
+        if (!outcome.ok() && outcome.code != kClaimTaken) {
+            report(submission::words_of(outcome));
+            return {};
+        }
+    }
+    const cybele::Outcome& last = answers->outcomes.back();
+    if (!last.ok()) {
+        report(submission::words_of(last));
+        return {};
+    }
+    return read_record(last.output, *commands_, object.uid);
+}
+
+RecordSight BatchCluster::search(const Object& object, const std::string& account, bool closes) {
+    Login* login = login_of(account);
+    if (login == nullptr) {
+        return {};
+    }
+    return exchange(*login, object, {search_call(object, *login, closes)});
+}
+
+AccountedSight BatchCluster::inquire(const Object& object, const std::string& account) {
+    AccountedSight sight;
+    Login* login = login_of(account);
+    if (login == nullptr || object.status.job_id.empty() || object.status.job_id == "0") {
+        sight.was_asked = login != nullptr;
+        return sight;
+    }
+    submission::JobRef job;
+    job.id = object.status.job_id;
+    job.uuid = object.uid;
+    job.record = record_of(object, login->workdir).native();
+    job.folder = login->workdir.native();
+    job.name = object.name;
+    const submission::QueryResult found = login->backend->inquire({job});
+    if (found.failure) {
+        report(found.failure->faults().front().message);
+        return sight;
+    }
+    sight.was_asked = true;
+    for (const submission::JobStatus& status : found.seen) {
+        const bool is_other = (!status.owner.empty() && status.owner != account) ||
+                              (!status.uuid.empty() && status.uuid != object.uid);
+        if (status.id == job.id && !status.is_unknown && !is_other) {
+            sight.job = seen_job(status);
+            break;
+        }
+    }
+    return sight;
+}
+
+RecordSight
+BatchCluster::submit_held(const Object& object, const std::string& account, int attempt) {
+    Login* login = login_of(account);
+    if (login == nullptr || !may_act()) {
+        return {};
+    }
+    RecordSight sight =
+        exchange(*login,
+                 object,
+                 {hand_over_call(object, *login, attempt), search_call(object, *login, false)});
+    if (!sight.trouble.empty() && sight.claims == attempt) {
+        report(sight.trouble);
+        give_back(*login, object, attempt);
+        return {};
+    }
+    return sight;
+}
+
+void BatchCluster::give_back(Login& login, const Object& object, int attempt) {
+    const Call call = record_call(
+        kGiveBack, login, {record_of(object, login.workdir).native(), std::to_string(attempt)});
+    if (const auto answers = login.host->exchange({call}, {}); !answers) {
+        report(answers.error().message()); // then the next attempt waits until the claim is old
+    }
+}
+
+RecordSight
+BatchCluster::note_answer(const Object& object, const std::string& account, const std::string& id) {
+    Login* login = login_of(account);
+    if (login == nullptr || !may_act()) {
+        return {};
+    }
+    return exchange(
+        *login,
+        object,
+        {record_call(kNoteAnswer, *login, {record_of(object, login->workdir).native(), id}),
+         search_call(object, *login, false)});
+}
+
+void BatchCluster::release(const std::vector<Named>& jobs) {
+    for (const auto& [account, ids] : by_account(jobs)) {
+        Login* login = login_of(account);
+        if (login == nullptr || !may_act()) {
+            continue;
+        }
+        if (const auto done = login->backend->release(ids); !done) {
+            report(done.error().message());
+        }
+    }
+}
+
+void BatchCluster::cancel(const std::vector<Named>& jobs) {
+    for (const auto& [account, ids] : by_account(jobs)) {
+        Login* login = login_of(account);
+        if (login == nullptr || !may_act()) {
+            continue;
+        }
+        std::vector<submission::JobRef> refs;
+        for (const std::string& id : ids) {
+            refs.push_back({id, {}, {}});
+        }
+        if (const auto done = login->backend->cancel(refs); !done) {
+            const Fault& fault = done.error().faults().front();
+            report(fault.message + ": " + fault.because);
+        }
+    }
+}
+
+std::optional<Condition> BatchCluster::collect(const Object& /*object*/,
+                                               const std::string& /*account*/) {
+    return Condition{"ResultsCollected",
+                     "False",
+                     "GivenUp",
+                     "this version copies no results; they are where the job wrote them",
+                     settings_.clock ? settings_.clock() : 0};
+}
+
+void BatchCluster::note_orphan(const Object& object, const std::string& account) {
+    Login* login = login_of(account);
+    if (login == nullptr) {
+        return;
+    }
+    const Call call =
+        record_call(kNoteOrphan, *login, {record_of(object, login->workdir).native()});
+    if (const auto answers = login->host->exchange({call}, {}); !answers) {
+        report(answers.error().message());
+    }
+}
+
+} // namespace cybele::bridge

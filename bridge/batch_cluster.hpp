@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/cluster.hpp"
+#include "bridge/ways.hpp"
+#include "launchers/documents/bridge.hpp"
+#include "submission/backends/backend.hpp"
+#include "support/environment.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cybele::bridge {
+
+struct ClusterSettings {
+    std::string dialect; ///< slurm, torque, slurm-torque, pbspro
+    std::string default_queue;
+    launchers::BridgeWay reader;
+    std::vector<launchers::BridgeAccount> accounts;
+    std::filesystem::path sockets; ///< folder of ssh connections that are kept
+    Environment environment;
+    std::function<bool()> may_act;                    ///< the Lease is still this process's
+    std::function<std::int64_t()> clock;              ///< Unix seconds
+    std::function<void(const std::string&)> on_words; ///< what failed, for the log
+    submission::Meanwhile meanwhile = nullptr;
+};
+
+/// The commands of a dialect; null: it has none that the bridge can use.
+[[nodiscard]] std::unique_ptr<submission::Commands> commands_of(const std::string& dialect);
+
+/// A real batch system: its queue by one way, everything else as the job's own account, with the
+/// records in `WORKDIR/.cybelectl/UID`.
+class BatchCluster : public Cluster {
+public:
+    explicit BatchCluster(ClusterSettings settings);
+
+    [[nodiscard]] Poll poll() override;
+    [[nodiscard]] RecordSight
+    search(const Object& object, const std::string& account, bool closes) override;
+    [[nodiscard]] AccountedSight inquire(const Object& object, const std::string& account) override;
+    [[nodiscard]] RecordSight
+    submit_held(const Object& object, const std::string& account, int attempt) override;
+    [[nodiscard]] RecordSight
+    note_answer(const Object& object, const std::string& account, const std::string& id) override;
+    void release(const std::vector<Named>& jobs) override;
+    void cancel(const std::vector<Named>& jobs) override;
+    [[nodiscard]] std::optional<Condition> collect(const Object& object,
+                                                   const std::string& account) override;
+    void note_orphan(const Object& object, const std::string& account) override;
+
+    /// Queries of the queue that were made.
+    [[nodiscard]] std::uint64_t polls() const {
+        return polls_;
+    }
+
+private:
+    /// One account of the cluster, and how commands are run as it.
+    struct Login {
+        std::filesystem::path workdir;
+        std::unique_ptr<submission::Host> host;
+        std::unique_ptr<submission::Backend> backend;
+    };
+
+    Login* login_of(const std::string& account);
+    [[nodiscard]] submission::Call
+    record_call(std::string_view script, const Login& login, std::vector<std::string> words) const;
+    [[nodiscard]] submission::Call
+    search_call(const Object& object, const Login& login, bool closes) const;
+    [[nodiscard]] submission::Call
+    hand_over_call(const Object& object, const Login& login, int attempt) const;
+    /// Makes the calls; the last one is kSearch, which is read.
+    RecordSight
+    exchange(Login& login, const Object& object, const std::vector<submission::Call>& calls);
+    void give_back(Login& login, const Object& object, int attempt);
+    void keep_ends(Poll& poll);
+    void report(const std::string& words) const;
+    [[nodiscard]] bool may_act() const {
+        return !settings_.may_act || settings_.may_act();
+    }
+
+    ClusterSettings settings_;
+    std::unique_ptr<submission::Commands> commands_;
+    std::unique_ptr<submission::Backend> reader_;
+    std::map<std::string, Login> logins_; ///< by account
+    /// Ends that the queue showed: it forgets them, maybe while the API server is away.
+    std::map<std::pair<std::string, std::string>, SeenJob> ends_; ///< by token and id
+    std::uint64_t polls_ = 0;
+};
+
+} // namespace cybele::bridge

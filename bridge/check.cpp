@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/check.hpp"
+
+#include "bridge/api_server.hpp"
+#include "bridge/batch_cluster.hpp"
+#include "bridge/pump.hpp"
+#include "bridge/ways.hpp"
+#include "support/http.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+#include "support/text.hpp"
+
+#include <chrono>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace cybele::bridge {
+namespace {
+
+using Json = nlohmann::json;
+using Report = std::function<void(const CheckFinding&)>;
+
+constexpr std::chrono::milliseconds kAnswer{15'000};
+
+/// A right that the bridge needs.
+struct Right {
+    std::string_view group;
+    std::string_view resource; ///< empty: the plural of the kind
+    std::string_view part;     ///< subresource
+    std::string_view verb;
+    bool is_own; ///< in the bridge's own namespace, else in those that it serves
+};
+constexpr Right kRights[] = {
+    {"cybelectl.io", "", "", "get", false},
+    {"cybelectl.io", "", "", "list", false},
+    {"cybelectl.io", "", "", "watch", false},
+    {"cybelectl.io", "", "", "patch", false},
+    {"cybelectl.io", "", "", "delete", false},
+    {"cybelectl.io", "", "status", "patch", false},
+    {"events.k8s.io", "events", "", "create", false},
+    {"events.k8s.io", "events", "", "patch", false},
+    {"coordination.k8s.io", "leases", "", "create", true},
+    {"coordination.k8s.io", "leases", "", "get", true},
+    {"coordination.k8s.io", "leases", "", "update", true},
+};
+
+/// WORKDIR COMMAND: who runs this, and what it finds.
+constexpr std::string_view kSeeAccount = R"sh(id -un
+[ -d "$1" ] && [ -w "$1" ] && [ -x "$1" ] && echo folder
+command -v "$2" >/dev/null && echo command
+exit 0
+)sh";
+
+Fault fault_of(ErrorCode code, Problem problem, std::string because, std::string help) {
+    Fault fault;
+    fault.code = code;
+    fault.set(std::move(problem));
+    fault.because = std::move(because);
+    fault.help = std::move(help);
+    return fault;
+}
+
+class Checks {
+public:
+    Checks(const ServiceRequest& request, const Report& report)
+        : request_(request), report_(report),
+          plural_(text::lowered(kind_text(request.configuration.site.kind)) + "s") {}
+
+    void run() {
+        check_server();
+        check_cluster();
+    }
+
+private:
+    void good(std::string what) {
+        report_({std::move(what), std::nullopt});
+    }
+    void bad(std::string what, Fault fault) {
+        report_({std::move(what), std::move(fault)});
+    }
+
+    void check_server() {
+        auto access = apiserver::Access::read(request_.environment, request_.access);
+        if (!access) {
+            bad("access to the API server", access.error().faults().front());
+            return;
+        }
+        own_space_ = request_.name_space.empty() ? access->name_space() : request_.name_space;
+        const std::string server = access->server();
+        apiserver::Connection connection(
+            HttpClient::find(request_.environment, request_.program.native()),
+            std::move(*access),
+            1);
+        Pump pump(connection);
+        const auto reply = pump.get("/version", kAnswer);
+        if (!reply || !reply->ok()) {
+            const std::string why =
+                !reply ? "no answer within 15 seconds"
+                : reply->failure
+                    ? reply->failure->faults().front().because
+                    : apiserver::refusal("reading the version", *reply).faults().front().because;
+            bad("API server " + server,
+                fault_of(ErrorCode::kEnvironment,
+                         problem("api-server-silent",
+                                 "the API server " + printable(server) + " does not answer"),
+                         printable(why),
+                         "see whether `kubectl version` works with the same kubeconfig"));
+            return;
+        }
+        const Json version = parse_json(reply->body);
+        good(fmt::format("API server {}, version {}",
+                         server,
+                         version.is_object() ? printable(version.value("gitVersion", "?")) : "?"));
+        check_definition(pump);
+        check_rights(pump);
+    }
+
+    void check_definition(Pump& pump) {
+        const std::string kind(kind_text(request_.configuration.site.kind));
+        constexpr int kNotFound = 404;
+        const auto reply =
+            pump.get("/apis/" + std::string(kGroupVersion) + "/" + plural_ + "?limit=1", kAnswer);
+        if (reply && reply->status == kNotFound) {
+            bad("resource definition of " + kind,
+                fault_of(ErrorCode::kInput,
+                         problem("bridge-kind-not-installed",
+                                 "the API server does not know the kind " + kind),
+                         "its resource definition is not installed",
+                         "cybelectl kube crd " + kind + " | kubectl apply -f -"));
+        } else if (reply && reply->status != 0) {
+            good("resource definition of " + kind); // 403 is for the rights to say
+        }
+    }
+
+    void check_rights(Pump& pump) {
+        std::vector<std::string> spaces = request_.configuration.document.namespaces;
+        if (spaces.empty()) {
+            spaces.emplace_back(); // all of them
+        }
+        std::size_t count = 0;
+        std::vector<std::string> missing;
+        for (const Right& right : kRights) {
+            for (const std::string& space :
+                 right.is_own ? std::vector<std::string>{own_space_} : spaces) {
+                ++count;
+                const std::string resource =
+                    right.resource.empty() ? plural_ : std::string(right.resource);
+                if (!may(pump, right, resource, space)) {
+                    missing.push_back(fmt::format("{} {}{}{} in {}",
+                                                  right.verb,
+                                                  resource,
+                                                  right.part.empty() ? "" : "/",
+                                                  right.part,
+                                                  space.empty() ? "all namespaces" : space));
+                }
+            }
+        }
+        if (missing.empty()) {
+            good(fmt::format("{} rights on the API server", count));
+            return;
+        }
+        bad("rights on the API server",
+            fault_of(ErrorCode::kEnvironment,
+                     problem("bridge-rights-missing",
+                             fmt::format("{} of {} rights are missing", missing.size(), count)),
+                     text::joined(missing, "; "),
+                     "apply what `cybelectl bridge install` prints, as an administrator"));
+    }
+
+    bool
+    may(Pump& pump, const Right& right, const std::string& resource, const std::string& space) {
+        Json attributes{{"group", right.group}, {"resource", resource}, {"verb", right.verb}};
+        if (!right.part.empty()) {
+            attributes["subresource"] = right.part;
+        }
+        if (!space.empty()) {
+            attributes["namespace"] = space;
+        }
+        if (right.resource == "leases" && right.verb != "create") {
+            attributes["name"] = "cybelectl-bridge-" + request_.configuration.document.name;
+        }
+        const Json review{{"apiVersion", "authorization.k8s.io/v1"},
+                          {"kind", "SelfSubjectAccessReview"},
+                          {"spec", {{"resourceAttributes", std::move(attributes)}}}};
+        const auto reply = pump.post(
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review.dump(), kAnswer);
+        const Json answer = reply ? parse_json(reply->body) : Json();
+        return answer.is_object() && answer.value("status", Json::object()).value("allowed", false);
+    }
+
+    void check_cluster() {
+        const launchers::Bridge& document = request_.configuration.document;
+        for (const launchers::BridgeAccount& row : document.accounts) {
+            check_account(row);
+        }
+        ClusterSettings settings;
+        settings.dialect = request_.configuration.dialect;
+        settings.accounts = document.accounts;
+        settings.sockets = request_.sockets;
+        settings.environment = request_.environment;
+        settings.reader = reader_of(document);
+        BatchCluster cluster(settings);
+        const Poll poll = cluster.poll();
+        if (poll.is_complete) {
+            good(fmt::format("queue: {} jobs of all users", poll.jobs.size()));
+        } else {
+            bad("queue",
+                fault_of(ErrorCode::kEnvironment,
+                         problem("bridge-queue-unreadable", "the queue cannot be read"),
+                         printable(poll.words),
+                         "correct `reader` in " + printable(request_.configuration.file.native()) +
+                             ", or ask the site whether users see each other's jobs"));
+        }
+    }
+
+    void check_account(const launchers::BridgeAccount& row) {
+        const auto host =
+            host_of({row.way, row.account, request_.sockets, request_.environment, nullptr});
+        const auto commands = commands_of(request_.configuration.dialect);
+        submission::Submission nothing;
+        static const launchers::Job none;
+        nothing.job = &none;
+        const std::string submit = commands->submission(nothing).argv.front();
+        const std::string way = way_text(row.way, row.account);
+        submission::Call call;
+        call.argv = {
+            "sh", "-c", std::string(kSeeAccount), "cybelectl", row.workdir.native(), submit};
+        call.programs = {submit};
+        const std::string what =
+            fmt::format("account {} for namespace {}, {}", row.account, row.name_space, way);
+        const auto answers = host->exchange({call}, {});
+        if (!answers) {
+            bad(what, answers.error().faults().front());
+            return;
+        }
+        const auto lines = text::split(answers->outcomes.front().output, '\n');
+        const auto has = [&](std::string_view word) {
+            return std::find(lines.begin() + 1, lines.end(), word) != lines.end();
+        };
+        if (lines.front() != row.account) {
+            bad(what,
+                fault_of(ErrorCode::kEnvironment,
+                         problem("bridge-account-wrong",
+                                 fmt::format("commands for {} run as {}",
+                                             row.account,
+                                             printable(lines.front()))),
+                         "a job must belong to the account of its row",
+                         fmt::format("correct `way` of the row, for example {{ssh: {}@LOGIN}} or "
+                                     "{{sudo: true}}",
+                                     row.account)));
+        } else if (!has("folder")) {
+            bad(what,
+                fault_of(ErrorCode::kEnvironment,
+                         problem("bridge-workdir-unwritable",
+                                 fmt::format(
+                                     "{} cannot write to {}", row.account, row.workdir.native())),
+                         "records of jobs are stored below `workdir`",
+                         "create the folder as that user"));
+        } else if (!has("command")) {
+            bad(what,
+                fault_of(ErrorCode::kEnvironment,
+                         problem("bridge-command-missing",
+                                 fmt::format("{} has no command {}", row.account, submit)),
+                         "it is neither in PATH nor in that of a login shell",
+                         "set PATH in ~/.profile of that user"));
+        } else {
+            good(what);
+        }
+    }
+
+    const ServiceRequest& request_;
+    const Report& report_;
+    std::string plural_;
+    std::string own_space_;
+};
+
+} // namespace
+
+void check_bridge(const ServiceRequest& request,
+                  const std::function<void(const CheckFinding&)>& report) {
+    Checks(request, report).run();
+}
+
+} // namespace cybele::bridge

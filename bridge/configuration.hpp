@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/admission.hpp"
+#include "bridge/view.hpp"
+#include "launchers/documents/bridge.hpp"
+#include "support/error.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace cybele::bridge {
+
+/// The Bridge document with the Site that it names.
+struct Configuration {
+    std::filesystem::path file; ///< of the Bridge
+    launchers::Bridge document;
+    std::string dialect;
+    Site site;
+    Times times;
+};
+
+/// How the queue is read: as configured, else as the first account.
+[[nodiscard]] launchers::BridgeWay reader_of(const launchers::Bridge& document);
+
+/// Reads both. A Site whose batch system the bridge cannot use is kInput.
+[[nodiscard]] Result<Configuration> read_configuration(const std::filesystem::path& file);
+
+} // namespace cybele::bridge

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// The documents of `bridge install`. {space}, {name}, {plural} and the like are put in by fmt, so
+/// that braces of yaml are doubled.
+namespace cybele::bridge {
+
+inline constexpr std::string_view kAccountText = R"(apiVersion: v1
+kind: Namespace
+metadata:
+  name: {space}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: cybelectl-bridge
+  namespace: {space}
+)";
+
+/// Of the kind, in each namespace that the bridge serves, or in all.
+inline constexpr std::string_view kRulesText = R"(rules:
+- apiGroups: [cybelectl.io]
+  resources: [{plural}]
+  verbs: [get, list, watch, patch, delete]
+- apiGroups: [cybelectl.io]
+  resources: [{plural}/status]
+  verbs: [patch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, get, patch]
+)";
+
+inline constexpr std::string_view kRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: cybelectl-bridge-{name}
+  namespace: {served}
+{rules}---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: cybelectl-bridge-{name}
+  namespace: {served}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: cybelectl-bridge-{name}}}
+subjects:
+- {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
+)";
+
+inline constexpr std::string_view kClusterRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: cybelectl-bridge-{name}
+{rules}---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: cybelectl-bridge-{name}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cybelectl-bridge-{name}}}
+subjects:
+- {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
+)";
+
+/// Of its Lease, in its own namespace. A right to create cannot name the object.
+inline constexpr std::string_view kLeaseRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: cybelectl-bridge-{name}-lease
+  namespace: {space}
+rules:
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [cybelectl-bridge-{name}]
+  verbs: [get, update]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: cybelectl-bridge-{name}-lease
+  namespace: {space}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: cybelectl-bridge-{name}-lease}}
+subjects:
+- {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: cybelectl-user
+  labels:
+    rbac.authorization.k8s.io/aggregate-to-admin: "true"
+    rbac.authorization.k8s.io/aggregate-to-edit: "true"
+rules:
+- apiGroups: [cybelectl.io]
+  resources: [slurmjobs, torquejobs]
+  verbs: [create, delete, deletecollection, get, list, patch, update, watch]
+)";
+
+inline constexpr std::string_view kPoliciesText = R"(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: cybelectl-accounts
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [cybelectl.io]
+      apiVersions: [v1alpha1]
+      operations: [CREATE, UPDATE]
+      resources: [slurmjobs, torquejobs]
+  validations:
+  - expression: >-
+      !has(object.spec.account) || (oldObject != null && has(oldObject.spec.account)) ||
+      authorizer.group('cybelectl.io').resource('accounts').namespace(object.metadata.namespace)
+      .name(object.spec.account).check('use').allowed()
+    message: spec.account needs the verb use on accounts.cybelectl.io of that name
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: cybelectl-accounts
+spec:
+  policyName: cybelectl-accounts
+  validationActions: [Deny]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: cybelectl-finalizer
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [cybelectl.io]
+      apiVersions: [v1alpha1]
+      operations: [CREATE, UPDATE]
+      resources: [slurmjobs, torquejobs]
+  matchConditions:
+  - name: not-the-bridge
+    expression: request.userInfo.username != 'system:serviceaccount:{space}:cybelectl-bridge'
+  validations:
+  - expression: >-
+      (has(object.metadata.finalizers) && 'cybelectl.io/batch-job' in object.metadata.finalizers) ==
+      (oldObject != null && has(oldObject.metadata.finalizers) &&
+      'cybelectl.io/batch-job' in oldObject.metadata.finalizers)
+    message: only the bridge adds and removes the finalizer cybelectl.io/batch-job
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: cybelectl-finalizer
+spec:
+  policyName: cybelectl-finalizer
+  validationActions: [Deny]
+)";
+
+inline constexpr std::string_view kDeploymentText = R"(apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cybelectl-bridge-{name}
+  namespace: {space}
+spec:
+  replicas: 1
+  strategy: {{type: Recreate}}
+  selector:
+    matchLabels: {{app: cybelectl-bridge-{name}}}
+  template:
+    metadata:
+      labels: {{app: cybelectl-bridge-{name}}}
+    spec:
+      serviceAccountName: cybelectl-bridge
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        runAsGroup: 65532
+        fsGroup: 65532
+        seccompProfile: {{type: RuntimeDefault}}
+      containers:
+      - name: bridge
+        image: {image}
+        args: [bridge, run, --config, /etc/cybelectl/bridge.yaml]
+        env:
+        - {{name: HOME, value: /run/cybelectl}}
+        - {{name: CYBELE_STATE_DIR, value: /run/cybelectl/state}}
+        resources:
+          requests: {{cpu: 50m, memory: 64Mi}}
+          limits: {{memory: 256Mi}}
+        securityContext:
+          allowPrivilegeEscalation: false
+          capabilities: {{drop: [ALL]}}
+          readOnlyRootFilesystem: true
+        livenessProbe:
+          exec:
+            command: [cybelectl, bridge, status, --config, /etc/cybelectl/bridge.yaml]
+          periodSeconds: 60
+          timeoutSeconds: 10
+          failureThreshold: 5
+        volumeMounts:
+        - {{name: configuration, mountPath: /etc/cybelectl, readOnly: true}}
+        - {{name: keys, mountPath: /etc/cybelectl-keys, readOnly: true}}
+        - {{name: run, mountPath: /run/cybelectl}}
+        - {{name: tmp, mountPath: /tmp}}
+      volumes:
+      - name: configuration
+        configMap: {{name: cybelectl-bridge-{name}}}
+      - name: keys
+        secret: {{secretName: cybelectl-bridge-{name}-keys, optional: true, defaultMode: 256}}
+      - name: run
+        emptyDir: {{}}
+      - name: tmp
+        emptyDir: {{}}
+)";
+
+} // namespace cybele::bridge

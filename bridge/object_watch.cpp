@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/object_watch.hpp"
+
+#include "apiserver/revision.hpp"
+#include "support/json.hpp"
+
+namespace cybele::bridge {
+
+/// The rounds' own state may be newer: their writes were answered before the watch showed them.
+void Inbox::put(Rounds& rounds, Item& item) {
+    const Object* known = rounds.find(item.object.uid);
+    const bool is_older =
+        known != nullptr && !is_rewound_ &&
+        apiserver::compare_revisions(item.object.resource_version, known->resource_version) ==
+            std::partial_ordering::less;
+    known_[item.watch].insert(item.object.uid);
+    if (!is_older) {
+        rounds.put(std::move(item.object));
+    }
+}
+
+bool Inbox::apply(Rounds& rounds, std::size_t watches) {
+    known_.resize(watches);
+    bool was_rewound = false;
+    for (Item& item : items_) {
+        switch (item.kind) {
+        case Item::Kind::kObject:
+            put(rounds, item);
+            break;
+        case Item::Kind::kDeleted:
+            known_[item.watch].erase(item.object.uid);
+            rounds.gone(item.object.uid);
+            break;
+        case Item::Kind::kListed: {
+            known_[item.watch] = std::move(item.uids);
+            std::set<std::string> all;
+            for (const auto& uids : known_) {
+                all.insert(uids.begin(), uids.end());
+            }
+            rounds.keep_only(all);
+            is_rewound_ = false;
+            break;
+        }
+        case Item::Kind::kPutBack:
+            is_rewound_ = true;
+            was_rewound = true;
+            break;
+        }
+    }
+    items_.clear();
+    return was_rewound;
+}
+
+void ObjectWatch::log(std::string what, std::string detail) const {
+    if (log_) {
+        log_({{}, {}, std::move(what), std::move(detail)});
+    }
+}
+
+void ObjectWatch::take(const nlohmann::json& json, Inbox::Item::Kind kind) {
+    auto object = read_object(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    if (!object) {
+        log("Unreadable", object.error().message());
+        return;
+    }
+    if (is_listing_) {
+        listed_.insert(object->uid);
+    }
+    Inbox::Item item;
+    item.kind = kind;
+    item.watch = number_;
+    item.object = std::move(*object);
+    inbox_.add(std::move(item));
+}
+
+void ObjectWatch::on_list_begin() {
+    is_listing_ = true;
+    listed_.clear();
+}
+
+void ObjectWatch::on_object(nlohmann::json& object) {
+    take(object, Inbox::Item::Kind::kObject);
+}
+
+void ObjectWatch::on_deleted(nlohmann::json& object) {
+    take(object, Inbox::Item::Kind::kDeleted);
+}
+
+void ObjectWatch::on_list_end() {
+    is_listing_ = false;
+    Inbox::Item item;
+    item.kind = Inbox::Item::Kind::kListed;
+    item.watch = number_;
+    item.uids = std::move(listed_);
+    log("Listed", std::to_string(item.uids.size()) + " objects");
+    inbox_.add(std::move(item));
+    listed_.clear();
+}
+
+void ObjectWatch::on_rewound(const std::string& seen, const std::string& now) {
+    Inbox::Item item;
+    item.kind = Inbox::Item::Kind::kPutBack;
+    item.watch = number_;
+    inbox_.add(std::move(item));
+    log("Rewound", "the API server was at revision " + seen + " and is at " + now);
+}
+
+void ObjectWatch::on_trouble(const Error& error) {
+    const Fault& fault = error.faults().front();
+    log("Trouble", fault.message + ": " + fault.because);
+}
+
+void ObjectWatch::on_recovered() {
+    log("Recovered", "the API server answers");
+}
+
+} // namespace cybele::bridge

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "apiserver/list_watch.hpp"
+#include "bridge/rounds.hpp"
+#include "bridge/transition.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cybele::bridge {
+
+/// What watches showed since the last round. A round works on a state that stands still, so it is
+/// laid over the rounds' own between two of them.
+class Inbox {
+public:
+    struct Item {
+        enum class Kind { kObject, kDeleted, kListed, kPutBack };
+        Kind kind = Kind::kObject;
+        Object object = {};              ///< of the first two
+        std::size_t watch = 0;           ///< which watch
+        std::set<std::string> uids = {}; ///< of kListed
+    };
+
+    void add(Item item) {
+        items_.push_back(std::move(item));
+    }
+    /// Lays it over `rounds`. Whether the server's past came back.
+    bool apply(Rounds& rounds, std::size_t watches);
+
+private:
+    void put(Rounds& rounds, Item& item);
+
+    std::vector<Item> items_;
+    std::vector<std::set<std::string>> known_; ///< uids by watch
+    bool is_rewound_ = false; ///< until the next complete list: lower revisions are the truth
+};
+
+/// One watch of a kind, which fills the inbox.
+class ObjectWatch : public apiserver::Observer {
+public:
+    ObjectWatch(Inbox& inbox, std::size_t number, TransitionLog log)
+        : inbox_(inbox), number_(number), log_(std::move(log)) {}
+
+    void on_list_begin() override;
+    void on_object(nlohmann::json& object) override;
+    void on_deleted(nlohmann::json& object) override;
+    void on_list_end() override;
+    void on_rewound(const std::string& seen, const std::string& now) override;
+    void on_trouble(const Error& error) override;
+    void on_recovered() override;
+
+private:
+    void take(const nlohmann::json& object, Inbox::Item::Kind kind);
+    void log(std::string what, std::string detail) const;
+
+    Inbox& inbox_;
+    std::size_t number_;
+    TransitionLog log_;
+    bool is_listing_ = false;
+    std::set<std::string> listed_;
+};
+
+} // namespace cybele::bridge

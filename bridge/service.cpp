@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/service.hpp"
+
+#include "apiserver/event.hpp"
+#include "apiserver/lease.hpp"
+#include "apiserver/micro_time.hpp"
+#include "apiserver/write.hpp"
+#include "bridge/api_server.hpp"
+#include "bridge/batch_cluster.hpp"
+#include "bridge/object_watch.hpp"
+#include "support/boot_time.hpp"
+#include "support/http.hpp"
+#include "support/json.hpp"
+#include "support/random.hpp"
+#include "support/signals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include <unistd.h>
+
+namespace cybele::bridge {
+namespace {
+
+using apiserver::Moment;
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::chrono::milliseconds kGoodbye{3'000}; ///< for giving the Lease back
+constexpr std::chrono::milliseconds kReadAgain{10'000};
+
+/// Different for each process that ever runs.
+std::string identity_of() {
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) {
+        host = {};
+    }
+    return std::string(host.data()) + "_" + random_uuid();
+}
+
+std::uint64_t seed_of(const std::string& identity) {
+    return std::hash<std::string>{}(identity);
+}
+
+std::string lease_space(const ServiceRequest& request, const apiserver::Access& access) {
+    return request.name_space.empty() ? access.name_space() : request.name_space;
+}
+
+/// The server says that this very object does not exist. A server that is just starting answers 404
+/// without these words.
+bool is_not_found(const apiserver::Reply& reply, const std::string& name) {
+    constexpr int kNotFound = 404;
+    if (reply.status != kNotFound) {
+        return false;
+    }
+    const nlohmann::json status = parse_json(reply.body);
+    return status.is_object() && status.value("reason", nlohmann::json()) == "NotFound" &&
+           status.value("details", nlohmann::json::object()).value("name", nlohmann::json()) ==
+               name;
+}
+
+class Service {
+public:
+    Service(const ServiceRequest& request, apiserver::Access access)
+        : request_(request), identity_(identity_of()), seed_(seed_of(identity_)),
+          space_(lease_space(request, access)),
+          connection_(HttpClient::find(request.environment, request.program.native()),
+                      std::move(access),
+                      seed_),
+          pump_(connection_), writer_(writer_settings(), connection_, seed_),
+          events_({.controller = "cybelectl.io/bridge", .instance = identity_},
+                  connection_,
+                  writer_,
+                  [this] { return stamp(); }),
+          lease_(
+              {.name_space = space_,
+               .name = "cybelectl-bridge-" + request.configuration.document.name,
+               .identity = identity_},
+              connection_,
+              [this] { return stamp(); },
+              seed_),
+          server_(pump_, writer_, events_, request.log),
+          meanwhile_(std::make_shared<std::function<void()>>([this] { breathe(); })),
+          cluster_(cluster_settings()), rounds_([this](const Object& object) {
+              return admit(object, request_.configuration.site);
+          }) {
+        world_.times = request.configuration.times;
+        server_.may_act([this] { return leads(); });
+        pump_.add(lease_);
+        pump_.add(writer_);
+        pump_.add(events_);
+        add_watches();
+    }
+
+    void run() {
+        pump_.watch(signals_.fd());
+        log("Started",
+            "Lease " + space_ + "/cybelectl-bridge-" + request_.configuration.document.name +
+                " as " + identity_);
+        while (!has_ended_) {
+            wait();
+            if (signals_.take()) {
+                break;
+            }
+            follow_lease();
+            if (is_due()) {
+                round();
+            }
+        }
+        end();
+    }
+
+private:
+    [[nodiscard]] std::string stamp() const {
+        return apiserver::micro_time(request_.clock());
+    }
+    [[nodiscard]] bool leads() const {
+        return lease_.is_held(boot_time());
+    }
+
+    void log(std::string what, std::string detail) const {
+        if (request_.log) {
+            request_.log({{}, {}, std::move(what), std::move(detail)});
+        }
+    }
+
+    /// The same words are logged once until the batch system answered a query.
+    void report(const std::string& words) {
+        if (reported_.insert(words).second) {
+            log("Trouble", words);
+        }
+    }
+
+    [[nodiscard]] apiserver::WriterSettings writer_settings() const {
+        apiserver::WriterSettings settings;
+        settings.per_second = request_.configuration.document.writes_per_second;
+        settings.burst = 2 * settings.per_second;
+        return settings;
+    }
+
+    ClusterSettings cluster_settings() {
+        const launchers::Bridge& document = request_.configuration.document;
+        ClusterSettings settings;
+        settings.dialect = request_.configuration.dialect;
+        settings.default_queue = request_.configuration.site.default_queue;
+        settings.accounts = document.accounts;
+        settings.reader = reader_of(document);
+        settings.sockets = request_.sockets;
+        settings.environment = request_.environment;
+        settings.may_act = [this] { return leads(); };
+        settings.clock = [this] { return request_.clock() / kNanoseconds; };
+        settings.on_words = [this](const std::string& words) { report(words); };
+        settings.meanwhile = meanwhile_;
+        return settings;
+    }
+
+    void add_watches() {
+        std::vector<std::string> spaces = request_.configuration.document.namespaces;
+        if (spaces.empty()) {
+            spaces.emplace_back(); // all of them
+        }
+        for (const std::string& space : spaces) {
+            observers_.push_back(
+                std::make_unique<ObjectWatch>(inbox_, observers_.size(), request_.log));
+            apiserver::ListWatchSettings settings;
+            settings.path = collection_path(request_.configuration.site.kind, space);
+            watches_.push_back(std::make_unique<apiserver::ListWatch>(
+                settings, connection_, *observers_.back(), seed_ + watches_.size()));
+            pump_.add(*watches_.back());
+        }
+    }
+
+    /// While a command of the cluster has not answered.
+    void breathe() {
+        pump_.work_now();
+        world_.is_leader = leads();
+    }
+
+    void wait() {
+        constexpr std::chrono::milliseconds kStep{1'000};
+        const Moment now = boot_time();
+        pump_.work(std::min(std::max(now, next_poll_), now + kStep));
+    }
+
+    void follow_lease() {
+        if (leads() != was_leader_) {
+            was_leader_ = leads();
+            has_led_ = has_led_ || was_leader_;
+            log(was_leader_ ? "Leading" : "Standby",
+                was_leader_ ? "" : "the Lease is held by " + holder());
+        }
+    }
+
+    [[nodiscard]] std::string holder() const {
+        return lease_.holder().empty() ? "nobody known" : lease_.holder();
+    }
+
+    [[nodiscard]] bool is_synced() const {
+        return std::all_of(
+            watches_.begin(), watches_.end(), [](const auto& watch) { return watch->is_synced(); });
+    }
+
+    /// A leader that cannot reach the API server goes on with its polls, so that ends are seen.
+    [[nodiscard]] bool is_due() {
+        if (boot_time() < next_poll_) {
+            return false;
+        }
+        has_synced_ = has_synced_ || is_synced();
+        const bool is_cut_off = has_led_ && lease_.trouble().has_value();
+        return has_synced_ && (was_leader_ || is_cut_off);
+    }
+
+    void round() {
+        if (inbox_.apply(rounds_, watches_.size())) {
+            world_.is_rewound = true;
+        }
+        read_again();
+        world_.now = request_.clock() / kNanoseconds;
+        world_.is_leader = leads();
+        const Moment before = boot_time();
+        next_poll_ = before + request_.configuration.document.poll;
+        const RoundReport report = rounds_.round(server_, cluster_, world_);
+        must_read_ = report.must_read;
+        if (report.is_complete && world_.is_rewound && is_synced()) {
+            world_.is_rewound = false;
+            log("Compared", "all jobs were compared with the objects");
+        }
+        if (report.is_complete && !was_answered_) {
+            reported_.clear();
+        }
+        if (report.is_complete != was_answered_) {
+            was_answered_ = report.is_complete;
+            log(was_answered_ ? "Recovered" : "Trouble",
+                was_answered_ ? "the batch system answers" : "the batch system does not answer");
+        }
+        has_ended_ = request_.is_once && was_leader_;
+    }
+
+    /// Objects of which a write had no clear answer.
+    void read_again() {
+        for (const std::string& uid : must_read_) {
+            const Object* known = rounds_.find(uid);
+            if (known == nullptr) {
+                continue;
+            }
+            const auto reply = pump_.get(object_path(*known), kReadAgain);
+            if (reply && is_not_found(*reply, known->name)) {
+                rounds_.gone(uid);
+                continue;
+            }
+            if (!reply || !reply->ok()) {
+                continue; // the watch shows it
+            }
+            auto object = read_object(reply->body);
+            if (object && object->uid == uid) {
+                rounds_.put(std::move(*object));
+            } else {
+                rounds_.gone(uid); // another object has the name
+            }
+        }
+        must_read_.clear();
+    }
+
+    void end() {
+        const Moment limit = boot_time() + kGoodbye;
+        pump_.work_until([this] { return writer_.pending() == 0; },
+                         boot_time() + std::chrono::milliseconds(1'000));
+        lease_.release(boot_time());
+        pump_.work_until([this] { return lease_.has_ended(); }, limit);
+        log("Ended", std::to_string(cluster_.polls()) + " queries of the queue");
+    }
+
+    const ServiceRequest& request_;
+    std::string identity_;
+    std::uint64_t seed_;
+    std::string space_;
+    SignalWatch signals_;
+    apiserver::Connection connection_;
+    Pump pump_;
+    apiserver::Writer writer_;
+    apiserver::EventRecorder events_;
+    apiserver::Lease lease_;
+    ApiServer server_;
+    submission::Meanwhile meanwhile_;
+    BatchCluster cluster_;
+    World world_;
+    Rounds rounds_;
+    Inbox inbox_;
+    std::vector<std::unique_ptr<ObjectWatch>> observers_;
+    std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
+    std::set<std::string> must_read_;
+    std::set<std::string> reported_;
+    Moment next_poll_{0};
+    bool was_leader_ = false;
+    bool has_led_ = false;
+    bool has_synced_ = false;
+    bool was_answered_ = true;
+    bool has_ended_ = false;
+};
+
+} // namespace
+
+Result<void> run_service(const ServiceRequest& request) {
+    CYBELE_TRY(apiserver::Access access,
+               apiserver::Access::read(request.environment, request.access));
+    Service service(request, std::move(access));
+    service.run();
+    return {};
+}
+
+} // namespace cybele::bridge

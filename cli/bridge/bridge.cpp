@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bridge/bridge.hpp"
+
+#include "cli/bridge/options.hpp"
+#include "submission/journal/journal.hpp"
+#include "support/stamp.hpp"
+
+namespace cybele::cli {
+
+void add_bridge_config(CLI::App& verb, BridgeOptions& options) {
+    verb.add_option("--config", options.config, "document of kind Bridge")
+        ->type_name("FILE")
+        ->capture_default_str();
+}
+
+void add_bridge_access(CLI::App& verb, BridgeOptions& options) {
+    verb.add_option("--kubeconfig",
+                    options.kubeconfig,
+                    "access to the API server (default: KUBECONFIG, ~/.kube/config, or the "
+                    "service account of the pod)")
+        ->type_name("FILE");
+    verb.add_option("--context", options.context, "context of the kubeconfig (default: current)")
+        ->type_name("NAME");
+    verb.add_option("-n,--namespace",
+                    options.name_space,
+                    "namespace of the bridge itself (default: of the context)")
+        ->type_name("NAME");
+    verb.add_flag("--insecure",
+                  options.allows_insecure,
+                  "accept a kubeconfig with insecure-skip-tls-verify: no server authentication");
+}
+
+Result<bridge::ServiceRequest> service_request(const Session& session,
+                                               const BridgeOptions& options) {
+    bridge::ServiceRequest request;
+    CYBELE_TRY(request.configuration, bridge::read_configuration(options.config));
+    request.access.kubeconfig = options.kubeconfig;
+    request.access.context = options.context;
+    request.access.allows_insecure = options.allows_insecure;
+    request.name_space = options.name_space;
+    request.is_once = options.is_once;
+    request.environment = session.environment;
+    request.program = session.program;
+    request.sockets = submission::Journal::folder(session.environment) / "ssh";
+    request.clock = nanoseconds_now;
+    return request;
+}
+
+void install_bridge(CLI::App& app, Session& session) {
+    CLI::App* bridge =
+        add_verb(app, "bridge", "Run batch jobs for objects of a Kubernetes cluster.", {});
+    bridge->require_subcommand(1);
+    install_bridge_run(*bridge, session);
+    install_bridge_check(*bridge, session);
+    install_bridge_status(*bridge, session);
+    install_bridge_install(*bridge, session);
+}
+
+} // namespace cybele::cli

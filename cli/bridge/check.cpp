@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/check.hpp"
+
+#include "cli/bridge/options.hpp"
+
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+namespace {
+
+void print_finding(const Session& session, const bridge::CheckFinding& finding) {
+    if (session.is_json()) {
+        nlohmann::ordered_json line{{"what", finding.what}, {"ok", !finding.fault}};
+        if (finding.fault) {
+            line["id"] = finding.fault->id;
+            line["error"] = finding.fault->message;
+            line["because"] = finding.fault->because;
+            line["help"] = finding.fault->help;
+        }
+        Session::print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    } else if (!finding.fault) {
+        Session::print("ok: " + finding.what + "\n");
+    } else {
+        session.note({*finding.fault});
+    }
+}
+
+Result<int> check_bridge_of(const Session& session, const BridgeOptions& options) {
+    CYBELE_TRY(const bridge::ServiceRequest request, service_request(session, options));
+    int code = 0;
+    bridge::check_bridge(request, [&](const bridge::CheckFinding& finding) {
+        print_finding(session, finding);
+        if (finding.fault && code == 0) {
+            code = static_cast<int>(finding.fault->code);
+        }
+    });
+    return code;
+}
+
+} // namespace
+
+void install_bridge_check(CLI::App& bridge, Session& session) {
+    auto options = std::make_shared<BridgeOptions>();
+    CLI::App* verb =
+        add_verb(bridge,
+                 "check",
+                 "Check configuration, rights and accounts, without changing anything.",
+                 {"cybelectl bridge check --config bridge.yaml",
+                  "cybelectl bridge check --kubeconfig bridge.conf --format json"});
+    add_bridge_config(*verb, *options);
+    add_bridge_access(*verb, *options);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return check_bridge_of(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

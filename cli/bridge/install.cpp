@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/install.hpp"
+
+#include "cli/bridge/options.hpp"
+#include "support/file.hpp"
+
+#include <memory>
+
+namespace cybele::cli {
+namespace {
+
+struct InstallOptions : BridgeOptions {
+    std::string image;
+    std::string output = "-";
+};
+
+Result<int> print_manifest(const InstallOptions& options) {
+    bridge::InstallRequest request;
+    CYBELE_TRY(request.configuration, bridge::read_configuration(options.config));
+    CYBELE_TRY(request.bridge_text, read_file(options.config));
+    CYBELE_TRY(request.site_text, read_file(request.configuration.document.site));
+    request.name_space = options.name_space;
+    request.image = options.image;
+    CYBELE_TRY(const std::string text, bridge::install_manifest(request));
+    CYBELE_CHECK(write_file(options.output, text));
+    return 0;
+}
+
+} // namespace
+
+void install_bridge_install(CLI::App& bridge, Session& session) {
+    auto options = std::make_shared<InstallOptions>();
+    options->name_space = "cybelectl";
+    CLI::App* verb = add_verb(
+        bridge,
+        "install",
+        "Print the manifests that an administrator applies for the bridge.",
+        {"cybelectl bridge install --config bridge.yaml | kubectl apply -f -",
+         "cybelectl bridge install --image registry.example.org/cybelectl:1.0 -o bridge.yml"});
+    add_bridge_config(*verb, *options);
+    verb->add_option("-n,--namespace", options->name_space, "namespace of the bridge itself")
+        ->type_name("NAME")
+        ->capture_default_str();
+    verb->add_option(
+            "--image",
+            options->image,
+            "container image with cybelectl; unset: no Deployment, the bridge runs elsewhere")
+        ->type_name("IMAGE");
+    verb->add_option("-o,--output", options->output, "file; - is standard output")
+        ->type_name("FILE");
+    verb->callback(
+        [&session, options] { session.action = [options] { return print_manifest(*options); }; });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/overview.hpp"
+#include "bridge/times.hpp"
+#include "cli/bridge/options.hpp"
+#include "support/quote.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+namespace {
+
+std::string text_of_overview(const bridge::Overview& overview) {
+    std::string text = overview.holder.empty() ? std::string("leader: none\n")
+                                               : fmt::format("leader: {}, renewed {}\n",
+                                                             printable(overview.holder),
+                                                             bridge::time_text(overview.renewed));
+    text += fmt::format("objects: {}\n", overview.objects);
+    for (const auto& [phase, count] : overview.phases) {
+        text += fmt::format("  {}: {}\n", printable(phase), count);
+    }
+    for (const auto& [reason, count] : overview.waits) {
+        text += fmt::format("not accepted, {}: {}\n", printable(reason), count);
+    }
+    return text;
+}
+
+std::string json_of_overview(const bridge::Overview& overview) {
+    const nlohmann::ordered_json json{{"leader", overview.holder},
+                                      {"renewed", bridge::time_text(overview.renewed)},
+                                      {"objects", overview.objects},
+                                      {"phases", overview.phases},
+                                      {"not-accepted", overview.waits}};
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Result<int> show_status(const Session& session, const BridgeOptions& options) {
+    CYBELE_TRY(const bridge::ServiceRequest request, service_request(session, options));
+    CYBELE_TRY(const bridge::Overview overview, bridge::read_overview(request));
+    Session::print(session.is_json() ? json_of_overview(overview) : text_of_overview(overview));
+    return overview.holder.empty() ? static_cast<int>(ErrorCode::kExecution) : 0;
+}
+
+} // namespace
+
+void install_bridge_status(CLI::App& bridge, Session& session) {
+    auto options = std::make_shared<BridgeOptions>();
+    CLI::App* verb = add_verb(bridge,
+                              "status",
+                              "Show which bridge leads and how many objects are in which state.",
+                              {"cybelectl bridge status --config bridge.yaml",
+                               "cybelectl bridge status --format json | jq .phases"});
+    add_bridge_config(*verb, *options);
+    add_bridge_access(*verb, *options);
+    add_format(*verb, session);
+    verb->callback([&session, options] {
+        session.action = [&session, options] { return show_status(session, *options); };
+    });
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/document.hpp"
+#include "support/error.hpp"
+#include "support/yaml.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cybele::launchers {
+
+/// How commands on the cluster are run as an account.
+struct BridgeWay {
+    std::string ssh;           ///< the login host; empty: this machine
+    std::filesystem::path key; ///< private key of that login; empty: ssh's own choice
+    bool uses_sudo = false;    ///< `sudo -n -u ACCOUNT` there
+
+    bool operator==(const BridgeWay&) const = default;
+};
+
+/// A namespace and an account that its objects may use.
+struct BridgeAccount {
+    std::string name_space;
+    std::string account;
+    BridgeWay way;
+    std::filesystem::path workdir; ///< on the cluster, absolute
+    std::vector<std::string> queues;
+    std::vector<std::string> results_roots;
+};
+
+/// The document of kind Bridge, read and checked.
+struct Bridge {
+    std::string name;
+    std::filesystem::path site; ///< the Site's file
+    std::vector<std::string> namespaces;
+    std::optional<BridgeWay> reader;
+    std::vector<BridgeAccount> accounts;
+    std::chrono::seconds poll{15};
+    std::chrono::seconds hand_over_patience{60};
+    std::chrono::seconds keep_records{2592000};
+    std::uint32_t writes_per_second = 50;
+
+    yaml::Source source{"", ""};
+    std::map<std::string, yaml::Mark> marks;
+};
+
+[[nodiscard]] const document::Kind& bridge_kind();
+
+/// Reads a document of kind Bridge. All faults at once, each with its place (kInput).
+[[nodiscard]] Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file);
+
+} // namespace cybele::launchers

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/bridge.hpp"
+#include "launchers/documents/field_shapes.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace cybele::launchers {
+namespace {
+
+using document::Complaint;
+using document::Field;
+using document::Rule;
+using document::Shape;
+using document::Table;
+using document::Type;
+
+constexpr std::size_t kLongestBridgeName = 63;
+
+bool is_plain_letter(char letter, std::string_view others) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+           others.find(letter) != std::string_view::npos;
+}
+
+Complaint check_namespace(std::string_view text) {
+    const bool is_good =
+        !text.empty() && text.size() <= kLongestBridgeName && text.front() != '-' &&
+        text.back() != '-' &&
+        std::all_of(text.begin(), text.end(), [](char c) { return is_plain_letter(c, "-"); });
+    return is_good ? Complaint{}
+                   : Complaint{"a namespace has up to 63 lower-case letters, digits and hyphens",
+                               "write it like `kubectl get namespaces` shows it"};
+}
+
+Complaint check_account(std::string_view text) {
+    constexpr std::string_view kOthers = "._-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const bool is_good = !text.empty() && text.size() <= kLongestBridgeName &&
+                         text.front() != '-' && text.front() != '.' &&
+                         std::all_of(text.begin(), text.end(), [kOthers](char c) {
+                             return is_plain_letter(c, kOthers);
+                         });
+    return is_good ? Complaint{}
+                   : Complaint{"the account becomes a word of command lines",
+                               "use up to 63 letters, digits, and `._-`, not `-` or `.` first"};
+}
+
+constexpr Rule kNamespaceRule{
+    "a namespace", "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", check_namespace};
+constexpr Rule kAccountRule{"an account", "^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$", check_account};
+constexpr Shape kNamespace{.type = Type::kText, .rule = &kNamespaceRule};
+constexpr Shape kNamespaces{.type = Type::kList, .item = &kNamespace};
+constexpr Shape kAccountName{.type = Type::kText, .rule = &kAccountRule};
+constexpr Shape kSudo{.type = Type::kFlag};
+
+constexpr std::string_view kWayWords[] = {"commands"};
+constexpr Shape kWayWord{.type = Type::kWord, .words = kWayWords};
+constexpr Field kWayFields[] = {
+    {"ssh", &kText, "login host, as HOST or USER@HOST; unset: this machine"},
+    {"key", &kPath, "private key for ssh; unset: as ssh is configured"},
+    {"sudo", &kSudo, "run the commands with `sudo -n -u ACCOUNT`", false, "false"},
+};
+constexpr Table kWayTable{.title = "way", .fields = kWayFields};
+constexpr Shape kWay{.type = Type::kMap, .table = &kWayTable, .scalar = &kWayWord};
+
+constexpr Field kAccountFields[] = {
+    {"namespace", &kNamespace, "whose objects may use the account", true},
+    {"account", &kAccountName, "user on the cluster that the jobs belong to", true},
+    {"way", &kWay, "how commands are run as that user", false, "commands"},
+    {"workdir", &kPath, "folder on the cluster where jobs start and records are stored", true},
+    {"queues", &kTexts, "queues that it may use; unset: all"},
+    {"results-roots", &kPaths, "folders below which `hostPath` results may be copied"},
+};
+constexpr Table kAccountTable{.title = "accounts", .fields = kAccountFields};
+constexpr Shape kAccountItem{.type = Type::kMap, .table = &kAccountTable};
+constexpr Shape kAccounts{.type = Type::kList, .item = &kAccountItem};
+
+constexpr Field kBridgeFields[] = {
+    {"name", &kName, "name of the bridge and of its Lease", true},
+    {"site", &kPath, "the Site of the cluster: batch system, queues and their limits", true},
+    {"namespaces", &kNamespaces, "namespaces that are watched; unset: all"},
+    {"reader", &kWay, "how the queue is read; unset: as the first account"},
+    {"accounts", &kAccounts, "which namespace uses which account", true},
+    {"poll", &kDuration, "time between two queries of the queue", false, "15 s"},
+    {"hand-over-patience",
+     &kDuration,
+     "age of a submission without an answer before it is repeated",
+     false,
+     "60 s"},
+    {"keep-records", &kDuration, "how long records stay on the cluster", false, "30 d"},
+    {"writes-per-second", &kCount, "most writes to the API server per second", false, "50"},
+};
+constexpr Table kBridgeTable{.title = "Bridge", .fields = kBridgeFields};
+constexpr document::Kind kBridgeKind{
+    .name = "Bridge",
+    .description = "How a bridge carries jobs from Kubernetes to a batch system.",
+    .table = &kBridgeTable};
+
+} // namespace
+
+const document::Kind& bridge_kind() {
+    return kBridgeKind;
+}
+
+} // namespace cybele::launchers

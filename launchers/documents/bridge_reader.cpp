@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/bridge.hpp"
+#include "support/document_view.hpp"
+#include "support/quote.hpp"
+
+#include <set>
+
+namespace cybele::launchers {
+namespace {
+
+using document::Reading;
+using document::View;
+
+std::filesystem::path below(const std::filesystem::path& folder, const std::string& text) {
+    return text.empty() ? std::filesystem::path() : folder / text;
+}
+
+BridgeWay read_way(const View& view, const std::filesystem::path& folder) {
+    BridgeWay way;
+    if (!view.is_scalar()) {
+        way.ssh = view.text("ssh");
+        way.key = below(folder, view.text("key"));
+        way.uses_sudo = view.flag("sudo");
+    }
+    return way;
+}
+
+void check_way(Reading& reading, const View& view, const BridgeWay& way) {
+    if (!reading.is_good(view.path())) {
+        return;
+    }
+    if (way.ssh.starts_with('-')) {
+        reading.complain(
+            view.path("ssh"),
+            problem("bridge-login-invalid", "'" + printable(way.ssh) + "' is not a login host"),
+            "ssh would read it as an option",
+            "write HOST or USER@HOST");
+    }
+    if (!way.key.empty() && way.ssh.empty()) {
+        reading.complain(view.path("key"),
+                         problem("bridge-key-without-ssh", "'key' is set without 'ssh'"),
+                         "a key is used by ssh only",
+                         "add `ssh: HOST`, or remove `key`");
+    }
+}
+
+BridgeAccount read_account(const View& view, const std::filesystem::path& folder) {
+    BridgeAccount account;
+    account.name_space = view.text("namespace");
+    account.account = view.text("account");
+    account.way = read_way(view.table("way"), folder);
+    account.workdir = view.text("workdir");
+    account.queues = view.list("queues");
+    account.results_roots = view.list("results-roots");
+    return account;
+}
+
+void check_absolute(Reading& reading, const std::string& path, const std::filesystem::path& value) {
+    if (reading.is_good(path) && !value.empty() && !value.is_absolute()) {
+        reading.complain(path,
+                         problem("bridge-path-relative",
+                                 "'" + printable(value.native()) + "' is not an absolute path"),
+                         "it is a folder on the cluster",
+                         "write it from `/` on");
+    }
+}
+
+void check_accounts(Reading& reading, const std::vector<View>& views, const Bridge& bridge) {
+    std::set<std::pair<std::string, std::string>> seen;
+    std::map<std::string, BridgeAccount> by_name;
+    for (std::size_t at = 0; at < views.size(); ++at) {
+        const View& view = views[at];
+        const BridgeAccount& account = bridge.accounts[at];
+        check_absolute(reading, view.path("workdir"), account.workdir);
+        const std::vector<std::string>& roots = account.results_roots;
+        for (std::size_t root = 0; root < roots.size(); ++root) {
+            check_absolute(reading,
+                           view.path("results-roots") + "[" + std::to_string(root) + "]",
+                           roots[root]);
+        }
+        check_way(reading, view.table("way"), account.way);
+        if (!reading.is_good(view.path())) {
+            continue;
+        }
+        if (!seen.insert({account.name_space, account.account}).second) {
+            reading.complain(view.path("account"),
+                             problem("bridge-account-duplicate",
+                                     "account '" + account.account +
+                                         "' is listed two times for namespace '" +
+                                         account.name_space + "'"),
+                             "one row decides about queues and folders",
+                             "keep one of them");
+        }
+        const BridgeAccount& first = by_name.emplace(account.account, account).first->second;
+        if (first.workdir != account.workdir || !(first.way == account.way)) {
+            reading.complain(
+                view.path("account"),
+                problem("bridge-account-ambiguous",
+                        "account '" + account.account + "' has two ways or two folders"),
+                "a job is found again by its account, whichever namespace it is of",
+                "write the same `way` and `workdir` in each of its rows");
+        }
+    }
+}
+
+} // namespace
+
+Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file) {
+    Bridge bridge;
+    CYBELE_TRY(Reading reading, Reading::open(bridge_kind(), std::move(text), file.string()));
+    const std::filesystem::path folder = file.parent_path();
+    const View root = reading.root();
+    bridge.name = root.text("name");
+    bridge.site = below(folder, root.text("site"));
+    bridge.namespaces = root.list("namespaces");
+    if (root.has("reader")) {
+        bridge.reader = read_way(root.table("reader"), folder);
+        check_way(reading, root.table("reader"), *bridge.reader);
+    }
+    const std::vector<View> accounts = root.tables("accounts");
+    for (const View& view : accounts) {
+        bridge.accounts.push_back(read_account(view, folder));
+    }
+    check_accounts(reading, accounts, bridge);
+    bridge.poll = root.duration("poll");
+    bridge.hand_over_patience = root.duration("hand-over-patience");
+    bridge.keep_records = root.duration("keep-records");
+    bridge.writes_per_second = root.count("writes-per-second");
+    for (const std::string_view field : {"poll", "writes-per-second"}) {
+        const bool is_zero =
+            field == "poll" ? bridge.poll.count() == 0 : bridge.writes_per_second == 0;
+        if (is_zero && reading.is_good(field)) {
+            reading.complain(field,
+                             problem("bridge-value-zero", "'" + std::string(field) + "' is 0"),
+                             "the bridge would not run at all, or without a pause",
+                             "remove the field; the default suits most sites");
+        }
+    }
+    if (reading.faults().has_errors()) {
+        return fail(reading.faults().take());
+    }
+    bridge.source = reading.source();
+    bridge.marks = reading.marks();
+    return bridge;
+}
+
+} // namespace cybele::launchers

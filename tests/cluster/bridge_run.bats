@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cybelectl bridge run` between a real API server and a real Slurm: from an object to one job, and back. Two minutes.
+# shellcheck disable=SC2154 # user is of bridge_parts.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() { start_bridge_parts; }
+setup() {
+    enter_nodes
+    rm -f ran calls ./*.log before-*
+}
+teardown() { stop_bridges; }
+teardown_file() { stop_bridge_parts; }
+
+@test "an object becomes one job with its script byte for byte, and the end comes back with code and times" {
+    local id
+    start_bridge one
+    job first 'echo hello'
+    ends first Succeeded
+    id=$(field first .status.jobId)
+    assert_equal "$(runs_of first)" 1
+    assert_equal "$(cat work/first.out)" hello
+    assert_equal "$(field first .status.exitCode)" 0
+    assert_equal "$(field first .status.account)" "$user"
+    assert_equal "$(field first .status.submitToken)" "$(field first .metadata.uid)"
+    [[ $(field first .status.startTime) == 20*Z && $(field first .status.endTime) == 20*Z ]]
+    assert_equal "$(slurm scontrol write batch_script "$id" -)" "$(field first .spec.batch)"
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o '%j %u')" "first $user"
+    assert_equal "$(asked sbatch)" 1
+    assert_equal "$(condition first Complete status)" True
+    kubectl wait --for=condition=Complete slurmjob/first --timeout=5s
+    assert_equal "$(field first .metadata.finalizers)" ''
+    grep -q 'default/first Complete: job' one.log
+}
+
+@test "a job that fails has its code, one that is killed its signal, one that runs too long its reason" {
+    start_bridge one
+    job code 'exit 3'
+    job signal 'kill -9 $$'
+    ends code Failed
+    ends signal Failed
+    assert_equal "$(field code .status.exitCode) $(condition code Failed reason)" '3 NonZeroExit'
+    assert_equal "$(field signal .status.signal) $(condition signal Failed reason)" '9 Signal'
+    kubectl wait --for=condition=Failed slurmjob/code --timeout=5s
+}
+
+@test "a script that Slurm refuses is final, with Slurm's own words" {
+    start_bridge one
+    directive='#SBATCH --constraint=nosuchfeature' job refused
+    ends refused Failed
+    assert_equal "$(condition refused Failed reason)" Refused
+    [[ $(condition refused Failed message) == *'feature'* ]]
+    assert_equal "$(field refused .status.jobId)" ''
+}
+
+@test "an object without an account, or with a refused line, says so and nothing is submitted" {
+    start_bridge one
+    kubectl create namespace guests
+    space=guests job stranger
+    refused_as() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.conditions[?(@.type=="Accepted")].reason}') == "$3" ]]; }
+    wait_for 20 refused_as guests stranger NoAccount
+    directive='#SBATCH --uid=0' job sneaky
+    wait_for 20 refused_as default sneaky DirectiveRefused
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: large}' \
+        'spec: {batch: "#!/bin/sh\n#SBATCH --nodes=5\ntrue\n"}' | kubectl apply -f -
+    wait_for 20 refused_as default large QueueLimit
+    [[ $(condition large Accepted message) == *'5 nodes'*'at most 2'* ]]
+    assert_equal "$(asked sbatch)" 0
+}
+
+@test "the object goes after its job: deletion while it runs, and while it waits" {
+    local id
+    start_bridge one
+    job runs "sleep 300.$unique"
+    job waits "sleep 300.$unique"
+    is_running() { reaches runs Running && [[ -n $(field waits .status.jobId) ]]; }
+    wait_for 30 is_running
+    id=$(field runs .status.jobId)
+    kubectl delete slurmjob runs waits --wait=true --timeout=60s
+    assert_equal "$(in_queue)" ''
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+}
+
+@test "with onDelete: Orphan the object goes, and the job runs on" {
+    local id
+    start_bridge one
+    on_delete=Orphan job orphan "sleep 8.$unique"
+    wait_for 30 reaches orphan Running
+    id=$(field orphan .status.jobId)
+    kubectl delete slurmjob orphan --wait=true --timeout=20s
+    assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING
+    is_empty_queue() { [[ -z $(in_queue) ]]; }
+    wait_for 30 is_empty_queue
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" COMPLETED
+}
+
+@test "a bridge that starts again adopts what runs, and submits nothing again" {
+    local one
+    start_bridge one
+    for one in a b c; do job "kept-$one" "sleep 6.$unique"; done
+    wait_for 40 reaches kept-c Running
+    stop_bridge one KILL
+    rm -f calls
+    start_bridge two
+    for one in a b c; do ends "kept-$one" Succeeded 60; done
+    assert_equal "$(asked sbatch)" 0
+    assert_equal "$(sort ran)" "$(printf 'kept-%s\n' a b c)"
+}
+
+@test "of two bridges one acts; when it is gone, the other takes over" {
+    start_bridge one
+    wait_for 20 grep -q Leading one.log
+    start_bridge two
+    job led
+    ends led Succeeded
+    assert_equal "$(grep -c Leading two.log)" 0
+    stop_bridge one TERM
+    wait_for 40 grep -q Leading two.log || { cat ./*.log && return 1; }
+    job taken
+    ends taken Succeeded
+    assert_equal "$(asked sbatch)" 2
+    assert_equal "$(runs_of led) $(runs_of taken)" '1 1'
+}
+
+@test "the queue is asked once per poll, however many jobs there are; TERM ends the bridge in seconds" {
+    local before one
+    write_bridge
+    sed -i 's/^poll: .*/poll: 5 s/' bridge.yaml
+    for one in 1 2 3 4 5 6; do job "many-$one" "sleep 300.$unique"; done
+    start_bridge one --format json
+    are_queued() { for one in 1 2 3 4 5 6; do [[ -n $(field "many-$one" .status.jobId) ]] || return 1; done; }
+    wait_for 40 are_queued
+    rm -f calls
+    sleep 15
+    assert_equal "$(asked sacct) $(asked sbatch)" '0 0'
+    (($(asked squeue) >= 2 && $(asked squeue) <= 4))
+    before=$SECONDS
+    stop_bridge one TERM
+    ((SECONDS - before <= 5))
+    jq -se 'map(select(.event == "Ended")) | length == 1' one.log
+    assert_equal "$(kubectl get lease cybelectl-bridge-test -o 'jsonpath={.spec.holderIdentity}')" ''
+    assert_equal "$(in_queue | wc -l)" 6 # nothing is cancelled
+    write_bridge
+    start_bridge one
+    kubectl delete slurmjob --all --wait=true --timeout=60s
+    assert_equal "$(in_queue)" ''
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cybelectl bridge install | check | status` on a real API server, and a bridge with the rights that they give and no more. A minute.
+# shellcheck disable=SC2154 # user is of bridge_parts.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() {
+    start_bridge_parts
+    kubectl create namespace physics >&2
+    write_bridge
+    sed -i 's/namespace: default/namespace: physics/; s/^poll/namespaces: [physics]\npoll/' bridge.yaml
+}
+setup() {
+    enter_nodes
+    rm -f ran calls ./*.log
+    export space=physics
+}
+teardown() { stop_bridges; }
+teardown_file() { stop_bridge_parts; }
+
+# as_account: bridge.conf, the kubeconfig of the bridge's service account.
+as_account() {
+    sed "s|users:.*|users: [{name: admin, user: {token: \"$(kubectl create token cybelectl-bridge -n cybelectl)\"}}]|; \
+        s|user: admin}|user: admin, namespace: cybelectl}|" kubernetes/kubeconfig >bridge.conf
+}
+
+@test "install prints the same bytes each time, the server accepts all of them, and no right has a wildcard" {
+    run -0 "$CYBELECTL" bridge install --image registry.example.org/cybelectl:1
+    "$CYBELECTL" bridge install --image registry.example.org/cybelectl:1 -o again.yaml
+    assert_equal "$output" "$(cat again.yaml)"
+    refute_line --partial '"*"'
+    refute_line --regexp '(verbs|resources|apiGroups): \[\*'
+    kubectl create namespace cybelectl
+    kubectl apply --dry-run=server --validate=strict -f again.yaml
+    run -0 "$CYBELECTL" bridge install
+    refute_line 'kind: Deployment'
+}
+
+@test "with the rights of install and no more, check finds nothing and a job runs from apply to its end" {
+    "$CYBELECTL" bridge install | kubectl apply -f -
+    as_account
+    run -0 as_bridge "$CYBELECTL" bridge check --kubeconfig bridge.conf
+    assert_line 'ok: 11 rights on the API server'
+    assert_line "ok: account $user for namespace physics, this machine"
+    assert_line --regexp '^ok: queue: [0-9]+ jobs of all users'
+    run "$CYBELECTL" bridge status --kubeconfig kubernetes/kubeconfig -n cybelectl
+    assert_equal "$status" 6
+    assert_line 'leader: none'
+    start_bridge one --kubeconfig bridge.conf
+    job able
+    ends able Succeeded
+    # The order of what it did, and that it was able to write an Event.
+    kubectl get events.events.k8s.io -n physics -o 'jsonpath={.items[*].reason}' | grep -q Submitted
+    run -0 "$CYBELECTL" bridge status --kubeconfig kubernetes/kubeconfig -n cybelectl
+    assert_line --regexp '^leader: .*_'
+    assert_line '  Succeeded: 1'
+    run -0 "$CYBELECTL" bridge status --kubeconfig kubernetes/kubeconfig -n cybelectl --format json
+    assert_equal "$(jq -r '.phases.Succeeded' <<<"$output")" 1
+}
+
+@test "the policies: an account needs the verb use, and the finalizer is the bridge's alone" {
+    "$CYBELECTL" bridge install | kubectl apply -f -
+    is_refused() { # until the policies are loaded
+        ! kubectl patch slurmjob -n physics able --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}' 2>refusal
+    }
+    job able
+    wait_for 20 is_refused
+    grep -q 'only the bridge' refusal
+    kubectl create serviceaccount -n physics eve
+    kubectl create rolebinding -n physics eve --clusterrole=edit --serviceaccount=physics:eve
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: named, namespace: physics}' \
+        "spec: {account: $user, batch: \"#!/bin/sh\\ntrue\\n\"}" >named.yaml
+    as_eve() { kubectl --as=system:serviceaccount:physics:eve "$@"; }
+    is_denied() { ! as_eve create -f named.yaml --dry-run=server 2>refusal && grep -q 'needs the verb use' refusal; }
+    wait_for 20 is_denied
+    kubectl create role -n physics users --verb=use --resource=accounts.cybelectl.io --resource-name="$user" || kubectl create -f - <<END
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: users, namespace: physics},
+ rules: [{apiGroups: [cybelectl.io], resources: [accounts], resourceNames: [$user], verbs: [use]}]}
+END
+    kubectl create rolebinding -n physics users --role=users --serviceaccount=physics:eve
+    is_allowed() { as_eve create -f named.yaml --dry-run=server; }
+    wait_for 10 is_allowed
+    run ! as_eve patch slurmjob -n physics able --subresource status --type merge -p '{"status": {"jobId": "1"}}'
+}
+
+@test "check finds a missing right, a missing definition, a wrong account and a missing folder, each with its remedy" {
+    kubectl create serviceaccount -n physics nobody
+    as_account
+    sed -i "s|token: \".*\"|token: \"$(kubectl create token nobody -n physics)\"|" bridge.conf
+    run as_bridge "$CYBELECTL" bridge check --kubeconfig bridge.conf
+    assert_equal "$status" 5
+    assert_line 'error: 11 of 11 rights are missing'
+    assert_line --partial 'help: apply what `cybelectl bridge install` prints'
+    cp bridge.yaml wrong.yaml
+    sed -i "s/account: $user/account: nobody/" wrong.yaml
+    run as_bridge "$CYBELECTL" bridge check --config wrong.yaml
+    assert_equal "$status" 5
+    assert_line "error: commands for nobody run as $user"
+    cp bridge.yaml wrong.yaml
+    sed -i 's|/work}|/nowhere}|' wrong.yaml
+    run as_bridge "$CYBELECTL" bridge check --config wrong.yaml
+    assert_equal "$status" 5
+    assert_line --partial 'nowhere'
+    sed 's/scheduler: slurm/scheduler: torque/' site.yaml >torque.yaml
+    sed 's/site.yaml/torque.yaml/' bridge.yaml >wrong.yaml
+    kubectl delete crd torquejobs.cybelectl.io
+    run as_bridge "$CYBELECTL" bridge check --config wrong.yaml
+    assert_line 'error: the API server does not know the kind TorqueJob'
+    assert_line 'help: cybelectl kube crd TorqueJob | kubectl apply -f -'
+    run as_bridge "$CYBELECTL" bridge check --kubeconfig /nonexistent
+    assert [ "$status" -ne 0 ]
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/bridge.hpp"
+#include "tests/unit/support/document_fields.hpp"
+#include "tests/unit/support/document_golden.hpp"
+
+using namespace cybele;
+using namespace cybele::launchers;
+
+TEST_CASE("bridge: every field, the schema, the page and its example") {
+    const std::string example = test::example_of("bridge");
+    test::check_every_field(bridge_kind(),
+                            {example,
+                             "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
+                             "reader: {ssh: eve@login, sudo: true}\n"});
+    test::compare_generated(bridge_kind(), "bridge");
+    const auto bridge = read_bridge(example, "docs/bridge.yaml");
+    REQUIRE_MESSAGE(bridge.has_value(), test::told(bridge));
+    CHECK(bridge->site == "docs/site.yaml");
+    REQUIRE(bridge->accounts.size() == 1);
+    CHECK(bridge->accounts[0].way.ssh == "alice@login.hall-a.example");
+    CHECK(bridge->accounts[0].way.key == "docs/keys/alice");
+    CHECK(bridge->reader.value_or(BridgeWay{}).ssh == "reader@login.hall-a.example");
+    CHECK(bridge->poll == std::chrono::seconds(15));
+    CHECK(bridge->keep_records == std::chrono::hours(720));
+}
+
+TEST_CASE("bridge: defaults") {
+    const auto bridge = read_bridge("kind: Bridge\nname: a\nsite: s.yaml\naccounts:\n"
+                                    "  - {namespace: n, account: eve, workdir: /w}\n",
+                                    "b.yaml");
+    REQUIRE_MESSAGE(bridge.has_value(), test::told(bridge));
+    CHECK(bridge->accounts[0].way == BridgeWay{});
+    CHECK_FALSE(bridge->reader.has_value());
+    CHECK(bridge->poll == std::chrono::seconds(15));
+    CHECK(bridge->hand_over_patience == std::chrono::seconds(60));
+    CHECK(bridge->writes_per_second == 50);
+}
+
+TEST_CASE("bridge: refusals with place and remedy") {
+    struct Row {
+        const char* accounts;
+        const char* more;
+        const char* message;
+        std::size_t line;
+    };
+    const char* good = "  - {namespace: n, account: eve, workdir: /w}\n";
+    const Row rows[] = {
+        {"  - {namespace: n, account: eve, workdir: w}\n", "", "is not an absolute path", 5},
+        {"  - {namespace: N, account: eve, workdir: /w}\n", "", "N", 5},
+        {"  - {namespace: n, account: -u, workdir: /w}\n", "", "-u", 5},
+        {"  - {namespace: n, account: e, workdir: /w, way: {ssh: -oProxy}}\n",
+         "",
+         "is not a login host",
+         5},
+        {"  - {namespace: n, account: e, workdir: /w, way: {key: k}}\n", "", "without 'ssh'", 5},
+        {"  - {namespace: n, account: e, workdir: /w}\n"
+         "  - {namespace: n, account: e, workdir: /w}\n",
+         "",
+         "two times",
+         6},
+        {"  - {namespace: n, account: e, workdir: /w}\n"
+         "  - {namespace: m, account: e, workdir: /v}\n",
+         "",
+         "two ways or two folders",
+         6},
+        {good, "writes-per-second: 0\n", "'writes-per-second' is 0", 6},
+        {good, "poll: 0 s\n", "'poll' is 0", 6},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.accounts);
+        CAPTURE(row.more);
+        const auto bridge = read_bridge(std::string("kind: Bridge\nname: a\nsite: s.yaml\n") +
+                                            "accounts:\n" + row.accounts + row.more,
+                                        "b.yaml");
+        REQUIRE_FALSE(bridge.has_value());
+        const Fault& fault = bridge.error().faults().front();
+        CHECK_MESSAGE(fault.message.find(row.message) != std::string::npos, fault.message);
+        CHECK(fault.where.value_or(Place{}).line == row.line);
+        CHECK_FALSE(fault.help.empty());
+    }
+}
