@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/own_words.hpp"
 #include "cli/bridge/bridge.hpp"
 #include "cli/common/call.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/heartbeat.hpp"
-#include "cli/common/image_store.hpp"
 #include "cli/common/session.hpp"
 #include "cli/help/help_formatter.hpp"
 #include "cli/help/usage.hpp"
+#include "cli/image/start_image.hpp"
 #include "cli/run/run.hpp"
 #include "cli/run/start_verification.hpp"
 #include "cli/run/start_words.hpp"
@@ -89,18 +90,29 @@ struct Family {
 /// `completion`) finds all.
 void install_verbs(CLI::App& app, Session& session, const std::vector<std::string>& words) {
     using namespace cybele::cli;
-    const std::vector<Family> families{
-        {{"init"}, install_init},         {{"build"}, install_build},
-        {{"cache"}, install_cache},       {{"sign", "verify"}, install_sign},
-        {{"key"}, install_key},           {{"inspect"}, install_inspect},
-        {{"sif"}, install_sif},           {{"image"}, install_image},
-        {{"exec"}, install_exec},         {{"run"}, install_run},
-        {{"shell"}, install_shell},       {{"submit"}, install_submit},
-        {{"generate"}, install_generate}, {{"recipe", "def"}, install_recipe},
-        {{"job"}, install_job},           {{"kube"}, install_kube},
-        {{"bridge"}, install_bridge},     {{"doctor", "config"}, install_host},
-        {{"site"}, install_site},         {{"explain"}, install_explain},
-        {{}, install_completion},         {{}, install_help}};
+    const std::vector<Family> families{{{"init"}, install_init},
+                                       {{"build"}, install_build},
+                                       {{"cache"}, install_cache},
+                                       {{"sign", "verify"}, install_sign},
+                                       {{"key"}, install_key},
+                                       {{"inspect"}, install_inspect},
+                                       {{"sif"}, install_sif},
+                                       {{"image"}, install_image},
+                                       {{"exec"}, install_exec},
+                                       {{"run"}, install_run},
+                                       {{"shell"}, install_shell},
+                                       {{"submit"}, install_submit},
+                                       {{"generate"}, install_generate},
+                                       {{"recipe", "def"}, install_recipe},
+                                       {{"job"}, install_job},
+                                       {{"kube"}, install_kube},
+                                       {{"bridge"}, install_bridge},
+                                       {{"doctor", "config"}, install_host},
+                                       {{"site"}, install_site},
+                                       {{"install-as"}, install_other_name},
+                                       {{"explain"}, install_explain},
+                                       {{}, install_completion},
+                                       {{}, install_help}};
     const auto verb = std::find_if(
         words.begin(), words.end(), [](const std::string& word) { return !word.starts_with('-'); });
     const auto called = [&](const Family& family) {
@@ -123,7 +135,8 @@ int usage_error(Session& session,
     set_up(all, session);
     install_verbs(all, session, {});
     session.note({cybele::cli::usage_fault(all, message, words)});
-    return session.refuses_with_255 ? cybele::cli::kRefusedToRun : kUsage;
+    return session.refuses_with_255 || !session.other_name.empty() ? cybele::cli::kRefusedToRun
+                                                                   : kUsage;
 }
 
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
@@ -141,12 +154,28 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     cybele::cli::Heartbeat heartbeat(session.is_terminal);
     session.long_work = &heartbeat;
     session.words = words;
-    session.find_image = [&session](const std::string& image) {
-        return cybele::cli::image_path(session, image);
+    session.find_image = [&session](const cybele::cli::StartOptions& options) {
+        return cybele::cli::start_image(session, options);
     };
     session.demand_signatures = cybele::cli::demand_signatures;
+    session.other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
     if (cybele::cli::read_start(session)) {
         return cybele::cli::act(session);
+    }
+    if (!session.other_name.empty()) {
+        auto own = cybele::cli::own_words(session);
+        if (!own) {
+            session.note(own.error().faults());
+            return own.error().code() == cybele::ErrorCode::kUsage ? 1 : cybele::cli::kRefusedToRun;
+        }
+        if (own->code) {
+            return *own->code;
+        }
+        if (session.action) {
+            return cybele::cli::act(session);
+        }
+        words = std::move(own->words);
+        session.words = words;
     }
     CLI::App app;
     set_up(app, session);

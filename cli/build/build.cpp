@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/build/options.hpp"
+#include "cli/build/sandbox.hpp"
 #include "cli/common/assignments.hpp"
 #include "cli/common/build_settings.hpp"
 #include "cli/common/cli11.hpp"
@@ -62,6 +63,17 @@ Result<void> check_source(const BuildOptions& options) {
                     printable(options.source) + "`");
 }
 
+Result<void> check_sandbox_options(const BuildOptions& options) {
+    if (!options.output.empty() && options.sign_key.empty() && options.provenance.empty()) {
+        return {};
+    }
+    return fail(
+        ErrorCode::kUsage,
+        options.output.empty() ? "--sandbox needs a directory to make" : "a sandbox is not signed",
+        options.output.empty() ? "" : "a signature is of the bytes of an image",
+        options.output.empty() ? "name one: -o DIR" : "leave --sign-key and --provenance out");
+}
+
 Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(check_source(options));
     CYBELE_CHECK(take_arguments(options));
@@ -81,6 +93,11 @@ Result<int> build(Session& session, BuildOptions& options) {
                                options.jobs}));
     request.source = options.source;
     request.output = options.output;
+    if (options.is_sandbox) {
+        CYBELE_CHECK(check_sandbox_options(options));
+        CYBELE_CHECK(check_sandbox(options.output, request.force));
+        request.output = image_before_sandbox(options.output);
+    }
     request.sign_passphrase = passphrase_source(session, options.passphrase);
     request.run_tests = !options.no_test;
     request.use_cache = !options.no_cache;
@@ -89,6 +106,13 @@ Result<int> build(Session& session, BuildOptions& options) {
     request.clock = [] { return Session::clock(); };
     CYBELE_TRY(const pipeline::BuiltImage built,
                pipeline::build_image(request, request.environment));
+    if (options.is_sandbox) {
+        CYBELE_CHECK(make_sandbox_of(built.image, options.output));
+        if (!session.is_quiet) {
+            Session::print("built " + printable(options.output) + "\n");
+        }
+        return 0;
+    }
     if (session.is_json()) {
         nlohmann::json document{{"format", 1},
                                 {"image", built.image.native()},
@@ -173,6 +197,8 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option("--compression", options.build.compression, "of the file system")
         ->check(CLI::IsMember({"zstd", "gzip"}));
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
+    verb.add_flag(
+        "--sandbox", options.is_sandbox, "make a directory, which can be changed, not an image");
     verb.add_flag("-T,--notest", options.no_test, "do not run %test");
     verb.add_flag("--no-cache", options.no_cache, "run every step again");
     verb.add_flag("--verify-reproducible",

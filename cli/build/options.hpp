@@ -29,6 +29,7 @@ struct BuildOptions {
     unsigned jobs = 0; ///< 0: the default
     bool no_test = false;
     bool no_cache = false;
+    bool is_sandbox = false;
     std::string timeout;
 };
 

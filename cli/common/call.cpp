@@ -37,13 +37,21 @@ void learn(Session& session, void (*sigpipe_before)(int)) {
     session.is_terminal = ::isatty(STDERR_FILENO) != 0;
 }
 
+std::string other_name_of(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1); // npos + 1 is 0
+    return name == "apptainer" || name == "singularity" ? std::string(name) : std::string();
+}
+
 int act(const Session& session) {
     const auto code = session.action();
     if (code) {
-        return *code;
+        const bool is_programs = session.refuses_with_255;
+        return session.other_name.empty() || is_programs || *code == 0 ? *code : kRefusedToRun;
     }
     session.note(code.error().faults());
-    return session.refuses_with_255 ? kRefusedToRun : static_cast<int>(code.error().code());
+    return session.refuses_with_255 || !session.other_name.empty()
+               ? kRefusedToRun
+               : static_cast<int>(code.error().code());
 }
 
 int guarded(int (*call)(int, char**, void (*)(int)), int argc, char** argv) {

@@ -3,6 +3,9 @@
 
 #include "cli/common/session.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace cybele::cli {
 
 /// The exit code of a refusal where the program's own code is passed on (DESIGN: exit codes).
@@ -13,6 +16,9 @@ constexpr int kRefusedToRun = 255;
 
 /// Fills in what a call finds: the environment, whether there is a terminal.
 void learn(Session& session, void (*sigpipe_before)(int));
+
+/// "apptainer" or "singularity" where the last part of the path is that; else empty.
+[[nodiscard]] std::string other_name_of(std::string_view path);
 
 /// Does what the command line asked for; a refusal is told on standard error. The exit code.
 [[nodiscard]] int act(const Session& session);

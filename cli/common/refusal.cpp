@@ -2,6 +2,7 @@
 #include "cli/common/refusal.hpp"
 
 #include "support/message.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -79,6 +80,16 @@ std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured, boo
         if (const std::string_view page = page_about(fault); !page.empty()) {
             text += "more: cybelectl explain " + std::string(page) + "\n";
         }
+    }
+    return text;
+}
+
+std::string shown_faults_as_apptainer(const std::vector<Fault>& faults) {
+    std::string text;
+    for (const Fault& fault : faults) {
+        text += (fault.is_warning ? "WARNING: " : "FATAL:   ") + printable(fault.message) +
+                (fault.because.empty() ? "" : ": " + printable(fault.because)) +
+                (fault.help.empty() ? "" : "; " + printable(fault.help)) + "\n";
     }
     return text;
 }

@@ -88,8 +88,11 @@ void Session::note(const std::vector<Fault>& faults) const {
     if (faults.empty()) {
         return;
     }
-    const std::string text =
+    std::string text =
         is_json() ? shown_faults_json(faults) : shown_faults(faults, is_coloured, verbosity > 0);
+    if (!other_name.empty()) {
+        text = shown_faults_as_apptainer(faults);
+    }
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
     touch();
 }

@@ -35,6 +35,9 @@ public:
 /// What one call of the program holds: its environment, its streams and what the verb is to do.
 struct Session {
     Environment environment;
+    /// "apptainer" or "singularity", where the program was called by such a name: then it speaks,
+    /// and ends, as that program does. Empty: by any other name.
+    std::string other_name;
     std::string program;            ///< path of this program; empty in the small one that starts
     std::vector<std::string> words; ///< of the command line, behind the program's name
     std::string format = "text";
@@ -48,8 +51,9 @@ struct Session {
     bool refuses_with_255 = false;
     /// Of exec, run and shell: everything behind the image, which belongs to the program.
     std::vector<std::string> program_arguments;
-    /// Of exec, run and shell: the path of an image, which may be one of the store (`store:NAME`).
-    std::function<Result<std::string>(const std::string& image)> find_image;
+    /// Of exec, run and shell: the path of an image, which may be one of the store (`store:NAME`)
+    /// or of a registry.
+    std::function<Result<std::string>(const StartOptions& options)> find_image;
     /// Of exec, run and shell: puts a demand for signatures into the request. Unset in the small
     /// program that starts.
     std::function<Result<void>(const Session& session, StartOptions& options)> demand_signatures;
@@ -128,6 +132,7 @@ void install_init(CLI::App& app, Session& session);
 void install_site(CLI::App& app, Session& session);
 void install_generate(CLI::App& app, Session& session);
 void install_host(CLI::App& app, Session& session);
+void install_other_name(CLI::App& app, Session& session);
 void install_explain(CLI::App& app, Session& session);
 void install_help(CLI::App& app, Session& session);
 void install_completion(CLI::App& app, Session& session);

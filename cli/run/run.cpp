@@ -4,6 +4,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
 #include "cli/run/start_options.hpp"
+#include "runtime/containers/root_image.hpp"
 
 #include <memory>
 
@@ -15,15 +16,27 @@ namespace {
 void add_option(CLI::App& verb, const StartOption& option, StartOptions& options) {
     const std::string names(option.names);
     const std::string description(option.description);
+    // Those that are seldom used are in the reference, and in `help --all` of Apptainer's name.
+    const char* const group = option.is_usual ? "Options" : "";
     if (option.value.empty()) {
         verb.add_flag_callback(
-            names, [&options, &option] { option.take(options, {}); }, description);
+                names,
+                [&options, &option] {
+                    if (const std::string why = give(option, options, {}); !why.empty()) {
+                        throw CLI::ValidationError(std::string(option.long_name()) +
+                                                   " is not supported: " + why);
+                    }
+                    options.given.insert(&option);
+                },
+                description)
+            ->group(group);
         return;
     }
     const auto take = [&options, &option](const std::vector<std::string>& values) {
         for (const std::string& value : values) {
-            option.take(options, value);
+            (void)give(option, options, value);
         }
+        options.given.insert(&option);
     };
     CLI::Option* const added =
         verb.add_option_function<std::vector<std::string>>(names, take, description)
@@ -32,10 +45,11 @@ void add_option(CLI::App& verb, const StartOption& option, StartOptions& options
             ->check(CLI::Validator(
                 [&option](std::string& value) {
                     StartOptions scratch;
-                    return option.take(scratch, value);
+                    return give(option, scratch, value);
                 },
-                ""));
-    if (option.may_repeat) {
+                ""))
+            ->group(group);
+    if (option.may_repeat()) {
         added->take_all();
     }
 }
@@ -57,13 +71,21 @@ void install_entrance(CLI::App& app, Session& session, const Entrance& entrance)
             add_option(*verb, option, *options);
         }
     }
-    verb->add_option("image", options->image, "SIF file, squashfs file, directory or store:NAME")
+    verb->add_option(
+            "image", options->image, "SIF file, squashfs file, directory, store:NAME or URI")
         ->required()
         ->type_name("IMAGE");
     verb->preparse_callback([&session](std::size_t) { session.refuses_with_255 = true; });
     verb->callback([&session, options] {
         options->request.arguments = session.program_arguments;
-        session.action = [&session, options] { return start(session, *options); };
+        session.action = [&session, options]() -> Result<int> {
+            std::vector<std::string> warnings;
+            CYBELE_CHECK(take_variables(*options, options->given, session.environment, warnings));
+            for (const std::string& warning : warnings) {
+                runtime::warn(warning);
+            }
+            return start(session, *options);
+        };
     });
 }
 

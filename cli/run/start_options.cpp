@@ -2,144 +2,139 @@
 #include "cli/run/start_options.hpp"
 
 #include "runtime/containers/environment_option.hpp"
+#include "runtime/containers/root_image.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <array>
 #include <csignal>
+#include <map>
+#include <optional>
 
 namespace cybele::cli {
 
 namespace {
 
-using StartWords = StartOptions;
+constexpr std::array<std::string_view, 2> kPrefixes = {"APPTAINER_", "SINGULARITY_"};
 
-/// What a flag or a list does with a value, for the member that it belongs to.
-template <auto kMember>
-std::string set_flag(StartWords& options, std::string_view /*none*/) {
-    options.request.*kMember = true;
-    return {};
-}
-
-template <auto kMember>
-std::string set_text(StartWords& options, std::string_view value) {
-    options.request.*kMember = value;
-    return {};
-}
-
-template <auto kMember>
-std::string add_text(StartWords& options, std::string_view value) {
-    (options.request.*kMember).emplace_back(value);
-    return {};
-}
-
-std::string add_variable(StartWords& options, std::string_view value) {
-    options.variables.emplace_back(value);
-    return {};
-}
-
-std::string add_verify_key(StartWords& options, std::string_view file) {
-    options.verify_keys.emplace_back(file);
-    return {};
-}
-
-std::string set_policy(StartWords& options, std::string_view file) {
-    options.policy = file;
-    return file.empty() ? "the name of the file is empty" : "";
-}
-
-std::string set_require(StartWords& options, std::string_view count) {
-    options.require = count;
-    return count.empty() ? "the number is empty" : "";
-}
-
-std::string set_app(StartWords& options, std::string_view name) {
-    if (name.find('/') != std::string_view::npos || name == "." || name == "..") {
-        return "an application's name has no '/'";
+/// A word of the variables of a row.
+bool has_variable(const StartOption& option, std::string_view name) {
+    std::string_view rest = option.variables;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(' '), rest.size());
+        if (rest.substr(0, end) == name) {
+            return true;
+        }
+        rest.remove_prefix(std::min(end + 1, rest.size()));
     }
-    options.request.app = name;
-    return {};
+    return false;
 }
 
-std::string set_join(StartWords& options, std::string_view word) {
-    struct Row {
-        std::string_view word;
-        runtime::Join join;
-    };
-    constexpr Row kJoins[] = {{"auto", runtime::Join::kAuto},
-                              {"always", runtime::Join::kAlways},
-                              {"never", runtime::Join::kNever}};
-    for (const Row& row : kJoins) {
-        if (row.word == word) {
-            options.request.join = row.join;
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) {
+        return {};
+    }
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+tl::unexpected<Error>
+refuse_variable(const std::string& variable, const StartOption& option, const std::string& why) {
+    return fail(ErrorCode::kUsage,
+                variable + " cannot be used: " +
+                    (option.use == Use::kRefused
+                         ? std::string(option.long_name()) + " is not supported"
+                         : "its value is not valid"),
+                why,
+                "unset " + variable);
+}
+
+/// What a variable says for a flag; nothing for what is neither.
+std::optional<bool> read_switch(std::string_view value) {
+    constexpr std::string_view kYes[] = {"1", "t", "T", "true", "TRUE", "True"};
+    constexpr std::string_view kNo[] = {"0", "f", "F", "false", "FALSE", "False"};
+    if (std::find(std::begin(kYes), std::end(kYes), value) != std::end(kYes)) {
+        return true;
+    }
+    if (std::find(std::begin(kNo), std::end(kNo), value) != std::end(kNo)) {
+        return false;
+    }
+    return std::nullopt;
+}
+
+Result<void> take_variable(StartOptions& options,
+                           const StartOption& option,
+                           const std::string& variable,
+                           std::string_view value) {
+    if (option.value.empty()) {
+        const std::optional<bool> is_on = read_switch(value);
+        if (!is_on) {
+            return refuse_variable(
+                variable, option, "'" + printable(value) + "' is neither true nor false");
+        }
+        if (!*is_on) {
             return {};
         }
     }
-    return printable(word) + " not in {auto,always,never}";
+    if (std::string why = give(option, options, value); !why.empty()) {
+        return refuse_variable(variable, option, why);
+    }
+    return {};
 }
 
-std::string set_sharens(StartWords& options, std::string_view /*none*/) {
-    return set_join(options, "always");
+/// The variables with one of the prefixes, without it.
+std::map<std::string, std::string> variables_of(const Environment& environment,
+                                                std::string_view prefix) {
+    std::map<std::string, std::string> found;
+    const EnvironmentMap& all = environment.all();
+    for (auto at = all.lower_bound(std::string(prefix));
+         at != all.end() && at->first.starts_with(prefix);
+         ++at) {
+        found.emplace(at->first.substr(prefix.size()), at->second);
+    }
+    return found;
 }
 
-using runtime::Request;
-
-constexpr StartOption kOptions[] = {
-    {"-B,--bind",
-     "SPEC",
-     "SRC[:DST[:ro|rw]], made visible inside",
-     true,
-     add_text<&Request::binds>},
-    {"--mount",
-     "SPEC",
-     "the same as type=bind,source=SRC,destination=DST[,ro]",
-     true,
-     add_text<&Request::mounts>},
-    {"--nv", "", "bring in the host's NVIDIA driver", true, set_flag<&Request::nv>},
-    {"--rocm", "", "bring in the host's ROCm", true, set_flag<&Request::rocm>},
-    {"--env", "NAME=VALUE", "NAME=VALUE[,NAME=VALUE], set inside", true, add_variable},
-    {"--env-file", "FILE", "file of NAME=VALUE lines", true, add_text<&Request::environment_files>},
-    {"--app", "NAME", "of this SCIF application of the image", false, set_app},
-    {"--cwd,--pwd", "DIR", "where the program starts", false, set_text<&Request::directory>},
-    {"-H,--home", "SPEC", "SRC[:DST], the home directory", false, set_text<&Request::home>},
-    {"-e,--cleanenv", "", "pass no variables of the host", true, set_flag<&Request::cleanenv>},
-    {"-c,--contain", "", "own /dev, /tmp and home", true, set_flag<&Request::contain>},
-    {"-C,--containall",
-     "",
-     "--contain, --pid and --cleanenv",
-     true,
-     set_flag<&Request::containall>},
-    {"--no-home", "", "do not bind the home directory", true, set_flag<&Request::no_home>},
-    {"-p,--pid", "", "own process ids", true, set_flag<&Request::pid>},
-    {"--join",
-     "auto|always|never",
-     "share the container of the node's other ranks",
-     false,
-     set_join},
-    {"--sharens", "", "the same as --join always", true, set_sharens},
-    {"-o,--overlay",
-     "PATH",
-     "PATH[:ro], laid over the image: a directory, which takes what is written, a squashfs file or "
-     "a SIF",
-     true,
-     add_text<&Request::overlays>},
-    {"--writable-tmpfs",
-     "",
-     "changes go to memory and are lost",
-     true,
-     set_flag<&Request::writable_tmpfs>},
-    {"--verify-key",
-     "FILE",
-     "start only what the holder of this public PEM key has signed",
-     true,
-     add_verify_key},
-    {"--policy", "FILE", "start only what a Policy's signers have signed", false, set_policy},
-    {"--require", "N", "any (default), all, or a number of these signers", false, set_require},
-    {"-s,--shell", "PATH", "the shell to start", false, set_text<&Request::shell>, true},
-};
+/// -B and --mount read their variables where the mounts are planned: they are added to the options.
+bool is_read_elsewhere(const StartOption& option) {
+    return option.has_name("--bind") || option.has_name("--tmpdir");
+}
 
 } // namespace
 
-std::span<const StartOption> start_options() {
-    return kOptions;
+Result<void> take_variables(StartOptions& options,
+                            const std::set<const StartOption*>& given,
+                            const Environment& environment,
+                            std::vector<std::string>& warnings) {
+    std::map<std::string, std::string> first;
+    std::set<const StartOption*> set;
+    for (const std::string_view prefix : kPrefixes) {
+        for (const auto& [name, value] : variables_of(environment, prefix)) {
+            const auto rows = start_options();
+            const auto row = std::find_if(rows.begin(), rows.end(), [&](const StartOption& one) {
+                return has_variable(one, name);
+            });
+            if (row == rows.end() || trimmed(value).empty() || is_read_elsewhere(*row) ||
+                (row->is_of_shell && options.request.action != runtime::Action::kShell)) {
+                continue;
+            }
+            const auto [known, is_new] = first.emplace(name, value);
+            if (!is_new) {
+                if (known->second != value) {
+                    warnings.push_back(std::string(prefix) + name + " and " +
+                                       std::string(kPrefixes[0]) + name +
+                                       " have different values; the latter is used");
+                }
+                continue;
+            }
+            const bool is_added = row->use == Use::kEach;
+            if (!is_added && (given.contains(&*row) || !set.insert(&*row).second)) {
+                continue;
+            }
+            CYBELE_CHECK(take_variable(options, *row, std::string(prefix) + name, trimmed(value)));
+        }
+    }
+    return {};
 }
 
 Result<int> start(const Session& session, StartOptions& options) {
@@ -149,11 +144,15 @@ Result<int> start(const Session& session, StartOptions& options) {
             options.request.environment[name] = value;
         }
     }
-    CYBELE_TRY(options.request.image, session.find_image(options.image));
+    CYBELE_TRY(options.request.image, session.find_image(options));
     if (options.asks_for_signatures()) {
         CYBELE_CHECK(session.demand_signatures(session, options));
     }
     options.request.is_verbose = session.verbosity > 0;
+    options.request.is_compatible = !session.other_name.empty();
+    if (options.request.is_compatible && options.request.action == runtime::Action::kShell) {
+        options.request.arguments.clear(); // as Apptainer: they are nobody's
+    }
     std::signal(SIGPIPE, session.sigpipe_before); // NOLINT: the program inherits it
     return runtime::start(options.request, session.environment);
 }

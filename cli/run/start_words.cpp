@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/start_words.hpp"
 
+#include "cli/run/start_as.hpp"
 #include "cli/run/start_options.hpp"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ std::optional<runtime::Action> action_of(std::string_view verb) {
     };
     constexpr Row kVerbs[] = {{"exec", runtime::Action::kExec},
                               {"run", runtime::Action::kRun},
-                              {"shell", runtime::Action::kShell}};
+                              {"shell", runtime::Action::kShell},
+                              {"test", runtime::Action::kTest}};
     for (const Row& row : kVerbs) {
         if (row.verb == verb) {
             return row.action;
@@ -39,22 +41,10 @@ std::optional<runtime::Action> action_of(std::string_view verb) {
     return std::nullopt;
 }
 
-bool has_name(const StartOption& option, std::string_view name) {
-    std::string_view names = option.names;
-    while (!names.empty()) {
-        const std::size_t comma = std::min(names.find(','), names.size());
-        if (names.substr(0, comma) == name) {
-            return true;
-        }
-        names.remove_prefix(std::min(comma + 1, names.size()));
-    }
-    return false;
-}
-
 const StartOption* find_option(std::string_view name, runtime::Action action) {
     const auto options = start_options();
     const auto found = std::find_if(options.begin(), options.end(), [&](const StartOption& one) {
-        return has_name(one, name) && (!one.is_of_shell || action == runtime::Action::kShell);
+        return one.has_name(name) && (!one.is_of_shell || action == runtime::Action::kShell);
     });
     return found == options.end() ? nullptr : &*found;
 }
@@ -81,7 +71,7 @@ bool take_option(Start& start, const std::vector<std::string>& words, std::size_
     }
     const std::string_view name = word.substr(0, word.find('='));
     const StartOption* const option = find_option(name, start.options.request.action);
-    if (option == nullptr || (!start.given.insert(option).second && !option->may_repeat)) {
+    if (option == nullptr || (!start.given.insert(option).second && !option->may_repeat())) {
         return false;
     }
     std::string_view value;
@@ -94,12 +84,40 @@ bool take_option(Start& start, const std::vector<std::string>& words, std::size_
         value = words[at++];
     }
     const bool has_value = !value.empty() && value.front() != '-';
-    return has_value != option->value.empty() && option->take(start.options, value).empty();
+    return has_value != option->value.empty() && give(*option, start.options, value).empty();
+}
+
+} // namespace
+
+namespace {
+
+/// By the name of Apptainer: what is wrong, or asks for help, is for the program of all verbs.
+bool read_start_by_other_name(Session& session) {
+    const auto flags = read_global_flags(session.words);
+    if (!flags || flags->wants_help || flags->wants_version || !flags->config.empty() ||
+        flags->at >= session.words.size()) {
+        return false;
+    }
+    const StartVerb* const verb = start_verb(session.words[flags->at]);
+    if (verb == nullptr) {
+        return false;
+    }
+    auto read = read_start_as(session, verb->action, flags->at + 1, verb->least_words);
+    if (!read || !*read || !(*read)->warnings.empty()) {
+        return false;
+    }
+    (*read)->verbosity = flags->verbosity;
+    (*read)->is_quiet = flags->is_quiet;
+    use_start(session, std::move(**read));
+    return true;
 }
 
 } // namespace
 
 bool read_start(Session& session) {
+    if (!session.other_name.empty()) {
+        return read_start_by_other_name(session);
+    }
     const std::vector<std::string>& words = session.words;
     const auto read = std::make_shared<Start>();
     std::size_t at = 0;
@@ -128,6 +146,11 @@ bool read_start(Session& session) {
     read->options.image = words[at];
     read->options.request.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1,
                                            words.end());
+    std::vector<std::string> warnings;
+    if (!take_variables(read->options, read->given, session.environment, warnings) ||
+        !warnings.empty()) {
+        return false;
+    }
     session.verbosity = read->verbosity;
     session.is_quiet = read->is_quiet;
     session.no_colour = read->no_colour;

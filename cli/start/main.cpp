@@ -2,9 +2,9 @@
 // The static program as it starts: exec, run and shell, which ranks call by the thousand, are done
 // by this small program; for all else, and for whatever it cannot tell, it becomes the whole one.
 #include "cli/common/call.hpp"
+#include "cli/run/start_options.hpp"
 #include "cli/run/start_words.hpp"
 #include "cli/start/whole_program.hpp"
-#include "registry/store/name.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -24,16 +24,18 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     };
     cybele::cli::Session session;
     session.words.assign(argv + std::min(argc, 1), argv + argc);
+    session.other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
+    cybele::cli::learn(session, sigpipe_before);
     if (!cybele::cli::read_start(session)) {
         become_whole();
     }
-    session.find_image = [&](const std::string& image) -> cybele::Result<std::string> {
-        if (cybele::registry::is_store_reference(image)) {
+    session.find_image =
+        [&](const cybele::cli::StartOptions& options) -> cybele::Result<std::string> {
+        if (options.image.find(':') != std::string::npos) { // of the store, of a registry
             become_whole();
         }
-        return image;
+        return options.image;
     };
-    cybele::cli::learn(session, sigpipe_before);
     return cybele::cli::act(session);
 }
 

@@ -27,13 +27,34 @@ PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND; }PS1=\"$PS1\"; unset PROMPT_C
 export PROMPT_COMMAND
 )";
 
+/// Of an image of Singularity before 2.3, as the reference reads it.
+constexpr std::string_view kReadOldEnvironment = ". /environment\n";
+
 bool is_shells_own(const std::string& name) {
     return std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
 }
 
-void set(std::string& script, const std::string& name, const std::string& value) {
+/// What a value can hold that a shell replaces between double quotes.
+bool has_shell_words(const std::string& value) {
+    return value.find_first_of("$`\\") != std::string::npos;
+}
+
+/// Between double quotes, where the shell evaluates it, as the reference does.
+std::string evaluated(const std::string& value) {
+    std::string quoted = "\"";
+    for (const char c : value) {
+        quoted += c == '"' ? "\\\"" : std::string(1, c);
+    }
+    return quoted + '"';
+}
+
+void set(std::string& script,
+         const std::string& name,
+         const std::string& value,
+         bool is_evaluated) {
     if (!is_shells_own(name)) {
-        script += "export " + name + '=' + shell_quote(value) + '\n';
+        script +=
+            "export " + name + '=' + (is_evaluated ? evaluated(value) : shell_quote(value)) + '\n';
     }
 }
 
@@ -126,6 +147,12 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
 /// What the script does, done here: nothing where that takes a shell.
 std::optional<EnvironmentMap> without_shell(EnvironmentMap before,
                                             const PayloadEnvironment& layers) {
+    if (layers.is_evaluated &&
+        std::any_of(layers.injected.begin(), layers.injected.end(), [](const auto& one) {
+            return has_shell_words(one.second);
+        })) {
+        return std::nullopt;
+    }
     const bool has_shells_own =
         std::any_of(layers.host.begin(), layers.host.end(), [](const auto& variable) {
             return is_shells_own(variable.first);
@@ -167,12 +194,12 @@ Program make_script(const std::vector<std::string>& action, const PayloadEnviron
     program.environment = seen_by_files(layers);
     std::string tail = "\n";
     for (const auto& [name, value] : layers.injected) {
-        set(tail, name, value);
+        set(tail, name, value, layers.is_evaluated);
     }
     tail += path_changes(layers);
     tail += kPrompt;
     tail += "exec \"$@\"\n";
-    std::string script(images::kReadEnvironmentFiles);
+    std::string script(layers.is_old_image ? kReadOldEnvironment : images::kReadEnvironmentFiles);
     for (const auto& [name, value] : layers.host) {
         std::string line;
         restore(line, name, value);
@@ -203,8 +230,14 @@ make_program(const Request& request, const PayloadEnvironment& layers, const Ima
     CYBELE_CHECK(check_app(request.app, traits));
     CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
     words.insert(words.end(), request.arguments.begin(), request.arguments.end());
-    if (!traits.has_metadata || !traits.has_sh) {
+    const bool is_old = !traits.has_metadata && traits.has_environment;
+    if ((!traits.has_metadata && !is_old) || !traits.has_sh) {
         return Program{std::move(words), flatten(layers)};
+    }
+    if (is_old) {
+        PayloadEnvironment old = layers;
+        old.is_old_image = true;
+        return make_script(words, old);
     }
     if (auto all = without_shell(seen_by_files(layers), layers)) {
         return Program{

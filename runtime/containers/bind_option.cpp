@@ -99,15 +99,13 @@ std::string take_field(BindOption& bind, const std::string& field) {
 
 Result<BindOption> read_mount(std::string_view text, const std::filesystem::path& directory) {
     BindOption bind;
-    bool has_type = false;
     for (const std::string& field : csv_fields(text)) {
         if (const std::string because = take_field(bind, field); !because.empty()) {
             return refuse_mount(text, because);
         }
-        has_type = has_type || field.starts_with("type=");
     }
-    if (!has_type || bind.source.empty() || bind.target.empty()) {
-        return refuse_mount(text, "it lacks a type, a source or a destination");
+    if (bind.source.empty() || bind.target.empty()) {
+        return refuse_mount(text, "it lacks a source or a destination");
     }
     if (!bind.target.is_absolute()) {
         return refuse_mount(text, "the destination is no absolute path");

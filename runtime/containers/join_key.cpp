@@ -13,7 +13,7 @@ namespace cybele::runtime {
 namespace {
 
 /// Another form of key, another number: programs of different versions share no container.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 class Lines {
 public:
@@ -68,6 +68,9 @@ Result<std::string> join_key(const Request& request, const ContainerPlan& plan) 
     add_view(key);
     CYBELE_CHECK(add_image(key, request.image));
     key.add("contained", request.contain, request.writable_tmpfs, request.nv, request.rocm);
+    key.add(
+        "as", request.fakeroot, request.unsquash, request.underlay, request.ipc, request.userns);
+    key.add_text("servers", request.dns);
     if (request.demand) { // who joins verifies nothing: the image was, for the same signers
         key.add_text("signed", request.demand->identity);
     }

@@ -3,6 +3,7 @@
 
 #include "runtime/containers/action_script.hpp"
 #include "runtime/containers/environment_option.hpp"
+#include "runtime/containers/isolation.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -34,6 +35,10 @@ constexpr std::string_view kLibraryFolder = "/.singularity.d/libs";
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool contains_word(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -112,8 +117,10 @@ Result<PayloadEnvironment> make_environment(const Request& request,
                                             const std::filesystem::path& home) {
     PayloadEnvironment layers;
     const bool is_clean = request.cleanenv || request.containall;
+    const std::vector<std::string> blocked = list_words(request.no_env);
+    layers.is_evaluated = request.is_compatible && !request.no_eval;
     for (const auto& [name, value] : environment.all()) {
-        if (passes(name, is_clean)) {
+        if (passes(name, is_clean) && !contains_word(blocked, name)) {
             layers.host[name] = value;
         }
     }
@@ -121,7 +128,9 @@ Result<PayloadEnvironment> make_environment(const Request& request,
         layers.host["LANG"] = "C";
     }
     // The home directory is the host's; its ~/.local must not shadow the image's Python.
-    layers.host.try_emplace("PYTHONNOUSERSITE", "1");
+    if (!request.is_compatible) {
+        layers.host.try_emplace("PYTHONNOUSERSITE", "1");
+    }
     inject_prefixed(layers, environment);
     for (const auto& path : request.environment_files) {
         CYBELE_TRY(const EnvironmentMap variables, read_environment_file(path));

@@ -22,7 +22,9 @@ struct PayloadEnvironment {
     EnvironmentMap facts; ///< of the runtime: APPTAINER_CONTAINER, HOME …; there from the start
     std::string prepend_path;
     std::string append_path;
-    std::string path; ///< replaces PATH
+    std::string path;          ///< replaces PATH
+    bool is_evaluated = false; ///< a shell evaluates the injected values
+    bool is_old_image = false; ///< /environment is read, not /.singularity.d
 };
 
 /// Sorts the host's variables and the request's into the layers; `home` is that of the container.

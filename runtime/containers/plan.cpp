@@ -2,6 +2,7 @@
 #include "runtime/containers/plan.hpp"
 
 #include "runtime/containers/bind_option.hpp"
+#include "runtime/containers/isolation.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "support/quote.hpp"
 
@@ -27,6 +28,7 @@ constexpr std::array<std::string_view, 4> kBindVariables = {
     "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
 constexpr std::size_t kUsualMounts = 16; // no limit
 constexpr const char* kUserFlags = "nosuid,nodev";
+const std::filesystem::path kLibraries = "/.singularity.d/libs";
 
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
     const auto [in_folder, in_path] =
@@ -76,18 +78,87 @@ bool is_system_folder(std::string_view path) {
            });
 }
 
+/// A folder of --workdir, which is made; a tmpfs without --workdir.
+Result<Mount> own_folder(const Request& request,
+                         const std::filesystem::path& target,
+                         const std::filesystem::path& name,
+                         std::filesystem::perms mode) {
+    if (request.workdir.empty()) {
+        const bool is_open = mode == std::filesystem::perms(01777);
+        return fresh(
+            Mount::Kind::kTmpfs, target, is_open ? "mode=1777,size=64m" : "mode=0750,size=64m");
+    }
+    std::error_code failed;
+    const auto folder = std::filesystem::absolute(request.workdir, failed);
+    if (!std::filesystem::is_directory(folder, failed)) {
+        return fail(ErrorCode::kInput,
+                    "'" + printable(request.workdir) + "' is not a directory",
+                    "--workdir names the directory in which /tmp and the like are made",
+                    "mkdir " + shell_quote(request.workdir));
+    }
+    const bool is_new = std::filesystem::create_directories(folder / name, failed);
+    if (failed) {
+        return fail(system_error("cannot make '" + printable((folder / name).string()) + "'",
+                                 failed.value()));
+    }
+    if (is_new) {
+        std::filesystem::permissions(folder / name, mode, failed);
+    }
+    Mount mount = bind(folder / name, target);
+    mount.options = kUserFlags;
+    mount.is_optional = false;
+    return mount;
+}
+
+/// --scratch: directories that nothing else sees, and that go with the container without --workdir.
+Result<void> add_scratch(std::vector<Mount>& mounts, const Request& request) {
+    for (const std::string& word : list_words(request.scratch)) {
+        const std::filesystem::path target = std::filesystem::path("/") / word;
+        CYBELE_TRY(Mount mount,
+                   own_folder(request,
+                              target,
+                              std::filesystem::path("scratch") / target.relative_path(),
+                              std::filesystem::perms(0755)));
+        mount.is_optional = false;
+        mounts.push_back(std::move(mount));
+    }
+    return {};
+}
+
+/// --no-mount: by the names of apptainer.conf, or by the target of one of its bind paths.
+void leave_out(std::vector<Mount>& mounts,
+               const std::vector<std::string>& words,
+               const std::filesystem::path& home) {
+    const auto has = [&](std::string_view word) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+    };
+    std::erase_if(mounts, [&](const Mount& mount) {
+        const std::string target = mount.target.lexically_normal().native();
+        const bool is_host_file = target == "/etc/localtime" || target == "/etc/hosts";
+        const bool is_temporary = target == "/tmp" || target == "/var/tmp";
+        const bool is_dev = target == "/dev" || target.starts_with("/dev/");
+        return (has("proc") && target == "/proc") || (has("sys") && target == "/sys") ||
+               (has("dev") && is_dev) || (has("devpts") && target == "/dev/pts") ||
+               (has("tmp") && is_temporary) || (has("cwd") && mount.skip_if_same) ||
+               (has("home") && mount.target == home && !mount.skip_if_same) ||
+               (is_host_file && (has("bind-paths") || has(target)));
+    });
+}
+
 /// The home directory comes after /tmp, below which it may lie.
-void add_user_folders(std::vector<Mount>& mounts,
-                      const Request& request,
-                      const Home& home,
-                      const std::filesystem::path& directory) {
+Result<void> add_user_folders(std::vector<Mount>& mounts,
+                              const Request& request,
+                              const Home& home,
+                              const std::filesystem::path& directory) {
     const bool is_contained = request.contain || request.containall;
     const bool has_home = !request.no_home && home.target != "/";
     if (is_contained) {
-        mounts.push_back(fresh(Mount::Kind::kTmpfs, "/tmp", "mode=1777,size=64m"));
-        mounts.push_back(fresh(Mount::Kind::kTmpfs, "/var/tmp", "mode=1777,size=64m"));
-        if (has_home) {
-            mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, "mode=0750,size=64m"));
+        const auto open_to_all = std::filesystem::perms(01777);
+        CYBELE_TRY(mounts.emplace_back(), own_folder(request, "/tmp", "tmp", open_to_all));
+        CYBELE_TRY(mounts.emplace_back(), own_folder(request, "/var/tmp", "var_tmp", open_to_all));
+        if (has_home && (request.home.empty() || request.workdir.empty())) {
+            CYBELE_TRY(mounts.emplace_back(),
+                       own_folder(request, home.target, "home", std::filesystem::perms(0750)));
         }
         if (has_home && !request.home.empty()) { // named by the user: meant to be there
             mounts.push_back(bind(home.source, home.target));
@@ -95,7 +166,7 @@ void add_user_folders(std::vector<Mount>& mounts,
             mounts.back().is_optional = false;
             mounts.back().is_named = true;
         }
-        return;
+        return {};
     }
     mounts.push_back(bind("/tmp", "/tmp"));
     mounts.push_back(bind("/var/tmp", "/var/tmp"));
@@ -104,7 +175,11 @@ void add_user_folders(std::vector<Mount>& mounts,
         mounts.back().is_optional = request.home.empty();
         mounts.back().is_named = !request.home.empty();
     }
-    if (!is_system_folder(directory.native()) && directory.is_absolute()) {
+    // A home directory that the user names is not undone by the real one, where the caller is in
+    // it.
+    const bool is_in_named_home = has_home && !request.home.empty() &&
+                                  (directory == home.target || lies_in(directory, home.target));
+    if (!is_system_folder(directory.native()) && directory.is_absolute() && !is_in_named_home) {
         mounts.push_back(bind(directory, directory));
         mounts.back().skip_if_same = true;
     }
@@ -116,6 +191,7 @@ void add_user_folders(std::vector<Mount>& mounts,
             mount.options = kUserFlags;
         }
     }
+    return {};
 }
 
 /// The binds that the user asks for; of two with one target the first one counts.
@@ -181,6 +257,9 @@ private:
 
 Result<Home> home_of(const Request& request, const Environment& environment) {
     Home home{environment.home(), environment.home()};
+    if (request.fakeroot) {
+        home.target = "/root";
+    }
     if (request.home.empty()) {
         return home;
     }
@@ -192,7 +271,7 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     std::error_code ignored;
     home.source = std::filesystem::absolute(home.source, ignored);
     if (colon == std::string::npos) {
-        home.target = home.source;
+        home.target = request.fakeroot ? std::filesystem::path("/root") : home.source;
     }
     if (!home.target.is_absolute()) {
         return fail(ErrorCode::kUsage,
@@ -211,7 +290,9 @@ Result<MountPlan> plan_mounts(const Request& request,
     MountPlan plan;
     plan.mounts.reserve(kUsualMounts);
     add_system(plan.mounts, request);
-    add_user_folders(plan.mounts, request, home, directory);
+    CYBELE_CHECK(add_user_folders(plan.mounts, request, home, directory));
+    leave_out(plan.mounts, list_words(request.no_mount), home.target);
+    CYBELE_CHECK(add_scratch(plan.mounts, request));
     UserBinds binds(directory, plan.warnings);
     for (const std::string& text : request.binds) {
         CYBELE_CHECK(binds.add(text));
@@ -226,8 +307,14 @@ Result<MountPlan> plan_mounts(const Request& request,
     for (Mount& mount : binds.take()) {
         plan.mounts.push_back(std::move(mount));
     }
+    for (const std::string& file : list_words(request.libraries)) {
+        const std::filesystem::path path = directory / file;
+        plan.mounts.push_back(bind(path, kLibraries / path.filename()));
+        plan.mounts.back().is_optional = false;
+    }
     for (Mount& mount : plan.mounts) {
         mount.may_hold_targets = mount.options == kUserFlags;
+        mount.make_target = !request.writable; // the image is the user's own, and stays as it is
     }
     return plan;
 }

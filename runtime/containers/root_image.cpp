@@ -35,7 +35,9 @@ use_directory(const std::filesystem::path& path, const MountRequest& request, st
     }
     CYBELE_TRY(Stage stage, Stage::make(stage_size(request), request.sources));
     CYBELE_TRY(const UniqueFd target, stage.make_directory("image"));
-    const unsigned long flags = static_cast<unsigned long>(MS_RDONLY) | MS_NOSUID | MS_NODEV;
+    const unsigned long flags =
+        (request.is_image_writable ? 0UL : static_cast<unsigned long>(MS_RDONLY)) | MS_NOSUID |
+        MS_NODEV;
     CYBELE_TRY(UniqueFd root,
                namespaces::bind_mount({source.get(), target.get(), true, flags}, "the image"));
     return MountedImage{std::move(stage), std::move(root), std::move(way)};
@@ -89,8 +91,15 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
     if (image.kind == ImageFile::Kind::kDirectory) {
         return use_directory(image.path, request, "directory");
     }
+    if (request.is_image_writable) {
+        return fail(ErrorCode::kInput,
+                    "the image cannot be changed",
+                    "--writable is for a directory; a SIF and a squashfs file are read-only",
+                    "make a directory of it by `build --sandbox DIR IMAGE`, or write to memory by "
+                    "--writable-tmpfs, or to a directory of its own by --overlay DIR");
+    }
     std::string reasons;
-    if (request.is_root) {
+    if (request.is_root && !request.is_unpacked) {
         auto mounted = attempt("kernel squashfs", request, [&](const auto& point) {
             return namespaces::mount_squashfs_by_loop(part_of(image), point);
         });
@@ -100,15 +109,19 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
         reasons += reason(mounted.error()) + "; ";
         tell_if(request.is_verbose, "not by the kernel: " + reason(mounted.error()));
     }
-    auto mounted = attempt("FUSE", request, [&](const auto& point) {
-        return request.server != nullptr
-                   ? request.server->mount(point)
-                   : namespaces::mount_squashfs_by_fuse(part_of(image), point);
-    });
-    if (mounted) {
-        return mounted;
+    if (!request.is_unpacked) {
+        auto mounted = attempt("FUSE", request, [&](const auto& point) {
+            return request.server != nullptr
+                       ? request.server->mount(point)
+                       : namespaces::mount_squashfs_by_fuse(part_of(image), point);
+        });
+        if (mounted) {
+            return mounted;
+        }
+        reasons += reason(mounted.error());
+    } else {
+        reasons = "that was asked for";
     }
-    reasons += reason(mounted.error());
     tell_if(request.is_verbose, "the image is unpacked into the cache, since " + reasons);
     auto unpacked = unpack_into_cache(image, environment);
     if (!unpacked) {

@@ -17,6 +17,8 @@ struct MountRequest {
     bool is_root = false;
     bool is_writable = false;
     bool is_verbose = false;
+    bool is_image_writable = false;               ///< a directory, which takes what is written
+    bool is_unpacked = false;                     ///< unpacked whatever else works
     std::vector<int> sources;                     ///< of the binds, O_PATH, see Stage::make()
     namespaces::SquashfsServer* server = nullptr; ///< see start_early(); null where there is none
 };

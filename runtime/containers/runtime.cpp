@@ -7,6 +7,7 @@
 #include "runtime/containers/holder.hpp"
 #include "runtime/containers/host_files.hpp"
 #include "runtime/containers/image_file.hpp"
+#include "runtime/containers/isolation.hpp"
 #include "runtime/containers/join_key.hpp"
 #include "runtime/containers/locale.hpp"
 #include "runtime/containers/mount_image.hpp"
@@ -38,6 +39,8 @@ namespace {
 using namespaces::Mount;
 using namespaces::Sandbox;
 
+constexpr mode_t kUsualMask = 0022;
+
 /// All that is known before a namespace is entered.
 struct Preparation {
     Home home;
@@ -45,6 +48,7 @@ struct Preparation {
     std::vector<Mount> mounts;
     PayloadEnvironment layers; ///< last, while others are asked
     bool is_root = false;
+    std::optional<std::vector<int>> kept_capabilities;
 };
 
 Result<Preparation> prepare(const Request& request, const Environment& environment) {
@@ -57,7 +61,9 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
         warn(warning);
     }
     all.mounts = std::move(plan.mounts);
-    all.is_root = namespaces::is_privileged_root();
+    all.is_root = namespaces::is_privileged_root() && !request.userns;
+    CYBELE_CHECK(check_isolation(request, all.is_root));
+    CYBELE_TRY(all.kept_capabilities, kept_capabilities(request));
     return all;
 }
 
@@ -103,6 +109,7 @@ std::optional<std::string> read_in_image(int root, const char* path) {
 struct HostView {
     Caller caller;
     std::optional<std::string> resolv_conf;
+    std::string hostname; ///< --hostname
 };
 
 /// resolv.conf, passwd and group: files of this container only, bound last.
@@ -136,6 +143,9 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
     if (host.resolv_conf) {
         CYBELE_CHECK(add("resolv.conf", "/etc/resolv.conf", *host.resolv_conf));
     }
+    if (!host.hostname.empty()) {
+        CYBELE_CHECK(add("hostname", "/etc/hostname", host.hostname + "\n"));
+    }
     if (const auto passwd = read_in_image(image, "/etc/passwd")) {
         CYBELE_CHECK(
             add("passwd", "/etc/passwd", merge_passwd(*passwd, host.caller, all.home.target)));
@@ -154,6 +164,7 @@ bool can_execute(const std::string& path) {
 ImageTraits traits_of_this_root(Action action, const std::string& app) {
     ImageTraits traits;
     traits.has_metadata = access("/.singularity.d", F_OK) == 0;
+    traits.has_environment = !traits.has_metadata && access("/environment", F_OK) == 0;
     traits.has_sh = can_execute("/bin/sh");
     traits.has_bash = action == Action::kShell && can_execute("/bin/bash");
     traits.has_runscript = action == Action::kRun && can_execute("/.singularity.d/runscript");
@@ -167,18 +178,25 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
 Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
     sandbox.new_pid_namespace = request.pid || request.containall;
+    sandbox.is_first_process = request.no_init;
+    sandbox.kept_capabilities = all.kept_capabilities;
+    if (request.no_umask) {
+        sandbox.umask = kUsualMask;
+    }
     if (!request.directory.empty()) {
         sandbox.directory = request.directory;
     } else {
         sandbox.directory = all.directory.empty() ? "/" : all.directory;
         sandbox.other_directories = {all.home.target, "/"};
     }
-    sandbox.drop_privileges = !all.is_root;
+    sandbox.drop_privileges = request.fakeroot ? request.no_privs : !all.is_root;
     sandbox.before_exec = [&request, &all](Sandbox& inside) -> Result<void> {
         if (request.action == Action::kExec && !request.arguments.empty()) {
             namespaces::read_ahead(request.arguments.front());
         }
-        fall_back_to_known_locale(all.layers.host, "/");
+        if (!request.is_compatible) {
+            fall_back_to_known_locale(all.layers.host, "/");
+        }
         const ImageTraits traits = traits_of_this_root(request.action, request.app);
         CYBELE_TRY(Program program, make_program(request, all.layers, traits));
         if (program.by_shell) {
@@ -248,6 +266,30 @@ Result<void> check_all_unchanged(const ImageFile& file, const std::vector<Overla
     return {};
 }
 
+/// The map of ids, by which the caller is itself at the end, or root by --fakeroot.
+namespaces::IdMap map_of(const Request& request, bool is_root) {
+    using namespaces::IdMap;
+    if (is_root) {
+        return IdMap::kNone;
+    }
+    const bool has_range =
+        request.fakeroot && !request.ignore_subuid && namespaces::probe_abilities().subordinate_ids;
+    return has_range ? IdMap::kSubordinate : IdMap::kOwnRoot;
+}
+
+HostView view_of(const Request& request, const Preparation& all, const Environment& environment) {
+    HostView host{this_caller(all.home.target, environment.get_or("USER", "")), {}, {}};
+    if (request.fakeroot) {
+        host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", {"root:x:0:"}};
+    }
+    host.hostname = request.hostname;
+    if (auto resolv_conf =
+            request.dns.empty() ? read_file("/etc/resolv.conf") : resolv_conf_of(request.dns)) {
+        host.resolv_conf = std::move(*resolv_conf);
+    }
+    return host;
+}
+
 /// Makes the container in this process.
 Result<namespaces::ExecFailure> make_container(const Request& request,
                                                const Environment& environment,
@@ -257,16 +299,10 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_TRY(const ImageFile file,
                open_image(request.image, images::host_architecture(), demand));
     add_gpus(all.mounts, request, environment);
-    HostView host{this_caller(all.home.target, environment.get_or("USER", "")), {}};
-    if (auto resolv_conf = read_file("/etc/resolv.conf")) {
-        host.resolv_conf = std::move(*resolv_conf);
-    }
-    auto server = start_early(file, all.is_root);
-    using namespaces::IdMap;
-    CYBELE_CHECK(namespaces::enter_namespaces(all.is_root ? IdMap::kNone : IdMap::kOwnRoot));
-    if (request.containall && unshare(CLONE_NEWIPC) != 0) {
-        return fail(system_error("cannot make an ipc namespace", errno));
-    }
+    const HostView host = view_of(request, all, environment);
+    auto server = request.unsquash ? std::nullopt : start_early(file, all.is_root);
+    CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
+    CYBELE_CHECK(isolate(request));
     CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
     // Like them: a folder of another mount namespace cannot be bound.
     CYBELE_TRY(const std::vector<Overlay> overlays,
@@ -276,6 +312,8 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     const MountRequest mount{all.is_root,
                              is_writable,
                              request.is_verbose,
+                             request.writable,
+                             request.unsquash,
                              sources_of(all.mounts, overlays),
                              server ? &*server : nullptr};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
@@ -283,20 +321,22 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_CHECK(check_all_unchanged(file, overlays));
     CYBELE_TRY(const std::vector<UniqueFd> files,
                add_own_files(all.mounts, image.stage, image.root.get(), all, host));
+    const bool has_needs = !request.writable; // what the image lacks is not added to it
     CYBELE_TRY(const PreparedRoot root,
                prepare_root(image.stage,
                             std::move(image.root),
-                            needed_targets(all.mounts),
+                            has_needs ? needed_targets(all.mounts) : std::vector<NeededTarget>(),
                             is_writable,
-                            kept == nullptr ? -1 : kept->file.fd.get()));
+                            kept == nullptr ? -1 : kept->file.fd.get(),
+                            !request.underlay));
     tell_if(request.is_verbose,
             "the image is mounted by " + image.way + ", its mount points come by " + root.how);
     Sandbox sandbox = make_sandbox(request, all);
     sandbox.root = file.path;
     sandbox.root_fd = root.fd.get();
-    sandbox.is_root_read_only = !is_writable;
+    sandbox.is_root_read_only = !is_writable && !request.writable;
     sandbox.mounts = all.mounts;
-    if (!all.is_root) {
+    if (!all.is_root && !request.fakeroot) {
         sandbox.final_ids = Sandbox::Ids{host.caller.uid, host.caller.gid};
     }
     if (request.contain || request.containall) {
@@ -319,7 +359,9 @@ Result<Rendezvous> find_container(const Request& request,
                                   const Preparation& all,
                                   const std::function<void()>& meanwhile) {
     const Rank rank = read_rank(environment);
-    const bool is_own = request.pid || request.containall;
+    const bool is_own = request.pid || request.containall || request.net || request.uts ||
+                        request.writable || request.fakeroot || !request.hostname.empty() ||
+                        !request.netns_path.empty();
     if (request.join == Join::kAlways && is_own) {
         return fail(ErrorCode::kUsage,
                     problem("join-own-processes",
@@ -377,6 +419,9 @@ Result<int> start(const Request& request, const Environment& environment) {
     if (ended.code == 126 || ended.code == 127) {
         // As a shell: a message, and a code of its own that the caller passes on.
         const std::string line = "error: " + ended.error.message() + '\n';
+        if (request.is_compatible) {
+            return fail(ended.error);
+        }
         (void)!write(STDERR_FILENO, line.data(), line.size());
         return ended.code;
     }

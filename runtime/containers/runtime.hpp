@@ -44,6 +44,33 @@ struct Request {
     bool rocm = false;                 ///< the host's ROCm
     std::string shell;                 ///< --shell
     std::string app;                   ///< --app: an SCIF application of the image
+    bool userns = false;               ///< a user namespace for root, too
+    bool ipc = false;
+    bool uts = false;
+    std::string hostname;               ///< --hostname, which makes a UTS namespace
+    bool net = false;                   ///< a network namespace
+    std::string network;                ///< --network: "none" is the one that is made
+    std::string netns_path;             ///< --netns-path: a network namespace to join
+    std::string dns;                    ///< --dns: name servers, with commas
+    std::string workdir;                ///< --workdir
+    std::vector<std::string> scratch;   ///< --scratch: directories of their own, with commas
+    std::vector<std::string> no_mount;  ///< --no-mount: names of mounts, or their targets
+    std::vector<std::string> no_env;    ///< --no-env: variables that stay outside
+    std::vector<std::string> libraries; ///< --containlibs: files for /.singularity.d/libs
+    bool no_init = false;       ///< --no-init: the program is process 1 of its own process ids
+    bool no_umask = false;      ///< 0022 inside
+    bool fakeroot = false;      ///< the caller is root inside
+    bool ignore_subuid = false; ///< --fakeroot maps the caller only
+    bool writable = false;      ///< changes go to the image, a directory
+    bool unsquash = false;      ///< the image is unpacked, not mounted
+    bool underlay = false;      ///< mount points come by no overlay
+    bool no_privs = false;      ///< root gives up its capabilities
+    std::string add_caps;       ///< --add-caps: kept by root despite --no-privs
+    std::string drop_caps;      ///< --drop-caps: given up by root
+    /// As the reference, not as we do by ourselves: values are evaluated, no locale is replaced,
+    /// the home's Python packages are seen, a program that is not found ends with 255.
+    bool is_compatible = false;
+    bool no_eval = false; ///< --no-eval: a value is a value
     Join join = Join::kAuto;
     std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
     bool is_verbose = false;

@@ -164,13 +164,14 @@ Result<PreparedRoot> prepare_root(const Stage& stage,
                                   UniqueFd image,
                                   const std::vector<NeededTarget>& targets,
                                   bool is_writable,
-                                  int kept) {
+                                  int kept,
+                                  bool has_overlay) {
     const auto missing = missing_of(image.get(), targets);
     if (!is_writable && missing.empty()) {
         return PreparedRoot{std::move(image), "image"};
     }
     const Underlay plan = plan_underlay(image.get(), missing);
-    if (!is_writable && plan.is_small) {
+    if (!is_writable && (plan.is_small || !has_overlay)) {
         CYBELE_TRY(UniqueFd root, make_underlay(stage, std::move(image), plan, missing));
         return PreparedRoot{std::move(root), "underlay"};
     }

@@ -62,7 +62,8 @@ struct NeededTarget {
 /// where it has them; an underlay where that takes a few mounts (an image without the home
 /// directory); else an overlay; else (kernels without overlays for users, or owners that cannot be
 /// copied up) an underlay all the same: a tmpfs with the image's entries bound into it. Only the
-/// overlay can be written. `how` tells which it was.
+/// overlay can be written. Without `has_overlay` none is mounted unless it is to be written. `how`
+/// tells which it was.
 struct PreparedRoot {
     UniqueFd fd;
     std::string how; ///< "image", "overlay", "underlay"
@@ -71,6 +72,7 @@ struct PreparedRoot {
                                                 UniqueFd image,
                                                 const std::vector<NeededTarget>& targets,
                                                 bool is_writable,
-                                                int kept = -1);
+                                                int kept = -1,
+                                                bool has_overlay = true);
 
 } // namespace cybele::runtime

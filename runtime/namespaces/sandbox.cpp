@@ -83,6 +83,9 @@ Result<void> finish_inside(Sandbox& sandbox, const std::function<Result<void>()>
     if (sandbox.umask) {
         umask(*sandbox.umask);
     }
+    if (sandbox.kept_capabilities && !sandbox.drop_privileges) {
+        return keep_capabilities(*sandbox.kept_capabilities);
+    }
     return sandbox.drop_privileges ? drop_all_privileges() : Result<void>();
 }
 
@@ -127,6 +130,10 @@ std::optional<ExecFailure> receive_failure(int fd) {
 
 /// Process 1 of a new pid namespace: starts the program and collects what it leaves.
 [[noreturn]] void be_first_process(const Sandbox& sandbox, UniqueFd report) {
+    if (sandbox.is_first_process) {
+        send_failure(report.get(), enter_and_exec(sandbox));
+        std::_Exit(255);
+    }
     const pid_t program = fork();
     if (program == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -79,7 +79,9 @@ struct Sandbox {
     std::filesystem::path directory = "/";                ///< where the program starts
     std::vector<std::filesystem::path> other_directories; ///< tried in order if that is missing
     bool new_pid_namespace = false;                       ///< with its own /proc
+    bool is_first_process = false;                        ///< there the program is process 1 itself
     bool drop_privileges = false;                         ///< no_new_privs and no capabilities
+    std::optional<std::vector<int>> kept_capabilities; ///< root's: the others go; unset: all stay
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
     EnvironmentMap environment;
     std::optional<mode_t> umask;

@@ -69,6 +69,7 @@ const std::vector<Area> kAreas = {
       "kube",
       "bridge",
       "site",
+      "apptainer",
       "start"}},
 };
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/other_help.hpp"
+
+#include "cli/apptainer/verb_table.hpp"
+#include "cli/run/start_as.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace {
+
+struct StartText {
+    std::string_view verb;
+    std::string_view usage;
+    std::string_view about;
+};
+constexpr StartText kStarts[] = {
+    {"exec", "exec [FLAGS] IMAGE PROGRAM [ARGUMENT...]", "Start a program in a container."},
+    {"run", "run [FLAGS] IMAGE [ARGUMENT...]", "Start the runscript of an image."},
+    {"shell", "shell [FLAGS] IMAGE", "Start a shell in a container."},
+    {"test", "test [FLAGS] IMAGE [ARGUMENT...]", "Run the tests of an image."},
+};
+
+std::string row(std::string_view names, std::string_view value, std::string_view about) {
+    std::string term(names);
+    for (std::size_t at = term.find(','); at != std::string::npos; at = term.find(',', at + 2)) {
+        term.insert(at + 1, " ");
+    }
+    if (!value.empty()) {
+        term += " " + std::string(value);
+    }
+    return fmt::format("  {:<34} {}\n", term, about);
+}
+
+std::string start_flags(runtime::Action action) {
+    std::string carried;
+    std::string refused;
+    for (const StartOption& one : start_options()) {
+        if (one.is_ours || (one.is_of_shell && action != runtime::Action::kShell)) {
+            continue;
+        }
+        (one.use == Use::kRefused ? refused : carried) +=
+            row(one.names, one.value, one.description);
+    }
+    return "Options:\n" + carried + "\nNot supported:\n" + refused;
+}
+
+std::string verb_flags(std::string_view verb) {
+    std::string carried;
+    std::string refused;
+    for (const OtherFlag& one : other_flags()) {
+        if (!one.is_of(verb)) {
+            continue;
+        }
+        const bool is_refused = one.kind == OtherFlag::Kind::kRefused;
+        const bool is_none = one.kind == OtherFlag::Kind::kNone;
+        (is_refused ? refused : carried) +=
+            row(one.names,
+                one.takes_value ? "VALUE" : "",
+                is_refused ? std::string(one.ours)
+                           : (is_none ? "no effect: " + std::string(one.ours) : std::string()));
+    }
+    return (carried.empty() ? "" : "Options:\n" + carried) +
+           (refused.empty() ? "" : "\nNot supported:\n" + refused);
+}
+
+/// The verbs that begin with `group`, or all.
+std::string verb_rows(std::string_view group) {
+    std::string rows;
+    if (group.empty()) {
+        for (const StartText& one : kStarts) {
+            rows += row(one.verb, "", one.about);
+        }
+    }
+    for (const OtherVerb& one : other_verbs()) {
+        const bool is_in = group.empty() || one.verb.starts_with(std::string(group) + " ");
+        if (is_in && one.refused.empty()) {
+            rows += row(one.verb, "", one.about);
+        }
+    }
+    return rows;
+}
+
+const StartText* start_text(std::string_view verb) {
+    const auto* const found = std::find_if(std::begin(kStarts),
+                                           std::end(kStarts),
+                                           [&](const StartText& one) { return one.verb == verb; });
+    return found == std::end(kStarts) ? nullptr : found;
+}
+
+} // namespace
+
+std::string usage_of(const std::string& program, const std::string& verb) {
+    if (const StartText* const start = start_text(verb)) {
+        return fmt::format("Usage:\n  {} [global options...] {}\n", program, start->usage);
+    }
+    if (const OtherVerb* const other = find_verb(verb)) {
+        return fmt::format("Usage:\n  {} [global options...] {}\n", program, other->usage);
+    }
+    return fmt::format("Usage:\n  {} [global options...] <command>\n\n"
+                       "`{} help` lists the commands.\n",
+                       program,
+                       program);
+}
+
+std::string help_of(const std::string& program, const std::string& verb) {
+    if (const StartText* const start = start_text(verb)) {
+        return std::string(start->about) + "\n\n" + usage_of(program, verb) + "\n" +
+               start_flags(start_verb(verb)->action);
+    }
+    const OtherVerb* const other = find_verb(verb);
+    if (other != nullptr && other->refused.empty()) {
+        return std::string(other->about) + "\n\n" + usage_of(program, verb) + "\n" +
+               verb_flags(verb);
+    }
+    if (other != nullptr) {
+        return fmt::format("Not supported: {}\n", other->refused);
+    }
+    return "Containers of cybelectl by the name of Apptainer.\n\n" + usage_of(program, "") +
+           "\nAvailable Commands:\n" + verb_rows(verb) +
+           "\nGlobal options: -v, --verbose; -q, --quiet; -s, --silent; -d, --debug; --version\n"
+           "`cybelectl help` shows what else this program does.\n";
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/other_verbs.hpp"
+
+#include "cli/image/start_image.hpp"
+#include "images/sif/sif.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+#include "support/quote.hpp"
+#include "support/size.hpp"
+#include "support/split.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_login(Session& session, const OtherCall& call) {
+    for (const auto& [flag, variable] :
+         {std::pair("--docker-username", "APPTAINER_DOCKER_USERNAME"),
+          std::pair("--docker-password", "APPTAINER_DOCKER_PASSWORD"),
+          std::pair("--tmpdir", "CYBELE_TMPDIR")}) {
+        if (call.has(flag)) {
+            session.environment.set(variable, call.value(flag));
+        }
+    }
+}
+
+Result<void> check_architecture(const OtherCall& call) {
+    const std::string wanted = call.value("--arch");
+    if (wanted.empty() || wanted == images::host_architecture()) {
+        return {};
+    }
+    return fail(ErrorCode::kEnvironment,
+                "an image for " + printable(wanted) + " cannot be made here",
+                "images are made for this machine's architecture, " + images::host_architecture(),
+                "run the command on a machine of that architecture");
+}
+
+std::vector<std::string> words_of(const OtherCall& call) {
+    std::vector<std::string> words;
+    for (const std::string_view part : split(call.verb->ours, ' ')) {
+        words.emplace_back(part);
+    }
+    words.insert(words.end(), call.same.begin(), call.same.end());
+    return words;
+}
+
+Result<OwnWords> build(Session& session, const OtherCall& call) {
+    CYBELE_CHECK(check_architecture(call));
+    add_login(session, call);
+    std::vector<std::string> words = words_of(call);
+    words.insert(words.begin(), "--quiet");
+    words.push_back("--output=" + call.words[0]);
+    words.push_back(call.words[1]);
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+Result<OwnWords> pull(Session& session, const OtherCall& call) {
+    CYBELE_CHECK(check_architecture(call));
+    add_login(session, call);
+    PullWish wish;
+    wish.source = call.words.back();
+    if (wish.source.find(':') == std::string::npos) {
+        wish.source = "library://" + wish.source;
+    }
+    wish.output = call.words.size() > 1 ? call.words[0] : call.value("--name");
+    if (wish.output.empty()) {
+        wish.output = pulled_name(wish.source);
+    }
+    if (const std::string folder = call.value("--dir"); !folder.empty()) {
+        wish.output = (fs::path(folder) / wish.output).native();
+    }
+    wish.is_forced = call.has("--force");
+    wish.is_sandbox = call.has("--sandbox");
+    wish.options.has_no_cache = call.has("--disable-cache");
+    wish.options.has_plain_http = call.has("--no-https");
+    wish.options.authfile = call.value("--authfile");
+    session.action = [&session, wish] { return pull_file(session, wish); };
+    return OwnWords{};
+}
+
+Result<OwnWords> push(Session& session, const OtherCall& call) {
+    add_login(session, call);
+    std::vector<std::string> words = words_of(call);
+    words.insert(words.begin(), "--quiet");
+    words.insert(words.end(), call.words.begin(), call.words.end());
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+Result<OwnWords> sign_or_verify(const OtherCall& call) {
+    std::vector<std::string> words = words_of(call);
+    if (call.has("--keyidx")) {
+        return fail(ErrorCode::kEnvironment,
+                    "--keyidx is not supported",
+                    "the order of keys in a keyring changes",
+                    "name the key: `cybelectl sign --pgp --fingerprint ID IMAGE`");
+    }
+    if (!call.has("--key") && !call.has("--certificate")) {
+        words.emplace_back("--pgp");
+    }
+    if (call.has("--json")) {
+        words.emplace_back("--format=json");
+    }
+    if (call.verb->verb == "sign") {
+        words.emplace_back("--force"); // the reference signs again, too
+    }
+    words.push_back(call.words.front());
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+Result<OwnWords> key_new(Session& session, const OtherCall& call) {
+    std::vector<std::string> words = words_of(call);
+    words.emplace_back("--pgp");
+    if (call.value("--push") == "true") {
+        return fail(ErrorCode::kEnvironment,
+                    "--push is not supported",
+                    "nothing is sent to key servers",
+                    "leave it out, and publish the exported key");
+    }
+    if (call.has("--password") && call.value("--password").empty()) {
+        words.emplace_back("--no-passphrase");
+    } else if (call.has("--password")) {
+        session.environment.set("CYBELE_KEY_PASSPHRASE", call.value("--password"));
+    }
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+Result<OwnWords> key_export(const OtherCall& call) {
+    std::vector<std::string> words = words_of(call);
+    words.push_back("--output=" + call.words.back());
+    if (call.words.size() > 1) {
+        words.push_back(call.words.front());
+    }
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
+    std::vector<std::string> words = words_of(call);
+    std::string host = call.words.front();
+    host.erase(0, host.find("://") == std::string::npos ? 0 : host.find("://") + 3);
+    if (call.has("--password")) {
+        session.environment.set("CYBELE_REGISTRY_PASSWORD", call.value("--password"));
+    }
+    words.push_back(host);
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+Result<OwnWords> cache_clean(const OtherCall& call) {
+    std::vector<std::string> words = words_of(call);
+    words.push_back(call.has("--days") ? "--unused=" + call.value("--days") : "--all");
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+/// An ext3 file, by the host's mkfs.ext3.
+Result<int> make_overlay(const OtherCall& call) {
+    constexpr long kLeastMib = 64;
+    const std::string text = call.has("--size") ? call.value("--size") : "64";
+    const bool is_number = !text.empty() && text.size() < 8 &&
+                           text.find_first_not_of("0123456789") == std::string::npos;
+    const long size = is_number ? std::stol(text) : 0;
+    if (size < kLeastMib) {
+        return fail(ErrorCode::kInput,
+                    "an overlay of " + printable(text) + " MiB is too small",
+                    fmt::format("it needs at least {} MiB", kLeastMib),
+                    fmt::format("write --size {}", kLeastMib));
+    }
+    const fs::path file = call.words.front();
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) {
+        return fail(ErrorCode::kInput,
+                    printable(file.native()) + " exists already",
+                    "an existing file is not turned into an overlay",
+                    "name a new file");
+    }
+    const auto program = find_program("mkfs.ext3");
+    if (!program) {
+        return fail(ErrorCode::kEnvironment,
+                    "mkfs.ext3 is not installed",
+                    "it makes the file system of the overlay",
+                    "install e2fsprogs, or use a directory: --overlay DIR");
+    }
+    return fail(ErrorCode::kEnvironment,
+                "ext3 overlays are not supported",
+                "their driver trusts what it reads, so none is mounted here",
+                "use a directory: mkdir DIR; --overlay DIR");
+}
+
+} // namespace
+
+bool OtherCall::has(std::string_view name) const {
+    return std::any_of(
+        flags.begin(), flags.end(), [&](const auto& one) { return one.first->has_name(name); });
+}
+
+std::string OtherCall::value(std::string_view name) const {
+    std::string found;
+    for (const auto& [flag, value] : flags) {
+        if (flag->has_name(name)) {
+            found = value;
+        }
+    }
+    return found;
+}
+
+Result<OwnWords> translate(Session& session, const OtherCall& call) {
+    const std::string_view verb = call.verb->verb;
+    if (verb == "build") {
+        return build(session, call);
+    }
+    if (verb == "pull") {
+        return pull(session, call);
+    }
+    if (verb == "push") {
+        return push(session, call);
+    }
+    if (verb == "sign" || verb == "verify") {
+        return sign_or_verify(call);
+    }
+    if (verb == "key newpair") {
+        return key_new(session, call);
+    }
+    if (verb == "key export") {
+        return key_export(call);
+    }
+    if (verb == "registry login" || verb == "registry logout") {
+        return registry_login(session, call);
+    }
+    if (verb == "cache clean") {
+        return cache_clean(call);
+    }
+    if (verb == "overlay create") {
+        return make_overlay(call).map([](int code) { return OwnWords{{}, code}; });
+    }
+    if (verb == "version") {
+        Session::print(std::string(kOtherVersion) + "\n");
+        return OwnWords{{}, 0};
+    }
+    std::vector<std::string> words = words_of(call);
+    if (verb == "run-help") {
+        words.emplace_back("--helpfile");
+    }
+    words.insert(words.end(), call.words.begin(), call.words.end());
+    return OwnWords{std::move(words), std::nullopt};
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/own_words.hpp"
+
+#include "cli/apptainer/other_help.hpp"
+#include "cli/apptainer/other_verbs.hpp"
+#include "cli/apptainer/verb_table.hpp"
+#include "cli/run/flag_words.hpp"
+#include "cli/run/start_as.hpp"
+#include "images/sif/sif.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace {
+
+constexpr int kWrongUsage = 1;
+
+OwnWords done(int code) {
+    return OwnWords{{}, code};
+}
+
+/// As Apptainer: the reason on standard error, the usage on standard output, 1.
+OwnWords wrong_usage(const Session& session, const std::string& verb, const Error& error) {
+    const std::string& message = error.faults().front().message;
+    const std::string line = verb.empty() ? "Error: " + message + "\n"
+                                          : fmt::format("Error for command \"{}\": {}\n",
+                                                        verb.substr(verb.rfind(' ') + 1),
+                                                        printable(message));
+    (void)std::fwrite(line.data(), 1, line.size(), stderr);
+    Session::print(usage_of(session.other_name, verb));
+    return done(kWrongUsage);
+}
+
+void print_version(const Session& session, const GlobalFlags& flags) {
+    Session::print(fmt::format("{} version {}\n", "apptainer", kOtherVersion));
+    if (flags.verbosity > 0) {
+        Session::print(fmt::format(
+            "cybelectl {} answers by the name {}\n", CYBELE_VERSION, session.other_name));
+    }
+}
+
+/// The longest verb of the table that the words begin with: "key list", else "key".
+std::string verb_at(const std::vector<std::string>& words, std::size_t at) {
+    if (at + 1 < words.size()) {
+        std::string two = words[at] + " " + words[at + 1];
+        if (find_verb(two) != nullptr) {
+            return two;
+        }
+    }
+    return words[at];
+}
+
+bool is_group(std::string_view word) {
+    const auto verbs = other_verbs();
+    return std::any_of(verbs.begin(), verbs.end(), [&](const OtherVerb& one) {
+        return one.verb.starts_with(word) && one.verb.size() > word.size() &&
+               one.verb[word.size()] == ' ';
+    });
+}
+
+Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const StartVerb& verb) {
+    auto read = read_start_as(session, verb.action, flags.at + 1, verb.least_words);
+    if (!read && read.error().code() == ErrorCode::kUsage) {
+        const std::string& message = read.error().faults().front().message;
+        if (message.starts_with("APPTAINER_") || message.starts_with("SINGULARITY_")) {
+            return fail(Error(ErrorCode::kInput,
+                              message,
+                              read.error().faults().front().because,
+                              read.error().faults().front().help));
+        }
+        return wrong_usage(session, std::string(verb.name), read.error());
+    }
+    CYBELE_TRY(std::optional<StartAs> start, std::move(read));
+    if (!start) {
+        Session::print(help_of(session.other_name, std::string(verb.name)));
+        return done(0);
+    }
+    start->verbosity = flags.verbosity;
+    start->is_quiet = flags.is_quiet;
+    use_start(session, std::move(*start));
+    return OwnWords{};
+}
+
+Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::size_t at) {
+    OtherCall call;
+    call.verb = &verb;
+    CYBELE_TRY(const FlagWords read,
+               read_flag_words(
+                   session.words,
+                   at,
+                   [&](std::string_view name) -> std::optional<bool> {
+                       if (name == "--help" || name == "-h") {
+                           return false;
+                       }
+                       const OtherFlag* const flag = find_flag(verb.verb, name);
+                       return flag == nullptr ? std::nullopt : std::optional(flag->takes_value);
+                   },
+                   true));
+    for (const FlagWord& word : read.flags) {
+        const OtherFlag* const flag = find_flag(verb.verb, word.name);
+        if (flag == nullptr) {
+            call.wants_help = true;
+            continue;
+        }
+        if (!flag->takes_value) {
+            CYBELE_TRY(const bool is_on, read_switch(word));
+            if (!is_on) {
+                continue;
+            }
+        }
+        call.flags.emplace_back(flag, flag->takes_value ? word.value.value_or("") : "");
+    }
+    call.words = read.rest;
+    const bool is_short = read.rest.size() < verb.least;
+    if (!call.wants_help && (is_short || read.rest.size() > verb.most)) {
+        return fail(ErrorCode::kUsage,
+                    fmt::format("accepts {} arg(s), received {}",
+                                verb.least == verb.most
+                                    ? std::to_string(verb.least)
+                                    : fmt::format("between {} and {}", verb.least, verb.most),
+                                read.rest.size()));
+    }
+    return call;
+}
+
+/// The option of ours for each flag.
+Result<std::vector<std::string>> same_flags(const OtherCall& call) {
+    std::vector<std::string> words;
+    for (const auto& [flag, value] : call.flags) {
+        if (flag->kind == OtherFlag::Kind::kRefused) {
+            return fail(ErrorCode::kEnvironment,
+                        std::string(flag->names.substr(0, flag->names.find(','))) +
+                            " is not supported",
+                        std::string(flag->ours));
+        }
+        if (flag->kind == OtherFlag::Kind::kSame) {
+            words.emplace_back(flag->ours);
+            if (flag->takes_value) {
+                words.back() += "=" + value;
+            }
+        }
+    }
+    return words;
+}
+
+Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const OtherVerb& verb) {
+    const auto parts =
+        static_cast<std::size_t>(1 + std::count(verb.verb.begin(), verb.verb.end(), ' '));
+    auto call = read_call(session, verb, flags.at + parts);
+    if (!call) {
+        return wrong_usage(session, std::string(verb.verb), call.error());
+    }
+    if (call->wants_help) {
+        Session::print(help_of(session.other_name, std::string(verb.verb)));
+        return done(0);
+    }
+    CYBELE_TRY(call->same, same_flags(*call));
+    CYBELE_TRY(OwnWords own, translate(session, *call));
+    if (flags.is_quiet && !own.words.empty()) {
+        own.words.insert(own.words.begin(), "--quiet");
+    }
+    for (int count = 0; count < flags.verbosity && !own.words.empty(); ++count) {
+        own.words.insert(own.words.begin(), "--verbose");
+    }
+    return own;
+}
+
+Result<OwnWords> help_words(const Session& session, std::size_t at) {
+    if (at >= session.words.size()) {
+        Session::print(help_of(session.other_name, ""));
+        return done(0);
+    }
+    const std::string verb = verb_at(session.words, at);
+    if (start_verb(verb) == nullptr && find_verb(verb) == nullptr && !is_group(verb)) {
+        Session::print("Unknown help topic [`" + printable(verb) + "`]\n" +
+                       usage_of(session.other_name, ""));
+        return done(0);
+    }
+    Session::print(help_of(session.other_name, verb));
+    return done(0);
+}
+
+} // namespace
+
+Result<OwnWords> own_words(Session& session) {
+    const auto flags = read_global_flags(session.words);
+    if (!flags) {
+        return wrong_usage(session, "", flags.error());
+    }
+    if (flags->wants_version) {
+        print_version(session, *flags);
+        return done(0);
+    }
+    if (flags->at >= session.words.size()) {
+        Session::print(flags->wants_help ? help_of(session.other_name, "")
+                                         : usage_of(session.other_name, ""));
+        return done(flags->wants_help ? 0 : kWrongUsage);
+    }
+    if (!flags->config.empty()) {
+        return fail(ErrorCode::kEnvironment,
+                    "--config is not supported",
+                    "apptainer.conf is not read",
+                    "leave it out");
+    }
+    const std::string verb = verb_at(session.words, flags->at);
+    if (verb == "help") {
+        return help_words(session, flags->at + 1);
+    }
+    if (const StartVerb* const start = start_verb(verb)) {
+        return start_words(session, *flags, *start);
+    }
+    if (const OtherVerb* const other = find_verb(verb)) {
+        if (!other->refused.empty()) {
+            return fail(ErrorCode::kEnvironment,
+                        "`" + session.other_name + " " + verb + "` is not supported",
+                        std::string(other->refused));
+        }
+        return other_words(session, *flags, *other);
+    }
+    if (is_group(verb)) {
+        const bool is_alone =
+            flags->at + 1 >= session.words.size() || session.words[flags->at + 1].starts_with('-');
+        Session::print(help_of(session.other_name, verb));
+        return done(is_alone && flags->at + 1 < session.words.size() ? 0 : kWrongUsage);
+    }
+    return wrong_usage(
+        session,
+        "",
+        Error(
+            ErrorCode::kUsage,
+            fmt::format("unknown command \"{}\" for \"{}\"", printable(verb), session.other_name)));
+}
+
+} // namespace cybele::cli

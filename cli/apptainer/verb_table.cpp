@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/verb_table.hpp"
+
+#include "support/split.hpp"
+
+#include <algorithm>
+
+namespace cybele::cli {
+
+namespace {
+
+using Kind = OtherFlag::Kind;
+constexpr bool kValue = true;
+constexpr std::string_view kEncrypted =
+    "encrypted images are not supported; use an image that is not encrypted";
+constexpr std::string_view kNoServer = "there is no central service here; name the host in the "
+                                       "address, and log in by `registry login`";
+
+// clang-format off
+constexpr OtherFlag kFlags[] = {
+    {"build", "--arch", kValue, Kind::kOwn, ""},
+    {"build", "--arch-variant", kValue, Kind::kRefused, "images are made for this machine's architecture"},
+    {"build", "--authfile", kValue, Kind::kSame, "--authfile"},
+    {"build", "--bind,-B", kValue, Kind::kRefused, "build steps see what %files copies; add the file there"},
+    {"build", "--build-arg", kValue, Kind::kSame, "--build-arg"},
+    {"build", "--build-arg-file", kValue, Kind::kSame, "--build-arg-file"},
+    {"build", "--compat32", false, Kind::kRefused, "build steps see no GPU; compile in the job instead"},
+    {"build", "--data", false, Kind::kRefused, "images of data are not made; use a directory or a squashfs file"},
+    {"build", "--disable-cache", false, Kind::kSame, "--no-cache"},
+    {"build", "--docker-host", kValue, Kind::kRefused, "images of a Docker daemon are not read; use docker-archive:FILE"},
+    {"build", "--docker-login", false, Kind::kRefused, "no password is asked for here; run `registry login` once"},
+    {"build", "--docker-password", kValue, Kind::kOwn, ""},
+    {"build", "--docker-username", kValue, Kind::kOwn, ""},
+    {"build", "--encrypt,-e", false, Kind::kRefused, kEncrypted},
+    {"build", "--fakeroot,-f", false, Kind::kNone, "a build is always as root of its own user namespace"},
+    {"build", "--fix-perms", false, Kind::kNone, "the files of an image can always be read by their owner"},
+    {"build", "--force,-F", false, Kind::kSame, "--force"},
+    {"build", "--ignore-fakeroot-command", false, Kind::kNone, "the program `fakeroot` is never used"},
+    {"build", "--ignore-proot", false, Kind::kNone, "the program `proot` is never used"},
+    {"build", "--ignore-subuid", false, Kind::kRefused, "build steps need the subordinate ids where there are some"},
+    {"build", "--ignore-userns", false, Kind::kNone, "a build by a user always needs a user namespace"},
+    {"build", "--json", false, Kind::kRefused, "a definition is written as a definition file"},
+    {"build", "--library", kValue, Kind::kSame, "--library"},
+    {"build", "--mksquashfs-args", kValue, Kind::kRefused, "mksquashfs is not used; `cybelectl build --compression` chooses the compression"},
+    {"build", "--mount", kValue, Kind::kRefused, "build steps see what %files copies; add the file there"},
+    {"build", "--no-cleanup", false, Kind::kRefused, "the steps before a failed one are cached, and run no second time"},
+    {"build", "--no-https,--nohttps", false, Kind::kSame, "--no-https"},
+    {"build", "--notest,-T", false, Kind::kSame, "--notest"},
+    {"build", "--nv", false, Kind::kRefused, "build steps see no GPU; compile in the job instead"},
+    {"build", "--nvccli", false, Kind::kRefused, "build steps see no GPU; compile in the job instead"},
+    {"build", "--passphrase", false, Kind::kRefused, kEncrypted},
+    {"build", "--pem-path", kValue, Kind::kRefused, kEncrypted},
+    {"build", "--remote,-r", false, Kind::kRefused, "there is no remote builder; build here"},
+    {"build", "--reproducible", false, Kind::kNone, "with SOURCE_DATE_EPOCH set, equal inputs give equal images"},
+    {"build", "--rocm", false, Kind::kRefused, "build steps see no GPU; compile in the job instead"},
+    {"build", "--sandbox,-s", false, Kind::kSame, "--sandbox"},
+    {"build", "--section", kValue, Kind::kRefused, "a definition is always built completely; --notest leaves out %test"},
+    {"build", "--tmpdir", kValue, Kind::kOwn, ""},
+    {"build", "--update,-u", false, Kind::kRefused, "an image is built again from its definition; the cache makes that quick"},
+    {"build", "--userns", false, Kind::kNone, "a build by a user is always in a user namespace"},
+    {"build", "--warn-unused-build-args", false, Kind::kNone, "an argument that nothing uses is always reported"},
+    {"build", "--writable-tmpfs", false, Kind::kNone, "%test can always write, and what it writes is lost"},
+    {"inspect", "--all", false, Kind::kSame, "--all"},
+    {"inspect", "--app", kValue, Kind::kSame, "--app"},
+    {"inspect", "--deffile,-d", false, Kind::kSame, "--deffile"},
+    {"inspect", "--environment,-e", false, Kind::kSame, "--environment"},
+    {"inspect", "--helpfile,-H", false, Kind::kSame, "--helpfile"},
+    {"inspect", "--json,-j", false, Kind::kSame, "--json"},
+    {"inspect", "--labels,-l", false, Kind::kSame, "--labels"},
+    {"inspect", "--list-apps", false, Kind::kSame, "--list-apps"},
+    {"inspect", "--runscript,-r", false, Kind::kSame, "--runscript"},
+    {"inspect", "--startscript,-s", false, Kind::kSame, "--startscript"},
+    {"inspect", "--test,-t", false, Kind::kSame, "--test"},
+    {"run-help", "--app", kValue, Kind::kSame, "--app"},
+    {"pull", "--allow-unauthenticated", false, Kind::kNone, "a pull never asks for a signature"},
+    {"pull", "--allow-unsigned,-U", false, Kind::kNone, "a pull never asks for a signature"},
+    {"pull", "--arch", kValue, Kind::kOwn, ""},
+    {"pull", "--arch-variant", kValue, Kind::kRefused, "images are pulled for one architecture, without variants"},
+    {"pull", "--authfile", kValue, Kind::kOwn, ""},
+    {"pull", "--dir", kValue, Kind::kOwn, ""},
+    {"pull", "--disable-cache", false, Kind::kOwn, ""},
+    {"pull", "--docker-host", kValue, Kind::kRefused, "images of a Docker daemon are not read; use docker-archive:FILE"},
+    {"pull", "--docker-login", false, Kind::kRefused, "no password is asked for here; run `registry login` once"},
+    {"pull", "--docker-password", kValue, Kind::kOwn, ""},
+    {"pull", "--docker-username", kValue, Kind::kOwn, ""},
+    {"pull", "--force,-F", false, Kind::kOwn, ""},
+    {"pull", "--library", kValue, Kind::kOwn, ""},
+    {"pull", "--name", kValue, Kind::kOwn, ""},
+    {"pull", "--no-cleanup", false, Kind::kRefused, "what an interrupted pull left is used by the next one"},
+    {"pull", "--no-https,--nohttps", false, Kind::kOwn, ""},
+    {"pull", "--sandbox", false, Kind::kOwn, ""},
+    {"pull", "--tmpdir", kValue, Kind::kOwn, ""},
+    {"push", "--allow-unsigned,-U", false, Kind::kNone, "a push never asks for a signature"},
+    {"push", "--authfile", kValue, Kind::kSame, "--authfile"},
+    {"push", "--description,-D", kValue, Kind::kNone, "only library servers, to which nothing is pushed, keep descriptions"},
+    {"push", "--docker-password", kValue, Kind::kOwn, ""},
+    {"push", "--docker-username", kValue, Kind::kOwn, ""},
+    {"push", "--library", kValue, Kind::kRefused, "nothing is pushed to library servers; push to oras://"},
+    {"push", "--no-https,--nohttps", false, Kind::kSame, "--no-https"},
+    {"sign", "--all,-a", false, Kind::kNone, "every group is signed unless one is named"},
+    {"sign,verify", "--group-id,--groupid,-g", kValue, Kind::kSame, "--group-id"},
+    {"sign,verify", "--sif-id,--id,-i", kValue, Kind::kSame, "--sif-id"},
+    {"sign,verify", "--key", kValue, Kind::kSame, "--key"},
+    {"sign", "--keyidx,-k", kValue, Kind::kOwn, ""},
+    {"verify", "--all,-a", false, Kind::kNone, "every group is verified unless one is named"},
+    {"verify", "--certificate", kValue, Kind::kSame, "--certificate"},
+    {"verify", "--certificate-intermediates", kValue, Kind::kSame, "--certificate-intermediates"},
+    {"verify", "--certificate-roots", kValue, Kind::kSame, "--certificate-roots"},
+    {"verify", "--json,-j", false, Kind::kOwn, ""},
+    {"verify", "--legacy-insecure", false, Kind::kSame, "--legacy-insecure"},
+    {"verify", "--local,-l", false, Kind::kNone, "keys are looked for in the keyrings of this machine only"},
+    {"verify", "--ocsp-verify", false, Kind::kNone, "revocation is always asked for where a certificate names a server"},
+    {"verify", "--url,-u", kValue, Kind::kRefused, "no key server is asked; import the signer's key by `key import`"},
+    {"cache list", "--type,-T", kValue, Kind::kNone, "the list shows all kinds"},
+    {"cache list", "--verbose,-v", false, Kind::kNone, "the list shows all entries"},
+    {"cache clean", "--days,-D", kValue, Kind::kOwn, ""},
+    {"cache clean", "--dry-run,-n", false, Kind::kSame, "--dry-run"},
+    {"cache clean", "--force,-f", false, Kind::kNone, "nothing is asked"},
+    {"cache clean", "--type,-T", kValue, Kind::kNone, "all kinds are cleaned"},
+    {"key list", "--secret,-s", false, Kind::kOwn, ""},
+    {"key list", "--global,-g", false, Kind::kRefused, "the machine's keyring is not listed; name it: `cybelectl key list FILE`"},
+    {"key newpair", "--name,-N", kValue, Kind::kSame, "--name"},
+    {"key newpair", "--email,-E", kValue, Kind::kSame, "--email"},
+    {"key newpair", "--comment,-C", kValue, Kind::kSame, "--comment"},
+    {"key newpair", "--password,-P", kValue, Kind::kOwn, ""},
+    {"key newpair", "--push,-U", false, Kind::kOwn, ""},
+    {"key newpair", "--bit-length,-b", kValue, Kind::kNone, "a new key is an Ed25519 key, whose length is fixed"},
+    {"key export", "--secret,-s", false, Kind::kSame, "--secret"},
+    {"key export", "--armor,-a", false, Kind::kSame, "--armor"},
+    {"registry login", "--username,-u", kValue, Kind::kSame, "--username"},
+    {"registry login", "--password,-p", kValue, Kind::kOwn, ""},
+    {"registry login", "--password-stdin", false, Kind::kSame, "--password-stdin"},
+    {"registry login", "--authfile", kValue, Kind::kSame, "--authfile"},
+    {"registry login", "--no-https,--nohttps", false, Kind::kSame, "--no-https"},
+    {"registry logout", "--authfile", kValue, Kind::kSame, "--authfile"},
+    {"overlay create", "--size,-s", kValue, Kind::kOwn, ""},
+    {"overlay create", "--create-dir", kValue, Kind::kOwn, ""},
+    {"overlay create", "--fakeroot,-f", false, Kind::kOwn, ""},
+    {"overlay create", "--sparse,-S", false, Kind::kOwn, ""},
+    {"sif add", "--datatype", kValue, Kind::kSame, "--datatype"},
+    {"sif add", "--parttype", kValue, Kind::kSame, "--parttype"},
+    {"sif add", "--partfs", kValue, Kind::kSame, "--partfs"},
+    {"sif add", "--partarch", kValue, Kind::kSame, "--partarch"},
+    {"sif add", "--signhash", kValue, Kind::kSame, "--signhash"},
+    {"sif add", "--signentity", kValue, Kind::kSame, "--signentity"},
+    {"sif add", "--groupid", kValue, Kind::kSame, "--groupid"},
+    {"sif add", "--link", kValue, Kind::kSame, "--link"},
+    {"sif add", "--alignment", kValue, Kind::kSame, "--alignment"},
+    {"sif add", "--filename", kValue, Kind::kSame, "--filename"},
+    {"sif add", "--sbomformat", kValue, Kind::kSame, "--sbomformat"},
+};
+
+constexpr OtherVerb kVerbs[] = {
+    {"build", "build", 2, 2, "build [FLAGS] IMAGE SOURCE", "Build an image or a sandbox from a definition file or another image.", ""},
+    {"cache clean", "cache prune", 0, 0, "cache clean [FLAGS]", "Remove what is cached.", ""},
+    {"cache list", "cache list", 0, 0, "cache list [FLAGS]", "List what is cached.", ""},
+    {"inspect", "inspect", 1, 1, "inspect [FLAGS] IMAGE", "Show metadata of an image.", ""},
+    {"key export", "key export", 1, 2, "key export [FLAGS] FILE", "Export a key of the keyring.", ""},
+    {"key import", "key import", 1, 1, "key import FILE", "Import keys into the keyring.", ""},
+    {"key list", "key list", 0, 0, "key list [FLAGS]", "List the keys of the keyring.", ""},
+    {"key newpair", "key new", 0, 0, "key newpair [FLAGS]", "Create a key pair.", ""},
+    {"pull", "", 1, 2, "pull [FLAGS] [FILE] URI", "Pull an image into a file.", ""},
+    {"push", "image push", 2, 2, "push [FLAGS] IMAGE oras://HOST/NAME:TAG", "Push an image to a registry.", ""},
+    {"registry login", "image login", 1, 1, "registry login [FLAGS] docker://HOST", "Log in to a registry.", ""},
+    {"registry logout", "image logout", 1, 1, "registry logout docker://HOST", "Log out of a registry.", ""},
+    {"run-help", "inspect", 1, 1, "run-help [FLAGS] IMAGE", "Show the help text of an image.", ""},
+    {"sif add", "sif add", 2, 2, "sif add [FLAGS] IMAGE FILE", "Add an object to an image.", ""},
+    {"sif del", "sif del", 2, 2, "sif del ID IMAGE", "Delete an object of an image.", ""},
+    {"sif dump", "sif dump", 2, 2, "sif dump ID IMAGE", "Write an object of an image to standard output.", ""},
+    {"sif header", "sif header", 1, 1, "sif header IMAGE", "Show the header of an image.", ""},
+    {"sif list", "sif list", 1, 1, "sif list IMAGE", "List the objects of an image.", ""},
+    {"sif new", "sif new", 1, 1, "sif new IMAGE", "Make an image without objects.", ""},
+    {"sif setprim", "sif setprim", 2, 2, "sif setprim ID IMAGE", "Set the primary system partition.", ""},
+    {"sign", "sign", 1, 1, "sign [FLAGS] IMAGE", "Sign an image.", ""},
+    {"verify", "verify", 1, 1, "verify [FLAGS] IMAGE", "Verify the signatures of an image.", ""},
+    {"version", "", 0, 0, "version", "Print the version.", ""},
+    {"overlay create", "", 1, 1, "overlay create [FLAGS] FILE", "Make an ext3 file for --overlay.", ""},
+    {"buildcfg", "", 0, 99, "buildcfg", "", "there are no build settings; `cybelectl doctor` says what this machine can do"},
+    {"capability", "", 0, 99, "capability", "", "no capabilities are granted to users; run as root what needs them"},
+    {"checkpoint", "", 0, 99, "checkpoint", "", "checkpoints are not supported; start DMTCP inside the container"},
+    {"config", "", 0, 99, "config", "", "the administrator edits /etc/subuid and the settings of `cybelectl config show`"},
+    {"delete", "", 0, 99, "delete", "", "library servers are only read; delete an image by the tools of its registry"},
+    {"instance", "", 0, 99, "instance", "", "instances are not supported yet; start the service with `run` in the background"},
+    {"key pull", "", 0, 99, "key pull", "", "no key server is asked; get the key from its owner and import it by `key import`"},
+    {"key push", "", 0, 99, "key push", "", "nothing is sent to key servers; export the key and publish the file"},
+    {"key remove", "", 0, 99, "key remove", "", "keys are not removed yet; `gpg --no-default-keyring --keyring FILE --delete-keys` does it"},
+    {"key search", "", 0, 99, "key search", "", "no key server is asked; get the key from its owner and import it by `key import`"},
+    {"keyserver", "", 0, 99, "keyserver", "", "no key server is asked; import keys by `key import`"},
+    {"oci", "", 0, 99, "oci", "", "OCI bundles are not run; build an image of it and start that"},
+    {"plugin", "", 0, 99, "plugin", "", "there are no plugins"},
+    {"remote", "", 0, 99, "remote", "", kNoServer},
+    {"search", "", 0, 99, "search", "", kNoServer},
+};
+// clang-format on
+
+bool has_word(std::string_view list, std::string_view word) {
+    const auto words = split(list, ',');
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+} // namespace
+
+bool OtherFlag::has_name(std::string_view name) const {
+    return has_word(names, name);
+}
+
+bool OtherFlag::is_of(std::string_view verb) const {
+    return has_word(verbs, verb);
+}
+
+std::span<const OtherFlag> other_flags() {
+    return kFlags;
+}
+
+std::span<const OtherVerb> other_verbs() {
+    return kVerbs;
+}
+
+const OtherFlag* find_flag(std::string_view verb, std::string_view name) {
+    const auto* const row =
+        std::find_if(std::begin(kFlags), std::end(kFlags), [&](const OtherFlag& one) {
+            return one.is_of(verb) && one.has_name(name);
+        });
+    return row == std::end(kFlags) ? nullptr : row;
+}
+
+const OtherVerb* find_verb(std::string_view verb) {
+    const auto* const row = std::find_if(std::begin(kVerbs),
+                                         std::end(kVerbs),
+                                         [&](const OtherVerb& one) { return one.verb == verb; });
+    return row == std::end(kVerbs) ? nullptr : row;
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <filesystem>
+
+namespace cybele::cli {
+
+/// kInput where the directory of `build --sandbox` exists and is not to be replaced, or is no
+/// sandbox, which nothing replaces.
+[[nodiscard]] Result<void> check_sandbox(const std::filesystem::path& directory, bool is_forced);
+
+/// Where the image is built that becomes the sandbox: next to it.
+[[nodiscard]] std::filesystem::path image_before_sandbox(const std::filesystem::path& directory);
+
+/// Unpacks the image into the directory, which appears when it is complete; the image is removed.
+[[nodiscard]] Result<void> make_sandbox_of(const std::filesystem::path& image,
+                                           const std::filesystem::path& directory);
+
+} // namespace cybele::cli

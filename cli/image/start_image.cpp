@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/image/start_image.hpp"
+
+#include "cli/common/image_access.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/common/progress.hpp"
+#include "images/sif/sif.hpp"
+#include "registry/oci/images.hpp"
+#include "registry/oci/oci_image.hpp"
+#include "registry/store/lease.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How the image of a URI comes.
+constexpr mode_t kImageMode = 0755;
+
+enum class Kind { kFile, kArtifact, kOci, kWeb, kRefused };
+
+struct SchemeRow {
+    std::string_view scheme;
+    Kind kind;
+    std::string_view reason; ///< of a refused one
+};
+constexpr SchemeRow kSchemes[] = {
+    {"docker://", Kind::kOci, ""},
+    {"oci:", Kind::kOci, ""},
+    {"oci-archive:", Kind::kOci, ""},
+    {"docker-archive:", Kind::kOci, ""},
+    {"oras://", Kind::kArtifact, ""},
+    {"library://", Kind::kArtifact, ""},
+    {"http://", Kind::kWeb, ""},
+    {"https://", Kind::kWeb, ""},
+    {"docker-daemon:",
+     Kind::kRefused,
+     "no Docker daemon is asked; save the image by `docker save`"},
+    {"shub://", Kind::kRefused, "Singularity Hub has ended; pull the image from another registry"},
+    {"instance://", Kind::kRefused, "instances are not supported yet; start the image itself"},
+};
+
+const SchemeRow* scheme_of(std::string_view image) {
+    const auto* const row =
+        std::find_if(std::begin(kSchemes), std::end(kSchemes), [&](const SchemeRow& one) {
+            return image.starts_with(one.scheme);
+        });
+    return row == std::end(kSchemes) ? nullptr : row;
+}
+
+std::string short_hash(std::string_view text) {
+    constexpr std::size_t kShown = 16;
+    return hex(sha256(text)).substr(0, kShown);
+}
+
+/// A name of the store that a URI has: its letters, digits and dots.
+std::string name_of(std::string_view uri) {
+    std::string name;
+    for (const char c : uri) {
+        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.';
+        if (is_plain) {
+            name += c;
+        } else if (c >= 'A' && c <= 'Z') {
+            name += static_cast<char>(c - 'A' + 'a');
+        } else if (!name.empty() && name.back() != '-') {
+            name += '-';
+        }
+    }
+    while (!name.empty() && (name.back() == '-' || name.back() == '.')) {
+        name.pop_back();
+    }
+    return "uri/" + name;
+}
+
+AccessOptions access_of(const StartOptions& options) {
+    AccessOptions access;
+    access.authfile = options.authfile;
+    access.is_plain = options.has_plain_http;
+    return access;
+}
+
+/// Environment of the commands that pull and convert.
+Environment environment_of(const Session& session, const StartOptions& options) {
+    Environment environment = session.environment;
+    const auto set = [&](const char* name, const std::string& value) {
+        if (!value.empty()) {
+            environment.set(name, value);
+        }
+    };
+    set("APPTAINER_DOCKER_USERNAME", options.user);
+    set("APPTAINER_DOCKER_PASSWORD", options.password);
+    const std::string temporary =
+        options.temporary.empty()
+            ? environment.get_or("APPTAINER_TMPDIR", environment.get_or("SINGULARITY_TMPDIR", ""))
+            : options.temporary;
+    set("CYBELE_TMPDIR", temporary);
+    return environment;
+}
+
+/// `build URI -o FILE` by this program: the conversion is a build without steps.
+Result<void> convert(const Session& session,
+                     const StartOptions& options,
+                     const std::string& uri,
+                     const fs::path& file) {
+    Command command;
+    command.argv = {session.program,
+                    "build",
+                    uri,
+                    "--output=" + file.native(),
+                    "--force",
+                    "--notest",
+                    "--sbom=none"};
+    if (options.has_plain_http) {
+        command.argv.emplace_back("--plain-http");
+    }
+    if (!options.authfile.empty()) {
+        command.argv.push_back("--authfile=" + options.authfile);
+    }
+    command.environment = environment_of(session, options).all();
+    command.environment->erase("SOURCE_DATE_EPOCH");
+    command.output = Command::Stream::kDiscard;
+    command.errors = Command::Stream::kCapture;
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (outcome.ok()) {
+        return {};
+    }
+    std::string because = outcome.errors;
+    std::replace(because.begin(), because.end(), '\n', ' ');
+    return fail(outcome.code == static_cast<int>(ErrorCode::kVerification)
+                    ? ErrorCode::kVerification
+                    : ErrorCode::kEnvironment,
+                "cannot make an image of " + printable(uri),
+                because,
+                "check the name of the image and the login for its registry");
+}
+
+/// What the URI stands for now; equal for equal contents.
+Result<std::string>
+state_of(const Session& session, const StartOptions& options, const std::string& uri) {
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(auto transport, make_transport(session, access_of(options), client, ""));
+    transport.environment = environment_of(session, options);
+    registry::OciRequest request;
+    const std::size_t colon = uri.find(':');
+    request.transport = uri.substr(0, colon);
+    request.from = uri.substr(colon + 1);
+    std::error_code failed;
+    request.directory = fs::current_path(failed);
+    request.architecture = images::host_architecture();
+    request.now = Session::clock();
+    if (request.transport == "docker") {
+        return registry::resolve_oci(transport, request);
+    }
+    // An archive or a layout of this machine: its bytes are looked at by whoever converts it.
+    const std::string path = request.from.substr(0, request.from.find(':'));
+    struct stat status = {};
+    if (stat(path.c_str(), &status) != 0) {
+        return fail(ErrorCode::kInput,
+                    "cannot open " + printable(path),
+                    system_error("", errno).faults().front().because,
+                    "check the path of the image");
+    }
+    return fmt::format("{} {} {} {}",
+                       fs::absolute(path, failed).native(),
+                       status.st_ino,
+                       status.st_size,
+                       status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec);
+}
+
+/// A file without a name, which ends with this process: the image of `--disable-cache`.
+Result<std::string> only_for_this_start(const fs::path& file) {
+    const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    const int number = errno;
+    (void)::unlink(file.c_str());
+    if (fd < 0) {
+        return fail(system_error("cannot open the pulled image", number));
+    }
+    return fmt::format("/proc/self/fd/{}", fd);
+}
+
+fs::path temporary_file(const Session& session, const StartOptions& options) {
+    return environment_of(session, options).temporary_directory() /
+           fmt::format("cybelectl-pull-{}.sif", ::getpid());
+}
+
+Result<std::string> use_stored(const registry::Store& store, const registry::StoredImage& image) {
+    CYBELE_CHECK(registry::lease_for_process(store.place(), image.record.digest));
+    CYBELE_TRY(const fs::path path, store.use(image, Session::clock()));
+    return path.native();
+}
+
+using Maker = std::function<Result<void>(const fs::path& file)>;
+
+/// The image of this name in the store; where there is none, `make` makes it, under a lock.
+Result<std::string> once(const Session& session,
+                         const registry::StoreName& name,
+                         const std::string& origin,
+                         const Maker& make) {
+    CYBELE_TRY(const registry::Store store, open_store(session));
+    if (const auto found = store.find(name)) {
+        return use_stored(store, *found);
+    }
+    const fs::path folder = store.place().temporary();
+    const std::string mark = short_hash(name.text());
+    CYBELE_TRY(
+        const UniqueFd lock,
+        registry::lock_file(folder / (mark + ".lock"), registry::LockKind::kExclusive, 0644));
+    if (const auto found = store.find(name)) {
+        return use_stored(store, *found);
+    }
+    const fs::path file = folder / fmt::format("{}.{}.sif", mark, ::getpid());
+    if (const auto made = make(file); !made) {
+        (void)::unlink(file.c_str());
+        return fail(made.error());
+    }
+    registry::Arrival arrival;
+    arrival.name = name;
+    arrival.origin = origin;
+    arrival.is_link = true;
+    arrival.now = Session::clock();
+    const auto added = store.add(file, arrival);
+    (void)::unlink(file.c_str());
+    if (!added) {
+        return fail(added.error());
+    }
+    return use_stored(store, *added);
+}
+
+Result<std::string> start_oci(const Session& session, const StartOptions& options) {
+    const std::string& uri = options.image;
+    if (options.has_no_cache) {
+        const fs::path file = temporary_file(session, options);
+        CYBELE_CHECK(convert(session, options, uri, file));
+        return only_for_this_start(file);
+    }
+    CYBELE_TRY(const std::string state, state_of(session, options, uri));
+    const registry::StoreName name{name_of(uri), short_hash(state), ""};
+    return once(session, name, uri, [&](const fs::path& file) {
+        session.work("converting " + printable(uri));
+        return convert(session, options, uri, file);
+    });
+}
+
+Result<std::string> start_artifact(const Session& session, const StartOptions& options) {
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(auto transport, make_transport(session, access_of(options), client, "pulling"));
+    transport.environment = environment_of(session, options);
+    registry::PullRequest request;
+    CYBELE_TRY(request.reference,
+               registry::read_pull_reference(options.image, transport.access.library));
+    request.architecture = images::host_architecture();
+    request.now = Session::clock();
+    if (options.has_no_cache) {
+        const fs::path file = temporary_file(session, options);
+        request.output = registry::Output{file, false, true};
+        CYBELE_CHECK(registry::pull_to_file(transport, request));
+        return only_for_this_start(file);
+    }
+    request.name = registry::StoreName{request.reference.repository, request.reference.tag, ""};
+    CYBELE_TRY(const registry::Store store, open_store(session));
+    CYBELE_TRY(const registry::PullResult done, registry::pull(transport, request, store));
+    CYBELE_TRY(const auto found, store.find_digest(done.digest));
+    if (!found) {
+        return fail(ErrorCode::kEnvironment,
+                    "the pulled image is not in the store",
+                    "another process removed it meanwhile",
+                    "pull it again");
+    }
+    return use_stored(store, *found);
+}
+
+Result<void> download(const Session& session, const std::string& uri, const fs::path& file) {
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    HttpRequest request;
+    request.url = uri;
+    request.allows_plain = uri.starts_with("http:");
+    request.output = HttpOutput{file, false, false};
+    request.limit = std::chrono::milliseconds(0);
+    request.maximum_size = std::uint64_t{1} << 40U;
+    request.on_progress = progress(session, "pulling");
+    CYBELE_TRY(const HttpResponse answer, client.send(request));
+    if (answer.status == 200) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                "cannot pull " + printable(uri),
+                fmt::format("the server answers with status {}", answer.status),
+                "check the address");
+}
+
+Result<std::string> start_web(const Session& session, const StartOptions& options) {
+    const std::string& uri = options.image;
+    if (options.has_no_cache) {
+        const fs::path file = temporary_file(session, options);
+        CYBELE_CHECK(download(session, uri, file));
+        return only_for_this_start(file);
+    }
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    HttpRequest request;
+    request.method = "HEAD";
+    request.url = uri;
+    request.allows_plain = uri.starts_with("http:");
+    CYBELE_TRY(const HttpResponse answer, client.send(request));
+    const std::string state = std::string(answer.header("etag")) + " " +
+                              std::string(answer.header("last-modified")) + " " +
+                              std::string(answer.header("content-length"));
+    const registry::StoreName name{name_of(uri), short_hash(uri + " " + state), ""};
+    return once(
+        session, name, uri, [&](const fs::path& file) { return download(session, uri, file); });
+}
+
+} // namespace
+
+Result<std::string> start_image(const Session& session, const StartOptions& options) {
+    const SchemeRow* const row = scheme_of(options.image);
+    switch (row == nullptr ? Kind::kFile : row->kind) {
+    case Kind::kFile:
+        return image_path(session, options.image);
+    case Kind::kOci:
+        return start_oci(session, options);
+    case Kind::kArtifact:
+        return start_artifact(session, options);
+    case Kind::kWeb:
+        return start_web(session, options);
+    case Kind::kRefused:
+        break;
+    }
+    return fail(ErrorCode::kEnvironment,
+                "cannot start " + printable(options.image),
+                std::string(row->reason));
+}
+
+std::string pulled_name(const std::string& uri) {
+    std::string rest = uri.substr(uri.find(':') + 1);
+    rest.erase(0, rest.find_first_not_of('/'));
+    if (uri.starts_with("http")) {
+        return rest.substr(rest.rfind('/') + 1);
+    }
+    std::string last = rest.substr(rest.rfind('/') + 1);
+    std::string tag = "latest";
+    if (const std::size_t at = last.find('@'); at != std::string::npos) {
+        tag = last.substr(at + 1);
+        last.resize(at);
+    }
+    if (const std::size_t colon = last.find(':'); colon != std::string::npos) {
+        tag = last.substr(colon + 1);
+        last.resize(colon);
+    }
+    std::replace(tag.begin(), tag.end(), ':', '.');
+    return last + "_" + tag + ".sif";
+}
+
+Result<int> pull_file(const Session& session, const PullWish& wish) {
+    const registry::Output output{wish.output, false, wish.is_forced};
+    CYBELE_CHECK(registry::check_output(output));
+    StartOptions options = wish.options;
+    options.image = wish.source;
+    if (scheme_of(options.image) == nullptr) {
+        return fail(ErrorCode::kInput,
+                    "cannot pull " + printable(wish.source),
+                    "it names no registry",
+                    "write docker://, oras://, library:// or https:// before the name");
+    }
+    if (wish.is_sandbox) {
+        Command command;
+        command.argv = {session.program,
+                        "build",
+                        wish.source,
+                        "--output=" + wish.output,
+                        "--sandbox",
+                        "--notest"};
+        command.environment = environment_of(session, options).all();
+        command.output = Command::Stream::kDiscard;
+        command.errors = Command::Stream::kInherit;
+        CYBELE_TRY(const Outcome outcome, run_process(command));
+        return outcome.shell_code();
+    }
+    CYBELE_TRY(const std::string path, start_image(session, options));
+    CYBELE_CHECK(registry::put_out(path, output, progress(session, "copying")));
+    // As Apptainer: whoever may read it may start it as a program.
+    (void)::chmod(wish.output.c_str(), kImageMode);
+    return 0;
+}
+
+} // namespace cybele::cli

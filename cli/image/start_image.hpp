@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/session.hpp"
+#include "cli/run/start_options.hpp"
+
+#include <string>
+
+namespace cybele::cli {
+
+/// The file of an image that is to be started: itself, one of the store (`store:NAME`), or one that
+/// a URI names (docker://, oci:, oci-archive:, docker-archive:, oras://, library://, http://,
+/// https://), which is pulled and converted into the store. Of several starts that want one image,
+/// one converts it and the others wait.
+[[nodiscard]] Result<std::string> start_image(const Session& session, const StartOptions& options);
+
+/// What `pull [FILE] URI` is asked for.
+struct PullWish {
+    std::string source;
+    std::string output;
+    StartOptions options; ///< of the way to the registry
+    bool is_forced = false;
+    bool is_sandbox = false;
+};
+[[nodiscard]] Result<int> pull_file(const Session& session, const PullWish& wish);
+
+/// The file that Apptainer pulls a URI into: NAME_TAG.sif.
+[[nodiscard]] std::string pulled_name(const std::string& uri);
+
+} // namespace cybele::cli

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/start_as.hpp"
+
+#include "cli/run/flag_words.hpp"
+#include "runtime/containers/root_image.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace cybele::cli {
+
+namespace {
+
+constexpr StartVerb kStartVerbs[] = {{"exec", runtime::Action::kExec, 2},
+                                     {"run", runtime::Action::kRun, 1},
+                                     {"shell", runtime::Action::kShell, 1},
+                                     {"test", runtime::Action::kTest, 1}};
+
+/// Apptainer's option of this name.
+const StartOption* option_named(std::string_view name, runtime::Action action) {
+    const auto rows = start_options();
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const StartOption& one) {
+        return !one.is_ours && one.has_name(name) &&
+               (!one.is_of_shell || action == runtime::Action::kShell);
+    });
+    return row == rows.end() ? nullptr : &*row;
+}
+
+Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord& flag) {
+    std::vector<std::string> values{flag.value.value_or("")};
+    if (option.value.empty()) {
+        CYBELE_TRY(const bool is_on, read_switch(flag));
+        if (!is_on) {
+            return {};
+        }
+        values = {""};
+    } else if (option.use == Use::kList) {
+        values = read_list(*flag.value);
+    }
+    for (const std::string& value : values) {
+        std::string why = give(option, read.options, value);
+        if (why.empty()) {
+            continue;
+        }
+        return option.use == Use::kRefused
+                   ? fail(ErrorCode::kEnvironment, flag.name + " is not supported", std::move(why))
+                   : fail(ErrorCode::kUsage,
+                          "invalid argument \"" + value + "\" for \"" + flag.name +
+                              "\" flag: " + why);
+    }
+    return {};
+}
+
+} // namespace
+
+const StartVerb* start_verb(std::string_view name) {
+    const auto* const row = std::find_if(std::begin(kStartVerbs),
+                                         std::end(kStartVerbs),
+                                         [&](const StartVerb& one) { return one.name == name; });
+    return row == std::end(kStartVerbs) ? nullptr : row;
+}
+
+Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words) {
+    struct Row {
+        std::string_view name;
+        std::string_view letter;
+        bool takes_value;
+    };
+    constexpr Row kGlobal[] = {{"--debug", "-d", false},
+                               {"--help", "-h", false},
+                               {"--nocolor", "", false},
+                               {"--quiet", "-q", false},
+                               {"--silent", "-s", false},
+                               {"--verbose", "-v", false},
+                               {"--version", "", false},
+                               {"--build-config", "", false},
+                               {"--config", "-c", true}};
+    const auto row_of = [&](std::string_view name) {
+        return std::find_if(std::begin(kGlobal), std::end(kGlobal), [&](const Row& one) {
+            return one.name == name || (!name.empty() && one.letter == name);
+        });
+    };
+    CYBELE_TRY(const FlagWords read,
+               read_flag_words(
+                   words,
+                   0,
+                   [&](std::string_view name) {
+                       const auto* const row = row_of(name);
+                       return row == std::end(kGlobal) ? std::nullopt
+                                                       : std::optional(row->takes_value);
+                   },
+                   false));
+    GlobalFlags flags;
+    flags.at = words.size() - read.rest.size();
+    for (const FlagWord& flag : read.flags) {
+        const std::string_view name = row_of(flag.name)->name;
+        if (name == "--config") {
+            flags.config = flag.value.value_or("");
+            continue;
+        }
+        CYBELE_TRY(const bool is_on, read_switch(flag));
+        if (!is_on) {
+            continue;
+        }
+        flags.verbosity += name == "--verbose" || name == "--debug" ? 1 : 0;
+        flags.is_quiet = flags.is_quiet || name == "--quiet" || name == "--silent";
+        flags.wants_version = flags.wants_version || name == "--version";
+        flags.wants_help = flags.wants_help || name == "--help";
+    }
+    return flags;
+}
+
+Result<std::optional<StartAs>> read_start_as(const Session& session,
+                                             runtime::Action action,
+                                             std::size_t at,
+                                             std::size_t least_words) {
+    StartAs read;
+    read.options.request.action = action;
+    CYBELE_TRY(const FlagWords words,
+               read_flag_words(
+                   session.words,
+                   at,
+                   [&](std::string_view name) -> std::optional<bool> {
+                       if (name == "--help" || name == "-h") {
+                           return false;
+                       }
+                       const StartOption* const option = option_named(name, action);
+                       return option == nullptr ? std::nullopt
+                                                : std::optional(!option->value.empty());
+                   },
+                   false));
+    std::set<const StartOption*> given;
+    for (const FlagWord& flag : words.flags) {
+        const StartOption* const option = option_named(flag.name, action);
+        if (option == nullptr) { // --help
+            return std::optional<StartAs>();
+        }
+        given.insert(option);
+        CYBELE_CHECK(take_flag(read, *option, flag));
+    }
+    CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
+    if (words.rest.size() < least_words) {
+        return fail(ErrorCode::kUsage,
+                    "requires at least " + std::to_string(least_words) + " arg(s), only received " +
+                        std::to_string(words.rest.size()));
+    }
+    read.options.image = words.rest.front();
+    read.options.request.arguments.assign(words.rest.begin() + 1, words.rest.end());
+    return std::optional(std::move(read));
+}
+
+void use_start(Session& session, StartAs read) {
+    session.verbosity = read.verbosity;
+    session.is_quiet = read.is_quiet;
+    session.refuses_with_255 = true;
+    const auto kept = std::make_shared<StartAs>(std::move(read));
+    session.action = [&session, kept] {
+        for (const std::string& warning : kept->warnings) {
+            runtime::warn(warning);
+        }
+        return start(session, kept->options);
+    };
+}
+
+} // namespace cybele::cli

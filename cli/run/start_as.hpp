@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/run/start_options.hpp"
+
+#include <memory>
+
+namespace cybele::cli {
+
+/// `[GLOBAL FLAGS] exec|run|shell|test [FLAGS] IMAGE [WORDS…]` by the name of Apptainer.
+struct StartAs {
+    StartOptions options;
+    std::vector<std::string> warnings;
+    int verbosity = 0;
+    bool is_quiet = false;
+};
+
+/// The flags that Apptainer takes before its verb, from words[0] on; `at` is left at the verb.
+/// kUsage: a flag that it does not know.
+struct GlobalFlags {
+    int verbosity = 0;
+    bool is_quiet = false;
+    bool wants_version = false;
+    bool wants_help = false;
+    std::string config; ///< --config
+    std::size_t at = 0;
+};
+[[nodiscard]] Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words);
+
+/// The flags and the image of a start: `verb` is one of the four, `at` the word after it. kUsage
+/// for what Apptainer refuses; nothing where help is asked for.
+[[nodiscard]] Result<std::optional<StartAs>> read_start_as(const Session& session,
+                                                           runtime::Action action,
+                                                           std::size_t at,
+                                                           std::size_t least_words);
+
+/// The action of a verb, and the words that it needs.
+struct StartVerb {
+    std::string_view name;
+    runtime::Action action;
+    std::size_t least_words;
+};
+[[nodiscard]] const StartVerb* start_verb(std::string_view name);
+
+/// Takes what was read into the session: its action starts the container.
+void use_start(Session& session, StartAs read);
+
+} // namespace cybele::cli

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of exec, run, shell and test: Apptainer's with their variables, and ours. Parsing,
+// help, completion, docs/reference/apptainer-options.md and the name `apptainer` read this table.
+#include "cli/run/start_options.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+
+namespace cybele::cli {
+
+namespace {
+
+using runtime::Request;
+
+/// What a flag or a list does with a value, for the member that it belongs to.
+template <auto kMember>
+std::string set_flag(StartOptions& options, std::string_view /*none*/) {
+    options.request.*kMember = true;
+    return {};
+}
+
+template <auto kMember>
+std::string set_text(StartOptions& options, std::string_view value) {
+    options.request.*kMember = value;
+    return {};
+}
+
+template <auto kMember>
+std::string add_text(StartOptions& options, std::string_view value) {
+    (options.request.*kMember).emplace_back(value);
+    return {};
+}
+
+template <auto kMember>
+std::string set_own_flag(StartOptions& options, std::string_view /*none*/) {
+    options.*kMember = true;
+    return {};
+}
+
+template <auto kMember>
+std::string set_own_text(StartOptions& options, std::string_view value) {
+    options.*kMember = value;
+    return {};
+}
+
+template <auto kMember>
+std::string add_own_text(StartOptions& options, std::string_view value) {
+    (options.*kMember).emplace_back(value);
+    return {};
+}
+
+/// For what is so already, whatever the option says.
+std::string nothing_to_do(StartOptions& /*options*/, std::string_view /*value*/) {
+    return {};
+}
+
+std::string set_policy(StartOptions& options, std::string_view file) {
+    options.policy = file;
+    return file.empty() ? "the name of the file is empty" : "";
+}
+
+std::string set_require(StartOptions& options, std::string_view count) {
+    options.require = count;
+    return count.empty() ? "the number is empty" : "";
+}
+
+std::string set_app(StartOptions& options, std::string_view name) {
+    if (name.find('/') != std::string_view::npos || name == "." || name == "..") {
+        return "an application's name has no '/'";
+    }
+    options.request.app = name;
+    return {};
+}
+
+std::string set_compat(StartOptions& options, std::string_view /*none*/) {
+    Request& request = options.request;
+    request.containall = true;
+    request.no_init = true;
+    request.no_umask = true;
+    request.no_eval = true;
+    request.writable_tmpfs = true;
+    return {};
+}
+
+template <auto kMember>
+std::string unset_flag(StartOptions& options, std::string_view /*none*/) {
+    options.request.*kMember = false;
+    return {};
+}
+
+std::string set_join(StartOptions& options, std::string_view word) {
+    struct Row {
+        std::string_view word;
+        runtime::Join join;
+    };
+    constexpr Row kJoins[] = {{"auto", runtime::Join::kAuto},
+                              {"always", runtime::Join::kAlways},
+                              {"never", runtime::Join::kNever}};
+    for (const Row& row : kJoins) {
+        if (row.word == word) {
+            options.request.join = row.join;
+            return {};
+        }
+    }
+    return printable(word) + " not in {auto,always,never}";
+}
+
+std::string set_sharens(StartOptions& options, std::string_view /*none*/) {
+    return set_join(options, "always");
+}
+
+constexpr bool kOfShell = true;
+constexpr bool kOurs = true;
+constexpr bool kUsual = true;
+constexpr std::string_view kNoLimits = "limits need a cgroup controller that is delegated to the "
+                                       "user, which this version does not use; "
+                                       "let the batch system limit the job";
+
+// clang-format off
+constexpr StartOption kOptions[] = {
+    {"-B,--bind", "SPEC", "BIND BINDPATH", Use::kEach,
+     "SRC[:DST[:ro|rw]], made visible inside", add_text<&Request::binds>, false, false, kUsual},
+    {"--mount", "SPEC", "MOUNT", Use::kEach,
+     "the same as type=bind,source=SRC,destination=DST[,ro]", add_text<&Request::mounts>, false, false, kUsual},
+    {"--nv", "", "NV", Use::kFlag, "bring in the host's NVIDIA driver", set_flag<&Request::nv>, false, false, kUsual},
+    {"--rocm", "", "ROCM", Use::kFlag, "bring in the host's ROCm", set_flag<&Request::rocm>, false, false, kUsual},
+    {"--env", "NAME=VALUE", "", Use::kEach, "NAME=VALUE[,NAME=VALUE], set inside",
+     add_own_text<&StartOptions::variables>, false, false, kUsual},
+    {"--env-file", "FILE", "ENV_FILE", Use::kList, "file of NAME=VALUE lines",
+     add_text<&Request::environment_files>, false, false, kUsual},
+    {"--no-env", "NAMES", "NOENV", Use::kList, "variables of the host that stay outside, separated by commas",
+     add_text<&Request::no_env>},
+    {"--no-eval", "", "NO_EVAL", Use::kFlag, "use the values of variables as they are (the default of cybelectl)",
+     set_flag<&Request::no_eval>},
+    {"--app", "NAME", "APP APPNAME", Use::kOnce, "of this SCIF application of the image", set_app, false, false, kUsual},
+    {"--cwd,--pwd", "DIR", "CWD TARGET_CWD PWD TARGET_PWD", Use::kOnce, "where the program starts",
+     set_text<&Request::directory>, false, false, kUsual},
+    {"-H,--home", "SPEC", "HOME", Use::kOnce, "SRC[:DST], the home directory", set_text<&Request::home>, false, false, kUsual},
+    {"-e,--cleanenv", "", "CLEANENV", Use::kFlag, "pass no variables of the host", set_flag<&Request::cleanenv>, false, false, kUsual},
+    {"-c,--contain", "", "CONTAIN", Use::kFlag, "own /dev, /tmp and home", set_flag<&Request::contain>, false, false, kUsual},
+    {"-C,--containall", "", "CONTAINALL", Use::kFlag, "--contain, --pid and --cleanenv",
+     set_flag<&Request::containall>, false, false, kUsual},
+    {"--compat", "", "COMPAT", Use::kFlag,
+     "like Docker: --containall, --no-init, --no-umask, --no-eval and --writable-tmpfs", set_compat},
+    {"--no-home", "", "NO_HOME", Use::kFlag, "do not bind the home directory", set_flag<&Request::no_home>, false, false, kUsual},
+    {"--no-mount", "NAMES", "NO_MOUNT", Use::kList,
+     "mounts to leave out: proc, sys, dev, devpts, home, tmp, cwd, bind-paths or a path", add_text<&Request::no_mount>},
+    {"-S,--scratch", "DIR", "SCRATCH SCRATCHDIR", Use::kList, "an empty directory that lasts as long as the container",
+     add_text<&Request::scratch>},
+    {"-W,--workdir", "DIR", "WORKDIR", Use::kOnce, "hold /tmp and the home of --contain, and --scratch, in DIR",
+     set_text<&Request::workdir>},
+    {"-p,--pid", "", "PID UNSHARE_PID", Use::kFlag, "own process ids", set_flag<&Request::pid>, false, false, kUsual},
+    {"--no-pid", "", "NO_PID", Use::kFlag, "the host's process ids", unset_flag<&Request::pid>},
+    {"--no-init", "", "NOSHIMINIT", Use::kFlag, "with --pid: the program is process 1 itself", set_flag<&Request::no_init>},
+    {"-i,--ipc", "", "IPC UNSHARE_IPC", Use::kFlag, "own System V IPC and message queues", set_flag<&Request::ipc>},
+    {"-u,--userns", "", "USERNS UNSHARE_USERNS", Use::kFlag, "a user namespace for root, too", set_flag<&Request::userns>},
+    {"--uts", "", "UTS UNSHARE_UTS", Use::kFlag, "an own host name", set_flag<&Request::uts>},
+    {"--hostname", "NAME", "HOSTNAME", Use::kOnce, "the host name inside", set_text<&Request::hostname>},
+    {"-n,--net", "", "NET UNSHARE_NET", Use::kFlag, "an own network; with --network none", set_flag<&Request::net>},
+    {"--network", "NAME", "NETWORK", Use::kOnce, "none: loopback only", set_text<&Request::network>},
+    {"--netns-path", "FILE", "NETNS_PATH", Use::kOnce, "join this network namespace (root only)",
+     set_text<&Request::netns_path>},
+    {"--dns", "ADDRESSES", "DNS", Use::kOnce, "name servers, separated by commas", set_text<&Request::dns>},
+    {"--no-umask", "", "NO_UMASK", Use::kFlag, "umask 0022 inside", set_flag<&Request::no_umask>},
+    {"-f,--fakeroot", "", "FAKEROOT", Use::kFlag, "the caller is root inside", set_flag<&Request::fakeroot>, false, false, kUsual},
+    {"--ignore-subuid", "", "IGNORE_SUBUID", Use::kFlag, "with --fakeroot: do not use /etc/subuid",
+     set_flag<&Request::ignore_subuid>},
+    {"--ignore-fakeroot-command", "", "IGNORE_FAKEROOT_COMMAND", Use::kFlag,
+     "no effect: the program `fakeroot` is never used", nothing_to_do},
+    {"--ignore-userns", "", "IGNORE_USERNS", Use::kFlag, "no effect for users, who always need a user namespace",
+     nothing_to_do},
+    {"--join", "auto|always|never", "", Use::kOnce, "share the container of the node's other ranks",
+     set_join, false, kOurs, kUsual},
+    {"--sharens", "", "SHARENS", Use::kFlag, "the same as --join always", set_sharens, false, false, kUsual},
+    {"-o,--overlay", "PATH", "OVERLAY OVERLAYIMAGE", Use::kList,
+     "PATH[:ro], laid over the image: a directory, which takes what is written, a squashfs file or "
+     "a SIF", add_text<&Request::overlays>, false, false, kUsual},
+    {"-w,--writable", "", "WRITABLE", Use::kFlag, "changes go to the image, which is a directory",
+     set_flag<&Request::writable>, false, false, kUsual},
+    {"--writable-tmpfs", "", "WRITABLE_TMPFS", Use::kFlag, "changes go to memory and are lost",
+     set_flag<&Request::writable_tmpfs>, false, false, kUsual},
+    {"--underlay", "", "UNDERLAY", Use::kFlag, "make missing mount points without an overlay", set_flag<&Request::underlay>},
+    {"--unsquash", "", "UNSQUASH", Use::kFlag, "unpack the image instead of mounting it", set_flag<&Request::unsquash>},
+    {"--containlibs", "FILES", "CONTAINLIBS", Use::kList, "libraries of the host for /.singularity.d/libs",
+     add_text<&Request::libraries>},
+    {"--no-nv", "", "NV_OFF NO_NV", Use::kFlag, "no NVIDIA driver, whatever a variable says", unset_flag<&Request::nv>},
+    {"--no-rocm", "", "ROCM_OFF NO_ROCM", Use::kFlag, "no ROCm, whatever a variable says", unset_flag<&Request::rocm>},
+    {"--keep-privs", "", "KEEP_PRIVS", Use::kFlag, "root keeps its capabilities (the default)",
+     unset_flag<&Request::no_privs>},
+    {"--no-privs", "", "NO_PRIVS", Use::kFlag, "root gives up its capabilities", set_flag<&Request::no_privs>},
+    {"--add-caps", "NAMES", "ADD_CAPS", Use::kOnce, "capabilities that root keeps despite --no-privs",
+     set_text<&Request::add_caps>},
+    {"--drop-caps", "NAMES", "DROP_CAPS", Use::kOnce, "capabilities that root gives up", set_text<&Request::drop_caps>},
+    {"--disable-cache", "", "DISABLE_CACHE", Use::kFlag, "do not store an image that comes from a registry",
+     set_own_flag<&StartOptions::has_no_cache>},
+    {"--no-https,--nohttps", "", "NOHTTPS", Use::kFlag, "use plain HTTP with registries",
+     set_own_flag<&StartOptions::has_plain_http>},
+    {"--authfile", "FILE", "AUTHFILE", Use::kOnce, "registry credentials file", set_own_text<&StartOptions::authfile>},
+    {"--docker-username", "NAME", "DOCKER_USERNAME", Use::kOnce, "user name for the registry", set_own_text<&StartOptions::user>},
+    {"--docker-password", "WORD", "DOCKER_PASSWORD", Use::kOnce, "password for the registry; a variable is safer",
+     set_own_text<&StartOptions::password>},
+    {"--tmpdir", "DIR", "TMPDIR", Use::kOnce, "where an image of a registry is converted",
+     set_own_text<&StartOptions::temporary>},
+    {"--runscript-timeout", "TIME", "RUNSCRIPT_TIMEOUT", Use::kOnce,
+     "no effect: a runscript runs as long as it needs", nothing_to_do},
+    {"--verify-key", "FILE", "", Use::kEach, "start only what the holder of this public PEM key has signed",
+     add_own_text<&StartOptions::verify_keys>, false, kOurs, kUsual},
+    {"--policy", "FILE", "", Use::kOnce, "start only what a Policy's signers have signed", set_policy, false, kOurs, kUsual},
+    {"--require", "N", "", Use::kOnce, "any (default), all, or a number of these signers", set_require, false, kOurs, kUsual},
+    {"-s,--shell", "PATH", "SHELL", Use::kOnce, "the shell to start", set_text<&Request::shell>, kOfShell, false, kUsual},
+    {"--blkio-weight", "N", "BLKIO_WEIGHT", Use::kRefused, kNoLimits},
+    {"--blkio-weight-device", "SPEC", "BLKIO_WEIGHT_DEVICE", Use::kRefused, kNoLimits},
+    {"--cpu-shares", "N", "CPU_SHARES", Use::kRefused, kNoLimits},
+    {"--cpus", "N", "CPUS", Use::kRefused, kNoLimits},
+    {"--cpuset-cpus", "LIST", "CPUSET_CPUS", Use::kRefused, kNoLimits},
+    {"--cpuset-mems", "LIST", "CPUSET_MEMS", Use::kRefused, kNoLimits},
+    {"--memory", "SIZE", "MEMORY", Use::kRefused, kNoLimits},
+    {"--memory-reservation", "SIZE", "MEMORY_RESERVATION", Use::kRefused, kNoLimits},
+    {"--memory-swap", "SIZE", "MEMORY_SWAP", Use::kRefused, kNoLimits},
+    {"--oom-kill-disable", "", "OOM_KILL_DISABLE", Use::kRefused, kNoLimits},
+    {"--pids-limit", "N", "PIDS_LIMIT", Use::kRefused, kNoLimits},
+    {"--apply-cgroups", "FILE", "APPLY_CGROUPS", Use::kRefused, kNoLimits},
+    {"--allow-setuid", "", "ALLOW_SETUID", Use::kRefused,
+     "images are always mounted without setuid programs; run as root what needs root"},
+    {"--boot", "", "BOOT", Use::kRefused, "a container runs a program, not an init system; use a virtual machine"},
+    {"--cdi-dirs", "DIRS", "CDI_DIRS", Use::kRefused,
+     "devices by CDI are not supported yet; use --nv, --rocm or --bind /dev/NAME"},
+    {"--compat32", "", "COMPAT32", Use::kRefused, "32-bit driver libraries are not supported; bind them with --bind"},
+    {"--device", "NAME", "DEVICE", Use::kRefused,
+     "devices by CDI are not supported yet; use --nv, --rocm or --bind /dev/NAME"},
+    {"--dmtcp-launch", "NAME", "DMTCP_LAUNCH", Use::kRefused,
+     "checkpoints are not supported; start dmtcp_launch inside the container"},
+    {"--dmtcp-restart", "NAME", "DMTCP_RESTART", Use::kRefused,
+     "checkpoints are not supported; start dmtcp_restart inside the container"},
+    {"--docker-host", "URL", "DOCKER_HOST", Use::kRefused,
+     "images of a Docker daemon are not read; save one by `docker save` and build from docker-archive:FILE"},
+    {"--docker-login", "", "DOCKER_LOGIN", Use::kRefused, "no password is asked for here; run `cybelectl image login` once"},
+    {"--fusemount", "SPEC", "FUSESPEC", Use::kRefused,
+     "FUSE programs are not started for the container; mount on the host and use --bind"},
+    {"--intel-hpu", "", "INTEL_HPU", Use::kRefused, "Gaudi devices are not known; use --bind /dev/accel"},
+    {"--network-args", "ARGS", "NETWORK_ARGS", Use::kRefused,
+     "CNI plugins are not used; the networks are the host's and `--network none`"},
+    {"--nvccli", "", "NVCCLI", Use::kRefused, "nvidia-container-cli is not used; write --nv"},
+    {"--passphrase", "", "PASSPHRASE", Use::kRefused, "encrypted images are not supported; use an image that is not encrypted"},
+    {"--pem-path", "FILE", "PEM_PATH", Use::kRefused, "encrypted images are not supported; use an image that is not encrypted"},
+    {"--security", "SPEC", "SECURITY", Use::kRefused,
+     "SELinux, AppArmor and seccomp profiles are not applied; let the administrator confine the program"},
+};
+// clang-format on
+
+} // namespace
+
+std::span<const StartOption> start_options() {
+    return kOptions;
+}
+
+bool StartOption::has_name(std::string_view name) const {
+    std::string_view rest = names;
+    while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        if (rest.substr(0, comma) == name) {
+            return true;
+        }
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return false;
+}
+
+std::string_view StartOption::long_name() const {
+    const std::string_view from = names.substr(names.find("--"));
+    return from.substr(0, from.find(','));
+}
+
+std::string give(const StartOption& option, StartOptions& options, std::string_view value) {
+    return option.use == Use::kRefused ? std::string(option.description)
+                                       : option.take(options, value);
+}
+
+} // namespace cybele::cli

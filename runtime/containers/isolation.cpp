@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/isolation.hpp"
+
+#include "support/file.hpp"
+#include "support/quote.hpp"
+#include "support/split.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace cybele::runtime {
+namespace {
+
+/// capabilities(7), by number.
+constexpr std::string_view kCapabilityNames[] = {"chown",
+                                                 "dac_override",
+                                                 "dac_read_search",
+                                                 "fowner",
+                                                 "fsetid",
+                                                 "kill",
+                                                 "setgid",
+                                                 "setuid",
+                                                 "setpcap",
+                                                 "linux_immutable",
+                                                 "net_bind_service",
+                                                 "net_broadcast",
+                                                 "net_admin",
+                                                 "net_raw",
+                                                 "ipc_lock",
+                                                 "ipc_owner",
+                                                 "sys_module",
+                                                 "sys_rawio",
+                                                 "sys_chroot",
+                                                 "sys_ptrace",
+                                                 "sys_pacct",
+                                                 "sys_admin",
+                                                 "sys_boot",
+                                                 "sys_nice",
+                                                 "sys_resource",
+                                                 "sys_time",
+                                                 "sys_tty_config",
+                                                 "mknod",
+                                                 "lease",
+                                                 "audit_write",
+                                                 "audit_control",
+                                                 "setfcap",
+                                                 "mac_override",
+                                                 "mac_admin",
+                                                 "syslog",
+                                                 "wake_alarm",
+                                                 "block_suspend",
+                                                 "audit_read",
+                                                 "perfmon",
+                                                 "bpf",
+                                                 "checkpoint_restore"};
+
+std::string lower_case(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+        return static_cast<char>(std::tolower(c));
+    });
+    return text;
+}
+
+/// "CAP_NET_RAW", "net_raw", several with commas, "all".
+Result<std::vector<int>> read_capabilities(const std::string& text, const char* option) {
+    std::vector<int> found;
+    for (const std::string& word : list_words({text})) {
+        std::string name = lower_case(word);
+        if (name.starts_with("cap_")) {
+            name.erase(0, 4);
+        }
+        const auto* const row =
+            std::find(std::begin(kCapabilityNames), std::end(kCapabilityNames), name);
+        if (name == "all") {
+            for (int number = 0; number < static_cast<int>(std::size(kCapabilityNames)); ++number) {
+                found.push_back(number);
+            }
+        } else if (row == std::end(kCapabilityNames)) {
+            return fail(ErrorCode::kUsage,
+                        "'" + printable(word) + "' is not a capability",
+                        "capabilities(7) lists their names",
+                        std::string("write ") + option + " CAP_NET_RAW,CAP_CHOWN");
+        } else {
+            found.push_back(static_cast<int>(row - std::begin(kCapabilityNames)));
+        }
+    }
+    return found;
+}
+
+Result<void> raise_loopback() {
+    const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request = {};
+    std::memcpy(request.ifr_name, "lo", 3);   // NOLINT(cppcoreguidelines-pro-type-union-access)
+    request.ifr_flags = IFF_UP | IFF_RUNNING; // NOLINT(cppcoreguidelines-pro-type-union-access)
+    if (!socket.valid() || ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) {
+        return fail(system_error("cannot start the loopback interface", errno));
+    }
+    return {};
+}
+
+Result<void> join_network(const std::string& path) {
+    const UniqueFd space(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!space.valid() || setns(space.get(), CLONE_NEWNET) != 0) {
+        return fail(
+            system_error("cannot join the network namespace '" + printable(path) + "'", errno));
+    }
+    return {};
+}
+
+/// Interfaces other than loopback are made by programs of the Container Network Interface.
+Result<void> check_network(const Request& request) {
+    if (!request.net || request.network == "none" || !request.netns_path.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::kEnvironment,
+                "network '" + (request.network.empty() ? "bridge" : printable(request.network)) +
+                    "' is not supported",
+                "a network with interfaces needs root and CNI plugins; 'none' has loopback only",
+                "write `--net --network none`, or leave out --net to use the host's network");
+}
+
+} // namespace
+
+std::vector<std::string> list_words(const std::vector<std::string>& lists) {
+    std::vector<std::string> words;
+    for (const std::string& list : lists) {
+        for (std::string_view word : split(list, ',')) {
+            while (!word.empty() && word.front() == ' ') {
+                word.remove_prefix(1);
+            }
+            while (!word.empty() && word.back() == ' ') {
+                word.remove_suffix(1);
+            }
+            if (!word.empty()) {
+                words.emplace_back(word);
+            }
+        }
+    }
+    return words;
+}
+
+Result<void> check_isolation(const Request& request, bool is_root) {
+    CYBELE_CHECK(check_network(request));
+    if (!request.netns_path.empty() && !is_root) {
+        return fail(ErrorCode::kEnvironment,
+                    "--netns-path is for root only",
+                    "a network namespace of the host belongs to root",
+                    "leave it out, or write `--net --network none`");
+    }
+    if (request.hostname.size() > 64 || request.hostname.find('\n') != std::string::npos) {
+        return fail(ErrorCode::kUsage,
+                    "'" + printable(request.hostname) + "' is not a valid host name",
+                    "the kernel accepts at most 64 characters",
+                    "write --hostname NAME");
+    }
+    if (request.writable && request.writable_tmpfs) {
+        return fail(ErrorCode::kUsage,
+                    "--writable and --writable-tmpfs exclude each other",
+                    "what the program writes goes to the image or to memory",
+                    "leave one of them out");
+    }
+    CYBELE_CHECK(read_capabilities(request.add_caps, "--add-caps"));
+    CYBELE_CHECK(read_capabilities(request.drop_caps, "--drop-caps"));
+    if (!request.dns.empty()) {
+        CYBELE_CHECK(resolv_conf_of(request.dns));
+    }
+    return {};
+}
+
+Result<void> isolate(const Request& request) {
+    int spaces = 0;
+    spaces |= request.containall || request.ipc ? CLONE_NEWIPC : 0;
+    spaces |= request.uts || !request.hostname.empty() ? CLONE_NEWUTS : 0;
+    const bool has_own_network = request.net && request.netns_path.empty();
+    spaces |= has_own_network ? CLONE_NEWNET : 0;
+    if (!request.netns_path.empty()) {
+        CYBELE_CHECK(join_network(request.netns_path));
+    }
+    if (spaces != 0 && unshare(spaces) != 0) {
+        return fail(system_error("cannot make the namespaces of the container", errno));
+    }
+    if (has_own_network) {
+        CYBELE_CHECK(raise_loopback());
+    }
+    if (!request.hostname.empty() &&
+        sethostname(request.hostname.data(), request.hostname.size()) != 0) {
+        return fail(system_error("cannot set the host name of the container", errno));
+    }
+    return {};
+}
+
+Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request) {
+    if (!request.no_privs && request.drop_caps.empty()) {
+        return std::optional<std::vector<int>>();
+    }
+    CYBELE_TRY(const std::vector<int> added, read_capabilities(request.add_caps, "--add-caps"));
+    CYBELE_TRY(const std::vector<int> dropped, read_capabilities(request.drop_caps, "--drop-caps"));
+    std::vector<int> kept = added;
+    if (!request.no_privs) {
+        CYBELE_TRY(kept, read_capabilities("all", ""));
+    }
+    std::erase_if(kept, [&](int number) {
+        return std::find(dropped.begin(), dropped.end(), number) != dropped.end();
+    });
+    return std::optional(kept);
+}
+
+Result<std::string> resolv_conf_of(const std::string& servers) {
+    std::string text;
+    for (const std::string& server : list_words({servers})) {
+        std::array<unsigned char, sizeof(in6_addr)> address = {};
+        if (inet_pton(AF_INET, server.c_str(), address.data()) != 1 &&
+            inet_pton(AF_INET6, server.c_str(), address.data()) != 1) {
+            return fail(ErrorCode::kUsage,
+                        "'" + printable(server) + "' is not an address of a name server",
+                        "--dns accepts IPv4 and IPv6 addresses, separated by commas",
+                        "write --dns 192.0.2.1,192.0.2.2");
+        }
+        text += "nameserver " + server + "\n";
+    }
+    return text;
+}
+
+} // namespace cybele::runtime

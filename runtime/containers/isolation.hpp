@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/containers/runtime.hpp"
+#include "support/error.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Namespaces and capabilities that options ask for.
+namespace cybele::runtime {
+
+/// What no container can be given, before one is made. kUsage: options that contradict each other
+/// or have a wrong value; kEnvironment: what only root may ask for.
+[[nodiscard]] Result<void> check_isolation(const Request& request, bool is_root);
+
+/// The IPC, UTS and network namespaces of the request, with the host name and the loopback
+/// interface. This process has the right to make them.
+[[nodiscard]] Result<void> isolate(const Request& request);
+
+/// The capabilities that root keeps; nothing where it keeps all that it has.
+[[nodiscard]] Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request);
+
+/// The text of resolv.conf(5) that names the servers of --dns. kUsage: an address that is none.
+[[nodiscard]] Result<std::string> resolv_conf_of(const std::string& servers);
+
+/// The words of a list with commas, without blanks around them and without empty ones.
+[[nodiscard]] std::vector<std::string> list_words(const std::vector<std::string>& lists);
+
+} // namespace cybele::runtime
