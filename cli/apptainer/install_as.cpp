@@ -33,7 +33,7 @@ Result<void> check_place(const fs::path& link, const fs::path& program, bool is_
         return {};
     }
     return fail(ErrorCode::kInput,
-                printable(link.native()) + " exists already",
+                problem("link-exists", printable(link.native()) + " exists already"),
                 "another program may have this name, and would be hidden",
                 "choose another directory, or write --force to replace the file");
 }
@@ -42,10 +42,11 @@ Result<int> install(const Session& session, const InstallOptions& options) {
     std::error_code failed;
     const fs::path folder = fs::absolute(options.directory, failed);
     if (!fs::is_directory(folder, failed)) {
-        return fail(ErrorCode::kInput,
-                    printable(options.directory) + " is not a directory",
-                    "the link is made in a directory of PATH",
-                    "mkdir -p " + shell_quote(options.directory));
+        return fail(
+            ErrorCode::kInput,
+            problem("link-folder-missing", printable(options.directory) + " is not a directory"),
+            "the link is made in a directory of PATH",
+            "mkdir -p " + shell_quote(options.directory));
     }
     const fs::path link = folder / options.name;
     CYBELE_CHECK(check_place(link, session.program, options.is_forced));

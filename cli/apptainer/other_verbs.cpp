@@ -37,7 +37,8 @@ Result<void> check_architecture(const OtherCall& call) {
         return {};
     }
     return fail(ErrorCode::kEnvironment,
-                "an image for " + printable(wanted) + " cannot be made here",
+                problem("apptainer-other-architecture",
+                        "an image for " + printable(wanted) + " cannot be made here"),
                 "images are made for this machine's architecture, " + images::host_architecture(),
                 "run the command on a machine of that architecture");
 }
@@ -97,7 +98,7 @@ Result<OwnWords> sign_or_verify(const OtherCall& call) {
     std::vector<std::string> words = words_of(call);
     if (call.has("--keyidx")) {
         return fail(ErrorCode::kEnvironment,
-                    "--keyidx is not supported",
+                    problem("apptainer-option-not-supported", "--keyidx is not supported"),
                     "the order of keys in a keyring changes",
                     "name the key: `cybelectl sign --pgp --fingerprint ID IMAGE`");
     }
@@ -119,7 +120,7 @@ Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     words.emplace_back("--pgp");
     if (call.value("--push") == "true") {
         return fail(ErrorCode::kEnvironment,
-                    "--push is not supported",
+                    problem("apptainer-option-not-supported", "--push is not supported"),
                     "nothing is sent to key servers",
                     "leave it out, and publish the exported key");
     }
@@ -165,28 +166,29 @@ Result<int> make_overlay(const OtherCall& call) {
                            text.find_first_not_of("0123456789") == std::string::npos;
     const long size = is_number ? std::stol(text) : 0;
     if (size < kLeastMib) {
-        return fail(ErrorCode::kInput,
-                    "an overlay of " + printable(text) + " MiB is too small",
-                    fmt::format("it needs at least {} MiB", kLeastMib),
-                    fmt::format("write --size {}", kLeastMib));
+        return fail(
+            ErrorCode::kInput,
+            problem("overlay-too-small", "an overlay of " + printable(text) + " MiB is too small"),
+            fmt::format("it needs at least {} MiB", kLeastMib),
+            fmt::format("write --size {}", kLeastMib));
     }
     const fs::path file = call.words.front();
     std::error_code ignored;
     if (fs::exists(file, ignored)) {
         return fail(ErrorCode::kInput,
-                    printable(file.native()) + " exists already",
+                    problem("overlay-exists", printable(file.native()) + " exists already"),
                     "an existing file is not turned into an overlay",
                     "name a new file");
     }
     const auto program = find_program("mkfs.ext3");
     if (!program) {
         return fail(ErrorCode::kEnvironment,
-                    "mkfs.ext3 is not installed",
+                    problem("overlay-tool-missing", "mkfs.ext3 is not installed"),
                     "it makes the file system of the overlay",
                     "install e2fsprogs, or use a directory: --overlay DIR");
     }
     return fail(ErrorCode::kEnvironment,
-                "ext3 overlays are not supported",
+                problem("overlay-ext3", "ext3 overlays are not supported"),
                 "their driver trusts what it reads, so none is mounted here",
                 "use a directory: mkdir DIR; --overlay DIR");
 }

@@ -69,7 +69,7 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
         const std::string& message = read.error().faults().front().message;
         if (message.starts_with("APPTAINER_") || message.starts_with("SINGULARITY_")) {
             return fail(Error(ErrorCode::kInput,
-                              message,
+                              problem("apptainer-command-line", message),
                               read.error().faults().front().because,
                               read.error().faults().front().help));
         }
@@ -118,12 +118,14 @@ Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::
     call.words = read.rest;
     const bool is_short = read.rest.size() < verb.least;
     if (!call.wants_help && (is_short || read.rest.size() > verb.most)) {
-        return fail(ErrorCode::kUsage,
+        return fail(
+            ErrorCode::kUsage,
+            problem("apptainer-command-line",
                     fmt::format("accepts {} arg(s), received {}",
                                 verb.least == verb.most
                                     ? std::to_string(verb.least)
                                     : fmt::format("between {} and {}", verb.least, verb.most),
-                                read.rest.size()));
+                                read.rest.size())));
     }
     return call;
 }
@@ -134,8 +136,9 @@ Result<std::vector<std::string>> same_flags(const OtherCall& call) {
     for (const auto& [flag, value] : call.flags) {
         if (flag->kind == OtherFlag::Kind::kRefused) {
             return fail(ErrorCode::kEnvironment,
-                        std::string(flag->names.substr(0, flag->names.find(','))) +
-                            " is not supported",
+                        problem("apptainer-option-not-supported",
+                                std::string(flag->names.substr(0, flag->names.find(','))) +
+                                    " is not supported"),
                         std::string(flag->ours));
         }
         if (flag->kind == OtherFlag::Kind::kSame) {
@@ -203,7 +206,7 @@ Result<OwnWords> own_words(Session& session) {
     }
     if (!flags->config.empty()) {
         return fail(ErrorCode::kEnvironment,
-                    "--config is not supported",
+                    problem("apptainer-option-not-supported", "--config is not supported"),
                     "apptainer.conf is not read",
                     "leave it out");
     }
@@ -217,7 +220,8 @@ Result<OwnWords> own_words(Session& session) {
     if (const OtherVerb* const other = find_verb(verb)) {
         if (!other->refused.empty()) {
             return fail(ErrorCode::kEnvironment,
-                        "`" + session.other_name + " " + verb + "` is not supported",
+                        problem("apptainer-command-not-supported",
+                                "`" + session.other_name + " " + verb + "` is not supported"),
                         std::string(other->refused));
         }
         return other_words(session, *flags, *other);
@@ -228,12 +232,13 @@ Result<OwnWords> own_words(Session& session) {
         Session::print(help_of(session.other_name, verb));
         return done(is_alone && flags->at + 1 < session.words.size() ? 0 : kWrongUsage);
     }
-    return wrong_usage(
-        session,
-        "",
-        Error(
-            ErrorCode::kUsage,
-            fmt::format("unknown command \"{}\" for \"{}\"", printable(verb), session.other_name)));
+    return wrong_usage(session,
+                       "",
+                       Error(ErrorCode::kUsage,
+                             problem("apptainer-command-line",
+                                     fmt::format("unknown command \"{}\" for \"{}\"",
+                                                 printable(verb),
+                                                 session.other_name))));
 }
 
 } // namespace cybele::cli

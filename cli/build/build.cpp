@@ -67,11 +67,13 @@ Result<void> check_sandbox_options(const BuildOptions& options) {
     if (!options.output.empty() && options.sign_key.empty() && options.provenance.empty()) {
         return {};
     }
-    return fail(
-        ErrorCode::kUsage,
-        options.output.empty() ? "--sandbox needs a directory to make" : "a sandbox is not signed",
-        options.output.empty() ? "" : "a signature is of the bytes of an image",
-        options.output.empty() ? "name one: -o DIR" : "leave --sign-key and --provenance out");
+    return fail(ErrorCode::kUsage,
+                problem("sandbox-options",
+                        options.output.empty() ? "--sandbox needs a directory to make"
+                                               : "a sandbox is not signed"),
+                options.output.empty() ? "" : "a signature is of the bytes of an image",
+                options.output.empty() ? "name one: -o DIR"
+                                       : "leave --sign-key and --provenance out");
 }
 
 Result<int> build(Session& session, BuildOptions& options) {

@@ -50,7 +50,7 @@ Result<void> check_sandbox(const fs::path& directory, bool is_forced) {
         return {};
     }
     return fail(ErrorCode::kInput,
-                printable(place.native()) + " exists already",
+                problem("sandbox-exists", printable(place.native()) + " exists already"),
                 is_sandbox ? "it is a sandbox, whose changes would be lost"
                            : "it is not a sandbox, and nothing else is replaced",
                 is_sandbox ? "write --force, or name a new directory" : "name a new directory");

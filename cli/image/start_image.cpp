@@ -140,10 +140,9 @@ Result<void> convert(const Session& session,
     }
     std::string because = outcome.errors;
     std::replace(because.begin(), because.end(), '\n', ' ');
-    return fail(outcome.code == static_cast<int>(ErrorCode::kVerification)
-                    ? ErrorCode::kVerification
-                    : ErrorCode::kEnvironment,
-                "cannot make an image of " + printable(uri),
+    const bool is_wrong = outcome.code == static_cast<int>(ErrorCode::kVerification);
+    return fail(is_wrong ? ErrorCode::kVerification : ErrorCode::kEnvironment,
+                problem("image-not-converted", "cannot make an image of " + printable(uri)),
                 because,
                 "check the name of the image and the login for its registry");
 }
@@ -170,7 +169,7 @@ state_of(const Session& session, const StartOptions& options, const std::string&
     struct stat status = {};
     if (stat(path.c_str(), &status) != 0) {
         return fail(ErrorCode::kInput,
-                    "cannot open " + printable(path),
+                    problem("pull-source-unreadable", "cannot open " + printable(path)),
                     system_error("", errno).faults().front().because,
                     "check the path of the image");
     }
@@ -276,7 +275,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     CYBELE_TRY(const auto found, store.find_digest(done.digest));
     if (!found) {
         return fail(ErrorCode::kEnvironment,
-                    "the pulled image is not in the store",
+                    problem("pulled-image-gone", "the pulled image is not in the store"),
                     "another process removed it meanwhile",
                     "pull it again");
     }
@@ -297,7 +296,7 @@ Result<void> download(const Session& session, const std::string& uri, const fs::
         return {};
     }
     return fail(ErrorCode::kInput,
-                "cannot pull " + printable(uri),
+                problem("pull-failed", "cannot pull " + printable(uri)),
                 fmt::format("the server answers with status {}", answer.status),
                 "check the address");
 }
@@ -340,7 +339,7 @@ Result<std::string> start_image(const Session& session, const StartOptions& opti
         break;
     }
     return fail(ErrorCode::kEnvironment,
-                "cannot start " + printable(options.image),
+                problem("image-uri-not-supported", "cannot start " + printable(options.image)),
                 std::string(row->reason));
 }
 
@@ -371,7 +370,7 @@ Result<int> pull_file(const Session& session, const PullWish& wish) {
     options.image = wish.source;
     if (scheme_of(options.image) == nullptr) {
         return fail(ErrorCode::kInput,
-                    "cannot pull " + printable(wish.source),
+                    problem("pull-source-malformed", "cannot pull " + printable(wish.source)),
                     "it names no registry",
                     "write docker://, oras://, library:// or https:// before the name");
     }

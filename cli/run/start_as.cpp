@@ -43,10 +43,14 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
             continue;
         }
         return option.use == Use::kRefused
-                   ? fail(ErrorCode::kEnvironment, flag.name + " is not supported", std::move(why))
+                   ? fail(
+                         ErrorCode::kEnvironment,
+                         problem("apptainer-option-not-supported", flag.name + " is not supported"),
+                         std::move(why))
                    : fail(ErrorCode::kUsage,
-                          "invalid argument \"" + value + "\" for \"" + flag.name +
-                              "\" flag: " + why);
+                          problem("apptainer-command-line",
+                                  "invalid argument \"" + value + "\" for \"" + flag.name +
+                                      "\" flag: " + why));
     }
     return {};
 }
@@ -141,8 +145,9 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
     CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
     if (words.rest.size() < least_words) {
         return fail(ErrorCode::kUsage,
-                    "requires at least " + std::to_string(least_words) + " arg(s), only received " +
-                        std::to_string(words.rest.size()));
+                    problem("apptainer-command-line",
+                            "requires at least " + std::to_string(least_words) +
+                                " arg(s), only received " + std::to_string(words.rest.size())));
     }
     read.options.image = words.rest.front();
     read.options.request.arguments.assign(words.rest.begin() + 1, words.rest.end());

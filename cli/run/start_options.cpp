@@ -41,10 +41,11 @@ std::string_view trimmed(std::string_view text) {
 tl::unexpected<Error>
 refuse_variable(const std::string& variable, const StartOption& option, const std::string& why) {
     return fail(ErrorCode::kUsage,
-                variable + " cannot be used: " +
-                    (option.use == Use::kRefused
-                         ? std::string(option.long_name()) + " is not supported"
-                         : "its value is not valid"),
+                problem("apptainer-variable",
+                        variable + " cannot be used: " +
+                            (option.use == Use::kRefused
+                                 ? std::string(option.long_name()) + " is not supported"
+                                 : "its value is not valid")),
                 why,
                 "unset " + variable);
 }

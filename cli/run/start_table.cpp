@@ -72,6 +72,12 @@ std::string set_app(StartOptions& options, std::string_view name) {
     return {};
 }
 
+std::string set_network(StartOptions& options, std::string_view name) {
+    options.request.network = name;
+    options.request.net = true;
+    return {};
+}
+
 std::string set_compat(StartOptions& options, std::string_view /*none*/) {
     Request& request = options.request;
     request.containall = true;
@@ -157,7 +163,7 @@ constexpr StartOption kOptions[] = {
     {"--uts", "", "UTS UNSHARE_UTS", Use::kFlag, "an own host name", set_flag<&Request::uts>},
     {"--hostname", "NAME", "HOSTNAME", Use::kOnce, "the host name inside", set_text<&Request::hostname>},
     {"-n,--net", "", "NET UNSHARE_NET", Use::kFlag, "an own network; with --network none", set_flag<&Request::net>},
-    {"--network", "NAME", "NETWORK", Use::kOnce, "none: loopback only", set_text<&Request::network>},
+    {"--network", "NAME", "NETWORK", Use::kOnce, "none: loopback only; it makes an own network", set_network},
     {"--netns-path", "FILE", "NETNS_PATH", Use::kOnce, "join this network namespace (root only)",
      set_text<&Request::netns_path>},
     {"--dns", "ADDRESSES", "DNS", Use::kOnce, "name servers, separated by commas", set_text<&Request::dns>},

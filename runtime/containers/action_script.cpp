@@ -121,10 +121,17 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         }
         break;
     case Action::kTest:
+        if (!request.app.empty()) {
+            return std::vector<std::string>{app_folder(request.app) + "/scif/test"};
+        }
         if (traits.has_test) {
             return std::vector<std::string>{"/.singularity.d/test"};
         }
-        // As Apptainer: an image without tests passes them.
+        if (request.is_compatible) {
+            return std::vector<std::string>{
+                "/.singularity.d/test"}; // which says that it is missing
+        }
+        // An image without tests passes them.
         return std::vector<std::string>{"/bin/sh", "-c", ":"};
     case Action::kShell:
         if (!request.shell.empty()) {
@@ -240,6 +247,9 @@ make_program(const Request& request, const PayloadEnvironment& layers, const Ima
         return make_script(words, old);
     }
     if (auto all = without_shell(seen_by_files(layers), layers)) {
+        if (request.is_compatible) { // what cannot be started is told, and ends with 255
+            return Program{words, std::move(*all)};
+        }
         return Program{
             words, std::move(*all), [words, &layers] { return make_script(words, layers); }};
     }

@@ -26,14 +26,14 @@ struct Program {
 
 /// What the image has, seen from inside.
 struct ImageTraits {
-    bool has_metadata = false;    ///< /.singularity.d
-    bool has_environment = false; ///< /environment, of images before it
-    bool has_sh = false;          ///< /bin/sh
-    bool has_bash = false;        ///< /bin/bash
+    bool has_metadata = false; ///< /.singularity.d
+    bool has_sh = false;       ///< /bin/sh
+    bool has_bash = false;     ///< /bin/bash
     bool has_runscript = false;
     bool has_test = false;
     bool has_app = false; ///< /scif/apps/NAME, of the application that was asked for
     bool has_app_runscript = false;
+    bool has_environment = false; ///< /environment, of images before /.singularity.d
 };
 
 /// The folder of an application inside an image.

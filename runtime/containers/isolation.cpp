@@ -89,10 +89,11 @@ Result<std::vector<int>> read_capabilities(const std::string& text, const char* 
                 found.push_back(number);
             }
         } else if (row == std::end(kCapabilityNames)) {
-            return fail(ErrorCode::kUsage,
-                        "'" + printable(word) + "' is not a capability",
-                        "capabilities(7) lists their names",
-                        std::string("write ") + option + " CAP_NET_RAW,CAP_CHOWN");
+            return fail(
+                ErrorCode::kUsage,
+                problem("capability-unknown", "'" + printable(word) + "' is not a capability"),
+                "capabilities(7) lists their names",
+                std::string("write ") + option + " CAP_NET_RAW,CAP_CHOWN");
         } else {
             found.push_back(static_cast<int>(row - std::begin(kCapabilityNames)));
         }
@@ -126,8 +127,10 @@ Result<void> check_network(const Request& request) {
         return {};
     }
     return fail(ErrorCode::kEnvironment,
-                "network '" + (request.network.empty() ? "bridge" : printable(request.network)) +
-                    "' is not supported",
+                problem("network-not-supported",
+                        "network '" +
+                            (request.network.empty() ? "bridge" : printable(request.network)) +
+                            "' is not supported"),
                 "a network with interfaces needs root and CNI plugins; 'none' has loopback only",
                 "write `--net --network none`, or leave out --net to use the host's network");
 }
@@ -156,24 +159,27 @@ Result<void> check_isolation(const Request& request, bool is_root) {
     CYBELE_CHECK(check_network(request));
     if (!request.netns_path.empty() && !is_root) {
         return fail(ErrorCode::kEnvironment,
-                    "--netns-path is for root only",
+                    problem("network-namespace-root-only", "--netns-path is for root only"),
                     "a network namespace of the host belongs to root",
                     "leave it out, or write `--net --network none`");
     }
     if (request.hostname.size() > 64 || request.hostname.find('\n') != std::string::npos) {
         return fail(ErrorCode::kUsage,
-                    "'" + printable(request.hostname) + "' is not a valid host name",
+                    problem("hostname-malformed",
+                            "'" + printable(request.hostname) + "' is not a valid host name"),
                     "the kernel accepts at most 64 characters",
                     "write --hostname NAME");
     }
-    if (request.writable && request.writable_tmpfs) {
+    if (request.writable && request.writable_tmpfs && !request.is_compatible) {
         return fail(ErrorCode::kUsage,
-                    "--writable and --writable-tmpfs exclude each other",
+                    problem("writable-twice", "--writable and --writable-tmpfs exclude each other"),
                     "what the program writes goes to the image or to memory",
                     "leave one of them out");
     }
-    CYBELE_CHECK(read_capabilities(request.add_caps, "--add-caps"));
-    CYBELE_CHECK(read_capabilities(request.drop_caps, "--drop-caps"));
+    if (!request.is_compatible) { // as the reference, which warns of names that it does not know
+        CYBELE_CHECK(read_capabilities(request.add_caps, "--add-caps"));
+        CYBELE_CHECK(read_capabilities(request.drop_caps, "--drop-caps"));
+    }
     if (!request.dns.empty()) {
         CYBELE_CHECK(resolv_conf_of(request.dns));
     }
@@ -225,7 +231,8 @@ Result<std::string> resolv_conf_of(const std::string& servers) {
         if (inet_pton(AF_INET, server.c_str(), address.data()) != 1 &&
             inet_pton(AF_INET6, server.c_str(), address.data()) != 1) {
             return fail(ErrorCode::kUsage,
-                        "'" + printable(server) + "' is not an address of a name server",
+                        problem("name-server-malformed",
+                                "'" + printable(server) + "' is not an address of a name server"),
                         "--dns accepts IPv4 and IPv6 addresses, separated by commas",
                         "write --dns 192.0.2.1,192.0.2.2");
         }

@@ -91,10 +91,11 @@ Result<Mount> own_folder(const Request& request,
     std::error_code failed;
     const auto folder = std::filesystem::absolute(request.workdir, failed);
     if (!std::filesystem::is_directory(folder, failed)) {
-        return fail(ErrorCode::kInput,
-                    "'" + printable(request.workdir) + "' is not a directory",
-                    "--workdir names the directory in which /tmp and the like are made",
-                    "mkdir " + shell_quote(request.workdir));
+        return fail(
+            ErrorCode::kInput,
+            problem("workdir-missing", "'" + printable(request.workdir) + "' is not a directory"),
+            "--workdir names the directory in which /tmp and the like are made",
+            "mkdir " + shell_quote(request.workdir));
     }
     const bool is_new = std::filesystem::create_directories(folder / name, failed);
     if (failed) {

@@ -308,7 +308,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_TRY(const std::vector<Overlay> overlays,
                open_overlays(request.overlays, request.writable_tmpfs, demand));
     const Overlay* const kept = writable_overlay(overlays);
-    const bool is_writable = request.writable_tmpfs || kept != nullptr;
+    const bool is_writable = (request.writable_tmpfs && !request.writable) || kept != nullptr;
     const MountRequest mount{all.is_root,
                              is_writable,
                              request.is_verbose,

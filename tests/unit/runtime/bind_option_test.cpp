@@ -114,12 +114,14 @@ TEST_CASE("mounts as Apptainer writes them") {
     REQUIRE(other);
     CHECK(other->source == "/base/x y");
     CHECK(other->is_read_only);
+    const auto untyped = read("source=/a,destination=/b"); // a bind is the default
+    REQUIRE(untyped);
+    CHECK(untyped->target == "/b");
     const auto quoted = read("type=bind,\"src=/a,\"\"b\",target=/c:d,readonly");
     REQUIRE(quoted);
     CHECK(quoted->source == "/a,\"b");
     CHECK(quoted->target == "/c:d");
     for (const char* text : {"",
-                             "source=/a,destination=/b",
                              "type=tmpfs,destination=/b",
                              "type=bind,source=/a",
                              "type=bind,source=/a,destination=b",
