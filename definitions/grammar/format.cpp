@@ -13,6 +13,7 @@ namespace cybele::definitions {
 namespace {
 
 constexpr std::string_view kIndent = "    ";
+constexpr int kMostRuns = 8; ///< until nothing changes; two are the most that was seen
 
 bool is_data_section(std::string_view name) {
     return name == "files" || name == "labels" || name == "arguments";
@@ -23,6 +24,7 @@ struct Entry {
     std::string key; ///< "" for comments at the end
     std::vector<std::string> comments;
     std::vector<std::string> lines;
+    bool is_dropped = false; ///< its continuation is open at the header's end, so it sets no key
 };
 
 bool continues(std::string_view line) {
@@ -61,6 +63,7 @@ std::vector<Entry> header_entries(const TreeBlock& block) {
             entry = {};
         }
     }
+    entry.is_dropped = is_open;
     if (!entry.comments.empty() || !entry.lines.empty()) {
         entries.push_back(std::move(entry));
     }
@@ -68,9 +71,11 @@ std::vector<Entry> header_entries(const TreeBlock& block) {
 }
 
 /// Bootstrap comes first; of several only the last counts, and a second one in the first column
-/// would begin a stage, so the others go.
+/// would begin a stage, so the others go, and their comments stay.
 void put_bootstrap_first(std::vector<Entry>& entries) {
-    const auto is_bootstrap = [](const Entry& entry) { return entry.key == "bootstrap"; };
+    const auto is_bootstrap = [](const Entry& entry) {
+        return entry.key == "bootstrap" && !entry.is_dropped;
+    };
     const auto last = std::find_if(entries.rbegin(), entries.rend(), is_bootstrap);
     if (last == entries.rend()) {
         return;
@@ -80,6 +85,8 @@ void put_bootstrap_first(std::vector<Entry>& entries) {
     for (Entry& entry : entries) {
         if (entry.key != "bootstrap") {
             others.push_back(std::move(entry));
+        } else if (!entry.comments.empty()) {
+            others.push_back({"", std::move(entry.comments), {}});
         }
     }
     others.insert(others.begin(), std::move(kept));
@@ -95,6 +102,9 @@ std::string formatted_header(const TreeBlock& block) {
             for (const std::string& line : *lines) {
                 text += line + "\n";
             }
+            // What stands above a Bootstrap in the first column is a block of its own.
+            text +=
+                lines == &entry.comments && !lines->empty() && entry.key == "bootstrap" ? "\n" : "";
         }
     }
     return text;
@@ -226,7 +236,16 @@ format_definition(std::string_view text, std::string_view file, const ParseOptio
     if (!before.refusals.empty()) {
         return fail(refused(std::move(before.refusals)));
     }
+    // Comments that move to the first column join those above them: a form that a further run
+    // would change is not the normal one.
     std::string result = formatted(read_tree(text));
+    for (int run = 0; run < kMostRuns; ++run) {
+        std::string next = formatted(read_tree(result));
+        if (next == result) {
+            break;
+        }
+        result = std::move(next);
+    }
     const ParseOutcome after = read_definition(result, file, options);
     if (!after.refusals.empty() || meaning_of(after.definition) != meaning_of(before.definition)) {
         return fail(ErrorCode::kInput,

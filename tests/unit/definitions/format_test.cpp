@@ -21,6 +21,9 @@ namespace {
 const std::vector<std::string> kLines = {"Bootstrap: localimage",
                                          "bootstrap :scratch",
                                          " Bootstrap: x",
+                                         "\xE3\x80\x80"
+                                         "Bootstrap: x",
+                                         "\t# indented",
                                          "From: /b",
                                          "FROM:/c # d",
                                          "from: a\\",
@@ -122,9 +125,27 @@ TEST_CASE("a second Bootstrap in a header counts, and stays no stage") {
     CHECK(*formatted == "Bootstrap: localimage\nFrom: /b\n");
 }
 
+TEST_CASE("a header that is not in the first column keeps its comments where they are put") {
+    const std::string normal = "# a\n# b\n\nBootstrap: localimage\nFrom: /b\n";
+    for (const char* text : {"# a\n\n  # b\n  Bootstrap: localimage\n  From: /b\n",
+                             "# a\n# b\n\xE3\x80\x80"
+                             "Bootstrap: localimage\nFrom: /b\n",
+                             "# a\n# b\nBootstrap: localimage\nFrom: /b\n"}) {
+        CAPTURE(text);
+        const auto formatted = format_definition(text, "x");
+        REQUIRE(formatted);
+        CHECK(*formatted == normal);
+    }
+    CHECK(*format_definition(normal, "x") == normal);
+    CHECK(*format_definition("# a\n Bootstrap: x\n# b\n Bootstrap: localimage\nFrom: /c\n", "x") ==
+          "# b\n\nBootstrap: localimage\n# a\nFrom: /c\n");
+}
+
 TEST_CASE("whatever the bytes: print is the identity, nothing crashes, format keeps the meaning") {
     CHECK(rc::check([] {
-        const std::string text = "Bootstrap: localimage\n" + *random_text();
+        const std::string head = *rc::gen::element<std::string>(
+            "", "# a\n", "# a\n\n ", "# a\n\xE3\x80\x80", "\t# b\n\t");
+        const std::string text = head + "Bootstrap: localimage\n" + *random_text();
         const std::string fault = fault_of(text);
         if (!fault.empty()) {
             RC_FAIL(fault + ": " + text);
