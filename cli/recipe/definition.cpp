@@ -12,9 +12,12 @@
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -66,6 +69,34 @@ void say_findings(const Session& session,
                                      notes));
 }
 
+/// Most of the time of a check is shellcheck's, which is a process for each script.
+Result<std::vector<definitions::FileReport>> check_files(const std::vector<std::string>& names,
+                                                         const definitions::LintOptions& lint) {
+    std::vector<definitions::FileReport> files;
+    std::vector<std::string> texts;
+    for (const std::string& name : names) {
+        CYBELE_TRY(std::string text, read_file(name));
+        texts.push_back(std::move(text));
+        files.push_back({name, {}});
+    }
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i = next++; i < files.size(); i = next++) {
+            files[i].report = definitions::lint_definition(texts[i], names[i], lint);
+        }
+    };
+    const std::size_t cores = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; lint.shellcheck && i < std::min(cores, files.size()); ++i) {
+        threads.emplace_back(work);
+    }
+    work();
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    return files;
+}
+
 Result<int> check_definition(Session& session, const DefinitionOptions& options) {
     CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
     definitions::LintOptions lint{parse, {}, {}};
@@ -76,15 +107,11 @@ Result<int> check_definition(Session& session, const DefinitionOptions& options)
     if (!options.no_shellcheck) {
         lint.shellcheck = find_program("shellcheck");
     }
-    std::vector<definitions::FileReport> files;
-    bool is_good = true;
-    for (const std::string& file : options.files) {
-        CYBELE_TRY(const std::string text, read_file(file));
-        files.push_back({file, definitions::lint_definition(text, file, lint)});
-        const definitions::LintReport& report = files.back().report;
-        is_good = is_good && report.is_accepted && report.count(false) == 0 &&
-                  (!options.is_strict || report.is_clean());
-    }
+    CYBELE_TRY(const std::vector<definitions::FileReport> files, check_files(options.files, lint));
+    const bool is_good = std::all_of(files.begin(), files.end(), [&](const auto& file) {
+        return file.report.is_accepted && file.report.count(false) == 0 &&
+               (!options.is_strict || file.report.is_clean());
+    });
     if (options.form == "json") {
         Session::print(definitions::report_json(files));
     } else if (options.form == "sarif") {

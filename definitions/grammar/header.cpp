@@ -10,6 +10,7 @@ namespace cybele::definitions {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kWithoutMark = R"(remove it: sed -i '1s/^\xEF\xBB\xBF//' FILE)";
 
 /// Reads a header line by line; keeps what a continuation leaves open, as the reference does.
 class HeaderReader {
@@ -72,10 +73,14 @@ void HeaderReader::line(std::size_t index, std::string_view text) {
         findings_.add(
             has_mark ? "CD009" : "CD005",
             origin_.fault(index, text),
-            fmt::format("this header line is no 'key: value': '{}'", printable(trim(bare))),
+            has_mark
+                ? "the file begins with a byte order mark"
+                : fmt::format("this header line is no 'key: value': '{}'", printable(trim(bare))),
             "a definition begins with its header; what is neither a comment nor 'key: value' is "
             "refused there",
-            "write a header as 'Key: value'; sections begin with '%' in the first column");
+            has_mark ? std::string(kWithoutMark)
+                     : "write a header as 'Key: value'; sections begin with '%' in the first "
+                       "column");
         return;
     }
     add(index, text, lower(trim(bare.substr(0, colon))), std::string(trim(bare.substr(colon + 1))));
@@ -101,7 +106,7 @@ void HeaderReader::add(std::size_t index,
                           origin_.fault(index, text),
                           "the file begins with a byte order mark",
                           "the reference takes its three bytes as a part of the first key",
-                          "save the file as UTF-8 without a byte order mark");
+                          std::string(kWithoutMark));
             return;
         }
         findings_.add("CD005",

@@ -11,6 +11,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -82,12 +83,49 @@ std::optional<Stage> parse_stage(const Origin& origin, Findings& findings) {
     return stage;
 }
 
-void check_agent(const Stage& stage, const Origin& origin, Findings& findings) {
+bool is_distribution(std::string_view name) {
+    constexpr std::array<std::string_view, 10> kDistributions = {"ubuntu",
+                                                                 "debian",
+                                                                 "centos",
+                                                                 "fedora",
+                                                                 "alpine",
+                                                                 "rockylinux",
+                                                                 "almalinux",
+                                                                 "archlinux",
+                                                                 "amazonlinux",
+                                                                 "oraclelinux"};
+    return std::find(kDistributions.begin(), kDistributions.end(), name) != kDistributions.end();
+}
+
+/// A header above its `Bootstrap:`, which begins the next stage.
+bool refuse_header_above(const Stage& stage,
+                         const Stage* next,
+                         const Fault& place,
+                         Findings& findings) {
+    if (stage.header.empty() || !stage.sections.empty() || next == nullptr) {
+        return false;
+    }
+    const std::string key = header_spelling(stage.header.front().first);
+    findings.add("CD013",
+                 place,
+                 fmt::format("'{}' stands above 'Bootstrap'", key),
+                 "a line that begins with 'Bootstrap:' begins a stage, so what stands above it "
+                 "is a stage without an agent",
+                 fmt::format("move line {}, 'Bootstrap: {}', above this one",
+                             next->line,
+                             printable(next->header_value("bootstrap"))));
+    return true;
+}
+
+void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Findings& findings) {
     const Fault place = origin.fault(0, origin.stage->text);
     const bool has_bootstrap =
         std::any_of(stage.header.begin(), stage.header.end(), [](const auto& entry) {
             return entry.first == "bootstrap";
         });
+    if (!has_bootstrap && refuse_header_above(stage, next, place, findings)) {
+        return;
+    }
     if (!has_bootstrap) {
         findings.add("CD013",
                      place,
@@ -119,6 +157,14 @@ void check_agent(const Stage& stage, const Origin& origin, Findings& findings) {
     }
     const std::string low = lower(agent);
     const std::string near = is_agent(low) ? low : nearest(low, names);
+    if (near.empty() && is_distribution(low)) {
+        findings.add("CD024",
+                     place,
+                     fmt::format("'{}' is a distribution, not a bootstrap agent", printable(agent)),
+                     "",
+                     fmt::format("write 'Bootstrap: docker' and 'From: {}'", low));
+        return;
+    }
     findings.add("CD024",
                  place,
                  fmt::format("'{}' is no bootstrap agent", printable(agent)),
@@ -133,7 +179,7 @@ void check_stage(const std::vector<Stage>& stages,
                  const Origin& origin,
                  Findings& findings) {
     const Stage& stage = stages[which];
-    check_agent(stage, origin, findings);
+    check_agent(stage, which + 1 < stages.size() ? &stages[which + 1] : nullptr, origin, findings);
     for (const Section& section : stage.sections) {
         const FilesOrigin from = files_origin(section);
         if (section.name != "files" || from.kind != FilesOrigin::Kind::kStage) {

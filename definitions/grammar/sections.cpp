@@ -6,6 +6,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,11 @@ namespace {
 
 std::string_view line_at_start(std::string_view text) {
     return text.substr(0, text.find('\n'));
+}
+
+std::string_view first_word(std::string_view text) {
+    text = trim(text);
+    return text.substr(0, text.find_first_of(" \t"));
 }
 
 /// The section line taken apart, all parts as written.
@@ -57,8 +63,34 @@ bool check_app(const SectionLine& parts,
     return true;
 }
 
+/// Names that people write for a section, and the section.
+struct OtherName {
+    std::string_view written;
+    std::string_view section;
+};
+constexpr std::array kOtherNames = {OtherName{"env", "environment"},
+                                    OtherName{"variables", "environment"},
+                                    OtherName{"run", "runscript"},
+                                    OtherName{"entrypoint", "runscript"},
+                                    OtherName{"cmd", "runscript"},
+                                    OtherName{"start", "startscript"},
+                                    OtherName{"install", "post"},
+                                    OtherName{"build", "post"},
+                                    OtherName{"copy", "files"},
+                                    OtherName{"args", "arguments"},
+                                    OtherName{"description", "help"},
+                                    OtherName{"metadata", "labels"},
+                                    OtherName{"check", "test"},
+                                    OtherName{"tests", "test"},
+                                    OtherName{"appenvironment", "appenv"}};
+
 /// The section that a wrong name was meant to be, or "".
 std::string meant(std::string_view name) {
+    for (const OtherName& other : kOtherNames) {
+        if (other.written == name) {
+            return std::string(other.section);
+        }
+    }
     std::vector<std::string_view> names;
     for (const SectionName& row : section_names()) {
         names.push_back(row.name);
@@ -117,6 +149,17 @@ void refuse_name(const SectionLine& parts, Fault place, const Origin& origin, Fi
                         byte),
             fmt::format("write '%{}', and what follows behind one space",
                         lower(parts.name.substr(0, at))));
+        return;
+    }
+    // `% environment`: the name is empty, and the section stands behind the blank.
+    if (const std::string_view word = first_word(parts.argument.value_or(""));
+        name.empty() && (is_section(lower(word)) || !meant(lower(word)).empty())) {
+        const std::string section = is_section(lower(word)) ? lower(word) : meant(lower(word));
+        findings.add("CD006",
+                     std::move(place),
+                     fmt::format("'{}' has a blank behind its '%'", printable(parts.line)),
+                     "a section's name follows '%' without a blank",
+                     fmt::format("write '%{}'", section));
         return;
     }
     const std::string near = meant(name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/lint/context.hpp"
+#include "definitions/lint/knowledge.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -15,21 +16,15 @@ using Names = std::set<std::string, std::less<>>;
 /// Always set when %environment is read or %post runs.
 constexpr std::array<std::string_view, 8> kAlwaysSet = {
     "PATH", "HOME", "LANG", "TERM", "PS1", "PWD", "LD_LIBRARY_PATH", "IFS"};
-/// What people export for the build alone.
-constexpr std::array<std::string_view, 14> kBuildOnly = {"DEBIAN_FRONTEND",
-                                                         "LC_ALL",
-                                                         "LANG",
-                                                         "LANGUAGE",
-                                                         "TZ",
-                                                         "CC",
-                                                         "CXX",
-                                                         "FC",
-                                                         "CFLAGS",
-                                                         "CXXFLAGS",
-                                                         "FCFLAGS",
-                                                         "LDFLAGS",
-                                                         "MAKEFLAGS",
-                                                         "HOME"};
+/// Exported by the runtime before %environment is read, so that an assignment changes them.
+constexpr std::array<std::string_view, 7> kExported = {
+    "PATH", "HOME", "LANG", "TERM", "PS1", "PWD", "LD_LIBRARY_PATH"};
+/// Lists in which an empty element has a meaning of its own.
+constexpr std::array<std::string_view, 5> kEmptyMeansDefault = {
+    "MANPATH", "INFOPATH", "JULIA_LOAD_PATH", "JULIA_DEPOT_PATH", "LUA_PATH"};
+/// What programs that are installed below /opt need when they run.
+constexpr std::array<std::string_view, 4> kRunSearch = {
+    "LD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB", "R_LIBS"};
 
 template <class List>
 bool holds_variable(const List& list, std::string_view name) {
@@ -87,11 +82,47 @@ std::string unquoted(std::string value) {
     return value;
 }
 
-/// `…:$NAME` and `$NAME:…` of a variable that may be unset, or an empty element as written.
-void search_path(Lint& lint, const Script& script, const Assignment& assignment) {
+/// Whether a command may set any variable: it reads another file into the shell.
+bool reads_file(const ScriptCommand& command) {
+    const std::string program = command.program();
+    return program == "." || program == "source" || program == "eval" || program == "module";
+}
+
+/// Which variables a script has set so far.
+class SoFar {
+public:
+    void read(const ScriptCommand& command) {
+        has_read_file_ = has_read_file_ || reads_file(command);
+        const std::string program = command.program();
+        for (std::size_t i = 0; i < command.words.size(); ++i) {
+            const std::string& word = command.words[i].text;
+            if (const auto name = assigned_name(word); !name.empty()) {
+                names_.emplace(name);
+            } else if (i > 0 && (program == "for" || program == "read")) {
+                names_.emplace(word);
+            }
+            for (const std::string_view given : {":=", ":?"}) {
+                if (const std::size_t at = word.find(given); at != std::string::npos) {
+                    const std::size_t begin = word.rfind('{', at);
+                    names_.emplace(word.substr(begin + 1, at - begin - 1));
+                }
+            }
+        }
+    }
+    [[nodiscard]] bool may_hold(std::string_view name) const {
+        return has_read_file_ || names_.contains(name);
+    }
+
+private:
+    Names names_;
+    bool has_read_file_ = false;
+};
+
+/// `…:$NAME` and `$NAME:…` of a variable that is unset, or an empty element as written.
+void search_path(Lint& lint, const Script& script, const Assignment& assignment, bool is_set) {
     const std::string value = unquoted(assignment.value);
     const bool is_path = assignment.name.ends_with("PATH") && assignment.name != "PATH" &&
-                         assignment.name != "MANPATH";
+                         !holds_variable(kEmptyMeansDefault, assignment.name);
     if (!is_path) {
         return;
     }
@@ -101,13 +132,29 @@ void search_path(Lint& lint, const Script& script, const Assignment& assignment)
                        value.starts_with(plain + ":") || value.starts_with(braced + ":");
     const bool is_empty =
         value.find("::") != std::string::npos || value.starts_with(':') || value.ends_with(':');
-    if (joins || is_empty) {
+    if ((joins && !is_set && !base_may_set(*script.stage, assignment.name)) || is_empty) {
         lint.tell("CD201",
                   *script.section,
                   *assignment.word,
                   fmt::format("'{}' gets an empty element", assignment.name),
                   joins ? fmt::format("write NEW${{{0}:+:${0}}}", assignment.name)
                         : "remove the colon");
+    }
+}
+
+/// Each assignment of the scripts, which the runtime joins, with what was set before it.
+template <class Visit>
+void each_assignment(const std::vector<Script>& scripts, Visit visit) {
+    SoFar so_far;
+    for (const Script& script : scripts) {
+        const std::vector<Assignment> found = assignments(script);
+        std::size_t next = 0;
+        for (const ScriptCommand& command : script.commands) {
+            for (; next < found.size() && found[next].command == &command; ++next) {
+                visit(script, found[next], so_far);
+            }
+            so_far.read(command);
+        }
     }
 }
 
@@ -137,20 +184,44 @@ bool exports_all(const Script& script) {
     });
 }
 
-/// `export NAME` without a value.
-bool is_exported_later(const Script& script, std::string_view name) {
-    return std::any_of(script.commands.begin(), script.commands.end(), [&](const auto& command) {
-        return command.program() == "export" && command.has_word(name);
+/// `export NAME` without a value, in any of the scripts.
+bool is_exported_later(const std::vector<Script>& scripts, std::string_view name) {
+    return std::any_of(scripts.begin(), scripts.end(), [&](const Script& script) {
+        return std::any_of(
+            script.commands.begin(), script.commands.end(), [&](const auto& command) {
+                const std::string program = command.program();
+                return (program == "export" || program == "declare" || program == "typeset") &&
+                       command.has_word(name);
+            });
+    });
+}
+
+/// Whether the value serves another assignment, so that it need not reach a program.
+bool serves_others(const std::vector<Script>& scripts, std::string_view name) {
+    return std::any_of(scripts.begin(), scripts.end(), [&](const Script& script) {
+        return std::any_of(
+            script.commands.begin(), script.commands.end(), [&](const auto& command) {
+                return std::any_of(
+                    command.words.begin(), command.words.end(), [&](const auto& word) {
+                        const std::vector<std::string> used = used_names(word.text);
+                        return assigned_name(word.text) != name &&
+                               std::find(used.begin(), used.end(), name) != used.end();
+                    });
+            });
     });
 }
 
 void environment_value(Lint& lint,
+                       const std::vector<Script>& all,
                        const Script& script,
                        const Assignment& assignment,
                        const Names& known) {
     const Section& section = *script.section;
-    if (!assignment.is_exported && !is_exported_later(script, assignment.name) &&
-        !exports_all(script)) {
+    const bool is_exported =
+        assignment.is_exported || holds_variable(kExported, assignment.name) ||
+        (has_known_base(*script.stage) && base_may_set(*script.stage, assignment.name));
+    if (!is_exported && !is_exported_later(all, assignment.name) && !exports_all(script) &&
+        !serves_others(all, assignment.name)) {
         lint.tell("CD202",
                   section,
                   *assignment.word,
@@ -164,7 +235,8 @@ void environment_value(Lint& lint,
                   fmt::format("'{}' is computed at every start", assignment.name));
     }
     for (const std::string& used : used_names(assignment.value)) {
-        if (used != assignment.name && !known.contains(used) && !is_build_variable(used)) {
+        if (used != assignment.name && !known.contains(used) && !is_build_variable(used) &&
+            !base_may_set(*script.stage, used)) {
             lint.tell("CD204",
                       section,
                       *assignment.word,
@@ -176,17 +248,15 @@ void environment_value(Lint& lint,
     }
 }
 
-void environment(Lint& lint, const Script& script, const Names& known) {
-    for (const Assignment& assignment : assignments(script)) {
-        environment_value(lint, script, assignment, known);
-        search_path(lint, script, assignment);
-    }
+void environment(Lint& lint, const Script& script) {
     blanks(lint, script);
     for (const ScriptCommand& command : script.commands) {
         const std::string program = command.program();
         if (program == "source") {
-            lint.tell(
-                "CD205", *script.section, command.words.front(), "'source' is no word of POSIX sh");
+            lint.tell("CD205",
+                      *script.section,
+                      command.words.front(),
+                      "'source' is not a word of POSIX sh");
         } else if (program == "exit" || (program == "set" && !command.has_word("-a"))) {
             lint.tell("CD206",
                       *script.section,
@@ -196,41 +266,74 @@ void environment(Lint& lint, const Script& script, const Names& known) {
     }
 }
 
-/// What %post uses before it sets it, although only %environment has it.
-void used_in_post(Lint& lint, const Script& script, const Names& environment) {
-    Names set;
+/// What %post uses before it sets it, although only %environment has it. Sections of one name are
+/// one script.
+void used_in_post(Lint& lint, const std::vector<Script>& posts, const Names& environment) {
+    SoFar so_far;
     Names told;
-    for (const ScriptCommand& command : script.commands) {
-        for (const ScriptWord& word : command.words) {
-            for (const std::string& used : used_names(word.text)) {
-                if (environment.contains(used) && !set.contains(used) &&
-                    !holds_variable(kAlwaysSet, used) && told.insert(used).second) {
-                    lint.tell(
-                        "CD210", *script.section, word, fmt::format("'${}' is empty here", used));
+    for (const Script& script : posts) {
+        for (const ScriptCommand& command : script.commands) {
+            for (const ScriptWord& word : command.words) {
+                for (const std::string& used : used_names(word.text)) {
+                    if (environment.contains(used) && !so_far.may_hold(used) &&
+                        !holds_variable(kAlwaysSet, used) && !base_may_set(*script.stage, used) &&
+                        told.insert(used).second) {
+                        lint.tell("CD210",
+                                  *script.section,
+                                  word,
+                                  fmt::format("'${}' is empty here", used));
+                    }
                 }
             }
-            if (const auto name = assigned_name(word.text); !name.empty()) {
-                set.emplace(name);
-            }
+            so_far.read(command);
         }
     }
 }
 
-void exports_of_post(Lint& lint, const Script& script, const Names& environment) {
-    for (const Assignment& assignment : assignments(script)) {
-        search_path(lint, script, assignment);
-        const std::string& text = script.section->text;
-        const bool is_used = text.find("$" + assignment.name) != std::string::npos ||
-                             text.find("${" + assignment.name) != std::string::npos;
-        if (assignment.is_exported && !is_used && !environment.contains(assignment.name) &&
-            !holds_variable(kBuildOnly, assignment.name) && assignment.name != "PATH") {
-            lint.tell("CD208",
-                      *script.section,
-                      *assignment.word,
-                      fmt::format("'{}' is gone when %post ends", assignment.name));
-        }
+/// What the image's scripts use when it runs, and where %post writes lines for the environment.
+struct RunTime {
+    std::string scripts;
+    std::string post;
+    Names environment;
+};
+
+/// Whether a value of %post is missed when the image runs: a script of it uses the variable, or a
+/// program below /opt or /usr/local is found by it.
+bool is_missed(const RunTime& run, const Stage& stage, const Assignment& assignment) {
+    const std::string& name = assignment.name;
+    const bool is_used = run.scripts.find("$" + name) != std::string::npos ||
+                         run.scripts.find("${" + name) != std::string::npos;
+    const bool is_search = holds_variable(kRunSearch, name) &&
+                           (assignment.value.find("/opt/") != std::string::npos ||
+                            assignment.value.find("/usr/local/") != std::string::npos);
+    const bool is_written = run.post.find("_ENVIRONMENT") != std::string::npos ||
+                            run.post.find("/.singularity.d/env") != std::string::npos ||
+                            run.post.find("/environment") != std::string::npos ||
+                            run.post.find("/etc/profile") != std::string::npos;
+    const bool is_set_there = run.environment.contains(name) ||
+                              run.scripts.find(name + "=") != std::string::npos ||
+                              run.scripts.find("for " + name + " ") != std::string::npos;
+    return (is_used || is_search) && !is_set_there && !is_written && !base_may_set(stage, name);
+}
+
+void exports_of_post(Lint& lint, const std::vector<Script>& posts, const RunTime& run) {
+    Names told;
+    each_assignment(
+        posts, [&](const Script& script, const Assignment& assignment, const SoFar& so_far) {
+            const bool is_set =
+                so_far.may_hold(assignment.name) || holds_variable(kAlwaysSet, assignment.name);
+            search_path(lint, script, assignment, is_set);
+            if (assignment.is_exported && is_missed(run, *script.stage, assignment) &&
+                told.insert(assignment.name).second) {
+                lint.tell("CD208",
+                          *script.section,
+                          *assignment.word,
+                          fmt::format("'{}' is unset when the image runs", assignment.name));
+            }
+        });
+    for (const Script& script : posts) {
+        blanks(lint, script);
     }
-    blanks(lint, script);
 }
 
 void python(Lint& lint, const Stage& stage, const Names& environment) {
@@ -254,14 +357,24 @@ void python(Lint& lint, const Stage& stage, const Names& environment) {
 void lint_environment(Lint& lint) {
     for (const Stage& stage : lint.stages()) {
         const auto scripts = scripts_of(stage, {"environment", "appenv"});
+        const auto posts = scripts_of(stage, {"post"});
         const Names names = names_of(scripts);
+        each_assignment(
+            scripts, [&](const Script& script, const Assignment& assignment, const SoFar& so_far) {
+                environment_value(lint, scripts, script, assignment, names);
+                search_path(lint, script, assignment, so_far.may_hold(assignment.name));
+            });
         for (const Script& script : scripts) {
-            environment(lint, script, names);
+            environment(lint, script);
         }
-        for (const Script& script : scripts_of(stage, {"post"})) {
-            exports_of_post(lint, script, names);
-            used_in_post(lint, script, names_of(scripts_of(stage, {"environment"})));
+        RunTime run;
+        run.post = stage.joined("post");
+        run.environment = names;
+        for (const char* section : {"runscript", "startscript", "apprun", "appstart"}) {
+            run.scripts += stage.joined(section);
         }
+        exports_of_post(lint, posts, run);
+        used_in_post(lint, posts, names_of(scripts_of(stage, {"environment"})));
         python(lint, stage, names);
     }
 }

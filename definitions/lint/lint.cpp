@@ -78,6 +78,35 @@ auto order(const Finding& finding) {
 
 } // namespace
 
+namespace {
+
+/// A note that holds at several lines is said at the first one, with the number of the others.
+void say_notes_once(std::vector<Finding>& findings) {
+    std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+        return order(a) < order(b);
+    });
+    std::map<std::string_view, std::size_t> first;
+    std::map<std::string_view, std::size_t> counts;
+    std::vector<Finding> kept;
+    for (Finding& finding : findings) {
+        const bool is_note = find_rule(finding.rule)->severity == Severity::kNote;
+        if (is_note && counts[finding.rule]++ > 0) {
+            continue;
+        }
+        first.emplace(finding.rule, kept.size());
+        kept.push_back(std::move(finding));
+    }
+    for (const auto& [rule, count] : counts) {
+        if (count > 1) {
+            kept[first[rule]].fault.message +=
+                " (and " + std::to_string(count - 1) + " more in this file)";
+        }
+    }
+    findings = std::move(kept);
+}
+
+} // namespace
+
 Lint::Lint(std::string_view text,
            std::string_view file,
            const LintOptions& options,
@@ -165,6 +194,7 @@ lint_definition(std::string_view text, std::string_view file, const LintOptions&
             report.findings.push_back(std::move(finding));
         }
     }
+    say_notes_once(report.findings);
     for (Finding& unused : unused_arguments(options.parse.arguments, outcome, text, file)) {
         outcome.refusals.push_back(std::move(unused));
     }

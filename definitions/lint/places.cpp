@@ -76,11 +76,16 @@ void configure_options(Lint& lint, const Script& script) {
 
 void launch_settings(Lint& lint, const Script& script) {
     constexpr std::array<std::string_view, 4> kBegins = {
-        "OMP_NUM_THREADS", "OMPI_", "UCX_", "PMIX_MCA_"};
+        "OMP_NUM_THREADS", "OMPI_MCA_", "UCX_", "PMIX_MCA_"};
     for (const ScriptCommand& command : script.commands) {
         for (const ScriptWord& word : command.words) {
             const std::string_view name = assigned_name(word.text);
-            if (std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) {
+            const bool is_default = word.text.find("${" + std::string(name) + ":-") !=
+                                    std::string::npos; // the job's value counts
+            const bool is_place = name.ends_with("_DIR") || name.ends_with("_HOME") ||
+                                  name.ends_with("_VERSION") || name.ends_with("_ROOT");
+            if (!is_default && !is_place &&
+                std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) {
                     return name.starts_with(begin);
                 })) {
                 lint.tell("CD506",
@@ -104,7 +109,8 @@ void lint_places(Lint& lint) {
             launch_settings(lint, script);
         }
         for (const Section& section : stage.sections) {
-            if (section.name == "pre" || section.name == "setup") {
+            if ((section.name == "pre" || section.name == "setup") &&
+                !script_commands(section.text).empty()) {
                 lint.tell("CD507",
                           {section.line, 0},
                           fmt::format("'%{}' runs on the host", section.name));

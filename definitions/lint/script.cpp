@@ -15,6 +15,8 @@ constexpr int kDeepest = 100;
 
 constexpr std::array<std::string_view, 12> kKeywords = {
     "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}"};
+/// Keywords before a command whose failure decides what is done, and ends nothing.
+constexpr std::array<std::string_view, 4> kConditions = {"if", "elif", "while", "until"};
 constexpr std::array<std::string_view, 6> kPrefixes = {
     "sudo", "env", "exec", "command", "nice", "time"};
 
@@ -52,19 +54,25 @@ private:
     std::vector<std::pair<std::string, bool>> documents_; ///< delimiter, strips tabs
     bool wants_delimiter_ = false;
     bool strips_ = false;
+    bool is_condition_ = false;
     ScriptCommand command_;
     std::vector<ScriptCommand> commands_;
 };
 
 void Scanner::end_command(Join join) {
     auto& words = command_.words;
+    bool is_negated = false;
     while (!words.empty() && is_word_of(kKeywords, words.front().text)) {
+        const std::string& keyword = words.front().text;
+        is_condition_ = is_word_of(kConditions, keyword) || (is_condition_ && keyword == "!");
+        is_negated = is_negated || keyword == "!";
         words.erase(words.begin());
     }
     if (words.empty()) {
         return;
     }
     command_.join = join;
+    command_.is_condition = is_condition_ || is_negated;
     commands_.push_back(std::move(command_));
     command_ = {};
     command_.joined = join;
@@ -149,6 +157,10 @@ void Scanner::word() {
     }
     ScriptWord found = place;
     found.text = text_.substr(begin, at_ - begin);
+    for (std::size_t cut = found.text.find("\\\n"); cut != std::string::npos;
+         cut = found.text.find("\\\n")) {
+        found.text.erase(cut, 2);
+    }
     for (std::size_t i = begin; i < at_; ++i) {
         if (text_[i] == '\n') {
             ++line_;
@@ -183,6 +195,7 @@ void Scanner::operate() {
             {std::string(text_.substr(begin, at_ - begin)), line_, begin - line_begin_ + 1});
         return;
     }
+    command_.ends_group = c == ')';
     const bool is_double = next == c && (c == '&' || c == '|' || c == ';');
     end_command(c == '|'                ? (is_double ? Join::kOr : Join::kPipe)
                 : c == '&' && is_double ? Join::kAnd

@@ -22,7 +22,9 @@ enum class Join { kEnd, kPipe, kAnd, kOr };
 struct ScriptCommand {
     std::vector<ScriptWord> words; ///< without keywords such as `then` in front
     Join join = Join::kEnd;
-    Join joined = Join::kEnd; ///< to the one before
+    Join joined = Join::kEnd;  ///< to the one before
+    bool is_condition = false; ///< of if, while or until, or negated by `!`: may fail
+    bool ends_group = false;   ///< the last one in parentheses, whose result is theirs
 
     /// The program's name without its folder, behind assignments and `sudo`, `env`, `exec` …; "".
     [[nodiscard]] std::string program() const;

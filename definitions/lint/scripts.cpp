@@ -11,9 +11,43 @@
 namespace cybele::definitions {
 namespace {
 
-bool is_quiet_source(const std::string& program) {
-    constexpr std::array<std::string_view, 4> kNeverFail = {"echo", "printf", "yes", "true"};
-    return std::find(kNeverFail.begin(), kNeverFail.end(), program) != kNeverFail.end();
+/// Programs that do not fail, or whose failure is an answer.
+constexpr std::array<std::string_view, 9> kNeverFail = {
+    "echo", "printf", "yes", "true", ":", "ls", "uname", "lsb_release", "nproc"};
+constexpr std::array<std::string_view, 13> kTests = {"[",
+                                                     "[[",
+                                                     "test",
+                                                     "command",
+                                                     "cd",
+                                                     "which",
+                                                     "type",
+                                                     "hash",
+                                                     "grep",
+                                                     "egrep",
+                                                     "id",
+                                                     "true",
+                                                     ":"};
+/// Programs that end with an error themselves when their input is empty or cut off.
+constexpr std::array<std::string_view, 16> kNoticesLoss = {"tar",
+                                                           "gunzip",
+                                                           "gzip",
+                                                           "bunzip2",
+                                                           "bzip2",
+                                                           "unxz",
+                                                           "xz",
+                                                           "zcat",
+                                                           "funzip",
+                                                           "unzip",
+                                                           "apt-key",
+                                                           "gpg",
+                                                           "gpg2",
+                                                           "sha256sum",
+                                                           "sha512sum",
+                                                           "md5sum"};
+
+template <class List>
+bool is_program_of(const List& list, std::string_view program) {
+    return std::find(list.begin(), list.end(), program) != list.end();
 }
 
 /// The words of a section's argument, without a comment.
@@ -67,35 +101,72 @@ void shebang(Lint& lint, const Section& section) {
     }
 }
 
-void failures(Lint& lint, const Script& script) {
+/// The commands joined by `|`, `&&` and `||` that begin with `first`: one behind the last.
+std::size_t chain_end(const std::vector<ScriptCommand>& commands, std::size_t first) {
+    std::size_t last = first;
+    while (last + 1 < commands.size() && commands[last].join != Join::kEnd) {
+        ++last;
+    }
+    return last + 1;
+}
+
+bool has_alternative(const std::vector<ScriptCommand>& commands,
+                     std::size_t first,
+                     std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+        if (commands[i].join == Join::kOr) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// `is_last`: the script's result is the one of the last command, which -e looks at.
+void failures(Lint& lint, const Script& script, bool is_last) {
     const auto& commands = script.commands;
+    const bool has_pipefail = script.section->text.find("pipefail") != std::string::npos;
+    bool stops = true;
     for (std::size_t i = 0; i < commands.size(); ++i) {
         const ScriptCommand& command = commands[i];
-        if (command.words.empty() || command.joined == Join::kAnd || command.joined == Join::kOr) {
+        const std::string program = command.words.empty() ? std::string() : command.program();
+        if (program == "set" && (command.has_word("+e") || command.has_word("-e"))) {
+            stops = command.has_word("-e");
+        }
+        if (!stops || program.empty() || command.is_condition || command.joined == Join::kAnd ||
+            command.joined == Join::kOr) {
             continue;
         }
-        const bool is_test = command.program() == "[" || command.program() == "test" ||
-                             command.program() == "command" || command.program() == "cd";
-        if (command.join == Join::kPipe && !is_quiet_source(command.program())) {
-            lint.tell("CD104",
-                      *script.section,
-                      command.words.front(),
-                      fmt::format("a failure of '{}' in this pipeline is not seen",
-                                  printable(command.program())));
-        } else if (command.join == Join::kAnd && !is_test && command.joined == Join::kEnd) {
+        const std::size_t end = chain_end(commands, i);
+        const bool has_next = command.join != Join::kEnd && i + 1 < commands.size();
+        if (command.join == Join::kPipe && has_next && !has_pipefail &&
+            !is_program_of(kNeverFail, program) &&
+            !is_program_of(kNoticesLoss, commands[i + 1].program())) {
+            lint.tell(
+                "CD104",
+                *script.section,
+                command.words.front(),
+                fmt::format("a failure of '{}' in this pipeline is not seen", printable(program)));
+        } else if (command.join == Join::kAnd && command.joined == Join::kEnd && has_next &&
+                   !is_program_of(kTests, program) && !has_alternative(commands, i, end) &&
+                   !commands[end - 1].ends_group && !(is_last && end == commands.size())) {
             lint.tell("CD104",
                       *script.section,
                       command.words.front(),
                       fmt::format("a failure of '{}' before && does not stop the build",
-                                  printable(command.program())));
+                                  printable(program)));
         }
     }
 }
 
-void exits(Lint& lint, const Script& script) {
-    for (const ScriptCommand& command : script.commands) {
-        if (command.program() == "exit" &&
-            (command.words.size() == 1 || command.words.back().text == "0")) {
+/// `|| exit` hands on the failure; what nothing follows is skipped by nothing.
+void exits(Lint& lint, const Script& script, bool is_last) {
+    for (std::size_t i = 0; i < script.commands.size(); ++i) {
+        const ScriptCommand& command = script.commands[i];
+        const bool is_bare = command.words.size() == 1;
+        const bool ends_well =
+            command.program() == "exit" &&
+            ((is_bare && command.joined != Join::kOr) || command.words.back().text == "0");
+        if (ends_well && !(is_last && i + 1 == script.commands.size())) {
             lint.tell(
                 "CD105",
                 *script.section,
@@ -117,14 +188,40 @@ void umask(Lint& lint, const Stage& stage) {
     }
 }
 
+/// Programs that only print or end: they need neither arguments nor signals.
+constexpr std::array<std::string_view, 9> kPrinters = {
+    "echo", "printf", "cat", "true", "false", "exit", "sleep", ":", "help"};
+
+/// `$@`, `$*`, `$#`, `$1` …, with braces or without.
+bool uses_arguments(std::string_view text) {
+    for (std::size_t at = text.find('$'); at != std::string_view::npos;
+         at = text.find('$', at + 1)) {
+        const std::size_t name = text.find_first_not_of('{', at + 1);
+        if (name != std::string_view::npos && name <= at + 2 &&
+            std::string_view("@*#123456789").find(text[name]) != std::string_view::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void runscript(Lint& lint, const Script& script) {
     const std::string& text = script.section->text;
-    if (script.commands.empty() || text.starts_with("#!")) {
+    const std::string_view first = trim(std::string_view(text).substr(0, text.find('\n')));
+    const bool only_prints =
+        std::all_of(script.commands.begin(), script.commands.end(), [](const auto& command) {
+            return is_program_of(kPrinters, command.program());
+        });
+    if (only_prints || first.starts_with("#!")) {
         return; // a shebang of its own may be another language
     }
-    const bool passes =
-        text.find("$@") != std::string::npos || text.find("$1") != std::string::npos;
-    const bool executes = text.find("exec ") != std::string::npos;
+    const bool passes = uses_arguments(text);
+    const bool executes =
+        std::any_of(script.commands.begin(), script.commands.end(), [](const auto& command) {
+            return std::any_of(command.words.begin(), command.words.end(), [](const auto& word) {
+                return word.text == "exec";
+            });
+        });
     if (passes && executes) {
         return;
     }
@@ -149,9 +246,11 @@ void lint_scripts(Lint& lint) {
                 shebang(lint, section);
             }
         }
-        for (const Script& script : scripts_of(stage, {"post", "appinstall"})) {
-            failures(lint, script);
-            exits(lint, script);
+        const std::vector<Script> builds = scripts_of(stage, {"post", "appinstall"});
+        for (const Script& script : builds) {
+            const bool is_last = &script == &builds.back();
+            failures(lint, script, is_last);
+            exits(lint, script, is_last);
         }
         for (const Script& script : scripts_of(stage, {"runscript", "apprun"})) {
             runscript(lint, script);

@@ -64,6 +64,11 @@ void check_header(Lint& lint, const TreeBlock& block) {
     }
 }
 
+bool reads_argument(std::string_view name) {
+    return name == "post" || name == "pre" || name == "setup" || name == "runscript" ||
+           name == "startscript" || name == "test";
+}
+
 void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std::string>& seen) {
     const std::string name = block.name();
     std::size_t size = 0;
@@ -94,10 +99,14 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
         }
         return;
     }
-    const std::string argument = std::string(trim(block.argument()));
     if (is_app_section(name)) {
         return;
     }
+    // Other sections ignore what stands on their line; a comment there is one.
+    const std::string written = block.argument();
+    const std::string argument = reads_argument(name)
+                                     ? std::string(trim(written.substr(0, written.find('#'))))
+                                     : std::string();
     const auto [found, is_new] = seen.emplace(name, argument);
     if (!is_new && found->second != argument) {
         lint.tell("CD016",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/lint/context.hpp"
+#include "definitions/lint/knowledge.hpp"
 #include "definitions/lint/secrets.hpp"
 #include "support/quote.hpp"
 
@@ -20,12 +21,17 @@ struct Manager {
     std::string_view pin;                  ///< stands in a package's word that names a version
 };
 
-constexpr std::array<std::string_view, 6> kAptYes = {
-    "-y", "--yes", "-qq", "--assume-yes", "-yq", "-qy"};
-constexpr std::array<std::string_view, 3> kDnfYes = {"-y", "--assumeyes", "-yq"};
+constexpr std::array<std::string_view, 5> kAptYes = {
+    "-y", "--yes", "--assume-yes", "--force-yes", "-qq"};
+constexpr std::array<std::string_view, 2> kDnfYes = {"-y", "--assumeyes"};
 constexpr std::array<std::string_view, 4> kZypperYes = {
     "-n", "--non-interactive", "-y", "--no-confirm"};
-constexpr std::array<std::string_view, 3> kCondaYes = {"-y", "--yes", "-qy"};
+constexpr std::array<std::string_view, 2> kCondaYes = {"-y", "--yes"};
+/// Letters that may stand next to `y` in one option; none of them takes a value.
+constexpr std::string_view kClusterLetters = "yqmfudsVvbhCS46nl";
+/// What makes a manager ask nothing in all its later calls.
+constexpr std::array<std::string_view, 6> kAlwaysYes = {
+    "always_yes", "ALWAYS_YES", "Assume-Yes", "assumeyes", "Assume-yes", "assume-yes"};
 
 constexpr std::array kManagers = {
     Manager{"apt-get", "install", kAptYes, "/var/lib/apt/lists", "="},
@@ -116,6 +122,29 @@ bool has_package_without_version(const ScriptCommand& command, const Manager& ma
     return false;
 }
 
+/// By an option, alone or among others, by what is piped or redirected into it, or by a setting.
+bool is_answered(const Script& script, const ScriptCommand& command, const Manager& manager) {
+    if (manager.yes.empty() || command.joined == Join::kPipe) {
+        return true;
+    }
+    const bool is_apt = manager.program.starts_with("apt");
+    const bool by_word =
+        std::any_of(command.words.begin(), command.words.end(), [&](const ScriptWord& word) {
+            const bool is_input = word.text.starts_with('<') || word.text == "--dry-run" ||
+                                  word.text == "--simulate" || word.text == "--download-only";
+            return is_input || is_listed(manager.yes, word.text) ||
+                   is_cluster(word.text, "y", kClusterLetters) ||
+                   (is_apt && is_cluster(word.text, "sd", kClusterLetters)) ||
+                   (is_apt && word.text.find("qq") != std::string::npos &&
+                    is_cluster(word.text, "q", kClusterLetters)) ||
+                   (word.text.starts_with('$') && word.text.find("YES") != std::string::npos);
+        });
+    const std::string post = script.stage->joined("post");
+    return by_word || std::any_of(kAlwaysYes.begin(), kAlwaysYes.end(), [&](auto setting) {
+               return post.find(setting) != std::string::npos;
+           });
+}
+
 void install(Lint& lint, const Script& script, const ScriptCommand& command, bool is_last_stage) {
     const Manager* manager = manager_of(command);
     if (manager == nullptr) {
@@ -123,11 +152,7 @@ void install(Lint& lint, const Script& script, const ScriptCommand& command, boo
     }
     const Section& section = *script.section;
     const ScriptWord& word = command.words[command.program_index()];
-    const bool answers = manager->yes.empty() ||
-                         std::any_of(manager->yes.begin(), manager->yes.end(), [&](auto yes) {
-                             return command.has_word(yes);
-                         });
-    if (!answers) {
+    if (!is_answered(script, command, *manager)) {
         lint.tell("CD304",
                   section,
                   word,

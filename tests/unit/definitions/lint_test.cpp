@@ -106,7 +106,7 @@ const std::vector<LintRow> kLintRows = {
      5,
      kLintHead + "%runscript\n#!/bin/bash\nexec a \"$@\"\n"},
     {"CD104", post("false | tee x"), 4, post("echo a | tee x")},
-    {"CD105", post("exit 0"), 4, post("exit 3")},
+    {"CD105", post("exit 0\ntrue"), 4, post("exit 3\ntrue || exit\nexit 0")},
     {"CD106",
      kLintHead + "%runscript\npython3 a.py\n",
      4,
@@ -114,24 +114,31 @@ const std::vector<LintRow> kLintRows = {
     {"CD108", post("true"), 3, post("umask 022")},
     {"CD109", kLintHead + "%post -c\ntrue\n", 3, kLintHead + "%post -u\ntrue\n"},
     {"CD201",
-     environment("export LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH"),
+     docker("debian:12") + "%environment\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n",
      4,
-     environment("export LD_LIBRARY_PATH=/x${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")},
+     docker("debian:12") +
+         "%environment\nexport LD_LIBRARY_PATH=/x${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n"},
     {"CD202", environment("A=1"), 4, environment("A=1\nexport A")},
     {"CD203", environment("export A=$(date)"), 4, environment("export A=1")},
-    {"CD204", environment("export A=\"$HOSTVAR\""), 4, environment("export A=\"$HOME\"")},
+    {"CD204",
+     docker("debian:12") + "%environment\nexport A=\"$HOSTVAR\"\n",
+     4,
+     environment("export A=\"$HOME\"")},
     {"CD205", environment("source /x"), 4, environment(". /x")},
     {"CD206", environment("exit 3"), 4, environment("export A=3")},
     {"CD207",
      environment("export DEBIAN_FRONTEND=noninteractive"),
      4,
      post("export DEBIAN_FRONTEND=noninteractive")},
-    {"CD208", post("export A=1"), 4, post("export A=1\necho $A")},
+    {"CD208",
+     docker("debian:12") + "%post\nexport A=1\n%runscript\nexec $A \"$@\"\n",
+     4,
+     docker("debian:12") + "%post\nexport JAVA_HOME=/opt/java\n%runscript\nexec a \"$@\"\n"},
     {"CD209", environment("export A=x y"), 4, environment("export A='x y'")},
     {"CD210",
-     environment("export A=1") + "%post\necho $A\n",
+     docker("debian:12") + "%environment\nexport A=1\n%post\necho $A\n",
      6,
-     environment("export A=1") + "%post\nA=2\necho $A\n"},
+     docker("debian:12") + "%environment\nexport A=1\n%post\nA=2\n%post\necho $A\n"},
     {"CD211",
      post("pip install --no-cache-dir a==1"),
      4,
@@ -163,7 +170,7 @@ const std::vector<LintRow> kLintRows = {
      4,
      environment("export A='$(id)' B='`x`' C=\"\\$(x)\" D=$((1+1))")},
     {"CD210",
-     environment("export MODULES=1\n%post\necho ${MODULES:+x}$MODULES"),
+     docker("debian:12") + "%environment\nexport MODULES=1\n%post\necho ${MODULES:+x}$MODULES\n",
      6,
      environment("export MODULES=1\n%post\nX=/x${MODULES:+:$MODULES} Y=${MODULES+${MODULES}}")},
     {"CD311", post("apt-key add a"), 4, post("echo apt-key")},
@@ -171,7 +178,11 @@ const std::vector<LintRow> kLintRows = {
     {"CD313", post("apt-get -y dist-upgrade"), 4, post("apt-get update")},
     {"CD314", post("sudo true"), 4, post("true")},
     {"CD401", kLintHead + "%files\n/a # note\n", 4, kLintHead + "%files\n# note\n/a\n"},
-    {"CD402", kLintHead + "%files\n/a /f\n/b /f\n", 5, kLintHead + "%files\n/a /f/\n/b /f/\n"},
+    {"CD402",
+     docker("debian:12") + "%files\n/a.c /f\n/b /f\n",
+     5,
+     docker("debian:12") + "%setup\nmkdir $APPTAINER_ROOTFS/g\n%files\n/a.c /f/\n/b /f/\n" +
+         "*.h /usr/local/bin\na.c /g\nb.c /g\nc.c /f\nd.c /f\n"},
     {"CD403", kLintHead + "%files\n/a /f\n/a /f\n", 5, kLintHead + "%files\n/a /f\n/b /g\n"},
     {"CD404", kLintHead + "%files\n/a ~/x\n", 4, kLintHead + "%files\n/a /x\n"},
     {"CD501", kLintHead + "%files\n/a /tmp/x\n", 4, kLintHead + "%files\n/a /opt/x\n"},
@@ -209,6 +220,44 @@ TEST_CASE("each rule is told at its line, and not where the text is right") {
         CHECK(good.is_accepted);
         CHECK(find(good, row.rule) == nullptr);
     }
+}
+
+TEST_CASE("what the runtime and the bases know is not reported") {
+    const std::vector<std::pair<const char*, std::string>> rows = {
+        {"CD104", post("apt-get update && apt-get install -y a")},
+        {"CD104", post("if make | grep x; then true; fi\ncurl a | tar xz\n(a && b)\na && b || c")},
+        {"CD104", post("set +e\na | b\nset -e")},
+        {"CD106", kLintHead + "%runscript\nexec echo a\n"},
+        {"CD106", kLintHead + "%runscript\nexec a \"${@}\"\n"},
+        {"CD016", kLintHead + "%environment # a\nexport A=1\n%environment # b\nexport B=1\n"},
+        {"CD201", docker("debian:12") + "%post\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"},
+        {"CD201",
+         docker("nvidia/cuda:12") + "%environment\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"},
+        {"CD202", environment("PATH=/x:$PATH")},
+        {"CD202", environment("A=1") + "%environment\nexport A\n"},
+        {"CD208", post("export CPPFLAGS=-I/x JAVA_HOME=/opt/java")},
+        {"CD304", post("yes | apt-get install a\napt-get -qqy install b\nyum -ym install c")},
+        {"CD304",
+         post("apt-get install -y\\\n  a\nconda config --set always_yes yes\n"
+              "conda install b")},
+        {"CD501", kLintHead + "%files\na.tgz /tmp/a.tgz\n%post\ntar xf /tmp/a.tgz\n"},
+        {"CD506", environment("export OMPI_DIR=/opt/ompi OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}")},
+        {"CD507", kLintHead + "%setup\n\n# nothing\n"}};
+    for (const auto& [rule, text] : rows) {
+        CAPTURE(rule);
+        CAPTURE(text);
+        CHECK(find(lint_of(text), rule) == nullptr);
+    }
+    CHECK(find(lint_of(post("a && b\ntrue")), "CD104") != nullptr);
+    CHECK(find(lint_of(post("apt-get -q install a")), "CD304") != nullptr);
+}
+
+TEST_CASE("a note is said once per file, with the number of the others") {
+    const LintReport report = lint_of(post("apt-get install -y a\napt-get install -y b"));
+    CHECK(std::count_if(report.findings.begin(), report.findings.end(), [](const Finding& one) {
+              return one.rule == "CD305";
+          }) == 1);
+    CHECK(find(report, "CD305")->fault.message.ends_with(" (and 1 more in this file)"));
 }
 
 TEST_CASE("every rule of the table is used by a test") {
@@ -274,6 +323,12 @@ TEST_CASE("near names are suggested") {
     };
     CHECK(help(kLintHead + "%enviroment\n", "CD004") == "did you mean '%environment'?");
     CHECK(help("Bootstrap: localimage\nForm: /b\n", "CD005") == "did you mean 'From'?");
+    CHECK(help(kLintHead + "%env\n", "CD004") == "did you mean '%environment'?");
+    CHECK(help(kLintHead + "%run\n", "CD004") == "did you mean '%runscript'?");
+    CHECK(help(kLintHead + "% environment\nexport A=1\n", "CD006") == "write '%environment'");
+    CHECK(help("From: a:1\nBootstrap: docker\n", "CD013") ==
+          "move line 2, 'Bootstrap: docker', above this one");
+    CHECK(help("Bootstrap: ubuntu\n", "CD024") == "write 'Bootstrap: docker' and 'From: ubuntu'");
     CHECK(help("Bootstrap: dokcer\n", "CD024") == "did you mean 'docker'?");
     CHECK(help(kLintHead + "Stage: build\n" + kLintHead + "%files from biuld\n/a\n", "CD018") ==
           "did you mean 'build'?");

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/lint/knowledge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace cybele::definitions {
+namespace {
+
+/// Agents whose result holds packages of a distribution and sets no variable.
+constexpr std::array<std::string_view, 7> kPackageAgents = {
+    "debootstrap", "yum", "dnf", "zypper", "arch", "busybox", "scratch"};
+
+/// An image by its name without registry and tag; `variables` between blanks.
+struct KnownBase {
+    std::string_view image;
+    std::string_view variables; ///< "" for a distribution without more
+};
+constexpr std::array kKnownBases = {
+    KnownBase{"ubuntu", ""},
+    KnownBase{"debian", ""},
+    KnownBase{"centos", ""},
+    KnownBase{"fedora", ""},
+    KnownBase{"alpine", ""},
+    KnownBase{"busybox", ""},
+    KnownBase{"rockylinux", ""},
+    KnownBase{"rockylinux/rockylinux", ""},
+    KnownBase{"almalinux", ""},
+    KnownBase{"almalinux/almalinux", ""},
+    KnownBase{"opensuse/leap", ""},
+    KnownBase{"opensuse/tumbleweed", ""},
+    KnownBase{"amazonlinux", ""},
+    KnownBase{"oraclelinux", ""},
+    KnownBase{"archlinux", ""},
+    KnownBase{"neurodebian", ""},
+    KnownBase{"continuumio/miniconda", " LANG LC_ALL "},
+    KnownBase{"continuumio/miniconda3", " LANG LC_ALL "},
+    KnownBase{"continuumio/anaconda3", " LANG LC_ALL "},
+    KnownBase{"continuumio/anaconda", " LANG LC_ALL "},
+    KnownBase{"condaforge/mambaforge", " CONDA_DIR LANG LC_ALL "},
+    KnownBase{"condaforge/miniforge3", " CONDA_DIR LANG LC_ALL "},
+    KnownBase{"python",
+              " LANG GPG_KEY PYTHON_VERSION PYTHON_PIP_VERSION PYTHON_SETUPTOOLS_VERSION "},
+    KnownBase{"r-base", " LANG LC_ALL R_BASE_VERSION "},
+    KnownBase{"julia", " JULIA_PATH JULIA_VERSION JULIA_GPG "},
+    KnownBase{"golang", " GOLANG_VERSION GOPATH GOTOOLCHAIN "},
+    KnownBase{"openjdk", " JAVA_HOME JAVA_VERSION LANG "},
+    KnownBase{"rust", " RUSTUP_HOME CARGO_HOME RUST_VERSION "},
+    KnownBase{"node", " NODE_VERSION YARN_VERSION "},
+    KnownBase{"gcc", " GCC_VERSION GPG_KEYS GCC_MIRRORS "},
+    KnownBase{"perl", " PERL_VERSION "},
+};
+
+/// Folders of the Filesystem Hierarchy Standard that Debian, Ubuntu, EL and Alpine all have.
+constexpr std::array<std::string_view, 42> kUsualFolders = {"",
+                                                            "/bin",
+                                                            "/boot",
+                                                            "/dev",
+                                                            "/etc",
+                                                            "/etc/init.d",
+                                                            "/etc/opt",
+                                                            "/etc/profile.d",
+                                                            "/etc/ssl",
+                                                            "/home",
+                                                            "/lib",
+                                                            "/lib64",
+                                                            "/media",
+                                                            "/mnt",
+                                                            "/opt",
+                                                            "/proc",
+                                                            "/root",
+                                                            "/run",
+                                                            "/sbin",
+                                                            "/srv",
+                                                            "/sys",
+                                                            "/tmp",
+                                                            "/usr",
+                                                            "/usr/bin",
+                                                            "/usr/include",
+                                                            "/usr/lib",
+                                                            "/usr/lib64",
+                                                            "/usr/local",
+                                                            "/usr/local/bin",
+                                                            "/usr/local/etc",
+                                                            "/usr/local/lib",
+                                                            "/usr/local/share",
+                                                            "/usr/local/src",
+                                                            "/usr/sbin",
+                                                            "/usr/share",
+                                                            "/usr/src",
+                                                            "/var",
+                                                            "/var/cache",
+                                                            "/var/lib",
+                                                            "/var/log",
+                                                            "/var/opt",
+                                                            "/var/tmp"};
+
+/// "docker.io/library/ubuntu:22.04" → "ubuntu".
+std::string_view image_name(std::string_view from) {
+    for (const std::string_view prefix :
+         {"docker://", "index.docker.io/", "docker.io/", "registry-1.docker.io/", "library/"}) {
+        if (from.starts_with(prefix)) {
+            from.remove_prefix(prefix.size());
+        }
+    }
+    from = from.substr(0, from.find('@'));
+    const std::size_t slash = from.rfind('/');
+    const std::size_t colon = from.find(':', slash == std::string_view::npos ? 0 : slash);
+    return from.substr(0, colon);
+}
+
+const KnownBase* known_base(const Stage& stage) {
+    static constexpr KnownBase kPackages{"", ""};
+    const std::string agent = stage.header_value("bootstrap");
+    if (std::find(kPackageAgents.begin(), kPackageAgents.end(), agent) != kPackageAgents.end()) {
+        return &kPackages;
+    }
+    if (agent != "docker") {
+        return nullptr;
+    }
+    const std::string from = stage.header_value("from");
+    const auto* const row =
+        std::find_if(kKnownBases.begin(), kKnownBases.end(), [&](const KnownBase& base) {
+            return base.image == image_name(from);
+        });
+    return row == kKnownBases.end() ? nullptr : row;
+}
+
+} // namespace
+
+bool base_may_set(const Stage& stage, std::string_view variable) {
+    const KnownBase* base = known_base(stage);
+    return base == nullptr ||
+           base->variables.find(" " + std::string(variable) + " ") != std::string_view::npos;
+}
+
+bool has_known_base(const Stage& stage) {
+    return known_base(stage) != nullptr;
+}
+
+bool has_plain_base(const Stage& stage) {
+    const KnownBase* base = known_base(stage);
+    return base != nullptr && base->variables.empty();
+}
+
+bool is_usual_folder(std::string_view path) {
+    while (path.ends_with('/')) {
+        path.remove_suffix(1);
+    }
+    return std::find(kUsualFolders.begin(), kUsualFolders.end(), path) != kUsualFolders.end();
+}
+
+bool is_cluster(std::string_view word, std::string_view wanted, std::string_view known) {
+    return word.size() > 1 && word.front() == '-' &&
+           word.find_first_of(wanted, 1) != std::string_view::npos &&
+           word.find_first_not_of(known, 1) == std::string_view::npos;
+}
+
+} // namespace cybele::definitions

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "definitions/grammar/definition.hpp"
+
+#include <string_view>
+
+/// What is known of images that a definition does not describe: folders and variables of the usual
+/// bases, and variables that the runtime sets.
+namespace cybele::definitions {
+
+/// Whether the stage's base may set a variable: yes where the base is not in the table.
+[[nodiscard]] bool base_may_set(const Stage& stage, std::string_view variable);
+
+/// Whether the base is in the table.
+[[nodiscard]] bool has_known_base(const Stage& stage);
+
+/// Whether the base is a distribution without more, so that its folders are known.
+[[nodiscard]] bool has_plain_base(const Stage& stage);
+
+/// Whether every usual base has a folder of that path; a slash at the end does not count.
+[[nodiscard]] bool is_usual_folder(std::string_view path);
+
+/// Whether a word is an option of letters, such as `-qqy`, that holds one of `wanted` and only
+/// `known` ones.
+[[nodiscard]] bool
+is_cluster(std::string_view word, std::string_view wanted, std::string_view known);
+
+} // namespace cybele::definitions
