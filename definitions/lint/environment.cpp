@@ -257,7 +257,8 @@ void environment(Lint& lint, const Script& script) {
                       *script.section,
                       command.words.front(),
                       "'source' is not a word of POSIX sh");
-        } else if (program == "exit" || (program == "set" && !command.has_word("-a"))) {
+        } else if (program == "exit" ||
+                   (program == "set" && !command.has_word("-a") && !command.has_word("--"))) {
             lint.tell("CD206",
                       *script.section,
                       command.words.front(),

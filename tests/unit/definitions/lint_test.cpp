@@ -235,6 +235,7 @@ TEST_CASE("what the runtime and the bases know is not reported") {
          docker("nvidia/cuda:12") + "%environment\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"},
         {"CD202", environment("PATH=/x:$PATH")},
         {"CD202", environment("A=1") + "%environment\nexport A\n"},
+        {"CD206", environment("set -- --login")},
         {"CD208", post("export CPPFLAGS=-I/x JAVA_HOME=/opt/java")},
         {"CD304", post("yes | apt-get install a\napt-get -qqy install b\nyum -ym install c")},
         {"CD304",
