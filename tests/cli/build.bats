@@ -189,8 +189,8 @@ END
     assert_output --partial '`cybelectl build docker://debian:12 -o x.sif`'
     refuses 3 "$CYBELECTL" build shub://centre/app
     assert_output --partial 'shub'
-    refuse_start docker://debian:12
-    assert_output --partial '`cybelectl build docker://debian:12 -o NAME.sif`'
+    refuse_start docker://127.0.0.1:1/app # converted at its first start
+    assert_output --partial 'cannot reach'
     refuse_start ''
     assert_output --partial 'the path is empty'
 }

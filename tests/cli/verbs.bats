@@ -196,7 +196,7 @@ END
 @test "the first help pages have at most 60 commands, help --all has the rarely used ones" {
     "$CYBELECTL" help --all >all.txt
     assert_equal "$(head -n 1 all.txt)" 'Rarely used commands:'
-    sed -nE 's/^  ([a-z]+( [a-z]+)?)  +[A-Z].*/\1/p' all.txt | sort >advanced
+    sed -nE 's/^  ([a-z-]+( [a-z]+)?)  +[A-Z].*/\1/p' all.txt | sort >advanced
     "$CYBELECTL" help --list >list
     # What has commands below it is a family, not a command.
     awk 'NF == 2 {family[$1] = 1} {line[NR] = $0} END {for (i = 1; i <= NR; i++) if (!(line[i] in family)) print line[i]}' list |
