@@ -3,6 +3,7 @@
 
 #include "cli/apptainer/verb_table.hpp"
 #include "cli/run/start_as.hpp"
+#include "support/split.hpp"
 
 #include <algorithm>
 
@@ -35,6 +36,15 @@ std::string row(std::string_view names, std::string_view value, std::string_view
     return fmt::format("  {:<34} {}\n", term, about);
 }
 
+/// " [APPTAINER_BIND, APPTAINER_BINDPATH]"
+std::string variables_of(const StartOption& option) {
+    std::string text;
+    for (const std::string_view name : split(option.variables, ' ')) {
+        text += (text.empty() ? " [APPTAINER_" : ", APPTAINER_") + std::string(name);
+    }
+    return text.empty() ? text : text + "]";
+}
+
 std::string start_flags(runtime::Action action) {
     std::string carried;
     std::string refused;
@@ -43,7 +53,7 @@ std::string start_flags(runtime::Action action) {
             continue;
         }
         (one.use == Use::kRefused ? refused : carried) +=
-            row(one.names, one.value, one.description);
+            row(one.names, one.value, std::string(one.description) + variables_of(one));
     }
     return "Options:\n" + carried + "\nNot supported:\n" + refused;
 }
