@@ -69,7 +69,7 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
         const std::string& message = read.error().faults().front().message;
         if (message.starts_with("APPTAINER_") || message.starts_with("SINGULARITY_")) {
             return fail(Error(ErrorCode::kInput,
-                              problem("apptainer-variable", message),
+                              problem("apptainer-variable-refused", message),
                               read.error().faults().front().because,
                               read.error().faults().front().help));
         }
