@@ -2,6 +2,7 @@
 #include "builder/keys.hpp"
 
 #include "builder/copy.hpp"
+#include "builder/host_script.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/json.hpp"
@@ -76,7 +77,7 @@ Result<std::vector<StageKeys>> find_keys(const BuildPlan& plan, const AgentConte
         if (keys.base.empty()) {
             CYBELE_TRY(keys.base, find_agent(stage.agent)->key(stage, context));
         }
-        if (stage.stage->has("pre")) {
+        if (has_command(stage.stage->joined("pre"))) {
             keys.base.clear();
         } else if (!keys.base.empty() && context.request.is_deterministic) {
             // What is made for a base is as old as its build, unless that is later than this time.

@@ -3,6 +3,7 @@
 
 #include "builder/agents.hpp"
 #include "builder/header.hpp"
+#include "builder/host_script.hpp"
 #include "builder/image_base.hpp"
 #include "builder/output.hpp"
 #include "definitions/grammar/grammar.hpp"
@@ -113,24 +114,19 @@ void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
 
 void Planner::check_sections(const Stage& stage) {
     for (const Section& section : stage.sections) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        if ((section.name == "pre" || section.name == "setup") && ::geteuid() != 0) {
-            fault.set(problem("section-runs-on-host",
-                              "'%" + section.name + "' runs on this machine, outside the image"));
-            fault.because = "that is for root alone, who answers for the machine";
-            fault.help = "move it into %post, and its files into %files";
+        if ((section.name == "pre" || section.name == "setup") && has_command(section.text)) {
+            tell(fmt::format("warning: line {}: '%{}' runs on this machine{}; with other tools or "
+                             "files it gives another image",
+                             section.line,
+                             section.name,
+                             ::geteuid() != 0 ? ", and can write only to the image" : ""));
         } else if (section.name == "files" &&
                    definitions::files_origin(section).kind == FilesOrigin::Kind::kSkipped) {
             tell(fmt::format("warning: line {}: '{}' is passed over, as the reference does: it is "
                              "neither '%files' nor '%files from STAGE'",
                              section.line,
                              section_line(section)));
-            continue;
-        } else {
-            continue;
         }
-        refuse(section.line, section_line(section), std::move(fault));
     }
 }
 
@@ -174,7 +170,7 @@ void Planner::plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind 
 
 void Planner::plan_setup(const Stage& stage, StagePlan& plan) {
     for (const Section& section : stage.sections) {
-        if (section.name == "setup") {
+        if (section.name == "setup" && has_command(stage.joined("setup"))) {
             Step step;
             step.kind = Step::Kind::kHostScript;
             step.section = &section;
@@ -274,6 +270,7 @@ void run_independent_scripts_first(const Stage& stage, StagePlan& plan) {
 
 void Planner::plan_stage(const Stage& stage) {
     StagePlan plan;
+    plan.is_users = ::geteuid() != 0;
     plan.stage = &stage;
     plan_agent(stage, plan);
     check_sections(stage);

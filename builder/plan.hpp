@@ -43,6 +43,7 @@ struct StagePlan {
     std::string base_digest;      ///< of a base that is an image, as a Lock keeps it
     std::shared_ptr<const registry::OciImage> oci; ///< a base whose layers are unpacked
     std::vector<Step> steps;
+    bool is_users = false; ///< built by an ordinary user, whose %pre and %setup are enclosed
 };
 
 struct BuildPlan {
@@ -51,8 +52,8 @@ struct BuildPlan {
 };
 
 /// Finds sources and orders the steps as the reference does: %files from, %setup, %files, %post.
-/// Refused with all faults at once: agents and sections that cannot be built yet, missing sources,
-/// %pre and %setup unless root builds. `definition` must outlive the plan.
+/// Refused with all faults at once: agents and sections that cannot be built yet, missing sources.
+/// `definition` must outlive the plan.
 [[nodiscard]] Result<BuildPlan> make_plan(const BuildRequest& request,
                                           const Environment& environment);
 

@@ -3,6 +3,7 @@
 
 #include "builder/agents.hpp"
 #include "builder/header.hpp"
+#include "builder/host_script.hpp"
 #include "builder/image_base.hpp"
 #include "builder/libraries.hpp"
 #include "builder/output.hpp"
@@ -162,10 +163,21 @@ const Section* StageBuilder::last_section(std::string_view name) const {
     return last;
 }
 
-/// %pre and %setup: on the host, in the caller's directory, with the caller's environment.
+/// %pre and %setup: on the host, in the caller's directory, with the caller's environment; what an
+/// ordinary user builds is enclosed.
 Result<void> StageBuilder::run_host_script(const std::string& section,
                                            const std::string& text,
                                            const std::string& arguments) {
+    if (plan_.is_users) {
+        CYBELE_TRY(const ScriptEnd end,
+                   run_host_enclosed(root_,
+                                     {section, arguments, text},
+                                     absolute_path(context_.request.directory),
+                                     context_.environment.all(),
+                                     surroundings_));
+        return end.code == 0 ? Result<void>()
+                             : fail(step_failed(*last_section(section), "%" + section, end));
+    }
     const fs::path file = surroundings_.work / (section + ".script");
     CYBELE_CHECK(write_file(file, text, 0700));
     Command command;
@@ -426,7 +438,8 @@ Result<void> StageBuilder::build_layers() {
 Result<void> StageBuilder::build() {
     CYBELE_CHECK(make_directories(root_));
     CYBELE_CHECK(make_directories(surroundings_.work));
-    if (const Section* pre = last_section("pre")) {
+    if (const Section* pre = last_section("pre");
+        pre != nullptr && has_command(plan_.stage->joined("pre"))) {
         report_("%pre");
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
     }

@@ -83,6 +83,39 @@ try_everything() {
     try_everything as_user
 }
 
+@test "%setup and %pre of an ordinary user read the machine and write to the image alone" {
+    apart setup-user
+    mkdir given && echo data >given/data
+    local before home=$PWD/home
+    mkdir "$home" && echo mine >"$home/mine"
+    before=$(what_a_step_may_not_change)
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%pre' '# nothing' '%setup' \
+        'mkdir -p $APPTAINER_ROOTFS/data && cp -r given/data "$SINGULARITY_ROOTFS/data/"' \
+        'cp /etc/hostname $APPTAINER_ROOTFS/hostname || true; echo here >/tmp/own; cat /tmp/own' \
+        'test "$(umask)" != "" && test "$PWD" = "$CALLER" && test "$GIVEN" = seen' \
+        "for place in /etc/evil /usr/evil \$HOME/evil \$CALLER/evil \$CALLER/base.sif $home/mine /sys/evil /proc/sys/kernel/hostname; do" \
+        '    if echo evil >>"$place"; then echo "$place" >>$APPTAINER_ROOTFS/written; fi' 'done 2>/dev/null' \
+        'ln -s / $APPTAINER_ROOTFS/outside; if echo evil >$APPTAINER_ROOTFS/outside/etc/evil2; then echo link >>$APPTAINER_ROOTFS/written; fi' \
+        'if rm -f "$CALLER/given/data" 2>/dev/null; then echo removed >>$APPTAINER_ROOTFS/written; fi' \
+        'if mount -o remount,rw / 2>/dev/null; then echo mounted >>$APPTAINER_ROOTFS/written; fi; rm $APPTAINER_ROOTFS/outside' \
+        '%post' 'cat /data/data' >setup.def
+    run -0 as_user env "HOME=$home" "CALLER=$PWD" GIVEN=seen "$CYBELECTL" build setup.def
+    assert_line --partial "warning: line 5: '%setup' runs on this machine, and can write only to the image"
+    refute_line --partial "'%pre' runs"
+    run -0 "$CYBELECTL" exec setup.sif cat /data/data
+    assert_output data
+    run "$CYBELECTL" exec setup.sif cat /written
+    assert_failure
+    assert_equal "$(cat given/data)" data
+    assert_equal "$(cat "$home/mine")" mine
+    assert [ ! -e /etc/evil ] && assert [ ! -e /etc/evil2 ] && assert [ ! -e /tmp/own ]
+    assert_equal "$(what_a_step_may_not_change)" "$before"
+    sed -i 's/^.*GIVEN.*$/echo said; exit 3/' setup.def
+    run -6 as_user "$CYBELECTL" build setup.def -o other.sif
+    assert_line --partial '%setup failed with exit code 3'
+    assert [ ! -e other.sif ]
+}
+
 @test "C-F8: what packages do works in a step: owners, modes, other users, pipes, devices, the host's name" {
     apart packages
     cat >packages.def <<'END'
