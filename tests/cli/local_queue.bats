@@ -282,14 +282,6 @@ state_of() {
     assert [ -e inner-ran ]
 }
 
-# no_supervisor: none of this test's journal is left.
-no_supervisor() {
-    local process
-    for process in $(pgrep -x cybelectl-job); do
-        ! grep -qsz "^CYBELE_STATE_DIR=$CYBELE_STATE_DIR\$" "/proc/$process/environ" || return 1
-    done
-}
-
 @test "nothing stays behind: no process while jobs wait for each other or none is there" {
     host_job one 'command: ["true"]'
     one=$(submit one)

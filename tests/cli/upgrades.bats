@@ -66,6 +66,7 @@ unchanged() { diff -r "$1.before" "$1"; }
 @test "a journal of a later version is refused, and nothing in it changes" {
     printf 'kind: Job\nname: here\ncommand: [true]\n' >j.yaml
     "$CYBELECTL" submit j.yaml --scheduler local --wait
+    wait_for 20 no_supervisor # which writes to the queue last
     sqlite3 state/jobs.sqlite 'PRAGMA user_version=7'
     cp -r state state.before
     refuses 5 "$CYBELECTL" job list

@@ -98,3 +98,11 @@ write_job() {
     shift
     printf '%s\n' 'kind: Job' "name: $name" 'image: hello-mpi.sif' "$@" >"$name.yaml"
 }
+
+# no_supervisor: none of this test's journal is left.
+no_supervisor() {
+    local process
+    for process in $(pgrep -x cybelectl-job); do
+        ! grep -qsz "^CYBELE_STATE_DIR=$CYBELE_STATE_DIR\$" "/proc/$process/environ" || return 1
+    done
+}
