@@ -190,11 +190,19 @@ TEST_CASE("what cannot be built is refused before anything is done") {
         build(bench.request("Bootstrap: localimage\nFrom: bad.sif\n"), bench.environment);
     REQUIRE_FALSE(bad);
     CHECK(bad.error().code() == ErrorCode::kInput);
+}
+
+TEST_CASE("%setup of an ordinary user runs, and its failure is the build's") {
+    Bench bench;
     CHECK(as_user(bench.here, [&] {
-              const auto built = build(bench.request(kBase + "%setup\nfalse\n"), bench.environment);
-              return !built && built.error().message().find("%setup failed") != std::string::npos
-                         ? 0
-                         : 1;
+              const auto built = build(bench.request(kBase + "%pre\n\n%setup\necho said\nexit 7\n"),
+                                       bench.environment);
+              const std::string what = built ? "built" : built.error().message();
+              if (what.find("%setup failed with exit code 7") == std::string::npos) {
+                  MESSAGE(what);
+                  return 1;
+              }
+              return 0;
           }) == 0);
 }
 
