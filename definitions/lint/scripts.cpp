@@ -12,8 +12,10 @@ namespace cybele::definitions {
 namespace {
 
 /// Programs that do not fail, or whose failure is an answer.
-constexpr std::array<std::string_view, 9> kNeverFail = {
-    "echo", "printf", "yes", "true", ":", "ls", "uname", "lsb_release", "nproc"};
+constexpr std::array<std::string_view, 11> kNeverFail = {
+    "echo", "printf", "yes", "true", ":", "ls", "uname", "lsb_release", "nproc", "export", "set"};
+/// CD309 tells of what is piped into them.
+constexpr std::array<std::string_view, 4> kShellPrograms = {"sh", "bash", "dash", "zsh"};
 constexpr std::array<std::string_view, 13> kTests = {"[",
                                                      "[[",
                                                      "test",
@@ -121,6 +123,22 @@ bool has_alternative(const std::vector<ScriptCommand>& commands,
     return false;
 }
 
+/// Tells of the first command of an && list that may fail; the last one's failure is seen.
+void list_failure(Lint& lint, const Script& script, std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i + 1 < end; ++i) {
+        const ScriptCommand& command = script.commands[i];
+        const std::string program = command.program();
+        if (!is_program_of(kNeverFail, program) && !program.empty()) {
+            lint.tell("CD104",
+                      *script.section,
+                      command.words.front(),
+                      fmt::format("a failure of '{}' before && does not stop the build",
+                                  printable(program)));
+            return;
+        }
+    }
+}
+
 /// `is_last`: the script's result is the one of the last command, which -e looks at.
 void failures(Lint& lint, const Script& script, bool is_last) {
     const auto& commands = script.commands;
@@ -140,7 +158,8 @@ void failures(Lint& lint, const Script& script, bool is_last) {
         const bool has_next = command.join != Join::kEnd && i + 1 < commands.size();
         if (command.join == Join::kPipe && has_next && !has_pipefail &&
             !is_program_of(kNeverFail, program) &&
-            !is_program_of(kNoticesLoss, commands[i + 1].program())) {
+            !is_program_of(kNoticesLoss, commands[i + 1].program()) &&
+            !is_program_of(kShellPrograms, commands[i + 1].program())) {
             lint.tell(
                 "CD104",
                 *script.section,
@@ -149,11 +168,7 @@ void failures(Lint& lint, const Script& script, bool is_last) {
         } else if (command.join == Join::kAnd && command.joined == Join::kEnd && has_next &&
                    !is_program_of(kTests, program) && !has_alternative(commands, i, end) &&
                    !commands[end - 1].ends_group && !(is_last && end == commands.size())) {
-            lint.tell("CD104",
-                      *script.section,
-                      command.words.front(),
-                      fmt::format("a failure of '{}' before && does not stop the build",
-                                  printable(program)));
+            list_failure(lint, script, i, end);
         }
     }
 }
@@ -222,8 +237,9 @@ void runscript(Lint& lint, const Script& script) {
                 return word.text == "exec";
             });
         });
-    if (passes && executes) {
-        return;
+    const bool prints_last = is_program_of(kPrinters, script.commands.back().program());
+    if (passes && (executes || prints_last)) {
+        return; // a script that ends with its own words has no program to replace it
     }
     lint.tell("CD106",
               *script.section,
