@@ -95,10 +95,16 @@ void base(Lint& lint, const Stage& stage) {
     }
 }
 
+/// `conda run python setup.py install` installs nothing itself.
+bool runs_another_program(const ScriptCommand& command) {
+    const std::size_t verb = command.program_index() + 1;
+    return verb < command.words.size() && command.words[verb].text == "run";
+}
+
 const Manager* manager_of(const ScriptCommand& command) {
     const std::string program = command.program();
     for (const Manager& manager : kManagers) {
-        if (manager.program == program &&
+        if (manager.program == program && !runs_another_program(command) &&
             (command.has_word(manager.verb) || (program == "zypper" && command.has_word("in")))) {
             return &manager;
         }

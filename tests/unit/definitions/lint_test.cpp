@@ -243,6 +243,7 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD304",
          post("apt-get install -y\\\n  a\nconda config --set always_yes yes\n"
               "conda install b")},
+        {"CD304", post("conda run -n a python -m ipykernel install")},
         {"CD501", kLintHead + "%files\na.tgz /tmp/a.tgz\n%post\ntar xf /tmp/a.tgz\n"},
         {"CD506", environment("export OMPI_DIR=/opt/ompi OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}")},
         {"CD507", kLintHead + "%setup\n\n# nothing\n"}};
