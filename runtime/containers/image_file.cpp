@@ -155,7 +155,9 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
                              const ImageDemand* demand) {
     ImageFile file;
     std::error_code failed;
-    file.path = std::filesystem::canonical(path, failed);
+    // A descriptor of this process may be of a file without a name.
+    const bool is_descriptor = path.native().starts_with("/proc/self/fd/");
+    file.path = is_descriptor ? path : std::filesystem::canonical(path, failed);
     if (failed) {
         const bool is_reference = path.native().find("://") != std::string::npos;
         return fail(

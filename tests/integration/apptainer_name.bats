@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cybelectl by the name of Apptainer: a table of cases that both programs run, the link, and the page of options.
 load ../parts/suite.bash
+load ../parts/serve.bash
 
 setup_file() {
     enter_place
@@ -10,6 +11,7 @@ setup_file() {
     "$parts_dir/apptainer" make >&2
 }
 setup() { cd "$place" || return; }
+teardown() { end_servers; }
 teardown_file() { leave_place; }
 
 @test "install-as makes a link, replaces nothing, and the link tells the version" {
@@ -60,4 +62,52 @@ teardown_file() { leave_place; }
     run "$parts_dir/side-by-side" compare "$repo/tests/cases/apptainer/cases.tsv"
     assert_success
     assert_line --partial ', 0 wrong'
+}
+
+# An image of one layer with busybox, in the registry on loopback.
+serve_image() {
+    local name
+    umoci init --layout layout
+    umoci new --image layout:1
+    umoci unpack --image layout:1 bundle >/dev/null 2>&1
+    mkdir -p bundle/rootfs/{bin,etc,tmp,proc,sys,dev,root}
+    cp /bin/busybox bundle/rootfs/bin
+    for name in sh cat echo ls; do ln -s busybox bundle/rootfs/bin/$name; done
+    umoci repack --refresh-bundle --image layout:1 bundle >/dev/null
+    rm -rf bundle
+    skopeo copy -q --dest-tls-verify=false oci:layout:1 "docker://127.0.0.1:$registry/demo/app:1"
+}
+
+@test "images are started by URI, converted once by 16 starts at the same time, pulled and pushed" {
+    mkdir uris && cd uris || return
+    export CYBELE_CACHE_DIR=$PWD/cache CYBELE_STORE=$PWD/store HOME=$PWD no_proxy='*'
+    unset XDG_RUNTIME_DIR REGISTRY_AUTH_FILE
+    local apptainer=$place/bin/apptainer i
+    local -a starts=()
+    serve registry docker-registry open "$PWD/r"
+    serve_image
+    for i in {1..16}; do
+        "$apptainer" exec --no-https "docker://127.0.0.1:$registry/demo/app:1" echo "here $i" >"out.$i" 2>"err.$i" &
+        starts+=($!)
+    done
+    for i in {1..16}; do
+        wait "${starts[i - 1]}"
+        assert_equal "$(<"out.$i")" "here $i"
+    done
+    # One conversion: one image in the store.
+    run "$CYBELECTL" image list --format json
+    assert_equal "$(grep -c '"digest"' <<<"$output")" 1
+    "$apptainer" pull --no-https "docker://127.0.0.1:$registry/demo/app:1"
+    [[ -x app_1.sif ]]
+    run "$apptainer" pull --no-https "docker://127.0.0.1:$registry/demo/app:1"
+    assert_failure 255
+    "$apptainer" pull --no-https --force --dir "$PWD" --name mine.sif "docker://127.0.0.1:$registry/demo/app:1"
+    "$apptainer" push --no-https mine.sif "oras://127.0.0.1:$registry/demo/sif:1"
+    run "$CYBELECTL" exec --no-https "oras://127.0.0.1:$registry/demo/sif:1" echo 'by its own name'
+    assert_output 'by its own name'
+    run "$apptainer" exec --disable-cache oci:layout:1 echo 'only now'
+    assert_output 'only now'
+    run "$apptainer" exec --no-https "docker://127.0.0.1:$registry/demo/none:1" echo x
+    assert_failure 255
+    assert_output --partial 'MANIFEST_UNKNOWN'
 }
