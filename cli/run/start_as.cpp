@@ -35,22 +35,21 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
         }
         values = {""};
     } else if (option.use == Use::kList) {
-        values = read_list(*flag.value);
+        values = read_list(values.front());
     }
     for (const std::string& value : values) {
         std::string why = give(option, read.options, value);
         if (why.empty()) {
             continue;
         }
-        return option.use == Use::kRefused
-                   ? fail(
-                         ErrorCode::kEnvironment,
-                         problem("apptainer-option-not-supported", flag.name + " is not supported"),
-                         std::move(why))
-                   : fail(ErrorCode::kUsage,
-                          problem("apptainer-command-line",
-                                  "invalid argument \"" + value + "\" for \"" + flag.name +
-                                      "\" flag: " + why));
+        if (option.use == Use::kRefused) {
+            return fail(ErrorCode::kEnvironment,
+                        problem("apptainer-option-not-supported", flag.name + " is not supported"),
+                        std::move(why));
+        }
+        std::string message = "invalid argument \"";
+        message.append(value).append("\" for \"").append(flag.name).append("\" flag: ").append(why);
+        return fail(ErrorCode::kUsage, problem("apptainer-command-line", std::move(message)));
     }
     return {};
 }

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace cybele::cli {
 
@@ -122,9 +123,10 @@ Result<void> take_variables(StartOptions& options,
             const auto [known, is_new] = first.emplace(name, value);
             if (!is_new) {
                 if (known->second != value) {
-                    warnings.push_back(std::string(prefix) + name + " and " +
-                                       std::string(kPrefixes[0]) + name +
-                                       " have different values; the latter is used");
+                    std::string warning(prefix);
+                    warning.append(name).append(" and ").append(kPrefixes[0]).append(name);
+                    warning += " have different values; the latter is used";
+                    warnings.push_back(std::move(warning));
                 }
                 continue;
             }
