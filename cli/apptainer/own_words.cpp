@@ -8,6 +8,7 @@
 #include "cli/run/start_as.hpp"
 #include "images/sif/sif.hpp"
 #include "support/quote.hpp"
+#include "support/split.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -53,6 +54,11 @@ std::string verb_at(const std::vector<std::string>& words, std::size_t at) {
         }
     }
     return words[at];
+}
+
+bool has_listed(std::string_view list, std::string_view verb) {
+    const auto words = split(list, ',');
+    return std::find(words.begin(), words.end(), verb) != words.end();
 }
 
 bool is_group(std::string_view word) {
@@ -130,6 +136,30 @@ Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::
     return call;
 }
 
+/// The flags that variables set and the command line does not.
+Result<void> add_variables(const Session& session, OtherCall& call) {
+    for (const OtherVariable& row : other_variables()) {
+        const OtherFlag* const flag = find_flag(call.verb->verb, row.flag);
+        if (flag == nullptr || !has_listed(row.verbs, call.verb->verb) || call.has(row.flag)) {
+            continue;
+        }
+        const std::string name(row.name);
+        const std::string value = session.environment.get_or(
+            "APPTAINER_" + name, session.environment.get_or("SINGULARITY_" + name, ""));
+        if (value.empty()) {
+            continue;
+        }
+        if (!flag->takes_value) {
+            CYBELE_TRY(const bool is_on, read_switch({"APPTAINER_" + name, value}));
+            if (!is_on) {
+                continue;
+            }
+        }
+        call.flags.emplace_back(flag, flag->takes_value ? value : "");
+    }
+    return {};
+}
+
 /// The option of ours for each flag.
 Result<std::vector<std::string>> same_flags(const OtherCall& call) {
     std::vector<std::string> words;
@@ -162,6 +192,7 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
         Session::print(help_of(session.other_name, std::string(verb.verb)));
         return done(0);
     }
+    CYBELE_CHECK(add_variables(session, *call));
     CYBELE_TRY(call->same, same_flags(*call));
     CYBELE_TRY(OwnWords own, translate(session, *call));
     if (flags.is_quiet && !own.words.empty()) {

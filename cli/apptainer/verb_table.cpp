@@ -191,6 +191,29 @@ constexpr OtherVerb kVerbs[] = {
     {"remote", "", 0, 99, "remote", "", kNoServer},
     {"search", "", 0, 99, "search", "", kNoServer},
 };
+constexpr OtherVariable kVariables[] = {
+    {"build,pull,push", "NOHTTPS", "--no-https"},
+    {"build,pull,push,registry login,registry logout", "AUTHFILE", "--authfile"},
+    {"build,pull", "DISABLE_CACHE", "--disable-cache"},
+    {"build,pull", "FORCE", "--force"},
+    {"build,pull", "LIBRARY", "--library"},
+    {"build,pull", "TMPDIR", "--tmpdir"},
+    {"build", "BUILD_ARCH", "--arch"},
+    {"build", "SANDBOX", "--sandbox"},
+    {"build", "NOTEST", "--notest"},
+    {"build", "FAKEROOT", "--fakeroot"},
+    {"build", "FIXPERMS", "--fix-perms"},
+    {"build", "SECTION", "--section"},
+    {"build", "UPDATE", "--update"},
+    {"build", "ENCRYPT", "--encrypt"},
+    {"build", "NV", "--nv"},
+    {"build", "ROCM", "--rocm"},
+    {"pull", "PULL_ARCH", "--arch"},
+    {"pull", "PULL_NAME", "--name"},
+    {"pull", "PULLDIR", "--dir"},
+    {"pull", "PULLFOLDER", "--dir"},
+    {"pull,push", "ALLOW_UNSIGNED", "--allow-unsigned"},
+};
 // clang-format on
 
 bool has_word(std::string_view list, std::string_view word) {
@@ -206,6 +229,10 @@ bool OtherFlag::has_name(std::string_view name) const {
 
 bool OtherFlag::is_of(std::string_view verb) const {
     return has_word(verbs, verb);
+}
+
+std::span<const OtherVariable> other_variables() {
+    return kVariables;
 }
 
 std::span<const OtherFlag> other_flags() {

@@ -36,6 +36,14 @@ struct OtherVerb {
     std::string_view refused; ///< why it is not carried; empty: it is
 };
 
+/// A variable that sets a flag: APPTAINER_X or SINGULARITY_X.
+struct OtherVariable {
+    std::string_view verbs; ///< with commas between
+    std::string_view name;  ///< X
+    std::string_view flag;
+};
+
+[[nodiscard]] std::span<const OtherVariable> other_variables();
 [[nodiscard]] std::span<const OtherFlag> other_flags();
 [[nodiscard]] std::span<const OtherVerb> other_verbs();
 [[nodiscard]] const OtherFlag* find_flag(std::string_view verb, std::string_view name);
