@@ -59,8 +59,7 @@ std::string with_marks(std::string_view text) {
 }
 
 /// A line that the text does not have.
-std::string end_mark(const std::string& text) {
-    std::string mark = "END-OF-SCRIPT";
+std::string end_mark(std::string mark, const std::string& text) {
     while (text.find("\n" + mark + "\n") != std::string::npos || text.starts_with(mark + "\n")) {
         mark += "-X";
     }
@@ -146,7 +145,9 @@ void add_steps(const Rendering& rendering, Values& values) {
     std::vector<Values> setup;
     setup.reserve(plan.setup.size());
     for (const std::string& text : plan.setup) {
-        setup.push_back({{"text", Value(Value::Verbatim{shell_quote(text)})}});
+        const std::string body = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
+        setup.push_back({{"text", Value(Value::Verbatim{body})},
+                         {"end", Value(end_mark("END-OF-SETUP", body + "\n"))}});
     }
     values["has-setup"] = !setup.empty();
     values["setup"] = std::move(setup);
@@ -176,7 +177,7 @@ void add_batch(const Rendering& rendering, Values& values) {
         body += '\n';
     }
     values["is-marked"] = is_marked;
-    values["body-end"] = end_mark(body);
+    values["body-end"] = end_mark("END-OF-SCRIPT", body);
     body.pop_back();
     values["body"] = Value(Value::Verbatim{std::move(body)});
     values["shell"] = Value(Value::Verbatim{shell_of(job)});

@@ -18,25 +18,19 @@ Value verbatim(std::string text) {
     return {Value::Verbatim{std::move(text)}};
 }
 
-/// How the words of the program begin: in the container, by the image's runscript, or here.
+/// What is defined for the program's start: the container, and what misleads ranks in it.
 void add_start(const Rendering& rendering, const ProgramWords& program, Values& values) {
     const bool has_image = rendering.input.job->image.has_value();
     const auto& plan = rendering.plan;
     const bool is_one_of_ours = plan.torch.has_value() || plan.spark.has_value();
     const bool runs = program.action == "run";
-    std::string start;
-    if (has_image && runs && !plan.bind) {
-        start = R"("$runtime" run "${options[@]}" "$image")";
-    } else if (has_image) {
-        start = runs ? R"("${contained[@]}" /.singularity.d/runscript)" : R"("${contained[@]}" )";
-    }
-    values["program-start"] = verbatim(std::move(start));
-    values["has-program"] = !is_one_of_ours;
     values["has-contained"] =
         has_image && !is_one_of_ours && (!runs || !plan.probe.empty() || plan.bind.has_value());
     values["is-direct"] = !plan.starter && !is_one_of_ours;
     values["has-ranks"] = plan.starter.has_value();
-    values["misleading"] = fmt::format("{}", fmt::join(compatibility::misleading_settings(), " "));
+    const auto& misleading = compatibility::misleading_settings();
+    values["misleading"] =
+        wrapped({misleading.begin(), misleading.end()}, 13, Continuation::kCommand);
 }
 
 /// How one process is started on each node.
@@ -45,6 +39,8 @@ void add_nodes(const Rendering& rendering, Values& values) {
     const auto place = rendering.dialect.place();
     const bool is_alone = plan.nodes == 1;
     values["is-alone"] = is_alone;
+    values["is-per-node"] = plan.torch.has_value() || plan.spark.has_value();
+    values["work-name"] = plan.spark ? "Spark's worker" : "torchrun";
     values["nodes-direct"] = is_alone;
     values["nodes-by-srun"] = !is_alone && place.has_srun;
     values["nodes-by-node-file"] = !is_alone && !place.has_srun;
@@ -71,14 +67,35 @@ void add_torch(const Rendering& rendering, const ProgramWords& program, Values& 
     if (!plan.torch) {
         return;
     }
-    values["torch-processes"] = plan.torch->processes;
-    // torchrun's grammar knows one digit (torch/distributed/elastic/multiprocessing/api.py 1.13).
-    values["torch-beyond"] = plan.torch->processes > 9 ? Value() : Value(plan.torch->processes);
-    values["torch-restarts"] = plan.torch->max_restarts;
+    std::vector<std::string> words{"python3",
+                                   "-m",
+                                   "torch.distributed.run",
+                                   fmt::format("--nnodes={}", plan.nodes),
+                                   fmt::format("--nproc_per_node={}", plan.torch->processes),
+                                   fmt::format("--max_restarts={}", plan.torch->max_restarts),
+                                   "--rdzv_backend=c10d",
+                                   R"("--rdzv_endpoint=$rendezvous")",
+                                   R"("--rdzv_id=$name-$job_token")"};
+    // PyTorch before 2 under Python 3.11 fails at its own default here; this names no process that
+    // there is. torchrun's grammar knows one digit
+    // (torch/distributed/elastic/multiprocessing/api.py 1.13).
+    if (plan.torch->processes <= 9) {
+        words.push_back(fmt::format("--redirects={}:1", plan.torch->processes));
+        words.push_back(fmt::format("--tee={}:1", plan.torch->processes));
+    }
     // torchrun puts `python -u` before a script; other programs it starts as they are.
-    const bool is_script =
-        job.script.empty() && !job.command.empty() && job.command.front().ends_with(".py");
-    values["torch-words"] = verbatim((is_script ? "" : "--no_python ") + program.own);
+    if (!job.script.empty() || job.command.empty() || !job.command.front().ends_with(".py")) {
+        words.emplace_back("--no_python");
+    }
+    words.insert(words.end(), program.own.begin(), program.own.end());
+    values["torch"] = wrapped(words, 11, Continuation::kArray);
+    std::vector<std::string> container;
+    if (job.image) {
+        container = {R"("$runtime")", "exec", R"("${options[@]}")", R"("$image")"};
+        container.insert(container.end(), program.before.begin(), program.before.end());
+        container.emplace_back();
+    }
+    values["on-node"] = verbatim(fmt::format("{}", fmt::join(container, " ")));
     // What the head-of-script checks count: processes, each with its threads.
     values["ranks-per-node"] = plan.torch->processes;
     values["ranks"] = plan.nodes * plan.torch->processes;
@@ -106,8 +123,11 @@ void add_spark(const Rendering& rendering, const ProgramWords& program, Values& 
         }
         properties.push_back(std::move(line));
     }
-    values["spark-words"] = verbatim(program.own);
-    values["spark-properties"] = verbatim(shell_join(properties));
+    values["spark-words"] = wrapped(program.own, 24, Continuation::kCommand);
+    for (std::string& property : properties) {
+        property = shell_quote(property);
+    }
+    values["spark-properties"] = wrapped(properties, 24, Continuation::kCommand);
     values["spark-results"] = path_expression(rendering.input.job->output.to);
     values["spark-daemon-mib"] = spark.daemon_mib;
     values["spark-driver-mib"] = spark.driver_mib;
@@ -167,7 +187,8 @@ void add_kind_values(const Rendering& rendering, templates::Values& values) {
     add_start(rendering, program, values);
     add_nodes(rendering, values);
     // The container's variables that `--env` cannot carry, before a program that is started there.
-    values["inside-words"] = verbatim(program.before);
+    values["has-inside"] = !program.before.empty();
+    values["inside-words"] = verbatim(fmt::format("{}", fmt::join(program.before, " ")));
     add_torch(rendering, program, values);
     add_spark(rendering, program, values);
     add_bind(rendering, values);

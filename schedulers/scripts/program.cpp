@@ -3,6 +3,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -60,27 +61,36 @@ std::string word_expressions(const launchers::Job& job, const std::vector<std::s
 ProgramWords program_words(const Rendering& rendering) {
     const launchers::Job& job = *rendering.input.job;
     ProgramWords program;
-    std::vector<std::string> odd;
+    std::map<std::string, std::string> odd; // by name: the last value counts
     for (const auto* list : {&rendering.plan.variables, &rendering.plan.environment}) {
         for (const auto& [name, value] : *list) {
-            std::string word = name;
-            word += '=';
-            word += value;
-            auto& into = is_plain(in_element(job, value)) ? program.container_variables : odd;
-            into.push_back(word_expression(job, word));
+            odd.erase(name);
+            std::erase(program.container_variables, name);
+            if (is_plain(in_element(job, value))) {
+                program.container_variables.push_back(name);
+            } else {
+                odd[name] = word_expression(job, name + "=" + value);
+            }
         }
     }
     if (job.image && !odd.empty()) {
-        // `env` of the image takes them as they are.
-        program.before = fmt::format("env {} ", fmt::join(odd, " "));
+        program.before.emplace_back("env"); // of the image: it takes them as they are
+        for (const auto& [name, word] : odd) {
+            program.before.push_back(word);
+        }
     }
     if (!job.script.empty()) {
-        program.own =
-            shell_join(std::vector<std::string>{"/bin/sh", "-eu", "-c", job.script, job.name});
+        for (const char* word : {"/bin/sh", "-eu", "-c"}) {
+            program.own.emplace_back(word);
+        }
+        program.own.push_back(shell_quote(job.script));
+        program.own.push_back(shell_quote(job.name));
     } else if (!job.command.empty()) {
-        program.own = word_expressions(job, job.command);
+        for (const std::string& word : job.command) {
+            program.own.push_back(word_expression(job, word));
+        }
     } else if (!program.before.empty()) {
-        program.own = "/.singularity.d/runscript";
+        program.own.emplace_back("/.singularity.d/runscript");
     } else {
         program.action = "run";
     }

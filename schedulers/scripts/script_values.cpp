@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 namespace cybele::schedulers {
 namespace {
+
+namespace fs = std::filesystem;
 
 using compatibility::MpiLauncher;
 using launchers::Job;
@@ -121,15 +124,6 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
     }
 }
 
-Value expressions(const std::vector<std::string>& items) {
-    std::vector<Values> list;
-    list.reserve(items.size());
-    for (const auto& item : items) {
-        list.push_back({{"expression", Value(item)}});
-    }
-    return {std::move(list)};
-}
-
 /// A batch launch without `output`, or with one that the directives carry.
 bool is_left_to_scheduler(const Rendering& rendering) {
     return rendering.plan.kind == launchers::LaunchKind::kBatch &&
@@ -218,7 +212,6 @@ void add_runtime(const Rendering& rendering, Values& values) {
         runtimes = {"apptainer", "singularity", "cybelectl"};
     }
     values["runtimes"] = runtimes.size() == 1 ? command_of(runtimes) : words_of(runtimes);
-    values["runtime-because"] = fmt::format("looked for {}", fmt::join(runtimes, ", "));
     values["runtime-help"] = "install one, or name its path in the Site (runtime)";
 }
 
@@ -230,9 +223,6 @@ void add_image(const Rendering& rendering, Values& values) {
     values["image-digest"] = digest.empty() ? Value() : Value(digest);
     const bool is_sha256 = digest.starts_with("sha256:");
     values["image-sha256"] = is_sha256;
-    values["image-sha256-line"] = is_sha256 ? digest.substr(7) + "  -" : "";
-    values["image-sha256-because"] = "its digest is not " + digest;
-    values["image-text"] = !input.job->image ? "none" : digest.empty() ? "as found" : digest;
     if (input.image.find("://") != std::string::npos) {
         Fault note =
             input.job->fault_at("image",
@@ -258,12 +248,10 @@ void add_resources(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
     const Job& job = *rendering.input.job;
     values["nodes"] = plan.nodes;
-    values["nodes-what"] = fmt::format("{} nodes were asked", plan.nodes);
     values["ranks"] = plan.ranks;
     values["ranks-per-node"] = plan.ranks_per_node;
     values["threads"] = plan.threads;
     values["cpus-per-task"] = plan.cpus_per_task;
-    values["checks-cpus"] = !plan.is_oversubscribed;
     values["cpus-because"] = "more processes than CPUs slow every one of them down";
     values["cpus-help"] =
         plan.kind == launchers::LaunchKind::kMpi
@@ -277,52 +265,6 @@ void add_resources(const Rendering& rendering, Values& values) {
     }
     values["memory-check"] = memory == 0 ? Value() : Value(memory >> 20U);
     values["memory-what"] = format_size(memory) + " of memory are asked";
-}
-
-/// A path that may have `@{index}` in it.
-std::string element_path(const Job& job, std::string_view path) {
-    if (path.find(launchers::kIndexMark) == std::string_view::npos) {
-        return path_expression(path);
-    }
-    return path.starts_with("~/")
-               ? "\"$HOME\"/" + word_expression(job, path.substr(2))
-               : word_expression(job, (path.starts_with('-') ? "./" : "") + std::string(path));
-}
-
-void add_environment(const Rendering& rendering, Values& values) {
-    const auto& plan = rendering.plan;
-    std::vector<Values> variables;
-    std::string exported;
-    for (const auto* list : {&plan.variables, &plan.environment}) {
-        for (const auto& [name, value] : *list) {
-            variables.push_back(
-                {{"variable", Value(name)},
-                 {"value", Value(Value::Verbatim{word_expression(*rendering.input.job, value)})}});
-            exported += (exported.empty() ? "" : " ") + name;
-        }
-    }
-    std::vector<Values> secrets;
-    secrets.reserve(plan.secrets.size());
-    for (const auto& [name, path] : plan.secrets) {
-        secrets.push_back({{"variable", Value(name)},
-                           {"path", Value(element_path(*rendering.input.job, path))},
-                           {"because", Value("the job's environment takes " + name + " from it")}});
-    }
-    values["variables"] = std::move(variables);
-    values["exported"] = exported;
-    values["secrets"] = std::move(secrets);
-    values["for-users"] = plan.single_copy == launchers::SingleCopy::kOffForUsers;
-    values["always"] = plan.single_copy == launchers::SingleCopy::kOff;
-    values["single-copy"] = rendering.input.job->image.has_value() && !plan.launcher.empty() &&
-                            plan.single_copy != launchers::SingleCopy::kOn;
-    values["pmix-fence"] = plan.pmi.starts_with("pmix") && plan.nodes > 1;
-    add_gpus(rendering, values);
-    std::vector<std::string> binds;
-    binds.reserve(rendering.input.job->binds.size());
-    for (const auto& bind : rendering.input.job->binds) {
-        binds.push_back(path_expression(bind));
-    }
-    values["binds"] = expressions(binds);
 }
 
 /// One process a node, by the same launcher: its program and the options that count.
@@ -341,14 +283,6 @@ std::vector<std::string> once_a_node(const launchers::LaunchPlan& plan, MpiLaunc
 
 void add_launch(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
-    const ProgramWords program = program_words(rendering);
-    values["action"] = program.action;
-    const std::string words = program.before + program.own;
-    values["has-words"] = !words.empty();
-    values["words"] = Value(Value::Verbatim{words});
-    values["container-variables"] = templates::list_of(program.container_variables);
-    values["host-mpi"] = plan.host_mpi.text();
-    values["image-mpi"] = rendering.input.job->image ? plan.image_mpi.text() : "none";
     values["uses-node-file"] = plan.uses_node_file;
     values["has-launcher"] = plan.starter.has_value();
     if (!plan.starter) {
@@ -359,7 +293,11 @@ void add_launch(const Rendering& rendering, Values& values) {
     values["is-openmpi"] = is_openmpi;
     values["is-srun"] = !is_openmpi && !is_hydra;
     values["allow-root"] = plan.allow_root;
-    values["launcher"] = command_of(plan.launcher);
+    std::vector<std::string> words{path_expression(plan.launcher.front())};
+    for (std::size_t index = 1; index < plan.launcher.size(); ++index) {
+        words.push_back(shell_quote(plan.launcher[index]));
+    }
+    values["launcher"] = wrapped(words, 14, Continuation::kArray);
     values["once-a-node"] = command_of(once_a_node(plan, *plan.starter));
     values["hosts-option"] = is_openmpi ? "--hostfile" : "-f";
     values["checks-nodes"] = plan.nodes > 1 && rendering.input.job->image.has_value();
@@ -369,11 +307,6 @@ void add_launch(const Rendering& rendering, Values& values) {
                                          plan.host_mpi.text(),
                                          plan.image_mpi.text());
     values["pair"] = pair;
-    values["singleton-because"] =
-        "nothing of the launcher's PMIx or PMI reached the container: its environment was cleared, "
-        "or the pair does not match: ";
-    values["pair-help"] = "start the ranks with an MPI of the image's family, and let the "
-                          "environment pass (no --cleanenv, no --containall)";
 }
 
 } // namespace
@@ -391,13 +324,17 @@ std::string path_expression(std::string_view path) {
 templates::Values script_values(const Rendering& rendering) {
     const auto& input = rendering.input;
     Values values;
-    values["dialect"] = rendering.dialect.name;
+    const std::string file = fs::path(input.job->source.file()).filename().native();
+    values["source-name"] = file.empty() ? "a Job" : printable(file);
+    values["version"] = CYBELE_VERSION;
     values["template-set"] = rendering.dialect.templates.version();
     values["name"] = input.job->name;
     values["job-digest"] = input.job->digest;
-    values["time-limit"] = rendering.plan.time
-                               ? static_cast<std::uint64_t>(rendering.plan.time->count())
-                               : std::uint64_t{0};
+    const auto limit = rendering.plan.time.value_or(std::chrono::seconds(0)).count();
+    values["time-limit"] = limit > 0;
+    values["time-limit-reached"] =
+        static_cast<std::uint64_t>(std::max<decltype(limit)>(limit - 2, 0));
+    values["starts-once"] = rendering.dialect.name != "local"; // which starts each job once itself
     // What srun starts is no child of the script, nor is what runs on other nodes.
     values["is-measured"] = rendering.plan.nodes == 1 && (rendering.plan.launcher.empty() ||
                                                           rendering.plan.launcher[0] != "srun");
@@ -412,6 +349,7 @@ templates::Values script_values(const Rendering& rendering) {
     add_launch(rendering, values);
     add_kind_values(rendering, values);
     add_batch(rendering, values);
+    add_launch_words(rendering, values);
     return values;
 }
 

@@ -25,6 +25,9 @@ struct Rendering {
 /// Which fields a batch launch writes into its head, and where its outputs go.
 void add_batch_head(const Rendering& rendering, templates::Values& values);
 
+/// The program's variables, the container's options, and files with secrets.
+void add_environment(const Rendering& rendering, templates::Values& values);
+
 /// Modules, set-up and teardown.
 void add_steps(const Rendering& rendering, templates::Values& values);
 
@@ -71,11 +74,30 @@ void add_gpus(const Rendering& rendering, templates::Values& values);
 
 /// The program in the container (or the host's) as shell words, and the runtime's action.
 struct ProgramWords {
-    std::string action = "exec"; ///< exec, run
-    std::string before;          ///< `env NAME=VALUE … `, for what `--env` cannot carry
-    std::string own;             ///< the job's words; empty: the image's runscript
-    std::vector<std::string> container_variables; ///< `NAME=VALUE` for --env
+    std::string action = "exec";                  ///< exec, run
+    std::vector<std::string> before;              ///< `env NAME=VALUE …`, for what `--env` cannot
+    std::vector<std::string> own;                 ///< the job's; empty: the image's runscript
+    std::vector<std::string> container_variables; ///< names whose values `--env` carries
 };
 [[nodiscard]] ProgramWords program_words(const Rendering& rendering);
+
+/// Where a line of shell code may go on after a word.
+enum class Continuation {
+    kCommand, ///< after a backslash
+    kArray,   ///< in the parentheses of an array
+};
+
+/// Shell words on lines of at most 100 characters, as far as their own lengths allow it. The first
+/// line begins at `column`, the others after eight blanks.
+[[nodiscard]] templates::Value
+wrapped(const std::vector<std::string>& words, std::size_t column, Continuation continuation);
+
+/// The words on several lines that each begin with the same command: {words: …} for each.
+[[nodiscard]] templates::Value lines_of_words(const std::vector<std::string>& words,
+                                              std::size_t column);
+
+/// What needs the plan's numbers and the program's words: the line of the log, the launch, whether
+/// shellcheck has to be told that the words are literal.
+void add_launch_words(const Rendering& rendering, templates::Values& values);
 
 } // namespace cybele::schedulers

@@ -80,6 +80,7 @@ void add_verification(const launchers::Job& job,
                       Faults& faults) {
     std::vector<Values> list;
     bool has_keys = false;
+    bool has_policy = false;
     for (const Demand& demand : verification_demands(job, site)) {
         const bool is_of_job = demand.who == "job";
         if (!is_of_job) {
@@ -98,6 +99,7 @@ void add_verification(const launchers::Job& job,
         }
         has_keys = has_keys || demand.policy.empty();
         const bool is_policy = !demand.policy.empty();
+        has_policy = has_policy || is_policy;
         list.push_back({{"who", Value(demand.who)},
                         {"policy", is_policy ? Value(path_expression(demand.policy)) : Value()},
                         {"require", Value(demand.require)},
@@ -106,6 +108,7 @@ void add_verification(const launchers::Job& job,
     }
     values["verifies"] = !list.empty();
     values["verifies-keys"] = has_keys;
+    values["verifies-policy"] = has_policy;
     values["is-by-runtime"] = list.size() == 1; // its options say one demand
     values["demands"] = std::move(list);
 }

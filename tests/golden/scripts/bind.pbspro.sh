@@ -4,228 +4,148 @@
 #PBS -l place=scatter
 #PBS -l walltime=01:00:00
 #PBS -j oe
-# Rendered by cybelectl for pbspro, template set VERSION.
-# Job bound, sha256:87665786fc235202238c970de93548ff75e9461a0c9d0b2a64b4c4ebf27dafc5
+# From bind.job.yaml by cybelectl VERSION. Change that file, not this one.
 set -euo pipefail
 
-# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
-name=bound
-time_limit=3600 # seconds; 0: not known
-printf -v start '%(%s)T' -1
-payload=''
-private=''
-record='' # the folder of exit.json
-case ${CYBELE_JOB:-} in
-    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
-esac
-if [ -n "${CYBELE_JOB:-}" ]; then
-    record=${CYBELE_JOB_DIR:-}
-fi
-ended=no
+main() {
+    need_pbs_job 2
+    enter_folder "$PBS_O_WORKDIR" "$job_number"
+    exec >bound-"$job_number".out 2>bound-"$job_number".err
+    start_once "${PBS_JOBID:-}"
+    use_image bound.sif apptainer singularity cybelectl
+    need_cpus 2 1 # of each node: ranks, threads of each
 
-refuse() { # WHAT BECAUSE HELP
-    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
-    exit 1
+    hide_host_settings
+    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+    export NUMEXPR_NUM_THREADS=1
+    exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
+        NUMEXPR_NUM_THREADS) # by name, since ssh brings no environment
+    options=()
+    pass_on "${exported[@]}"
+    forbid_copies # between ranks in user namespaces of their own
+
+    find_host_mpi /opt/openmpi
+    container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
+    launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
+    echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 threads each, MPI of the host unknown,' \
+        'of the image openmpi 4.1.4, image as found' >&2
+    need_launcher
+    name_hosts
+    check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
+    check_host_mpi
+    check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
+    launch "${launcher[@]}" "${container[@]}" /.singularity.d/runscript
 }
 
-make_record() {
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
+# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# sha256:87665786fc235202238c970de93548ff75e9461a0c9d0b2a64b4c4ebf27dafc5, templates VERSION
 
-write_record() { # CODE
-    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
-    if [ "$ended" = yes ]; then
-        state=cancelled
-        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
-            state=timeout
-        fi
-    elif [ "$1" -eq 0 ]; then
-        state='done'
-    fi
-    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
-        signal=$(($1 - 128))
-    fi
-    if make_record; then
-        umask 077
-        printf -v end_time '%(%s)T' -1
-        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
-        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" \
-            >"$new" && mv -f -- "$new" "$record/exit.json"
-    fi
-}
-
-finish() {
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    if declare -F stop_daemons >/dev/null; then
-        stop_daemons || :
-    fi
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    if [ -n "$private" ]; then
-        rm -rf -- "$private" || :
-    fi
-    write_record "$code" || :
-    exit "$code"
-}
-trap finish EXIT
-
-forward() { # SIGNAL
-    if [ -n "$payload" ]; then
-        kill -s "$1" "$payload" 2>/dev/null || :
-    elif [ "$1" = TERM ]; then
-        exit 143
-    fi
-}
-# A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' INT HUP
-# The batch system sends TERM to every process of the job; passed on, the program would have it twice.
-trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM
-trap 'forward USR1' USR1
-trap 'forward USR2' USR2
-
-exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
-rest() { # SECONDS; before bash 5.2, an alarm that comes just before the read is lost, and the read lasts for ever
-    if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -ge 502 ]; then
-        read -r -t "$1" -u "$idle" || :
-    else
-        sleep "$1" || :
-    fi
-}
-
-run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
-    payload=$!
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        rest "$pause"
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
-    done
-    code=0
-    wait "$payload" || code=$?
-    payload=''
-}
-
-check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
-    run "$@"
-    if [ "$ended" = yes ]; then
-        exit 143
-    fi
-}
-
-# --- PBS
-submit_directory=${PBS_O_WORKDIR:-}
-job_number=${PBS_JOBID:-local}
-job_number=${job_number%%[.[]*} # of an array, also for its elements
-if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-    refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
-fi
-
-cpus_of_poorest_node() { # the node file has a line a rank, so the chunk's own number counts
-    echo "${NCPUS:-0}"
-}
-hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-if [ "$hosts_of_job" -ne 2 ]; then
-    refuse '2 nodes were asked' "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
-fi
-
-# --- Where it runs
-cd -- "$submit_directory" ||
-    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+enter_folder() { # FOLDER of submission, NUMBER of the job
+    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
         'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
-    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
-fi
-exec >bound-"$job_number".out 2>bound-"$job_number".err
-export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
-scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
-    if mkdir -- "$record/started" 2>/dev/null; then
-        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
-        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
-        record=''
-        exit 0
-    fi
-fi
-
-# --- The container runtime and the image
-runtime=''
-candidates=(apptainer singularity cybelectl)
-for candidate in "${candidates[@]}"; do
-    if runtime=$(command -v "$candidate"); then
-        break
-    fi
-    runtime=''
-done
-if [ -z "$runtime" ]; then
-    refuse "there is no container runtime on $(uname -n)" \
-        'looked for apptainer, singularity, cybelectl' \
-        'install one, or name its path in the Site (runtime)'
-fi
-image=bound.sif
-case $image in
-    /*) ;;
-    *) image=$PWD/$image ;;
-esac
-if [ ! -r "$image" ]; then
-    refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
-fi
-
-# --- What was allotted
-nodes=2
-ranks=4
-ranks_per_node=2
-threads=1
-available=$(cpus_of_poorest_node)
-if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
-    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
-        'more processes than CPUs slow every one of them down' \
-        'ask for fewer threads'
-fi
-
-# --- Environment of the program
-# Of the host's own settings these would mislead what runs in the container.
-unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-# These of a user's own would hide from the ranks what their launcher tells them.
-unset -v APPTAINER_PID APPTAINER_NET APPTAINER_CONTAIN APPTAINER_CLEANENV APPTAINER_CONTAINALL SINGULARITY_PID SINGULARITY_NET SINGULARITY_CONTAIN SINGULARITY_CLEANENV SINGULARITY_CONTAINALL
-export OMP_NUM_THREADS=1
-export MKL_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-export BLIS_NUM_THREADS=1
-export NUMEXPR_NUM_THREADS=1
-exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS NUMEXPR_NUM_THREADS)
-# Ranks in user namespaces of their own may not copy from each other's memory; root's are in none.
-# cybelectl joins a node's ranks in one, and sees to the rest itself.
-if [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ]; then
-    export OMPI_MCA_btl_vader_single_copy_mechanism="${OMPI_MCA_btl_vader_single_copy_mechanism:-none}"
-    export OMPI_MCA_smsc="${OMPI_MCA_smsc:-^cma}" UCX_TLS="${UCX_TLS:-^cma}"
-    export UCX_POSIX_USE_PROC_LINK="${UCX_POSIX_USE_PROC_LINK:-n}" MPIR_CVAR_CH4_CMA_ENABLE="${MPIR_CVAR_CH4_CMA_ENABLE:-0}"
-    exported+=(OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc UCX_TLS)
-    exported+=(UCX_POSIX_USE_PROC_LINK MPIR_CVAR_CH4_CMA_ENABLE)
-fi
-options=(
-    --env OMP_NUM_THREADS=1
-    --env MKL_NUM_THREADS=1
-    --env OPENBLAS_NUM_THREADS=1
-    --env BLIS_NUM_THREADS=1
-    --env NUMEXPR_NUM_THREADS=1
-)
-
-# --- The launch; the words are the job's own, as it gave them
-# --- The host's MPI, bound over the image's: where it is, what it needs, and whether it may be bound
-host_libraries=/opt/cybelectl/host-mpi
-host_prefix=/opt/openmpi
-path_of() { # KIND: of an Open MPI
-    "${host_prefix:+$host_prefix/bin/}ompi_info" --parsable --path "$1" 2>/dev/null | sed -n "s/^path:$1://p" || :
+    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
+    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
-find_host_mpi() { # prints the paths of the libraries that exist, the preferred one first
+
+start_once() { # ID: a job that was submitted two times runs once
+    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
+        if mkdir -- "$record/started" 2>/dev/null; then
+            echo "$1" >"$record/started/id" || :
+        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+            record=''
+            exit 0
+        fi
+    fi
+}
+
+use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+    local names
+    image=$1
+    shift
+    names=$(printf ', %s' "$@")
+    until runtime=$(command -v "$1"); do
+        shift
+        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
+            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
+    done
+    [ "${image:0:1}" = / ] || image=$PWD/$image
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+}
+
+need_pbs_job() { # [NODES]
+    job_number=${PBS_JOBID:-local}
+    job_number=${job_number%%[.[]*} # of an array, also for its elements
+    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+        refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
+            'submit it with qsub'
+    fi
+    local hosts_of_job
+    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
+        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+}
+
+need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
+    local cpus
+    cpus=${NCPUS:-0} # of the chunk: the node file has a line per rank
+    [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
+        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
+            'more processes than CPUs slow every one of them down' \
+            'ask for fewer threads'
+}
+
+hide_host_settings() { # these would mislead what runs in the container
+    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+    # These would hide from the ranks what their launcher gives them.
+    unset -v APPTAINER_PID APPTAINER_NET APPTAINER_CONTAIN APPTAINER_CLEANENV APPTAINER_CONTAINALL \
+        SINGULARITY_PID SINGULARITY_NET SINGULARITY_CONTAIN SINGULARITY_CLEANENV \
+        SINGULARITY_CONTAINALL
+}
+
+pass_on() { # NAME...: to the container, where its own settings do not count then
+    local name_passed
+    for name_passed in "$@"; do
+        options+=(--env "$name_passed=${!name_passed}")
+    done
+}
+
+forbid_copies() { # cybelectl joins a node's ranks in one namespace, and sees to the rest itself
+    [ "$(id -u)" -ne 0 ] || return 0 # root's are in none
+    [ "${runtime##*/}" != cybelectl ] || return 0
+    : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${OMPI_MCA_smsc:=^cma}"
+    : "${UCX_TLS:=^cma}" "${UCX_POSIX_USE_PROC_LINK:=n}" "${MPIR_CVAR_CH4_CMA_ENABLE:=0}"
+    export OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc UCX_TLS
+    export UCX_POSIX_USE_PROC_LINK MPIR_CVAR_CH4_CMA_ENABLE
+    exported+=(OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc UCX_TLS
+        UCX_POSIX_USE_PROC_LINK MPIR_CVAR_CH4_CMA_ENABLE)
+}
+
+find_host_mpi() { # PREFIX: what will be bound over the image's MPI
+    local file part
+    host_libraries=/opt/cybelectl/host-mpi
+    host_prefix=$1
+    host_library=$(list_host_mpi)
+    host_library=${host_library%%$'\n'*}
+    [ -n "$host_library" ] || refuse 'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' 'the image'\''s programs ask for libmpi.so.40, which was not found there' \
+        'name its prefix as host-mpi under launch, or write launch: mpi'
+    # Its parts, at the places where it looks for them.
+    host_parts=()
+    for part in "$(path_of pkglibdir)" "$(path_of pkgdatadir)" \
+        "$(dirname "$(readlink -f "$host_library")")"/pmix*/lib/pmix \
+        /usr/lib/*-linux-gnu/pmix*/lib/pmix; do
+        if [ -d "$part" ]; then
+            host_parts+=("$part")
+            options+=(-B "$part")
+        fi
+    done
+    while read -r file; do
+        options+=(-B "$file:$host_libraries/${file##*/}:ro")
+    done < <(list_needed)
+}
+
+list_host_mpi() { # the paths that exist, the preferred one first
     local folder file
     {
         if [ -n "$host_prefix" ]; then
@@ -233,108 +153,190 @@ find_host_mpi() { # prints the paths of the libraries that exist, the preferred 
         else
             path_of libdir
             mpicc -show 2>/dev/null | tr ' ' '\n' | sed -n 's/^-L//p'
-            file=$(command -v mpirun) && printf '%s\n' "$(dirname "$(readlink -f "$file")")"/../lib{,64}
+            file=$(command -v mpirun) &&
+                printf '%s\n' "$(dirname "$(readlink -f "$file")")"/../lib{,64}
             # An ordinary user's PATH may lack sbin.
-            PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | sed -n 's|.* => \(.*\)/libmpi\.so\..*|\1|p' || :
+            PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null |
+                sed -n 's|.* => \(.*\)/libmpi\.so\..*|\1|p' || :
         fi
-    } | while read -r folder; do # to the end: SIGPIPE in the writer would end the job under pipefail
+    } | while read -r folder; do # to the end: SIGPIPE in the writer would end the job
         for file in "$folder"/libmpi.so.40*; do
             [ ! -r "$file" ] || printf '%s\n' "$file"
         done
     done
 }
-host_library=$(find_host_mpi)
-host_library=${host_library%%$'\n'*}
-if [ -z "$host_library" ]; then
-    refuse 'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' 'the image'\''s programs ask for libmpi.so.40, which was not found there' \
-        'name its prefix as host-mpi under launch, or write launch: mpi'
-fi
-# Everything that it loads but the C library, which is the image's; its parts, at the places where it looks.
-host_parts=()
-for part in "$(path_of pkglibdir)" "$(path_of pkgdatadir)" "$(dirname "$(readlink -f "$host_library")")"/pmix*/lib/pmix /usr/lib/*-linux-gnu/pmix*/lib/pmix; do
-    if [ -d "$part" ]; then
-        host_parts+=("$part")
-        options+=(-B "$part")
+
+path_of() { # KIND: of an Open MPI
+    "${host_prefix:+$host_prefix/bin/}ompi_info" --parsable --path "$1" 2>/dev/null |
+        sed -n "s/^path:$1://p" || :
+}
+
+list_needed() { # all that the library loads but the C library, which is the image's
+    local part
+    {
+        printf '%s => %s\n' "${host_library##*/}" "$host_library"
+        for part in "${host_library%/*}"/libmpi_*.so.??; do # of Fortran and C++
+            [ ! -r "$part" ] || printf '%s => %s\n' "${part##*/}" "$part"
+        done
+        ldd "$host_library"
+        [ ${#host_parts[@]} -eq 0 ] ||
+            find "${host_parts[@]}" -name '*.so' -exec ldd {} + 2>/dev/null
+    } | awk -v of_c="ld-linux|libc|libm|libpthread|libdl|librt|libresolv|libutil|libnsl|libanl" '
+        $2 == "=>" && $3 ~ /^\// && !seen[$1]++ &&
+            $1 !~ "^(" of_c "|libmvec|libthread_db|libnss_[a-z]*)(-[0-9.]*)?\\.so" {print $3}'
+}
+
+check_host_mpi() { # may it be bound, and does it load with the image's C library
+    private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
+    run_check in_image test -r "$host_libraries/${host_library##*/}"
+    if [ "$code" -ne 0 ]; then
+        refuse "the host's MPI '$host_library' cannot be bound into the container" \
+            "$(tail -n 1 "$private/errors")" \
+            'ask the centre to let users bind (user bind control), or write launch: mpi'
     fi
-done
-while read -r file; do
-    options+=(-B "$file:$host_libraries/${file##*/}:ro")
-done < <({
-    printf '%s => %s\n' "${host_library##*/}" "$host_library"
-    for part in "${host_library%/*}"/libmpi_*.so.??; do # of Fortran and C++
-        [ ! -r "$part" ] || printf '%s => %s\n' "${part##*/}" "$part"
+    run_check in_image env LD_LIBRARY_PATH="$host_libraries" \
+        LD_PRELOAD="$host_libraries/${host_library##*/}" true
+    if [ "$code" -ne 0 ] || [ -s "$private/errors" ]; then
+        refuse "the host's MPI '$host_library' does not load in this image" \
+            "$(head -n 1 "$private/errors")" \
+            'take an image with a C library as new as the host'\''s, or write launch: mpi'
+    fi
+}
+
+in_image() { # PROGRAM ARGUMENT...
+    exec "$runtime" exec "${options[@]}" "$image" "$@" 2>"$private/errors"
+}
+
+need_launcher() { # for the ranks
+    [ "$(id -u)" -ne 0 ] || refuse 'mpirun does not start programs as root' \
+        'the job does not allow it' 'write allow-root: true under launch where root is meant'
+    command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
+        'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
+}
+
+name_hosts() { # of the allocation, and the variables that they need
+    local variable
+    hosts=(--hostfile "$PBS_NODEFILE")
+    for variable in "${exported[@]}"; do
+        hosts+=(-x "$variable")
     done
-    ldd "$host_library"
-    [ ${#host_parts[@]} -eq 0 ] || find "${host_parts[@]}" -name '*.so' -exec ldd {} + 2>/dev/null
-} | awk '$2 == "=>" && $3 ~ /^\// && !seen[$1]++ {print $1, $3}' |
-    awk '$1 !~ /^(ld-linux|libc|libm|libpthread|libdl|librt|libresolv|libutil|libnsl|libanl|libmvec|libthread_db|libnss_[a-z]*)(-[0-9.]*)?\.so/ {print $2}')
-may_bind() {
-    exec "$runtime" exec "${options[@]}" "$image" test -r "$host_libraries/${host_library##*/}" 2>"$private/errors"
+    launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
 }
-may_load() { # a library that is too new for the image's own C library does not load
-    exec "$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries" \
-        LD_PRELOAD="$host_libraries/${host_library##*/}" true 2>"$private/errors"
-}
-contained=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
-# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=("${contained[@]}" /.singularity.d/runscript)
-printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
-    "$name" "$nodes" "$ranks" "$threads" unknown 'openmpi 4.1.4' 'as found' >&2
-if [ "$(id -u)" -eq 0 ]; then
-    refuse 'mpirun does not start programs as root' 'the job does not allow it' \
-        'write allow-root: true under launch where root is meant'
-fi
-# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
-command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
-    'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
-once_a_node=(/opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none)
-hosts=(--hostfile "$PBS_NODEFILE")
-for variable in "${exported[@]}"; do
-    hosts+=(-x "$variable") # ssh brings no environment to the other nodes
-done
-launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
-once_a_node=("${once_a_node[0]}" "${hosts[@]}" "${once_a_node[@]:1}")
-check "${once_a_node[@]}" test -r "$image"
-if [ "$code" -ne 0 ]; then
-    refuse "the image '$image' cannot be read on every node" \
-        "the check of the $nodes nodes ended with code $code" \
+
+check_image() { # LAUNCHER OPTION...: one process per node reads it
+    run_check "$1" "${hosts[@]}" "${@:2}" test -r "$image"
+    [ "$code" -eq 0 ] || refuse "the image '$image' cannot be read on every node" \
+        "the check of the 2 nodes ended with code $code" \
         'put it on a file system that all nodes share'
-fi
-private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
-check may_bind
-if [ "$code" -ne 0 ]; then
-    refuse "the host's MPI '$host_library' cannot be bound into the container" \
-        "$(tail -n 1 "$private/errors")" 'ask the centre to let users bind (user bind control), or write launch: mpi'
-fi
-check may_load
-if [ "$code" -ne 0 ] || [ -s "$private/errors" ]; then
-    refuse "the host's MPI '$host_library' does not load in this image" \
-        "$(head -n 1 "$private/errors")" 'take an image with a C library as new as the host'\''s, or write launch: mpi'
-fi
-# The guard: MPI in the container must see all ranks, or N jobs of one rank would compute N times the
-# same and end with 0. No exit code shows that, so the image's own MPI is asked.
-[ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
-probe() {
-    exec timeout -k 5 60 "${launcher[@]}" "${contained[@]}" /opt/cybelectl/bin/mpi-probe \
-        >"$private/answers" 2>"$private/errors"
 }
-check probe
-sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\1 \2/p' "$private/answers" |
-    sort -u >"$private/ranks"
-good=$(grep -c " $ranks\$" "$private/ranks" || :)
-if [ "$code" -ne 0 ] || [ "$good" -ne "$ranks" ]; then
+
+check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
+    local good sizes help what="$1 ranks were started, but MPI in the container"
+    local because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
+    help='start the ranks with an MPI of the image'\''s family, '
+    help+='and let the environment pass (no --cleanenv, no --containall)'
+    [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
+    run_check ask_ranks "$2"
+    sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\1 \2/p' "$private/answers" |
+        sort -u >"$private/ranks"
+    good=$(grep -c " $1\$" "$private/ranks" || :)
+    if [ "$code" -eq 0 ] && [ "$good" -eq "$1" ]; then
+        return
+    fi
     cat -- "$private/errors" >&2
-    started="$ranks ranks were started, but MPI in the container"
-    pair='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
-    remedy='start the ranks with an MPI of the image'\''s family, and let the environment pass (no --cleanenv, no --containall)'
     sizes=$(awk '{print $2}' "$private/ranks" | sort -nu | paste -sd ' ' -)
     case $code:$sizes in
-        124:* | 137:*) refuse "$started gave no answer in 60 s" "$pair" "$remedy" ;;
-        *:'') refuse "$started did not start (code $code)" "$pair" "$remedy" ;;
-        *:"$ranks") refuse "$started reached $good of them only (code $code)" "$pair" "$remedy" ;;
+        124:* | 137:*) what+=' gave no answer in 60 s' ;;
+        *:'') what+=" did not start (code $code)" ;;
+        *:"$1") what+=" reached $good of them only (code $code)" ;;
+        *)
+            what+=" sees $sizes"
+            because="its environment was cleared, or the pair does not match: $because"
+            because="nothing of the launcher's PMIx or PMI reached the container: $because"
+            ;;
     esac
-    refuse "$started sees $sizes" 'nothing of the launcher'\''s PMIx or PMI reached the container: its environment was cleared, or the pair does not match: '"$pair" "$remedy"
-fi
-run "${launcher[@]}" "${program[@]}"
-[ "$code" -eq 0 ] || exit "$code"
+    refuse "$what" "$because" "$help"
+}
+
+ask_ranks() { # PROBE
+    exec timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$1" \
+        >"$private/answers" 2>"$private/errors"
+}
+
+launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    local pause=0.003 turns=0
+    "$@" {idle}<&- &
+    payload=$! code=0
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
+            sleep "$pause" || : # `read` could miss its alarm, and never end
+        else
+            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
+        fi
+        turns=$((turns + 1)) pause=0.01
+        [ "$turns" -lt 50 ] || pause=0.2
+    done
+    wait "$payload" || code=$?
+    payload=''
+    return "$code" # the job's
+}
+
+run_check() { # PROGRAM ARGUMENT...: before the program; if the job has to end meanwhile, it does
+    launch "$@" || :
+    [ "$ended" = no ] || exit 143
+}
+
+forward_signal() {
+    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
+}
+
+finish_job() { # on every way out but KILL
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    [ -z "$private" ] || rm -rf -- "$private" || :
+    write_record "$code" || :
+    exit "$code"
+}
+
+write_record() { # CODE: exit.json appears when it is complete
+    local state=failed signal=0 end host new=$record/.exit.json.$$
+    [ "$1" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
+    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
+    make_record || return
+    umask 077
+    printf -v end '%(%s)T' -1
+    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
+        "\"host\":\"$host\"" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
+}
+
+make_record() { # its folder
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+}
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
+    exit 1
+}
+
+name=bound ended=no payload='' record='' private=''
+printf -v start '%(%s)T' -1
+[[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
+[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+trap finish_job EXIT
+# A program in the background ignores INT, so it gets TERM.
+trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
+trap 'forward_signal USR1' USR1
+trap 'forward_signal USR2' USR2
+exec {idle}<> <(:) # nothing ever comes here
+main "$@"

@@ -4,184 +4,132 @@
 #PBS -l walltime=01:00:00
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# Rendered by cybelectl for slurm-torque, template set VERSION.
-# Job host-mpi, sha256:fffe76385611ca28ce2816ce422bd65c1c4639049d4932a2ccc9cffc217906f8
+# From host-mpi.job.yaml by cybelectl VERSION. Change that file, not this one.
 set -euo pipefail
 
-# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
-name=host-mpi
-time_limit=3600 # seconds; 0: not known
-printf -v start '%(%s)T' -1
-payload=''
-private=''
-record='' # the folder of exit.json
-case ${CYBELE_JOB:-} in
-    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
-esac
-if [ -n "${CYBELE_JOB:-}" ]; then
-    record=${CYBELE_JOB_DIR:-}
-fi
-ended=no
+main() {
+    enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
+    start_once "${SLURM_JOB_ID:-}"
+    export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
+    need_cpus 2 1 # of each node: ranks, threads of each
 
-refuse() { # WHAT BECAUSE HELP
-    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
-    exit 1
+    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+    export NUMEXPR_NUM_THREADS=1
+
+    launcher=(mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
+    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each, MPI of the host unknown,' \
+        'of the image none, image none' >&2
+    need_launcher
+    launch "${launcher[@]}" ./app
 }
 
-make_record() {
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# sha256:fffe76385611ca28ce2816ce422bd65c1c4639049d4932a2ccc9cffc217906f8, templates VERSION
+
+enter_folder() { # FOLDER of submission, NUMBER of the job
+    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
+    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-write_record() { # CODE
-    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
-    if [ "$ended" = yes ]; then
-        state=cancelled
-        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
-            state=timeout
+start_once() { # ID: a job that was submitted two times runs once
+    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
+        if mkdir -- "$record/started" 2>/dev/null; then
+            echo "$1" >"$record/started/id" || :
+        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+            record=''
+            exit 0
         fi
-    elif [ "$1" -eq 0 ]; then
-        state='done'
-    fi
-    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
-        signal=$(($1 - 128))
-    fi
-    if make_record; then
-        umask 077
-        printf -v end_time '%(%s)T' -1
-        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
-        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s"}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" \
-            >"$new" && mv -f -- "$new" "$record/exit.json"
     fi
 }
 
-finish() {
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    if declare -F stop_daemons >/dev/null; then
-        stop_daemons || :
-    fi
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    if [ -n "$private" ]; then
-        rm -rf -- "$private" || :
-    fi
-    write_record "$code" || :
-    exit "$code"
-}
-trap finish EXIT
 
-forward() { # SIGNAL
-    if [ -n "$payload" ]; then
-        kill -s "$1" "$payload" 2>/dev/null || :
-    elif [ "$1" = TERM ]; then
-        exit 143
-    fi
-}
-# A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' TERM INT HUP
-trap 'forward USR1' USR1
-trap 'forward USR2' USR2
-
-exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
-rest() { # SECONDS; before bash 5.2, an alarm that comes just before the read is lost, and the read lasts for ever
-    if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -ge 502 ]; then
-        read -r -t "$1" -u "$idle" || :
-    else
-        sleep "$1" || :
-    fi
+need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
+    local cpus
+    # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
+        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
+            'more processes than CPUs slow every one of them down' \
+            'ask for fewer tasks or threads, or write oversubscribe: true under launch'
 }
 
-run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+need_launcher() { # for the ranks
+    [ "$(id -u)" -ne 0 ] || refuse 'mpirun does not start programs as root' \
+        'the job does not allow it' 'write allow-root: true under launch where root is meant'
+    command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
+        'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
+}
+
+launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
     local pause=0.003 turns=0
     "$@" {idle}<&- &
-    payload=$!
+    payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        rest "$pause"
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
+            sleep "$pause" || : # `read` could miss its alarm, and never end
+        else
+            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
+        fi
         turns=$((turns + 1)) pause=0.01
         [ "$turns" -lt 50 ] || pause=0.2
     done
-    code=0
     wait "$payload" || code=$?
     payload=''
+    return "$code" # the job's
 }
 
-check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
-    run "$@"
-    if [ "$ended" = yes ]; then
-        exit 143
-    fi
+forward_signal() {
+    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
 }
 
-# --- Slurm, submitted by its qsub
-submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
-job_number=${SLURM_JOB_ID:-}
-export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
-
-cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    local group poorest=0 cpus=${SLURM_JOB_CPUS_PER_NODE:-}
-    for group in ${cpus//,/ }; do
-        group=${group%%(*}
-        if [ "$poorest" -eq 0 ] || [ "$group" -lt "$poorest" ]; then
-            poorest=$group
-        fi
+finish_job() { # on every way out but KILL
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
     done
-    echo "$poorest"
+    write_record "$code" || :
+    exit "$code"
 }
 
-# --- Where it runs
-cd -- "$submit_directory" ||
-    refuse "cannot enter '$submit_directory' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
-    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
-fi
-export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
-scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
-    if mkdir -- "$record/started" 2>/dev/null; then
-        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
-        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
-        record=''
-        exit 0
-    fi
-fi
+write_record() { # CODE: exit.json appears when it is complete
+    local state=failed signal=0 end host new=$record/.exit.json.$$
+    [ "$1" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
+    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
+    make_record || return
+    umask 077
+    printf -v end '%(%s)T' -1
+    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
+        "\"host\":\"$host\"" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
+}
 
-# --- What was allotted
-nodes=2
-ranks=4
-ranks_per_node=2
-threads=1
-available=$(cpus_of_poorest_node)
-if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
-    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
-        'more processes than CPUs slow every one of them down' \
-        'ask for fewer tasks or threads, or write oversubscribe: true under launch'
-fi
+make_record() { # its folder
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+}
 
-# --- Environment of the program
-export OMP_NUM_THREADS=1
-export MKL_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-export BLIS_NUM_THREADS=1
-export NUMEXPR_NUM_THREADS=1
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
+    exit 1
+}
 
-# --- The launch; the words are the job's own, as it gave them
-# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=(./app)
-printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
-    "$name" "$nodes" "$ranks" "$threads" unknown none none >&2
-if [ "$(id -u)" -eq 0 ]; then
-    refuse 'mpirun does not start programs as root' 'the job does not allow it' \
-        'write allow-root: true under launch where root is meant'
-fi
-# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-launcher=(mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
-command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
-    'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
-run "${launcher[@]}" "${program[@]}"
-[ "$code" -eq 0 ] || exit "$code"
+name=host-mpi ended=no payload='' record=''
+printf -v start '%(%s)T' -1
+[[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
+[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+trap finish_job EXIT
+# A program in the background ignores INT, so it gets TERM.
+trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
+trap 'forward_signal USR1' USR1
+trap 'forward_signal USR2' USR2
+exec {idle}<> <(:) # nothing ever comes here
+main "$@"

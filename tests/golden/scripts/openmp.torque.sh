@@ -4,242 +4,185 @@
 #PBS -l mem=1500mb
 #PBS -l walltime=01:30:00
 #PBS -j oe
-# Rendered by cybelectl for torque, template set VERSION.
-# Job stencil, sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93
+# From openmp.job.yaml by cybelectl VERSION. Change that file, not this one.
 set -euo pipefail
 
-# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
-name=stencil
-time_limit=5400 # seconds; 0: not known
-printf -v start '%(%s)T' -1
-payload=''
-private=''
-record='' # the folder of exit.json
-case ${CYBELE_JOB:-} in
-    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
-esac
-if [ -n "${CYBELE_JOB:-}" ]; then
-    record=${CYBELE_JOB_DIR:-}
-fi
-ended=no
+main() {
+    need_torque_job 1
+    enter_folder "$PBS_O_WORKDIR" "$job_number"
+    exec >stencil-"$job_number".out 2>stencil-"$job_number".err
+    start_once "${PBS_JOBID:-}"
+    use_image 'images/sten cil.sif' apptainer singularity cybelectl
+    need_cpus 1 4 # of each node: ranks, threads of each
 
-refuse() { # WHAT BECAUSE HELP
-    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
-    exit 1
+    hide_host_settings
+    export OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 OPENBLAS_NUM_THREADS=4 BLIS_NUM_THREADS=4
+    export NUMEXPR_NUM_THREADS=4 OMP_PLACES=cores OMP_PROC_BIND=spread LABEL='a b,c' LEVEL=3
+    options=(-B "$HOME"/data:/data:ro -B /scratch)
+    pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
+    pass_on NUMEXPR_NUM_THREADS OMP_PLACES OMP_PROC_BIND LEVEL
+    read_secret TOKEN "$HOME"/.token
+
+    container=("$runtime" exec "${options[@]}" "$image")
+    echo 'cybelectl: job stencil, 1 nodes, 1 ranks, 4 threads each, MPI of the host unknown,' \
+        'of the image unknown, image as found' >&2
+    launch "${container[@]}" env 'LABEL=a b,c' stencil --size 4096
 }
 
-used=0 # milliseconds of the processor, of this shell and of all that it waited for
-measure() { # FILE: what `times` wrote
-    local word
-    local -a words=()
-    read -r -d '' -a words <"$1" || :
-    for word in "${words[@]}"; do
-        if [[ $word =~ ^([0-9]+)m([0-9]+)[.,]([0-9]+)s$ ]]; then # 1m2.345s
-            used=$((used + BASH_REMATCH[1] * 60000 + BASH_REMATCH[2] * 1000 + 10#${BASH_REMATCH[3]}))
+# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93, templates VERSION
+
+enter_folder() { # FOLDER of submission, NUMBER of the job
+    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
+    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+}
+
+start_once() { # ID: a job that was submitted two times runs once
+    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
+        if mkdir -- "$record/started" 2>/dev/null; then
+            echo "$1" >"$record/started/id" || :
+        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+            record=''
+            exit 0
         fi
+    fi
+}
+
+use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+    local names
+    image=$1
+    shift
+    names=$(printf ', %s' "$@")
+    until runtime=$(command -v "$1"); do
+        shift
+        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
+            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
+    done
+    [ "${image:0:1}" = / ] || image=$PWD/$image
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+}
+
+need_torque_job() { # [NODES]
+    job_number=${PBS_JOBID:-local}
+    job_number=${job_number%%[.[]*} # of an array, also for its elements
+    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
+            'submit it with qsub'
+    fi
+    local hosts_of_job
+    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
+        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+}
+
+need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
+    local cpus
+    cpus=$(sort "$PBS_NODEFILE" | uniq -c | awk 'NR == 1 || $1 < least {least = $1} END {print least + 0}')
+    [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
+        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
+            'more processes than CPUs slow every one of them down' \
+            'ask for fewer threads'
+}
+
+hide_host_settings() { # these would mislead what runs in the container
+    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+}
+
+pass_on() { # NAME...: to the container, where its own settings do not count then
+    local name_passed
+    for name_passed in "$@"; do
+        options+=(--env "$name_passed=${!name_passed}")
     done
 }
 
-make_record() {
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+read_secret() { # VARIABLE FILE
+    [ -r "$2" ] || refuse "cannot read '$2' on $(uname -n)" \
+        "the job's environment takes $1 from it" 'put it there, readable to you alone'
+    printf -v "$1" %s "$(<"$2")"
+    export "${1?}"
 }
 
-write_record() { # CODE
-    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
-    if [ "$ended" = yes ]; then
-        state=cancelled
-        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
-            state=timeout
-        fi
-    elif [ "$1" -eq 0 ]; then
-        state='done'
-    fi
-    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
-        signal=$(($1 - 128))
-    fi
-    if make_record; then
-        umask 077
-        printf -v end_time '%(%s)T' -1
-        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
-        times >"$new" && measure "$new"
-        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s","cpu-milliseconds":%d}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" "$used" \
-            >"$new" && mv -f -- "$new" "$record/exit.json"
-    fi
-}
-
-finish() {
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    if declare -F stop_daemons >/dev/null; then
-        stop_daemons || :
-    fi
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    if [ -n "$private" ]; then
-        rm -rf -- "$private" || :
-    fi
-    write_record "$code" || :
-    exit "$code"
-}
-trap finish EXIT
-
-forward() { # SIGNAL
-    if [ -n "$payload" ]; then
-        kill -s "$1" "$payload" 2>/dev/null || :
-    elif [ "$1" = TERM ]; then
-        exit 143
-    fi
-}
-# A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' INT HUP
-# The batch system sends TERM to every process of the job; passed on, the program would have it twice.
-trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM
-trap 'forward USR1' USR1
-trap 'forward USR2' USR2
-
-exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
-rest() { # SECONDS; before bash 5.2, an alarm that comes just before the read is lost, and the read lasts for ever
-    if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -ge 502 ]; then
-        read -r -t "$1" -u "$idle" || :
-    else
-        sleep "$1" || :
-    fi
-}
-
-run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
     local pause=0.003 turns=0
     "$@" {idle}<&- &
-    payload=$!
+    payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        rest "$pause"
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
+            sleep "$pause" || : # `read` could miss its alarm, and never end
+        else
+            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
+        fi
         turns=$((turns + 1)) pause=0.01
         [ "$turns" -lt 50 ] || pause=0.2
     done
-    code=0
     wait "$payload" || code=$?
     payload=''
+    return "$code" # the job's
 }
 
-check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
-    run "$@"
-    if [ "$ended" = yes ]; then
-        exit 143
-    fi
+forward_signal() {
+    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
 }
 
-# --- TORQUE
-submit_directory=${PBS_O_WORKDIR:-}
-job_number=${PBS_JOBID:-local}
-job_number=${job_number%%[.[]*} # of an array, also for its elements
-if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-    refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
-fi
-
-cpus_of_poorest_node() { # a line a slot
-    awk '{slots[$1]++} END {for (host in slots) if (!least || slots[host] < least) least = slots[host]
-        print least + 0}' "$PBS_NODEFILE"
+finish_job() { # on every way out but KILL
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    write_record "$code" || :
+    exit "$code"
 }
-hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-if [ "$hosts_of_job" -ne 1 ]; then
-    refuse '1 nodes were asked' "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
-fi
 
-# --- Where it runs
-cd -- "$submit_directory" ||
-    refuse "cannot enter '$submit_directory' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
-    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
-fi
-exec >stencil-"$job_number".out 2>stencil-"$job_number".err
-export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
-scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
-    if mkdir -- "$record/started" 2>/dev/null; then
-        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
-        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
-        record=''
-        exit 0
-    fi
-fi
+write_record() { # CODE: exit.json appears when it is complete
+    local state=failed signal=0 end host used=0 new=$record/.exit.json.$$
+    [ "$1" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 5398 ] || state=timeout
+    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
+    make_record || return
+    umask 077
+    printf -v end '%(%s)T' -1
+    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
+    times >"$new" && measure_cpu_time "$new"
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
+        "\"host\":\"$host\",\"cpu-milliseconds\":$used" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
+}
 
-# --- The container runtime and the image
-runtime=''
-candidates=(apptainer singularity cybelectl)
-for candidate in "${candidates[@]}"; do
-    if runtime=$(command -v "$candidate"); then
-        break
-    fi
-    runtime=''
-done
-if [ -z "$runtime" ]; then
-    refuse "there is no container runtime on $(uname -n)" \
-        'looked for apptainer, singularity, cybelectl' \
-        'install one, or name its path in the Site (runtime)'
-fi
-image='images/sten cil.sif'
-case $image in
-    /*) ;;
-    *) image=$PWD/$image ;;
-esac
-if [ ! -r "$image" ]; then
-    refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
-fi
+make_record() { # its folder
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+}
 
-# --- What was allotted
-nodes=1
-ranks=1
-ranks_per_node=1
-threads=4
-available=$(cpus_of_poorest_node)
-if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
-    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
-        'more processes than CPUs slow every one of them down' \
-        'ask for fewer threads'
-fi
+measure_cpu_time() { # FILE that `times` wrote: 1m2.345s each, of this shell and what it waited for
+    local word format='^([0-9]+)m([0-9]+)[.,]([0-9]+)s$'
+    for word in $(<"$1"); do
+        [[ $word =~ $format ]] || continue
+        used=$((used + BASH_REMATCH[1] * 60000 + 10#${BASH_REMATCH[2]}${BASH_REMATCH[3]}))
+    done
+}
 
-# --- Environment of the program
-# Of the host's own settings these would mislead what runs in the container.
-unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-export OMP_NUM_THREADS=4
-export MKL_NUM_THREADS=4
-export OPENBLAS_NUM_THREADS=4
-export BLIS_NUM_THREADS=4
-export NUMEXPR_NUM_THREADS=4
-export OMP_PLACES=cores
-export OMP_PROC_BIND=spread
-export LABEL='a b,c'
-export LEVEL=3
-file="$HOME"/.token
-if [ ! -r "$file" ]; then
-    refuse "cannot read '$file' on $(uname -n)" 'the job'\''s environment takes TOKEN from it' 'put it there, readable to you alone'
-fi
-TOKEN=$(<"$file")
-export TOKEN
-options=(
-    --env OMP_NUM_THREADS=4
-    --env MKL_NUM_THREADS=4
-    --env OPENBLAS_NUM_THREADS=4
-    --env BLIS_NUM_THREADS=4
-    --env NUMEXPR_NUM_THREADS=4
-    --env OMP_PLACES=cores
-    --env OMP_PROC_BIND=spread
-    --env LEVEL=3
-    -B "$HOME"/data:/data:ro
-    -B /scratch
-)
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
+    exit 1
+}
 
-# --- The launch; the words are the job's own, as it gave them
-contained=("$runtime" exec "${options[@]}" "$image")
-# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=("${contained[@]}" env 'LABEL=a b,c' stencil --size 4096)
-printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
-    "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
-run "${program[@]}"
-[ "$code" -eq 0 ] || exit "$code"
+name=stencil ended=no payload='' record=''
+printf -v start '%(%s)T' -1
+[[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
+[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+trap finish_job EXIT
+# A program in the background ignores INT, so it gets TERM.
+trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
+trap 'forward_signal USR1' USR1
+trap 'forward_signal USR2' USR2
+exec {idle}<> <(:) # nothing ever comes here
+main "$@"

@@ -9,189 +9,121 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set VERSION.
-# Job signal, sha256:ff1597f1297c351593485373a0dfc0d8aad3ab604b80d52a6c931b352ba254fe
+# From signal.job.yaml by cybelectl VERSION. Change that file, not this one.
 set -euo pipefail
 
-# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
-name=signal
-time_limit=7200 # seconds; 0: not known
-printf -v start '%(%s)T' -1
-payload=''
-private=''
-record='' # the folder of exit.json
-case ${CYBELE_JOB:-} in
-    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
-esac
-if [ -n "${CYBELE_JOB:-}" ]; then
-    record=${CYBELE_JOB_DIR:-}
-fi
-ended=no
+main() {
+    enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
+    start_once "${SLURM_JOB_ID:-}"
+    export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
 
-refuse() { # WHAT BECAUSE HELP
-    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
-    exit 1
+    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+    export NUMEXPR_NUM_THREADS=1
+
+    echo 'cybelectl: job signal, 1 nodes, 1 ranks, 1 threads each, MPI of the host unknown,' \
+        'of the image none, image none' >&2
+    launch simulate --resume
 }
 
-used=0 # milliseconds of the processor, of this shell and of all that it waited for
-measure() { # FILE: what `times` wrote
-    local word
-    local -a words=()
-    read -r -d '' -a words <"$1" || :
-    for word in "${words[@]}"; do
-        if [[ $word =~ ^([0-9]+)m([0-9]+)[.,]([0-9]+)s$ ]]; then # 1m2.345s
-            used=$((used + BASH_REMATCH[1] * 60000 + BASH_REMATCH[2] * 1000 + 10#${BASH_REMATCH[3]}))
+# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# sha256:ff1597f1297c351593485373a0dfc0d8aad3ab604b80d52a6c931b352ba254fe, templates VERSION
+
+enter_folder() { # FOLDER of submission, NUMBER of the job
+    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
+    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+}
+
+start_once() { # ID: a job that was submitted two times runs once
+    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
+        if mkdir -- "$record/started" 2>/dev/null; then
+            echo "$1" >"$record/started/id" || :
+        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+            record=''
+            exit 0
         fi
-    done
-}
-
-make_record() {
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
-
-write_record() { # CODE
-    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
-    if [ "$ended" = yes ]; then
-        state=cancelled
-        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
-            state=timeout
-        fi
-    elif [ "$1" -eq 0 ]; then
-        state='done'
-    fi
-    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
-        signal=$(($1 - 128))
-    fi
-    if make_record; then
-        umask 077
-        printf -v end_time '%(%s)T' -1
-        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
-        times >"$new" && measure "$new"
-        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s","cpu-milliseconds":%d}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" "$used" \
-            >"$new" && mv -f -- "$new" "$record/exit.json"
     fi
 }
 
-finish() {
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    if declare -F stop_daemons >/dev/null; then
-        stop_daemons || :
-    fi
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    if [ -n "$private" ]; then
-        rm -rf -- "$private" || :
-    fi
-    write_record "$code" || :
-    exit "$code"
-}
-trap finish EXIT
 
-forward() { # SIGNAL
-    if [ -n "$payload" ]; then
-        kill -s "$1" "$payload" 2>/dev/null || :
-    elif [ "$1" = TERM ]; then
-        exit 143
-    fi
-}
-# A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' TERM INT HUP
-trap 'forward USR1' USR1
-trap 'forward USR2' USR2
-
-exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
-rest() { # SECONDS; before bash 5.2, an alarm that comes just before the read is lost, and the read lasts for ever
-    if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -ge 502 ]; then
-        read -r -t "$1" -u "$idle" || :
-    else
-        sleep "$1" || :
-    fi
-}
-
-run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
     local pause=0.003 turns=0
     "$@" {idle}<&- &
-    payload=$!
+    payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        rest "$pause"
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
+            sleep "$pause" || : # `read` could miss its alarm, and never end
+        else
+            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
+        fi
         turns=$((turns + 1)) pause=0.01
         [ "$turns" -lt 50 ] || pause=0.2
     done
-    code=0
     wait "$payload" || code=$?
     payload=''
+    return "$code" # the job's
 }
 
-check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
-    run "$@"
-    if [ "$ended" = yes ]; then
-        exit 143
-    fi
+forward_signal() {
+    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
 }
 
-# --- Slurm
-submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
-job_number=${SLURM_JOB_ID:-}
-export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
-
-cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    local group poorest=0 cpus=${SLURM_JOB_CPUS_PER_NODE:-}
-    for group in ${cpus//,/ }; do
-        group=${group%%(*}
-        if [ "$poorest" -eq 0 ] || [ "$group" -lt "$poorest" ]; then
-            poorest=$group
-        fi
+finish_job() { # on every way out but KILL
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
     done
-    echo "$poorest"
+    write_record "$code" || :
+    exit "$code"
 }
 
-# --- Where it runs
-cd -- "$submit_directory" ||
-    refuse "cannot enter '$submit_directory' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
-    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
-fi
-export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
-scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
-    if mkdir -- "$record/started" 2>/dev/null; then
-        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
-        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
-        record=''
-        exit 0
-    fi
-fi
+write_record() { # CODE: exit.json appears when it is complete
+    local state=failed signal=0 end host used=0 new=$record/.exit.json.$$
+    [ "$1" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 7198 ] || state=timeout
+    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
+    make_record || return
+    umask 077
+    printf -v end '%(%s)T' -1
+    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
+    times >"$new" && measure_cpu_time "$new"
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
+        "\"host\":\"$host\",\"cpu-milliseconds\":$used" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
+}
 
-# --- What was allotted
-nodes=1
-ranks=1
-ranks_per_node=1
-threads=1
-available=$(cpus_of_poorest_node)
-if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
-    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
-        'more processes than CPUs slow every one of them down' \
-        'ask for fewer threads'
-fi
+make_record() { # its folder
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+}
 
-# --- Environment of the program
-export OMP_NUM_THREADS=1
-export MKL_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-export BLIS_NUM_THREADS=1
-export NUMEXPR_NUM_THREADS=1
+measure_cpu_time() { # FILE that `times` wrote: 1m2.345s each, of this shell and what it waited for
+    local word format='^([0-9]+)m([0-9]+)[.,]([0-9]+)s$'
+    for word in $(<"$1"); do
+        [[ $word =~ $format ]] || continue
+        used=$((used + BASH_REMATCH[1] * 60000 + 10#${BASH_REMATCH[2]}${BASH_REMATCH[3]}))
+    done
+}
 
-# --- The launch; the words are the job's own, as it gave them
-# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=(simulate --resume)
-printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
-    "$name" "$nodes" "$ranks" "$threads" unknown none none >&2
-run "${program[@]}"
-[ "$code" -eq 0 ] || exit "$code"
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
+    exit 1
+}
+
+name=signal ended=no payload='' record=''
+printf -v start '%(%s)T' -1
+[[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
+[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+trap finish_job EXIT
+# A program in the background ignores INT, so it gets TERM.
+trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
+trap 'forward_signal USR1' USR1
+trap 'forward_signal USR2' USR2
+exec {idle}<> <(:) # nothing ever comes here
+main "$@"

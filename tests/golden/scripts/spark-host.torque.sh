@@ -4,329 +4,183 @@
 #PBS -l mem=8192mb
 #PBS -l walltime=01:00:00
 #PBS -j oe
-# Rendered by cybelectl for torque, template set VERSION.
-# Job soybean-train, sha256:8139ff942291d6280927a2a70734edb74442cde74a6d581fb1b34b46b2217f5c
+# From spark-host.job.yaml by cybelectl VERSION. Change that file, not this one.
 set -euo pipefail
 
-# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
-name=soybean-train
-time_limit=3600 # seconds; 0: not known
-printf -v start '%(%s)T' -1
-payload=''
-private=''
-record='' # the folder of exit.json
-case ${CYBELE_JOB:-} in
-    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
-esac
-if [ -n "${CYBELE_JOB:-}" ]; then
-    record=${CYBELE_JOB_DIR:-}
-fi
-ended=no
+main() {
+    need_torque_job 1
+    enter_folder "$PBS_O_WORKDIR" "$job_number"
+    exec >soybean-train-"$job_number".out 2>soybean-train-"$job_number".err
+    start_once "${PBS_JOBID:-}"
+    need_cpus 1 4 # of each node: ranks, threads of each
 
-refuse() { # WHAT BECAUSE HELP
-    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
-    exit 1
+    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+    export NUMEXPR_NUM_THREADS=1
+
+    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each, MPI of the host unknown,' \
+        'of the image none, image none' >&2
+    worker_cores=4 first_worker_cores=3 worker_mib=4941
+    daemon_mib=512 driver_mib=1024 ready_within=120 # seconds
+    prepare_nodes
+    configure_spark results 'spark.driver.memory 1024m' 'spark.executor.memory 851m' \
+        'spark.executor.cores 1'
+    need_spark
+    start_master
+    start_workers
+    launch spark_driver train.py
 }
 
-used=0 # milliseconds of the processor, of this shell and of all that it waited for
-measure() { # FILE: what `times` wrote
-    local word
-    local -a words=()
-    read -r -d '' -a words <"$1" || :
-    for word in "${words[@]}"; do
-        if [[ $word =~ ^([0-9]+)m([0-9]+)[.,]([0-9]+)s$ ]]; then # 1m2.345s
-            used=$((used + BASH_REMATCH[1] * 60000 + BASH_REMATCH[2] * 1000 + 10#${BASH_REMATCH[3]}))
-        fi
-    done
-}
+# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# sha256:8139ff942291d6280927a2a70734edb74442cde74a6d581fb1b34b46b2217f5c, templates VERSION
 
-make_record() {
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
-
-write_record() { # CODE
-    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
-    if [ "$ended" = yes ]; then
-        state=cancelled
-        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
-            state=timeout
-        fi
-    elif [ "$1" -eq 0 ]; then
-        state='done'
-    fi
-    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
-        signal=$(($1 - 128))
-    fi
-    if make_record; then
-        umask 077
-        printf -v end_time '%(%s)T' -1
-        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
-        times >"$new" && measure "$new"
-        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s","cpu-milliseconds":%d}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" "$used" \
-            >"$new" && mv -f -- "$new" "$record/exit.json"
-    fi
-}
-
-finish() {
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    if declare -F stop_daemons >/dev/null; then
-        stop_daemons || :
-    fi
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    if [ -n "$private" ]; then
-        rm -rf -- "$private" || :
-    fi
-    write_record "$code" || :
-    exit "$code"
-}
-trap finish EXIT
-
-forward() { # SIGNAL
-    if [ -n "$payload" ]; then
-        kill -s "$1" "$payload" 2>/dev/null || :
-    elif [ "$1" = TERM ]; then
-        exit 143
-    fi
-}
-# A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' INT HUP
-# The batch system sends TERM to every process of the job; passed on, the program would have it twice.
-trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM
-trap 'forward USR1' USR1
-trap 'forward USR2' USR2
-
-exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
-rest() { # SECONDS; before bash 5.2, an alarm that comes just before the read is lost, and the read lasts for ever
-    if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -ge 502 ]; then
-        read -r -t "$1" -u "$idle" || :
-    else
-        sleep "$1" || :
-    fi
-}
-
-run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
-    payload=$!
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        rest "$pause"
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
-    done
-    code=0
-    wait "$payload" || code=$?
-    payload=''
-}
-
-check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
-    run "$@"
-    if [ "$ended" = yes ]; then
-        exit 143
-    fi
-}
-
-# --- TORQUE
-submit_directory=${PBS_O_WORKDIR:-}
-job_number=${PBS_JOBID:-local}
-job_number=${job_number%%[.[]*} # of an array, also for its elements
-if [ -z "$submit_directory" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-    refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' 'submit it with qsub'
-fi
-
-cpus_of_poorest_node() { # a line a slot
-    awk '{slots[$1]++} END {for (host in slots) if (!least || slots[host] < least) least = slots[host]
-        print least + 0}' "$PBS_NODEFILE"
-}
-hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-if [ "$hosts_of_job" -ne 1 ]; then
-    refuse '1 nodes were asked' "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
-fi
-
-# --- Where it runs
-cd -- "$submit_directory" ||
-    refuse "cannot enter '$submit_directory' on $(uname -n)" \
+enter_folder() { # FOLDER of submission, NUMBER of the job
+    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
         'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
-    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
-fi
-exec >soybean-train-"$job_number".out 2>soybean-train-"$job_number".err
-export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
-scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
-    if mkdir -- "$record/started" 2>/dev/null; then
-        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
-        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
-        record=''
-        exit 0
-    fi
-fi
-
-# --- What was allotted
-nodes=1
-ranks=1
-ranks_per_node=1
-threads=4
-available=$(cpus_of_poorest_node)
-if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
-    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
-        'more processes than CPUs slow every one of them down' \
-        'ask for fewer threads'
-fi
-
-# --- Environment of the program
-export OMP_NUM_THREADS=1
-export MKL_NUM_THREADS=1
-export OPENBLAS_NUM_THREADS=1
-export BLIS_NUM_THREADS=1
-export NUMEXPR_NUM_THREADS=1
-
-# --- The launch; the words are the job's own, as it gave them
-printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
-    "$name" "$nodes" "$ranks" "$threads" unknown none none >&2
-# --- One process on each node: what it needs lies in a private folder that all nodes read.
-private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
-export CYBELE_LAUNCH=$private # marks every process of this launch, so that none stays behind
-first_node=$(uname -n)
-job_token=${SLURM_JOB_ID:-${PBS_JOBID:-${CYBELE_JOB:-$$}}}
-job_token=${job_token%%.*}
-job_token=${job_token//[!A-Za-z0-9]/-}
-job_token=${job_token%-}
-(umask 077 && export -p >"$private/environment" && mkdir "$private/codes" && : >"$private/state")
-
-is_free() { # PORT: nobody answers there
-    ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && ! (exec 3<>"/dev/tcp/$first_node/$1") 2>/dev/null
+    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
+    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
-free_port() { # FIRST: the next free one, of 20000 to 29999
+
+start_once() { # ID: a job that was submitted two times runs once
+    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
+        if mkdir -- "$record/started" 2>/dev/null; then
+            echo "$1" >"$record/started/id" || :
+        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+            record=''
+            exit 0
+        fi
+    fi
+}
+
+need_torque_job() { # [NODES]
+    job_number=${PBS_JOBID:-local}
+    job_number=${job_number%%[.[]*} # of an array, also for its elements
+    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
+            'submit it with qsub'
+    fi
+    local hosts_of_job
+    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
+        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+}
+
+need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
+    local cpus
+    cpus=$(sort "$PBS_NODEFILE" | uniq -c | awk 'NR == 1 || $1 < least {least = $1} END {print least + 0}')
+    [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
+        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
+            'more processes than CPUs slow every one of them down' \
+            'ask for fewer threads'
+}
+
+prepare_nodes() { # a private folder that all nodes read, for what they need
+    private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
+    export CYBELE_LAUNCH=$private # marks every process of this launch, so that none is left
+    first_node=$(uname -n)
+    job_token=${SLURM_JOB_ID:-${PBS_JOBID:-${CYBELE_JOB:-$$}}}
+    job_token=${job_token%%.*}
+    job_token=${job_token//[!A-Za-z0-9]/-}
+    job_token=${job_token%-}
+    (umask 077 && export -p >"$private/environment" && mkdir "$private/codes" && : >"$private/state")
+    # Two jobs on a node begin at different places, so that they do not race for one port.
+    first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
+}
+
+free_port() { # FIRST: the next port that nobody answers at, of 20000 to 29999
     local port=$1
-    until is_free "$port"; do
+    while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null ||
+        (exec 3<>"/dev/tcp/$first_node/$port") 2>/dev/null; do
         port=$((port < 29999 ? port + 1 : 20000))
     done
     echo "$port"
 }
-# Two jobs on a node begin at different places, so that they do not race for one port.
-first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 
-is_running() { # PROCESS, or nothing
-    [ -n "$1" ] && kill -s 0 "$1" 2>/dev/null
-}
-
-ends_within() { # SECONDS PROCESS
-    local tries
-    for ((tries = 0; tries < $1 * 10; tries++)); do
-        is_running "$2" || return 0
-        sleep 0.1
-    done
-    return 1
-}
-
-end_marked() { # what still bears the mark on this node, whoever its parent is by now
-    local folder
-    for folder in /proc/[0-9]*; do
-        if [ "${folder##*/}" != "$$" ] && [ "${folder##*/}" != "${BASHPID:-$$}" ] &&
-            grep -qzxF "CYBELE_LAUNCH=$private" "$folder/environ" 2>/dev/null; then
-            kill -s "$1" "${folder##*/}" 2>/dev/null || :
-        fi
-    done
-}
-
-# What a node does. Its launcher may bring no environment (ssh, pbsdsh) and no signals (the other nodes
-# of PBS), so it reads the one and watches a file for the others.
-cat >"$private/node.sh" <<'END-OF-NODE'
-set -u
-private=$1
-node=$(uname -n)
-if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
-    kept_tmp=${TMPDIR:-}
-    set -a
-    . "$private/environment"
-    set +a
-    unset -v TMPDIR
-    [ -z "$kept_tmp" ] || export TMPDIR="$kept_tmp"
-fi
-cd -- "$PWD" || exit 1
-export CYBELE_NODE="$private/$node" # marks what this node starts
-. "$private/words"
-. "$private/work.sh"
-process=''
-work & process=$!
-trap 'kill -s TERM "$process" 2>/dev/null' TERM INT HUP
-trap 'kill -s USR1 "$process" 2>/dev/null' USR1
-trap 'kill -s USR2 "$process" 2>/dev/null' USR2
-(
-    while sleep 0.5; do
-        read -r state <"$private/state" || state=''
-        if [ "$state" = stop ] || [ ! -d "$private" ]; then
-            kill -s TERM "$process" 2>/dev/null
-            sleep 5
-            kill -s KILL "$process" 2>/dev/null
-            exit
-        fi
-    done
-) &
-watcher=$!
-lifeline=''
-if [ "${2:-}" = lifeline ]; then # the other end of standard input is the job: gone with it
-    (cat >/dev/null; kill -s TERM "$process") <&0 &
-    lifeline=$!
-fi
-while :; do
-    code=0
-    wait "$process" || code=$?
-    kill -s 0 "$process" 2>/dev/null || break
-done
-kill "$watcher" $lifeline 2>/dev/null
-read -r state <"$private/state" || state=''
-[ "$code" -eq 0 ] || [ "$state" = stop ] ||
-    printf 'cybelectl: %s on %s ended with code %s\n' "$work_name" "$node" "$code" >&2
-clean_up
-printf '%s\n' "$code" >"$private/codes/$node"
-for folder in /proc/[0-9]*; do
-    if [ "${folder##*/}" != "$$" ] && grep -qzxF "CYBELE_NODE=$CYBELE_NODE" "$folder/environ" 2>/dev/null; then
-        kill -s KILL "${folder##*/}" 2>/dev/null
-    fi
-done
-exit "$code"
-END-OF-NODE
-declare -p PATH name first_node job_token private >"$private/words"
-
-on_each_node() { # starts node.sh on each; ends when all have ended, with the first code that is not 0
+on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first code that is not 0
+    local on_node=("$@")
+    declare -p PATH name first_node job_token private on_node >"$private/words"
+    declare -p master spark_host spark_results worker_cores first_worker_cores \
+        worker_mib daemon_mib >>"$private/words"
+    declare -f serve_node spark_worker in_spark clean_up >"$private/node.sh"
+    echo 'serve_node "$@"' >>"$private/node.sh"
     exec /bin/bash "$private/node.sh" "$private"
 }
 
-# --- Spark of this job's own: master and driver here, a worker on each node; all of it ends with the job
-spark_results=results/spark-$job_token
-case $spark_results in
-    /*) ;;
-    *) spark_results=$PWD/$spark_results ;;
-esac
-(umask 077 && mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf")
-spark_host=127.0.0.1
-master_process=''
-workers_process=''
+serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no environment (ssh,
+    # pbsdsh) and no signals (PBS): it reads the one from a file, and watches another for `stop`.
+    set -u
+    private=$1 node=$(uname -n)
+    if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
+        kept_tmp=${TMPDIR:-}
+        set -a
+        . "$private/environment"
+        set +a
+        unset -v TMPDIR
+        [ -z "$kept_tmp" ] || export TMPDIR="$kept_tmp"
+    fi
+    cd -- "$PWD" || exit 1
+    export CYBELE_NODE="$private/$node" # marks what this node starts
+    . "$private/words"
+    scratch=${TMPDIR:-/tmp}
+    scratch=$(mktemp -d "$scratch/cybelectl-spark.XXXXXX") || exit 1
+    "${on_node[@]}" &
+    process=$!
+    trap 'kill -s TERM "$process" 2>/dev/null' TERM INT HUP
+    trap 'kill -s USR1 "$process" 2>/dev/null' USR1
+    trap 'kill -s USR2 "$process" 2>/dev/null' USR2
+    (
+        while sleep 0.5; do
+            read -r state <"$private/state" || state=''
+            if [ "$state" = stop ] || [ ! -d "$private" ]; then
+                kill -s TERM "$process" 2>/dev/null
+                sleep 5
+                kill -s KILL "$process" 2>/dev/null
+                exit
+            fi
+        done
+    ) &
+    helpers=$!
+    while :; do
+        code=0
+        wait "$process" || code=$?
+        kill -s 0 "$process" 2>/dev/null || break
+    done
+    # shellcheck disable=SC2086 # several
+    kill $helpers 2>/dev/null
+    read -r state <"$private/state" || state=''
+    [ "$code" -eq 0 ] || [ "$state" = stop ] ||
+        echo "cybelectl: Spark's worker on $node ended with code $code" >&2
+    clean_up
+    echo "$code" >"$private/codes/$node"
+    for folder in /proc/[0-9]*; do
+        if [ "${folder##*/}" != "$$" ] &&
+            grep -qzxF "CYBELE_NODE=$CYBELE_NODE" "$folder/environ" 2>/dev/null; then
+            kill -s KILL "${folder##*/}" 2>/dev/null
+        fi
+    done
+    exit "$code"
+}
 
-# The secret is in a file that only this user reads, never among arguments.
-(
-    umask 077
-    # shellcheck disable=SC2016 # properties of the job are taken literally
-    printf '%s\n' 'spark.authenticate true' \
-        "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \
-        'spark.network.crypto.enabled true' 'spark.master.rest.enabled false' \
-        'spark.ui.enabled false' 'spark.eventLog.enabled true' "spark.eventLog.dir $spark_results/events" \
-        "spark.driver.host $spark_host" "spark.driver.bindAddress $spark_host" \
-        'spark.driver.memory 1024m' 'spark.executor.memory 851m' 'spark.executor.cores 1' >"$private/conf/spark-defaults.conf"
-)
-declare -p spark_results >>"$private/words"
+configure_spark() { # FOLDER of results, PROPERTY...
+    spark_results=$1/spark-$job_token
+    shift
+    [ "${spark_results:0:1}" = / ] || spark_results=$PWD/$spark_results
+    spark_host=127.0.0.1
+    (
+        umask 077 # the secret is in a file that only this user reads, never among arguments
+        mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf"
+        printf '%s\n' 'spark.authenticate true' \
+            "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \
+            'spark.network.crypto.enabled true' 'spark.master.rest.enabled false' \
+            'spark.ui.enabled false' 'spark.eventLog.enabled true' \
+            "spark.eventLog.dir $spark_results/events" "spark.driver.host $spark_host" \
+            "spark.driver.bindAddress $spark_host" "$@" >"$private/conf/spark-defaults.conf"
+    )
+}
 
-cat >"$private/spark.sh" <<'END-OF-SPARK'
-in_spark() { # SETTING… -- PROGRAM WORD…: replaces itself by a program of Spark, in the container
-    local -a settings=("SPARK_CONF_DIR=$private/conf" SPARK_DAEMON_MEMORY=512m SPARK_NO_DAEMONIZE=1)
+in_spark() { # SETTING... -- PROGRAM WORD...: replaces itself by a program of Spark
+    local -a settings=("SPARK_CONF_DIR=$private/conf" "SPARK_DAEMON_MEMORY=${daemon_mib}m"
+        SPARK_NO_DAEMONIZE=1)
     while [ "$1" != -- ]; do
         settings+=("$1")
         shift
@@ -339,46 +193,33 @@ in_spark() { # SETTING… -- PROGRAM WORD…: replaces itself by a program of Sp
         exec "$@"' sh "$@"
     exec "$@"
 }
-END-OF-SPARK
-# shellcheck source=/dev/null
-. "$private/spark.sh"
 
-# shellcheck disable=SC2016 # for the shell inside
-check in_spark -- sh -c 'command -v spark-submit && { command -v java || ls "$JAVA_HOME/bin/java"; }' >"$private/found" 2>&1
-if [ "$code" -ne 0 ]; then
+need_spark() {
+    local because
+    # shellcheck disable=SC2016 # for the shell inside
+    run_check in_spark -- sh -c 'command -v spark-submit &&
+        { command -v java || ls "$JAVA_HOME/bin/java"; }' >"$private/found" 2>&1
+    [ "$code" -ne 0 ] || return 0
     because=$(tail -n 1 "$private/found")
-    refuse "there is no Spark with Java in PATH" "${because:-spark-submit was not found}" \
+    refuse "there is no Spark with Java in PATH" \
+        "${because:-spark-submit was not found}" \
         'name an image with both, with spark-submit in its PATH'
-fi
-
-stop_daemons() { # in this order: nothing new starts, then workers, then the master; nothing stays
-    echo stop >"$private/state"
-    ends_within 8 "$workers_process" || kill "$workers_process" 2>/dev/null || :
-    ends_within 3 "$workers_process" || :
-    [ -z "$master_process" ] || kill "$master_process" 2>/dev/null || :
-    ends_within 3 "$master_process" || :
-    end_marked KILL
-}
-
-ask_master() { # what the master says of itself, on one line; empty: it does not answer
-    # shellcheck disable=SC2016 # for the inner bash
-    timeout 5 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "GET /json/ HTTP/1.0\r\n\r\n" >&3 && cat <&3' \
-        ask "$master_page" 2>/dev/null | tr -d ' \r\n' || :
 }
 
 start_master() { # with its page for this machine only; a port that another took meanwhile is left
-    local answer log=$spark_results/logs/master.log
+    local log=$spark_results/logs/master.log
+    master_process='' workers_process='' deadline=$((SECONDS + ready_within))
     while [ "$SECONDS" -lt "$deadline" ]; do
         master_port=$(free_port "$first_port")
         master_page=$(free_port "$((master_port < 29999 ? master_port + 1 : 20000))")
         master=spark://$spark_host:$master_port
-        (in_spark SPARK_LOCAL_IP=127.0.0.1 SPARK_MASTER_OPTS=-Dspark.port.maxRetries=0 -- spark-class \
-            org.apache.spark.deploy.master.Master --host "$spark_host" --port "$master_port" \
-            --webui-port "$master_page" --properties-file "$private/conf/spark-defaults.conf") >"$log" 2>&1 &
+        (in_spark SPARK_LOCAL_IP=127.0.0.1 SPARK_MASTER_OPTS=-Dspark.port.maxRetries=0 -- \
+            spark-class org.apache.spark.deploy.master.Master --host "$spark_host" \
+            --port "$master_port" --webui-port "$master_page" \
+            --properties-file "$private/conf/spark-defaults.conf") >"$log" 2>&1 &
         master_process=$!
         while is_running "$master_process" && [ "$SECONDS" -lt "$deadline" ]; do
-            answer=$(ask_master)
-            case $answer in
+            case $(ask_master) in
                 *'"url":"'"$master"'"'*'"status":"ALIVE"'*) return 0 ;;
             esac
             sleep 0.2
@@ -387,81 +228,195 @@ start_master() { # with its page for this machine only; a port that another took
         first_port=$((first_port < 29990 ? first_port + 7 : 20000))
     done
     tail -n 20 "$log" >&2
-    refuse "Spark's master did not come up within 120 s" "its log is $log" \
+    refuse "Spark's master did not come up within $ready_within s" "its log is $log" \
         'read the log, or raise ready-within'
+}
+
+ask_master() { # what the master says of itself, on one line; empty: it does not answer
+    # shellcheck disable=SC2016 # for the inner bash
+    timeout 5 bash -c '
+        exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "GET /json/ HTTP/1.0\r\n\r\n" >&3 && cat <&3' \
+        ask "$master_page" 2>/dev/null | tr -d ' \r\n' || :
+}
+
+is_running() { # PROCESS, or nothing
+    [ -n "$1" ] && kill -s 0 "$1" 2>/dev/null
 }
 
 start_workers() { # and wait until the master has them all
     local alive=0
-    (on_each_node) </dev/null &
+    (on_each_node spark_worker) </dev/null &
     workers_process=$!
-    while [ "$alive" -lt "$nodes" ]; do
+    while [ "$alive" -lt 1 ]; do
         alive=$(ask_master | sed -n 's/.*"aliveworkers":\([0-9]*\).*/\1/p')
         alive=${alive:-0}
         if [ -n "$(cat "$private"/codes/* 2>/dev/null)" ] || ! is_running "$workers_process"; then
             tail -n 5 "$spark_results"/logs/worker-*.log >&2
-            refuse "a worker of Spark ended before it was of use" "the logs are in $spark_results/logs" \
+            refuse "a worker of Spark ended before it was of use" \
+                "the logs are in $spark_results/logs" \
                 'read them; with the master alone nothing is computed'
         elif [ "$SECONDS" -ge "$deadline" ]; then
             tail -n 5 "$spark_results"/logs/worker-*.log >&2
-            refuse "$alive of $nodes workers of Spark came up within 120 s" \
-                "the master at $master does not know the others" 'read their logs, or raise ready-within'
+            refuse "$alive of 1 workers of Spark came up within $ready_within s" \
+                "the master at $master does not know the others" \
+                'read their logs, or raise ready-within'
         fi
-        [ "$alive" -ge "$nodes" ] || sleep 0.2
+        [ "$alive" -ge 1 ] || sleep 0.2
     done
+    echo "cybelectl: Spark at $master with 1 workers, logs in $spark_results" >&2
+    stop_without_workers </dev/null &
 }
 
-deadline=$((SECONDS + 120))
-start_master
-declare -p master spark_host >>"$private/words"
-cat >"$private/work.sh" <<'END-OF-WORK'
-work_name="Spark's worker"
-. "$private/spark.sh"
-scratch=${TMPDIR:-/tmp}
-scratch=$(mktemp -d "$scratch/cybelectl-spark.XXXXXX") || exit 1
-worker_host=$(uname -n)
-cores=4
-if [ "$worker_host" = "$first_node" ]; then
-    cores=3 # master and driver are here too
-fi
-[ "$spark_host" != 127.0.0.1 ] || worker_host=127.0.0.1
-work() {
-    in_spark "SPARK_LOCAL_DIRS=$scratch" "SPARK_WORKER_DIR=$scratch" SPARK_LOCAL_IP="$worker_host" -- spark-class \
-        org.apache.spark.deploy.worker.Worker --host "$worker_host" --cores "$cores" \
-        --memory 4941m --webui-port 0 --work-dir "$scratch" \
+spark_worker() { # on a node
+    local host cores=$worker_cores
+    host=$(uname -n)
+    [ "$host" != "$first_node" ] || cores=$first_worker_cores # master and driver are here too
+    [ "$spark_host" != 127.0.0.1 ] || host=127.0.0.1
+    in_spark "SPARK_LOCAL_DIRS=$scratch" "SPARK_WORKER_DIR=$scratch" SPARK_LOCAL_IP="$host" -- \
+        spark-class org.apache.spark.deploy.worker.Worker --host "$host" --cores "$cores" \
+        --memory "${worker_mib}m" --webui-port 0 --work-dir "$scratch" \
         --properties-file "$private/conf/spark-defaults.conf" "$master" \
         >"$spark_results/logs/worker-$(uname -n).log" 2>&1
 }
-clean_up() {
+
+clean_up() { # a node
     local log
     for log in "$scratch"/app-*/*/stderr; do
         [ ! -s "$log" ] || cat "$log" >>"$spark_results/logs/executor-$node.log"
     done
     rm -rf -- "$scratch"
 }
-END-OF-WORK
-start_workers
-printf 'cybelectl: Spark at %s with %s workers, logs in %s\n' "$master" "$nodes" "$spark_results" >&2
 
-driver() {
-    printf '%s\n' "$BASHPID" >"$private/driver"
-    # shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-    in_spark SPARK_LOCAL_IP="$spark_host" "SPARK_LOCAL_DIRS=$private" -- spark-submit --master "$master" \
-        --deploy-mode client --properties-file "$private/conf/spark-defaults.conf" --driver-memory 1024m \
-        train.py
-}
-( # with no worker left the driver would wait for ever
+stop_without_workers() { # the driver would wait for them for ever
+    local state
     while sleep 1; do
         read -r state <"$private/state" || state=''
         if [ "$state" = stop ]; then
             exit
         elif ! is_running "$workers_process"; then
-            printf 'error: no worker of Spark is left\nbecause: the last one ended before the driver\nhelp: %s\n' \
-                "read the logs in $spark_results/logs" >&2
+            (refuse 'no worker of Spark is left' 'the last one ended before the driver' \
+                "read the logs in $spark_results/logs") || :
             kill "$(cat "$private/driver")" || :
             exit
         fi
     done
-) </dev/null &
-run driver
-[ "$code" -eq 0 ] || exit "$code"
+}
+
+spark_driver() { # PROGRAM WORD...
+    echo "$BASHPID" >"$private/driver"
+    in_spark SPARK_LOCAL_IP="$spark_host" "SPARK_LOCAL_DIRS=$private" -- \
+        spark-submit --master "$master" --deploy-mode client --driver-memory "${driver_mib}m" \
+        --properties-file "$private/conf/spark-defaults.conf" "$@"
+}
+
+stop_spark() { # nothing new starts, then workers, then the master; nothing stays
+    local folder
+    echo stop >"$private/state"
+    ends_within 8 "$workers_process" || kill "$workers_process" 2>/dev/null || :
+    ends_within 3 "$workers_process" || :
+    [ -z "$master_process" ] || kill "$master_process" 2>/dev/null || :
+    ends_within 3 "$master_process" || :
+    for folder in /proc/[0-9]*; do # what still bears the mark, whoever its parent is by now
+        if [ "${folder##*/}" != "$$" ] &&
+            grep -qzxF "CYBELE_LAUNCH=$private" "$folder/environ" 2>/dev/null; then
+            kill -s KILL "${folder##*/}" 2>/dev/null || :
+        fi
+    done
+}
+
+ends_within() { # SECONDS PROCESS
+    local tries
+    for ((tries = 0; tries < $1 * 10; tries++)); do
+        is_running "$2" || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    local pause=0.003 turns=0
+    "$@" {idle}<&- &
+    payload=$! code=0
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
+            sleep "$pause" || : # `read` could miss its alarm, and never end
+        else
+            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
+        fi
+        turns=$((turns + 1)) pause=0.01
+        [ "$turns" -lt 50 ] || pause=0.2
+    done
+    wait "$payload" || code=$?
+    payload=''
+    return "$code" # the job's
+}
+
+run_check() { # PROGRAM ARGUMENT...: before the program; if the job has to end meanwhile, it does
+    launch "$@" || :
+    [ "$ended" = no ] || exit 143
+}
+
+forward_signal() {
+    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
+}
+
+finish_job() { # on every way out but KILL
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    [ -z "${master_process+set}" ] || stop_spark || :
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    [ -z "$private" ] || rm -rf -- "$private" || :
+    write_record "$code" || :
+    exit "$code"
+}
+
+write_record() { # CODE: exit.json appears when it is complete
+    local state=failed signal=0 end host used=0 new=$record/.exit.json.$$
+    [ "$1" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
+    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
+    make_record || return
+    umask 077
+    printf -v end '%(%s)T' -1
+    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
+    times >"$new" && measure_cpu_time "$new"
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
+        "\"host\":\"$host\",\"cpu-milliseconds\":$used" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
+}
+
+make_record() { # its folder
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+}
+
+measure_cpu_time() { # FILE that `times` wrote: 1m2.345s each, of this shell and what it waited for
+    local word format='^([0-9]+)m([0-9]+)[.,]([0-9]+)s$'
+    for word in $(<"$1"); do
+        [[ $word =~ $format ]] || continue
+        used=$((used + BASH_REMATCH[1] * 60000 + 10#${BASH_REMATCH[2]}${BASH_REMATCH[3]}))
+    done
+}
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
+    exit 1
+}
+
+name=soybean-train ended=no payload='' record='' private=''
+printf -v start '%(%s)T' -1
+[[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
+[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+trap finish_job EXIT
+# A program in the background ignores INT, so it gets TERM.
+trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
+trap 'forward_signal USR1' USR1
+trap 'forward_signal USR2' USR2
+exec {idle}<> <(:) # nothing ever comes here
+main "$@"

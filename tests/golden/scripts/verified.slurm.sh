@@ -8,219 +8,121 @@
 #SBATCH --output=%x-%j.out
 #SBATCH --error=%x-%j.err
 #SBATCH --export=ALL
-# Rendered by cybelectl for slurm, template set VERSION.
-# Job verified, sha256:0ed8f1c40adc8bd5b71108b4511a8db190e4b9e0780f34c4cd13abbe9109b3d6
+# From verified.job.yaml by cybelectl VERSION. Change that file, not this one.
 set -euo pipefail
 
-# --- The end: signals go to the program, its exit code is the job's, and how it ended is written down.
-name=verified
-time_limit=600 # seconds; 0: not known
-printf -v start '%(%s)T' -1
-payload=''
-private=''
-kept='' # the folder of a private copy of the image
-record='' # the folder of exit.json
-case ${CYBELE_JOB:-} in
-    *[!0-9a-f-]*) unset -v CYBELE_JOB ;;
-esac
-if [ -n "${CYBELE_JOB:-}" ]; then
-    record=${CYBELE_JOB_DIR:-}
-fi
-ended=no
-
-refuse() { # WHAT BECAUSE HELP
-    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$1" "$2" "$3" >&2
-    exit 1
-}
-
-used=0 # milliseconds of the processor, of this shell and of all that it waited for
-measure() { # FILE: what `times` wrote
-    local word
-    local -a words=()
-    read -r -d '' -a words <"$1" || :
-    for word in "${words[@]}"; do
-        if [[ $word =~ ^([0-9]+)m([0-9]+)[.,]([0-9]+)s$ ]]; then # 1m2.345s
-            used=$((used + BASH_REMATCH[1] * 60000 + BASH_REMATCH[2] * 1000 + 10#${BASH_REMATCH[3]}))
-        fi
-    done
-}
-
-make_record() {
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
-
-write_record() { # CODE
-    local state=failed signal=0 end_time host_name new=$record/.exit.json.$$
-    if [ "$ended" = yes ]; then
-        state=cancelled
-        if [ "$time_limit" -gt 0 ] && [ "$SECONDS" -ge "$((time_limit - 2))" ]; then
-            state=timeout
-        fi
-    elif [ "$1" -eq 0 ]; then
-        state='done'
-    fi
-    if [ "$1" -gt 128 ] && [ "$1" -le 192 ]; then
-        signal=$(($1 - 128))
-    fi
-    if make_record; then
-        umask 077
-        printf -v end_time '%(%s)T' -1
-        read -r host_name </proc/sys/kernel/hostname || host_name=$(uname -n)
-        times >"$new" && measure "$new"
-        printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,"host":"%s","cpu-milliseconds":%d}\n' \
-            "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end_time" "$host_name" "$used" \
-            >"$new" && mv -f -- "$new" "$record/exit.json"
-    fi
-}
-
-finish() {
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    if declare -F stop_daemons >/dev/null; then
-        stop_daemons || :
-    fi
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    if [ -n "$private" ]; then
-        rm -rf -- "$private" || :
-    fi
-    if [ -n "$kept" ]; then
-        rm -rf -- "$kept" || :
-    fi
-    write_record "$code" || :
-    exit "$code"
-}
-trap finish EXIT
-
-forward() { # SIGNAL
-    if [ -n "$payload" ]; then
-        kill -s "$1" "$payload" 2>/dev/null || :
-    elif [ "$1" = TERM ]; then
-        exit 143
-    fi
-}
-# A process in the background ignores INT, so it gets TERM instead.
-trap 'ended=yes; forward TERM' TERM INT HUP
-trap 'forward USR1' USR1
-trap 'forward USR2' USR2
-
-exec {idle}<> <(:) # nothing ever comes here: a pause that starts no process
-rest() { # SECONDS; before bash 5.2, an alarm that comes just before the read is lost, and the read lasts for ever
-    if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -ge 502 ]; then
-        read -r -t "$1" -u "$idle" || :
-    else
-        sleep "$1" || :
-    fi
-}
-
-run() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
-    payload=$!
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        rest "$pause"
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
-    done
-    code=0
-    wait "$payload" || code=$?
-    payload=''
-}
-
-check() { # PROGRAM ARGUMENT...: before the program; told to end meanwhile, the job ends
-    run "$@"
-    if [ "$ended" = yes ]; then
-        exit 143
-    fi
-}
-
-# --- Slurm
-submit_directory=${SLURM_SUBMIT_DIR:-$PWD}
-job_number=${SLURM_JOB_ID:-}
-export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
-
-cpus_of_poorest_node() { # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    local group poorest=0 cpus=${SLURM_JOB_CPUS_PER_NODE:-}
-    for group in ${cpus//,/ }; do
-        group=${group%%(*}
-        if [ "$poorest" -eq 0 ] || [ "$group" -lt "$poorest" ]; then
-            poorest=$group
-        fi
-    done
-    echo "$poorest"
-}
-
-# --- Where it runs
-cd -- "$submit_directory" ||
-    refuse "cannot enter '$submit_directory' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
-if [ -z "$record" ] && [ -n "${CYBELE_JOB:-$job_number}" ]; then
-    record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$job_number}
-fi
-export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
-scheduler_id=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${PBS_JOBID:-}}}
-if [ -n "${CYBELE_JOB:-}" ] && [ -n "$scheduler_id" ] && make_record; then
-    if mkdir -- "$record/started" 2>/dev/null; then
-        printf '%s\n' "$scheduler_id" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$scheduler_id" ]; then
-        printf 'cybelectl: job %s was submitted twice; this second one does nothing\n' "$CYBELE_JOB" >&2
-        record=''
-        exit 0
-    fi
-fi
-
-# --- The container runtime and the image
-runtime=''
-candidates=(apptainer singularity cybelectl)
-for candidate in "${candidates[@]}"; do
-    if runtime=$(command -v "$candidate"); then
-        break
-    fi
-    runtime=''
-done
-if [ -z "$runtime" ]; then
-    refuse "there is no container runtime on $(uname -n)" \
-        'looked for apptainer, singularity, cybelectl' \
-        'install one, or name its path in the Site (runtime)'
-fi
-image=store/app.sif
-case $image in
-    /*) ;;
-    *) image=$PWD/$image ;;
-esac
-if [ ! -r "$image" ]; then
-    refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
-fi
-
-# --- What was allotted
-nodes=1
-ranks=1
-ranks_per_node=1
-threads=2
-available=$(cpus_of_poorest_node)
-if [ "$available" -gt 0 ] && [ "$((ranks_per_node * threads))" -gt "$available" ]; then
-    refuse "$ranks_per_node ranks a node with $threads threads each do not fit on $available CPUs" \
-        'more processes than CPUs slow every one of them down' \
-        'ask for fewer threads'
-fi
-
-# --- The image's signatures, before anything of it runs
-verified=() # options of cybelectl, which mounts the very bytes that it verified
-if [ "${runtime##*/}" = cybelectl ]; then
-    files=(centre.pub "$HOME"/mine.pub)
+main() {
+    enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
+    start_once "${SLURM_JOB_ID:-}"
+    export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
+    use_image store/app.sif apptainer singularity cybelectl
+    need_cpus 1 2 # of each node: ranks, threads of each
+    verified=() # options of cybelectl, which mounts the very bytes that it verified
     verified=(--require all)
-    for file in "${files[@]}"; do
-        case $file in
-            /*) ;;
-            *) file=$PWD/$file ;;
-        esac
-        verified+=(--verify-key "$file")
+    verify_at_start --verify-key centre.pub "$HOME"/mine.pub
+    copy_image 1 # on so many nodes, unless the runtime verifies it
+    verify_keys all centre.pub "$HOME"/mine.pub # for the job
+
+    hide_host_settings
+    export OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
+    export NUMEXPR_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
+    options=("${verified[@]}")
+    pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
+    pass_on NUMEXPR_NUM_THREADS OMP_PLACES OMP_PROC_BIND
+
+    container=("$runtime" exec "${options[@]}" "$image")
+    echo 'cybelectl: job verified, 1 nodes, 1 ranks, 2 threads each, MPI of the host unknown,' \
+        'of the image unknown, image as found' >&2
+    launch "${container[@]}" app
+}
+
+# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# sha256:0ed8f1c40adc8bd5b71108b4511a8db190e4b9e0780f34c4cd13abbe9109b3d6, templates VERSION
+
+enter_folder() { # FOLDER of submission, NUMBER of the job
+    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+        'the directory of submission is not there' 'submit from a directory that all nodes share'
+    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
+    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+}
+
+start_once() { # ID: a job that was submitted two times runs once
+    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
+        if mkdir -- "$record/started" 2>/dev/null; then
+            echo "$1" >"$record/started/id" || :
+        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+            record=''
+            exit 0
+        fi
+    fi
+}
+
+use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+    local names
+    image=$1
+    shift
+    names=$(printf ', %s' "$@")
+    until runtime=$(command -v "$1"); do
+        shift
+        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
+            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
     done
-fi
+    [ "${image:0:1}" = / ] || image=$PWD/$image
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+}
+
+
+need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
+    local cpus
+    # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
+        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
+            'more processes than CPUs slow every one of them down' \
+            'ask for fewer threads'
+}
+
+verify_at_start() { # OPTION FILE...: where the runtime is cybelectl
+    local file
+    if [ "${runtime##*/}" != cybelectl ]; then
+        verified=()
+        return
+    fi
+    for file in "${@:2}"; do
+        [ "${file:0:1}" = / ] || file=$PWD/$file
+        verified+=("$1" "$file")
+    done
+}
+
+copy_image() { # NODES: others could exchange the image once it is verified; the copy they cannot
+    local folder scratch=''
+    local -a folders=("${TMPDIR:-/tmp}" /tmp)
+    verifier=$(command -v cybelectl) || verifier=$runtime
+    [ "${#verified[@]}" -eq 0 ] || return 0
+    if [ "$1" -gt 1 ]; then
+        folders=("$PWD" "${HOME:-/}") # all nodes read them
+    fi
+    for folder in "${folders[@]}"; do
+        if [ -w "$folder" ] && is_own "$folder"; then
+            scratch=$folder
+            break
+        fi
+    done
+    [ -n "$scratch" ] ||
+        refuse "no private copy of the image can be made in '${folders[0]}' on $(uname -n)" \
+            'other users can exchange what is in it, or it cannot be written' \
+            'set TMPDIR, or the workdir of a Job of several nodes, to a folder of your own'
+    kept=$(umask 077 && mktemp -d "$scratch/.cybelectl-image.XXXXXX") ||
+        refuse "cannot make a folder in '$scratch' on $(uname -n)" \
+            'a private copy of the image is verified there' 'make room there, or set TMPDIR'
+    cp -- "$image" "$kept/${image##*/}" ||
+        refuse "cannot copy the image '$image' to '$scratch' on $(uname -n)" \
+            'a private copy of it is verified and runs' 'make room there, or set TMPDIR'
+    image=$kept/${image##*/}
+}
+
 is_own() { # FOLDER: no other user can exchange what is in it
     local place owner group mode
     place=$(cd -P -- "$1" 2>/dev/null && pwd) || return 1
@@ -232,7 +134,8 @@ is_own() { # FOLDER: no other user can exchange what is in it
             fi
         fi
         if [ $((8#$mode & 8#1000)) -eq 0 ]; then # not sticky, as /tmp is
-            if [ $((8#$mode & 8#2)) -ne 0 ] || { [ $((8#$mode & 8#20)) -ne 0 ] && [ "$group" -ne "$owner" ]; }; then
+            if [ $((8#$mode & 8#2)) -ne 0 ] ||
+                { [ $((8#$mode & 8#20)) -ne 0 ] && [ "$group" -ne "$owner" ]; }; then
                 return 1
             fi
         fi
@@ -242,43 +145,15 @@ is_own() { # FOLDER: no other user can exchange what is in it
     done
     return 1
 }
-if [ "${#verified[@]}" -eq 0 ]; then
-    # Another process could exchange the image once it is verified: a private copy is verified and runs.
-    folders=("${TMPDIR:-/tmp}" /tmp)
-    if [ "$nodes" -gt 1 ]; then
-        folders=("$PWD" "${HOME:-/}") # all nodes read them
-    fi
-    scratch=''
-    for folder in "${folders[@]}"; do
-        if [ -w "$folder" ] && is_own "$folder"; then
-            scratch=$folder
-            break
-        fi
-    done
-    [ -n "$scratch" ] || refuse "no private copy of the image can be made in '${folders[0]}' on $(uname -n)" \
-        'other users can exchange what is in it, or it cannot be written' \
-        'set TMPDIR, or the workdir of a Job of several nodes, to a folder of your own'
-    kept=$(umask 077 && mktemp -d "$scratch/.cybelectl-image.XXXXXX") ||
-        refuse "cannot make a folder in '$scratch' on $(uname -n)" \
-            'a private copy of the image is verified there' 'make room there, or set TMPDIR'
-    cp -- "$image" "$kept/${image##*/}" ||
-        refuse "cannot copy the image '$image' to '$scratch' on $(uname -n)" \
-            'a private copy of it is verified and runs' 'make room there, or set TMPDIR'
-    image=$kept/${image##*/}
-fi
-verifier=$(command -v cybelectl) || verifier=$runtime
-digest_of() { # KEY: of the key itself, so that a second file of it is not a second signer
-    openssl pkey -pubin -in "$1" -outform DER 2>/dev/null | sha256sum
-}
-verify_image() { # any|all|N KEY...
+
+verify_keys() { # any|all|N KEY...
     local required=$1 good=0 key said digest seen='' count=0
     local -a keys=()
+    [ "${#verified[@]}" -eq 0 ] || return 0
     shift
     for key in "$@"; do
-        if [ ! -r "$key" ]; then
-            refuse "cannot read the key '$key' on $(uname -n)" \
-                'the image is verified with it' 'put it on a file system that all nodes share'
-        fi
+        [ -r "$key" ] || refuse "cannot read the key '$key' on $(uname -n)" \
+            'the image is verified with it' 'put it on a file system that all nodes share'
         keys+=(--key "$key")
     done
     if [ "${verifier##*/}" = cybelectl ]; then
@@ -291,9 +166,7 @@ verify_image() { # any|all|N KEY...
         if [ "$#" -gt 1 ]; then
             digest=$(digest_of "$key") || refuse "cannot compare the key '$key' with the others" \
                 "neither cybelectl nor openssl can read it on $(uname -n)" 'install one of them there'
-            case $seen in
-                *"$digest"*) continue ;;
-            esac
+            [[ $seen != *"$digest"* ]] || continue
             seen+=$digest
         fi
         count=$((count + 1))
@@ -307,42 +180,103 @@ verify_image() { # any|all|N KEY...
         any) required=1 ;;
         all) required=$count ;;
     esac
-    if [ "$good" -lt "$required" ]; then
-        refuse "the image '$image' is not verified" "$good of $count keys have signed it, $required must" \
-            'run it only if you know where it comes from; is it the right key?'
-    fi
+    [ "$good" -ge "$required" ] || refuse "the image '$image' is not verified" \
+        "$good of $count keys have signed it, $required must" \
+        'run it only if you know where it comes from; is it the right key?'
 }
-# The job asks for it.
-if [ "${#verified[@]}" -eq 0 ]; then
-    verify_image all centre.pub "$HOME"/mine.pub
-fi
 
-# --- Environment of the program
-# Of the host's own settings these would mislead what runs in the container.
-unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-export OMP_NUM_THREADS=2
-export MKL_NUM_THREADS=2
-export OPENBLAS_NUM_THREADS=2
-export BLIS_NUM_THREADS=2
-export NUMEXPR_NUM_THREADS=2
-export OMP_PLACES=cores
-export OMP_PROC_BIND=close
-options=(
-    "${verified[@]}"
-    --env OMP_NUM_THREADS=2
-    --env MKL_NUM_THREADS=2
-    --env OPENBLAS_NUM_THREADS=2
-    --env BLIS_NUM_THREADS=2
-    --env NUMEXPR_NUM_THREADS=2
-    --env OMP_PLACES=cores
-    --env OMP_PROC_BIND=close
-)
+digest_of() { # KEY: of the key itself, so that a second file of it is not a second signer
+    openssl pkey -pubin -in "$1" -outform DER 2>/dev/null | sha256sum
+}
 
-# --- The launch; the words are the job's own, as it gave them
-contained=("$runtime" exec "${options[@]}" "$image")
-# shellcheck disable=SC2016,SC2054 # words of the job are taken literally, also `$` and commas
-program=("${contained[@]}" app)
-printf 'cybelectl: job %s, %s nodes, %s ranks, %s threads each, MPI of the host %s, of the image %s, image %s\n' \
-    "$name" "$nodes" "$ranks" "$threads" unknown unknown 'as found' >&2
-run "${program[@]}"
-[ "$code" -eq 0 ] || exit "$code"
+hide_host_settings() { # these would mislead what runs in the container
+    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+}
+
+pass_on() { # NAME...: to the container, where its own settings do not count then
+    local name_passed
+    for name_passed in "$@"; do
+        options+=(--env "$name_passed=${!name_passed}")
+    done
+}
+
+launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+    local pause=0.003 turns=0
+    "$@" {idle}<&- &
+    payload=$! code=0
+    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
+    while kill -0 "$payload" 2>/dev/null; do
+        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
+            sleep "$pause" || : # `read` could miss its alarm, and never end
+        else
+            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
+        fi
+        turns=$((turns + 1)) pause=0.01
+        [ "$turns" -lt 50 ] || pause=0.2
+    done
+    wait "$payload" || code=$?
+    payload=''
+    return "$code" # the job's
+}
+
+forward_signal() {
+    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
+}
+
+finish_job() { # on every way out but KILL
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP USR1 USR2
+    for process in $(jobs -p); do
+        kill "$process" 2>/dev/null || :
+    done
+    [ -z "$kept" ] || rm -rf -- "$kept" || :
+    write_record "$code" || :
+    exit "$code"
+}
+
+write_record() { # CODE: exit.json appears when it is complete
+    local state=failed signal=0 end host used=0 new=$record/.exit.json.$$
+    [ "$1" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
+    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
+    make_record || return
+    umask 077
+    printf -v end '%(%s)T' -1
+    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
+    times >"$new" && measure_cpu_time "$new"
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
+        "\"host\":\"$host\",\"cpu-milliseconds\":$used" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
+}
+
+make_record() { # its folder
+    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+}
+
+measure_cpu_time() { # FILE that `times` wrote: 1m2.345s each, of this shell and what it waited for
+    local word format='^([0-9]+)m([0-9]+)[.,]([0-9]+)s$'
+    for word in $(<"$1"); do
+        [[ $word =~ $format ]] || continue
+        used=$((used + BASH_REMATCH[1] * 60000 + 10#${BASH_REMATCH[2]}${BASH_REMATCH[3]}))
+    done
+}
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
+    exit 1
+}
+
+name=verified ended=no payload='' record='' kept=''
+printf -v start '%(%s)T' -1
+[[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
+[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+trap finish_job EXIT
+# A program in the background ignores INT, so it gets TERM.
+trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
+trap 'forward_signal USR1' USR1
+trap 'forward_signal USR2' USR2
+exec {idle}<> <(:) # nothing ever comes here
+main "$@"

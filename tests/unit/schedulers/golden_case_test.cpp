@@ -76,14 +76,18 @@ std::vector<GoldenCase> golden_cases() {
 
 namespace {
 
-/// The version of the template set changes with every template, also those that a script has
-/// nothing of: golden files have a word in its place.
-std::string without_version(std::string text) {
-    constexpr std::string_view kBefore = "template set ";
-    if (const auto at = text.find(kBefore); at != std::string::npos) {
-        const auto begin = at + kBefore.size();
-        text.replace(begin, text.find('.', begin) - begin, "VERSION");
+void replace_between(std::string& text, std::string_view before, std::string_view after) {
+    if (const auto at = text.find(before); at != std::string::npos) {
+        const auto begin = at + before.size();
+        text.replace(begin, text.find(after, begin) - begin, "VERSION");
     }
+}
+
+/// The version of the template set changes with every template, also those that a script has
+/// nothing of: golden files have a word in its place, and in that of the program's version.
+std::string without_version(std::string text) {
+    replace_between(text, ", templates ", "\n");
+    replace_between(text, " by cybelectl ", ". Change");
     return text;
 }
 

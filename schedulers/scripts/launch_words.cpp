@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words on lines: the launch, the log, and what shellcheck has to be told of them.
+#include "schedulers/scripts/values.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using templates::Value;
+using templates::Values;
+
+constexpr std::size_t kWidth = 100;
+constexpr std::string_view kIndent = "        ";
+
+/// Functions of the script whose names a program of the host may have, too.
+constexpr std::array<std::string_view, 3> kOwnNames{"launch", "main", "refuse"};
+
+std::string number_text(const Values& values, const char* name) {
+    const auto* text = std::get_if<std::string>(&values.at(name).held());
+    return text == nullptr ? "" : *text;
+}
+
+/// The line of the log that says what starts.
+std::vector<std::string> log_words(const Rendering& rendering, const Values& values) {
+    const auto& plan = rendering.plan;
+    const auto& input = rendering.input;
+    const std::string digest = input.image_digest.value_or("");
+    const bool has_image = input.job->image.has_value();
+    return {shell_quote(
+                fmt::format("cybelectl: job {}, {} nodes, {} ranks, {} threads each, MPI of the "
+                            "host {},",
+                            input.job->name,
+                            plan.nodes,
+                            number_text(values, "ranks"),
+                            number_text(values, "threads"),
+                            plan.host_mpi.text())),
+            shell_quote(fmt::format("of the image {}, image {}",
+                                    has_image ? plan.image_mpi.text() : "none",
+                                    !has_image       ? "none"
+                                    : digest.empty() ? "as found"
+                                                     : digest))};
+}
+
+/// How the program is started: in the container, by the image's runscript, or here.
+std::vector<std::string> launch_words(const Rendering& rendering) {
+    const auto& plan = rendering.plan;
+    const bool has_image = rendering.input.job->image.has_value();
+    const ProgramWords program = program_words(rendering);
+    std::vector<std::string> words;
+    if (plan.starter) {
+        words.emplace_back(R"("${launcher[@]}")");
+    }
+    if (has_image && program.action == "run" && !plan.bind) {
+        for (const char* word : {R"("$runtime")", "run", R"("${options[@]}")", R"("$image")"}) {
+            words.emplace_back(word);
+        }
+    } else if (has_image) {
+        words.emplace_back(R"("${container[@]}")");
+        if (program.action == "run") {
+            words.emplace_back("/.singularity.d/runscript");
+        }
+    } else if (!plan.starter && !program.own.empty() &&
+               std::find(kOwnNames.begin(), kOwnNames.end(), program.own.front()) !=
+                   kOwnNames.end()) {
+        words.emplace_back("env");
+    }
+    words.insert(words.end(), program.before.begin(), program.before.end());
+    words.insert(words.end(), program.own.begin(), program.own.end());
+    return words;
+}
+
+bool has_any(std::string_view text, std::string_view characters) {
+    return text.find_first_of(characters) != std::string_view::npos;
+}
+
+/// Whether shellcheck would take a literal `$` for a forgotten expansion, a comma for a separator.
+bool is_literal(const Rendering& rendering) {
+    const launchers::Job& job = *rendering.input.job;
+    const auto& plan = rendering.plan;
+    const bool is_batch = plan.kind == launchers::LaunchKind::kBatch; // its script is no word
+    bool is_found = !is_batch && has_any(job.script, plan.torch ? "$`," : "$`");
+    for (const std::string& word : job.command) {
+        is_found = is_found || has_any(word, plan.torch ? "$`," : "$`");
+    }
+    for (const std::string& word : job.arguments) {
+        is_found = is_found || has_any(word, "$`");
+    }
+    for (const std::string& word : plan.launcher) {
+        is_found = is_found || has_any(word, "$`,");
+    }
+    for (const auto* list : {&plan.variables, &plan.environment}) {
+        for (const auto& [name, value] : *list) {
+            is_found = is_found || has_any(value, "$`");
+        }
+    }
+    for (std::size_t at = 0; plan.spark && at < plan.spark->properties.size(); ++at) {
+        is_found = is_found || has_any(plan.spark->properties[at].second, "$`");
+    }
+    for (const std::string& bind : job.binds) {
+        is_found = is_found || has_any(bind, "$`,");
+    }
+    return is_found;
+}
+
+} // namespace
+
+Value wrapped(const std::vector<std::string>& words,
+              std::size_t column,
+              Continuation continuation) {
+    const std::size_t room = kWidth - 2; // for a backslash, or a parenthesis
+    std::string text;
+    for (const std::string& word : words) {
+        const auto first = word.substr(0, word.find('\n'));
+        if (!text.empty() && column + 1 + first.size() > room) {
+            text += continuation == Continuation::kCommand ? " \\\n" : "\n";
+            text += kIndent;
+            column = kIndent.size();
+        } else if (!text.empty()) {
+            text += ' ';
+            ++column;
+        }
+        text += word;
+        const auto last = word.rfind('\n');
+        column = last == std::string::npos ? column + word.size() : word.size() - last - 1;
+    }
+    return {Value::Verbatim{std::move(text)}};
+}
+
+Value lines_of_words(const std::vector<std::string>& words, std::size_t column) {
+    std::vector<Values> lines;
+    std::string line;
+    for (const std::string& word : words) {
+        if (!line.empty() && column + line.size() + 1 + word.size() > kWidth) {
+            lines.push_back({{"words", Value(Value::Verbatim{std::move(line)})}});
+            line.clear();
+        }
+        line += (line.empty() ? "" : " ") + word;
+    }
+    if (!line.empty()) {
+        lines.push_back({{"words", Value(Value::Verbatim{std::move(line)})}});
+    }
+    return {std::move(lines)};
+}
+
+void add_launch_words(const Rendering& rendering, Values& values) {
+    const auto& plan = rendering.plan;
+    values["log"] = wrapped(log_words(rendering, values), 9, Continuation::kCommand);
+    values["launch-words"] = wrapped(launch_words(rendering), 11, Continuation::kCommand);
+    values["is-literal"] = is_literal(rendering);
+    // No node has less than one CPU.
+    values["checks-cpus"] =
+        !plan.is_oversubscribed &&
+        (number_text(values, "ranks-per-node") != "1" || number_text(values, "threads") != "1");
+    const bool is_batch = plan.kind == launchers::LaunchKind::kBatch;
+    const bool checks_nodes = plan.starter && plan.nodes > 1 && rendering.input.job->image;
+    values["has-checks"] =
+        !is_batch && (checks_nodes || !plan.probe.empty() || plan.bind || plan.spark);
+    values["has-private"] =
+        is_batch || !plan.probe.empty() || plan.bind || plan.spark || plan.torch;
+}
+
+} // namespace cybele::schedulers
