@@ -167,7 +167,7 @@ std::string Generator::image_of(const launchers::Job& job) {
 /// Behind the directives, which end at the first line that names us: a comment before them would
 /// end them for some readers.
 std::string with_head(const std::string& script, const std::string& head) {
-    const auto at = script.find("\n# Rendered by cybelectl");
+    const auto at = script.find("\n# From ");
     const auto begin = at == std::string::npos ? script.find('\n') + 1 : at + 1;
     return script.substr(0, begin) + head + script.substr(begin);
 }

@@ -20,6 +20,7 @@ struct JobOptions {
     std::string scheduler;
     std::string site;
     std::string output = "-";
+    bool is_plain = false; ///< `job render`: directives and the launch alone
     submission::Overrides overrides;
 };
 

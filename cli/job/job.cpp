@@ -111,8 +111,9 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
 Result<int> render_job(Session& session, const JobOptions& options) {
     CYBELE_TRY(submission::JobInput input, load_job(session, options));
     CYBELE_CHECK(submission::resolve_dependencies(input, session.environment));
-    CYBELE_TRY(const schedulers::RenderedScript script,
-               schedulers::render_script(input.render_input()));
+    schedulers::RenderInput request = input.render_input();
+    request.is_plain = options.is_plain;
+    CYBELE_TRY(const schedulers::RenderedScript script, schedulers::render_script(request));
     session.note(submission::image_notes(input));
     session.note(script.notes);
     note_inputs(session, input.job);
@@ -149,7 +150,8 @@ void install_job(CLI::App& app, Session& session) {
                                      "Write the batch script of a Job.",
                                      {"cybelectl job render job.yaml --scheduler slurm",
                                       "cybelectl job render job.yaml --site hall-a.yaml -o job.sh",
-                                      "cybelectl job render job.yaml --all-schedulers -o scripts"});
+                                      "cybelectl job render job.yaml --all-schedulers -o scripts",
+                                      "cybelectl job render job.yaml --scheduler torque --plain"});
     add_job_options(*render_verb, session, *options);
     add_overrides(*render_verb, *options);
     render_verb
@@ -162,6 +164,9 @@ void install_job(CLI::App& app, Session& session) {
     render_verb->add_flag("--all-schedulers",
                           *is_for_all,
                           "a script for each that can run it, in the folder of --output");
+    render_verb->add_flag("--plain",
+                          options->is_plain,
+                          "only directives, exports and the launch: no record, checks or clean-up");
     render_verb->callback([&session, options, is_for_all] {
         session.action = [&session, options, is_for_all] {
             return *is_for_all ? render_for_all(session, *options) : render_job(session, *options);

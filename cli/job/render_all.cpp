@@ -24,10 +24,12 @@ struct Attempt {
 
 Result<Attempt> attempt(const submission::JobInput& input,
                         const std::string& scheduler,
-                        const std::filesystem::path& folder) {
+                        const std::filesystem::path& folder,
+                        bool is_plain) {
     Attempt made{scheduler, {}, {}};
     auto request = input.render_input();
     request.dialect = scheduler;
+    request.is_plain = is_plain;
     const auto script = schedulers::render_script(request);
     if (!script) {
         made.faults = script.error().faults();
@@ -62,7 +64,7 @@ Result<int> render_for_all(Session& session, const JobOptions& options) {
     std::vector<Attempt> attempts;
     bool is_refused = false;
     for (const auto& scheduler : schedulers::dialect_names()) {
-        CYBELE_TRY(Attempt made, attempt(input, scheduler, folder));
+        CYBELE_TRY(Attempt made, attempt(input, scheduler, folder, options.is_plain));
         is_refused = is_refused || made.file.empty();
         if (!session.is_json()) {
             Session::print(

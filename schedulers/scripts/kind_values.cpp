@@ -48,7 +48,7 @@ void add_nodes(const Rendering& rendering, Values& values) {
     if (place.has_srun) {
         // The loss of one worker is Spark's to mend; with a torchrun gone the others wait for it.
         words = fmt::format("srun --mpi=none --nodes={0} --ntasks={0} --ntasks-per-node=1 "
-                            "--cpus-per-task={1} --kill-on-bad-exit={2} --wait=0",
+                            "\\\n        --cpus-per-task={1} --kill-on-bad-exit={2} --wait=0",
                             plan.nodes,
                             plan.cpus_per_task,
                             plan.spark ? 0 : 1);
@@ -57,7 +57,7 @@ void add_nodes(const Rendering& rendering, Values& values) {
         // node file; TORQUE has a line a slot.
         words = place.dialect == "torque" ? "pbsdsh -u" : "pbsdsh --";
     }
-    values["nodes-launcher"] = words;
+    values["nodes-launcher"] = verbatim(words);
 }
 
 void add_torch(const Rendering& rendering, const ProgramWords& program, Values& values) {

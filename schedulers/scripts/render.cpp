@@ -3,6 +3,7 @@
 
 #include "launchers/plan/plan.hpp"
 #include "schedulers/dialects/needs.hpp"
+#include "schedulers/scripts/plain.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
@@ -40,9 +41,9 @@ void check_directive_lines(const launchers::Job& job,
     }
 }
 
-void check_program_text(const launchers::Job& job, Faults& faults) {
-    // A batch launch hands its script over in a file of its own.
-    if (job.launch.kind != launchers::LaunchKind::kBatch) {
+void check_program_text(const launchers::Job& job, bool is_plain, Faults& faults) {
+    // A batch launch hands its script over in a file of its own, unless it is plain.
+    if (is_plain || job.launch.kind != launchers::LaunchKind::kBatch) {
         check_directive_lines(job, "script", job.script, faults);
     }
     check_directive_lines(job, "setup", job.setup, faults);
@@ -133,9 +134,13 @@ Result<RenderedScript> render_script(const RenderInput& input) {
         launchers::make_plan({&job, input.site, input.facts, dialect.place()}, faults);
     check_version(input, dialect, faults);
     check_needs(job, dialect, faults);
-    check_program_text(job, faults);
+    check_program_text(job, input.is_plain, faults);
     const Rendering rendering{input, dialect, plan, faults};
     templates::Values values = script_values(rendering);
+    if (input.is_plain) {
+        check_plain(rendering);
+        add_plain_values(rendering, values);
+    }
     values["has-head"] = dialect.has_head;
     values["head"] = false;
     if (dialect.has_head) {
@@ -146,9 +151,11 @@ Result<RenderedScript> render_script(const RenderInput& input) {
         return fail(faults.take());
     }
     RenderedScript script;
-    CYBELE_TRY(
-        auto rendered,
-        templates::render(dialect.templates, "script/body", values, templates::Escape::kShell));
+    CYBELE_TRY(auto rendered,
+               templates::render(dialect.templates,
+                                 input.is_plain ? "script/plain" : "script/body",
+                                 values,
+                                 templates::Escape::kShell));
     script.text = std::move(rendered.text);
     while (script.text.ends_with("\n\n")) { // of a part that is not in it
         script.text.pop_back();

@@ -25,6 +25,8 @@ struct RenderInput {
     const images::ImageFacts* facts = nullptr; ///< null: unknown
     /// The directives as WLM-Operator reads them (a SlurmJob's): memory as a plain number of MB.
     bool is_for_operator = false;
+    /// Directives, exports and the launch, and nothing else.
+    bool is_plain = false;
 };
 
 struct RenderedScript {

@@ -75,7 +75,7 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && mkdir "$private/codes" && : >"$private/state")
+    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }
@@ -106,6 +106,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
     if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
         kept_tmp=${TMPDIR:-}
         set -a
+        # shellcheck source=/dev/null
         . "$private/environment"
         set +a
         unset -v TMPDIR
@@ -113,6 +114,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
     fi
     cd -- "$PWD" || exit 1
     export CYBELE_NODE="$private/$node" # marks what this node starts
+    # shellcheck source=/dev/null
     . "$private/words"
     scratch=${TMPDIR:-/tmp}
     scratch=$(mktemp -d "$scratch/cybelectl-spark.XXXXXX") || exit 1

@@ -110,7 +110,7 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && mkdir "$private/codes" && : >"$private/state")
+    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }
@@ -219,13 +219,14 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
     private=$1 node=$(uname -n)
     if [ -d "$private/output" ]; then # pbsdsh would write to the batch system's own files
         exec >"$private/output/$node.out" 2>"$private/output/$node.err"
-        # TORQUE kills this process a moment after a cancel; what sweeps up has a session of its own.
-        setsid /bin/bash -c "$(declare -f sweep_node); sweep_node \"\$@\"" sweep "$$" "$private" "$node" \
-            </dev/null >/dev/null 2>&1 &
+        # TORQUE kills this process a moment after a cancel: what sweeps up has its own session.
+        setsid /bin/bash -c "$(declare -f sweep_node); sweep_node \"\$@\"" sweep "$$" \
+            "$private" "$node" </dev/null >/dev/null 2>&1 &
     fi
     if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
         kept_tmp=${TMPDIR:-}
         set -a
+        # shellcheck source=/dev/null
         . "$private/environment"
         set +a
         unset -v TMPDIR
@@ -233,6 +234,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
     fi
     cd -- "$PWD" || exit 1
     export CYBELE_NODE="$private/$node" # marks what this node starts
+    # shellcheck source=/dev/null
     . "$private/words"
     "${on_node[@]}" &
     process=$!
@@ -277,6 +279,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
 
 sweep_node() { # PROCESS FOLDER NODE: when the process has ended, nothing of it is left
     main=$1 private=$2 node=$3 first_node='' job_process=''
+    # shellcheck source=/dev/null
     . "$private/words"
     while kill -s 0 "$main"; do
         sleep 0.5

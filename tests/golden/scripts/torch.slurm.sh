@@ -103,7 +103,7 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && mkdir "$private/codes" && : >"$private/state")
+    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }
@@ -122,7 +122,8 @@ on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first cod
     declare -p PATH name first_node job_token private on_node >"$private/words"
     declare -f serve_node >"$private/node.sh"
     echo 'serve_node "$@"' >>"$private/node.sh"
-    exec srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=4 --kill-on-bad-exit=1 --wait=0 \
+    exec srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1 \
+        --cpus-per-task=4 --kill-on-bad-exit=1 --wait=0 \
         /bin/bash "$private/node.sh" "$private"
 }
 
@@ -133,6 +134,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
     if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
         kept_tmp=${TMPDIR:-}
         set -a
+        # shellcheck source=/dev/null
         . "$private/environment"
         set +a
         unset -v TMPDIR
@@ -140,6 +142,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
     fi
     cd -- "$PWD" || exit 1
     export CYBELE_NODE="$private/$node" # marks what this node starts
+    # shellcheck source=/dev/null
     . "$private/words"
     "${on_node[@]}" &
     process=$!

@@ -42,7 +42,7 @@ std::string head_of(const std::string& fields, const std::string& dialect) {
     const auto script = render_batch(fields, dialect);
     REQUIRE_MESSAGE(script.has_value(), format_text(script.error().faults()));
     const auto begin = script->text.find('\n') + 1;
-    return script->text.substr(begin, script->text.find("\n# Rendered") - begin);
+    return script->text.substr(begin, script->text.find("\n# From ") - begin);
 }
 
 std::string fault_of(const std::string& fields, const std::string& dialect) {

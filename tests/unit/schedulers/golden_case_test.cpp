@@ -7,6 +7,7 @@
 #include "support/process.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <doctest/doctest.h>
 
@@ -76,18 +77,18 @@ std::vector<GoldenCase> golden_cases() {
 
 namespace {
 
-void replace_between(std::string& text, std::string_view before, std::string_view after) {
+void replace_after(std::string& text, std::string_view before, std::string_view old) {
     if (const auto at = text.find(before); at != std::string::npos) {
-        const auto begin = at + before.size();
-        text.replace(begin, text.find(after, begin) - begin, "VERSION");
+        CHECK(text.compare(at + before.size(), old.size(), old) == 0);
+        text.replace(at + before.size(), old.size(), "VERSION");
     }
 }
 
 /// The version of the template set changes with every template, also those that a script has
 /// nothing of: golden files have a word in its place, and in that of the program's version.
-std::string without_version(std::string text) {
-    replace_between(text, ", templates ", "\n");
-    replace_between(text, " by cybelectl ", ". Change");
+std::string without_version(std::string text, const std::string& dialect) {
+    replace_after(text, ", templates ", find_dialect(dialect).value().templates.version());
+    replace_after(text, " by cybelectl ", CYBELE_VERSION);
     return text;
 }
 
@@ -117,7 +118,7 @@ TEST_CASE("each job renders for each dialect as its golden file says, or is refu
             const fs::path stem = golden_folder() / (golden.name + "." + dialect);
             if (script) {
                 CHECK(script->text == render_script(golden.input(dialect))->text);
-                check_golden(stem.string() + ".sh", without_version(script->text));
+                check_golden(stem.string() + ".sh", without_version(script->text, dialect));
                 CHECK_FALSE(fs::exists(stem.string() + ".refused"));
             } else {
                 check_golden(stem.string() + ".refused", format_text(script.error().faults()));
@@ -128,9 +129,38 @@ TEST_CASE("each job renders for each dialect as its golden file says, or is refu
     }
 }
 
+TEST_CASE("plain scripts: at most 25 lines, or refused with what they cannot do") {
+    const fs::path folder = golden_folder().parent_path() / "plain";
+    for (const GoldenCase& golden : golden_cases()) {
+        for (const auto& dialect : dialect_names()) {
+            CAPTURE(golden.name);
+            CAPTURE(dialect);
+            RenderInput input = golden.input(dialect);
+            if (!render_script(input)) {
+                continue; // for the same reasons
+            }
+            input.is_plain = true;
+            const auto script = render_script(input);
+            const fs::path stem = folder / (golden.name + "." + dialect);
+            if (script) {
+                check_golden(stem.string() + ".sh", without_version(script->text, dialect));
+                CHECK_FALSE(fs::exists(stem.string() + ".refused"));
+                CHECK(std::count(script->text.begin(), script->text.end(), '\n') <= 25);
+            } else {
+                check_golden(stem.string() + ".refused", format_text(script.error().faults()));
+                CHECK_FALSE(fs::exists(stem.string() + ".sh"));
+            }
+        }
+    }
+}
+
 TEST_CASE("every golden script passes bash -n and shellcheck") {
     std::vector<std::string> words{"shellcheck", "-s", "bash"};
-    for (const auto& entry : fs::directory_iterator(golden_folder())) {
+    std::vector<fs::directory_entry> entries;
+    for (const auto& folder : {golden_folder(), golden_folder().parent_path() / "plain"}) {
+        std::copy(fs::directory_iterator(folder), {}, std::back_inserter(entries));
+    }
+    for (const auto& entry : entries) {
         if (entry.path().extension() != ".sh") {
             continue;
         }

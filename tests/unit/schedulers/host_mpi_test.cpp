@@ -7,18 +7,21 @@
 namespace cybele::schedulers {
 namespace {
 
-/// The lines of a rendered script that find the library, in strict mode; then `after`.
+/// The functions of a rendered script that find the library, in strict mode; then `after`.
 std::string finder(Bench& bench, const std::string& after) {
     bench.facts.mpi = "openmpi 4.1.4";
     bench.has_facts = true;
     const std::string script =
         bench.script("image: a.sif\ncommand: [x]\nlaunch: {kind: mpi-bind}\n", "slurm");
-    const auto begin = script.find("host_libraries=");
-    const auto end = script.find("if [ -z \"$host_library\" ]");
+    const auto begin = script.find("find_host_mpi() {");
+    const auto end = script.find("check_host_mpi() {");
     REQUIRE(begin != std::string::npos);
     REQUIRE(end != std::string::npos);
-    return "set -euo pipefail\nfind_it() {\n" + script.substr(begin, end - begin) +
-           "printf '%s\\n' \"$host_library\"\n}\n" + after;
+    return "set -euo pipefail\nrefuse() { echo \"refused: $1\"; exit 1; }\n" +
+           script.substr(begin, end - begin) +
+           "list_needed() { :; }\nfind_it() {\noptions=()\nfind_host_mpi ''\n"
+           "printf '%s\\n' \"$host_library\"\n}\n" +
+           after;
 }
 
 /// An Open MPI whose own program names the folder `lib`, which has the library twice.

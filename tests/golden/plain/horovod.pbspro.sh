@@ -1,0 +1,18 @@
+#!/bin/bash
+#PBS -N horovod
+#PBS -l select=2:ncpus=4:mpiprocs=2
+#PBS -l place=scatter
+#PBS -l walltime=01:00:00
+#PBS -j oe
+# From horovod.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
+# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+cd "$PBS_O_WORKDIR" || exit
+job_number=${PBS_JOBID%%[.[]*}
+exec >horovod-"$job_number".out 2>horovod-"$job_number".err
+export OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
+export NUMEXPR_NUM_THREADS=2 HOROVOD_CONTROLLER=mpi HOROVOD_CPU_OPERATIONS=mpi
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma UCX_TLS=^cma
+export UCX_POSIX_USE_PROC_LINK=n MPIR_CVAR_CH4_CMA_ENABLE=0
+mpirun --hostfile "$PBS_NODEFILE" -x OMP_NUM_THREADS -x MKL_NUM_THREADS -x OPENBLAS_NUM_THREADS \
+        -x BLIS_NUM_THREADS -x NUMEXPR_NUM_THREADS -x HOROVOD_CONTROLLER -x HOROVOD_CPU_OPERATIONS \
+        -np 4 --map-by ppr:2:node --bind-to none apptainer exec horovod.sif python3 train.py

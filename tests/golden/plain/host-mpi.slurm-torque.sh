@@ -1,0 +1,12 @@
+#!/bin/bash
+#PBS -N host-mpi
+#PBS -l select=2:ncpus=2:mpiprocs=2
+#PBS -l walltime=01:00:00
+#PBS -o %x-%j.out
+#PBS -e %x-%j.err
+# From host-mpi.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
+# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+cd "${SLURM_SUBMIT_DIR:-.}" || exit
+export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core ./app

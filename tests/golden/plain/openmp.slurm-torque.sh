@@ -1,0 +1,14 @@
+#!/bin/bash
+#PBS -N stencil
+#PBS -l select=1:ncpus=4:mpiprocs=1:mem=1500mb
+#PBS -l walltime=01:30:00
+#PBS -o %x-%j.out
+#PBS -e %x-%j.err
+# From openmp.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
+# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+cd "${SLURM_SUBMIT_DIR:-.}" || exit
+export OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 OPENBLAS_NUM_THREADS=4 BLIS_NUM_THREADS=4
+export NUMEXPR_NUM_THREADS=4 OMP_PLACES=cores OMP_PROC_BIND=spread LABEL='a b,c' LEVEL=3
+TOKEN=$(<"$HOME"/.token) && export TOKEN
+apptainer exec -B "$HOME"/data:/data:ro -B /scratch --env LEVEL="$LEVEL" 'images/sten cil.sif' env \
+        'LABEL=a b,c' stencil --size 4096

@@ -1,0 +1,12 @@
+#!/bin/bash
+#PBS -N hello
+#PBS -l select=1:ncpus=1:mpiprocs=1
+#PBS -o %x-%j.out
+#PBS -e %x-%j.err
+# From serial.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
+# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+cd "${SLURM_SUBMIT_DIR:-.}" || exit
+export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+# shellcheck disable=SC2016 # words of the Job are literal
+/bin/echo 'it'\''s $HOME; *' ''

@@ -1,0 +1,16 @@
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --job-name=hello
+#SBATCH --ntasks=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=1
+#SBATCH --output=%x-%j.out
+#SBATCH --error=%x-%j.err
+#SBATCH --export=ALL
+# From serial.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
+# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+cd "${SLURM_SUBMIT_DIR:-.}" || exit
+export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+# shellcheck disable=SC2016 # words of the Job are literal
+/bin/echo 'it'\''s $HOME; *' ''

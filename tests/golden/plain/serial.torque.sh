@@ -1,0 +1,13 @@
+#!/bin/bash
+#PBS -N hello
+#PBS -l nodes=1:ppn=1
+#PBS -j oe
+# From serial.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
+# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+cd "$PBS_O_WORKDIR" || exit
+job_number=${PBS_JOBID%%[.[]*}
+exec >hello-"$job_number".out 2>hello-"$job_number".err
+export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+export NUMEXPR_NUM_THREADS=1
+# shellcheck disable=SC2016 # words of the Job are literal
+/bin/echo 'it'\''s $HOME; *' ''
