@@ -47,7 +47,7 @@ void add_options(const Rendering& rendering, Values& values) {
     for (const auto& bind : job.binds) {
         options.push_back("-B " + path_expression(bind));
     }
-    values["options"] = wrapped(options, 13, Continuation::kArray);
+    values["options"] = wrapped(options, 13);
     const auto& passed = program_words(rendering).container_variables;
     values["passes"] = job.image.has_value() && !passed.empty();
     values["passed"] = lines_of_words(passed, 12);
@@ -67,7 +67,7 @@ void add_environment(const Rendering& rendering, Values& values) {
         }
     }
     values["exports"] = lines_of_words(exports, 11);
-    values["exported"] = wrapped(names, 14, Continuation::kArray);
+    values["exported"] = wrapped(names, 14);
     add_secrets(rendering, values);
     values["for-users"] = plan.single_copy == launchers::SingleCopy::kOffForUsers;
     values["single-copy"] = job.image.has_value() && !plan.launcher.empty() &&

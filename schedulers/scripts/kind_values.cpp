@@ -29,8 +29,7 @@ void add_start(const Rendering& rendering, const ProgramWords& program, Values& 
     values["is-direct"] = !plan.starter && !is_one_of_ours;
     values["has-ranks"] = plan.starter.has_value();
     const auto& misleading = compatibility::misleading_settings();
-    values["misleading"] =
-        wrapped({misleading.begin(), misleading.end()}, 13, Continuation::kCommand);
+    values["misleading"] = wrapped({misleading.begin(), misleading.end()}, 13);
 }
 
 /// How one process is started on each node.
@@ -88,7 +87,7 @@ void add_torch(const Rendering& rendering, const ProgramWords& program, Values& 
         words.emplace_back("--no_python");
     }
     words.insert(words.end(), program.own.begin(), program.own.end());
-    values["torch"] = wrapped(words, 11, Continuation::kArray);
+    values["torch"] = wrapped(words, 11);
     std::vector<std::string> container;
     if (job.image) {
         container = {R"("$runtime")", "exec", R"("${options[@]}")", R"("$image")"};
@@ -123,11 +122,11 @@ void add_spark(const Rendering& rendering, const ProgramWords& program, Values& 
         }
         properties.push_back(std::move(line));
     }
-    values["spark-words"] = wrapped(program.own, 24, Continuation::kCommand);
+    values["spark-words"] = wrapped(program.own, 24);
     for (std::string& property : properties) {
         property = shell_quote(property);
     }
-    values["spark-properties"] = wrapped(properties, 24, Continuation::kCommand);
+    values["spark-properties"] = wrapped(properties, 24);
     values["spark-results"] = path_expression(rendering.input.job->output.to);
     values["spark-daemon-mib"] = spark.daemon_mib;
     values["spark-driver-mib"] = spark.driver_mib;

@@ -109,16 +109,13 @@ bool is_literal(const Rendering& rendering) {
 
 } // namespace
 
-Value wrapped(const std::vector<std::string>& words,
-              std::size_t column,
-              Continuation continuation) {
+Value wrapped(const std::vector<std::string>& words, std::size_t column) {
     const std::size_t room = kWidth - 2; // for a backslash, or a parenthesis
     std::string text;
     for (const std::string& word : words) {
         const auto first = word.substr(0, word.find('\n'));
         if (!text.empty() && column + 1 + first.size() > room) {
-            text += continuation == Continuation::kCommand ? " \\\n" : "\n";
-            text += kIndent;
+            text.append(" \\\n").append(kIndent);
             column = kIndent.size();
         } else if (!text.empty()) {
             text += ' ';
@@ -149,8 +146,8 @@ Value lines_of_words(const std::vector<std::string>& words, std::size_t column) 
 
 void add_launch_words(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
-    values["log"] = wrapped(log_words(rendering, values), 9, Continuation::kCommand);
-    values["launch-words"] = wrapped(launch_words(rendering), 11, Continuation::kCommand);
+    values["log"] = wrapped(log_words(rendering, values), 9);
+    values["launch-words"] = wrapped(launch_words(rendering), 11);
     values["is-literal"] = is_literal(rendering);
     // No node has less than one CPU.
     values["checks-cpus"] =

@@ -181,8 +181,7 @@ void add_plain_values(const Rendering& rendering, Values& values) {
         plan.allow_root && plan.starter == compatibility::MpiLauncher::kMpirunOpenmpi;
     values["has-arguments"] = !rendering.input.job->arguments.empty();
     if (plan.kind != launchers::LaunchKind::kBatch) {
-        values["plain-launch"] =
-            wrapped(plain_launch(rendering, values), 0, Continuation::kCommand);
+        values["plain-launch"] = wrapped(plain_launch(rendering, values), 0);
     }
 }
 

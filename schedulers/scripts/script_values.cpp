@@ -297,7 +297,7 @@ void add_launch(const Rendering& rendering, Values& values) {
     for (std::size_t index = 1; index < plan.launcher.size(); ++index) {
         words.push_back(shell_quote(plan.launcher[index]));
     }
-    values["launcher"] = wrapped(words, 14, Continuation::kArray);
+    values["launcher"] = wrapped(words, 14);
     values["once-a-node"] = command_of(once_a_node(plan, *plan.starter));
     values["hosts-option"] = is_openmpi ? "--hostfile" : "-f";
     values["checks-nodes"] = plan.nodes > 1 && rendering.input.job->image.has_value();

@@ -81,16 +81,9 @@ struct ProgramWords {
 };
 [[nodiscard]] ProgramWords program_words(const Rendering& rendering);
 
-/// Where a line of shell code may go on after a word.
-enum class Continuation {
-    kCommand, ///< after a backslash
-    kArray,   ///< in the parentheses of an array
-};
-
 /// Shell words on lines of at most 100 characters, as far as their own lengths allow it. The first
 /// line begins at `column`, the others after eight blanks.
-[[nodiscard]] templates::Value
-wrapped(const std::vector<std::string>& words, std::size_t column, Continuation continuation);
+[[nodiscard]] templates::Value wrapped(const std::vector<std::string>& words, std::size_t column);
 
 /// The words on several lines that each begin with the same command: {words: …} for each.
 [[nodiscard]] templates::Value lines_of_words(const std::vector<std::string>& words,

@@ -40,6 +40,34 @@ convert() { "$CYBELECTL" job convert "$@"; }
     refute [ "$(find . | sort)" = "$(cat before)" ]
 }
 
+@test "a plain script starts the program with its variables, and ends with its code" {
+    write_job plain 'command: [sh, -c, '"'"'echo "$LEVEL $OMP_NUM_THREADS $PWD"; exit 7'"'"']' 'launch: openmp' \
+        'environment: {LEVEL: "a, b"}' 'resources: {cpus-per-task: 2}'
+    sed -i '/^image:/d' plain.yaml
+    "$CYBELECTL" job render plain.yaml --plain -o plain.sh
+    run bash plain.sh
+    assert_equal "$status" 7
+    assert_output "a, b 2 $PWD"
+    assert_not_exist .cybelectl
+    "$CYBELECTL" job render demo.yaml --all-schedulers --plain -o plain 2>notes || true
+    for scheduler in slurm torque pbspro slurm-torque; do
+        bash -n "plain/demo.$scheduler.sh"
+        assert [ "$(wc -l <"plain/demo.$scheduler.sh")" -le 25 ]
+        assert_file_contains "plain/demo.$scheduler.sh" '^# no record of the end'
+    done
+}
+
+@test "what a plain script cannot do is refused, all at once" {
+    write_job much 'command: [app]' 'launch: spark' 'teardown: [{run: rm -f lock}]' 'signal: {before: 2 min}' \
+        'resources: {cpus-per-task: 2, memory-per-node: 8 GiB, time: 1 h}'
+    run --separate-stderr "$CYBELECTL" job render much.yaml --scheduler slurm --plain
+    assert_equal "$status" 3
+    assert_equal "$output" ''
+    for reason in 'cannot run Spark' 'passes no signal on' 'has no teardown'; do
+        [[ $stderr == *"$reason"* ]]
+    done
+}
+
 @test "a rendered script breaks no rule that reading can judge" {
     for scheduler in slurm torque pbspro; do
         "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" -o demo.sh 2>notes

@@ -50,6 +50,16 @@ across_two_nodes() {
     across_two_nodes by-srun-*.out
 }
 
+@test "a plain script: four ranks on two nodes see each other" {
+    mpi_job by-hand ', launcher: mpirun'
+    "$CYBELECTL" job render by-hand.yaml --scheduler slurm --plain -o by-hand.sh
+    assert [ "$(wc -l <by-hand.sh)" -le 25 ]
+    run slurm sbatch --ignore-pbs --wait by-hand.sh
+    cat by-hand-*.err
+    assert_equal "$status" 0
+    across_two_nodes by-hand-*.out
+}
+
 @test "the guard stops a job whose ranks cannot find each other" {
     mpi_job blind ', launcher: mpirun'
     "$CYBELECTL" job render blind.yaml --scheduler slurm -o blind.sh

@@ -73,8 +73,8 @@ guarded() {
         'resources: {nodes: 2, tasks-per-node: 2, memory-per-node: 500 MiB, time: 2 min}' \
         'output: {stdout: guarded.out, stderr: guarded.err}'
     "$CYBELECTL" job render guarded.yaml --scheduler slurm 2>/dev/null |
-        sed "s|^image=.*|image=$root|; s/--mpi=pmix/--mpi=${launcher#srun-}/" >guarded.sh
-    grep -q "^image=$root" guarded.sh
+        sed "s|^    use_image [^ ]*|    use_image $root|; s/--mpi=pmix/--mpi=${launcher#srun-}/" >guarded.sh
+    grep -q "^    use_image $root " guarded.sh
     UCX_TLS=tcp,self OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 \
         slurm sbatch --ignore-pbs --wait guarded.sh >/dev/null || code=$?
     echo "$code"

@@ -57,7 +57,6 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
 }
 
-
 hide_host_settings() { # these would mislead what runs in the container
     unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
 }

@@ -47,6 +47,19 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
+need_pbs_job() { # [NODES]
+    job_number=${PBS_JOBID:-local}
+    job_number=${job_number%%[.[]*} # of an array, also for its elements
+    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+        refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
+            'submit it with qsub'
+    fi
+    local hosts_of_job
+    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
+        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+}
+
 be_element() { # of an array: each has a record of its own
     [ -n "$array_index" ] || refuse 'this job is no element of an array' \
         'the scheduler gave no index' 'submit it, do not run it'
@@ -55,14 +68,13 @@ be_element() { # of an array: each has a record of its own
 }
 
 start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
     fi
 }
 
@@ -79,19 +91,6 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
     [ "${image:0:1}" = / ] || image=$PWD/$image
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
-}
-
-need_pbs_job() { # [NODES]
-    job_number=${PBS_JOBID:-local}
-    job_number=${job_number%%[.[]*} # of an array, also for its elements
-    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-        refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
-            'submit it with qsub'
-    fi
-    local hosts_of_job
-    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
-        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
 }
 
 hide_host_settings() { # these would mislead what runs in the container

@@ -58,14 +58,13 @@ be_element() { # of an array: each has a record of its own
 }
 
 start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
     fi
 }
 
@@ -83,7 +82,6 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
 }
-
 
 hide_host_settings() { # these would mislead what runs in the container
     unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB

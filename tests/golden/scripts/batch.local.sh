@@ -78,7 +78,6 @@ load_modules() { # NAME...; their code knows no strict mode
     set -eu
 }
 
-
 set_aside_variables() { # of the submission that have this script's names: the user's has them
     declare -gA cybele_own=()
     for cybele_name in array_index code count cpus digest directory_of_job directory_of_script \

@@ -58,6 +58,15 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
+need_torque_job() { # [NODES]
+    job_number=${PBS_JOBID:-local}
+    job_number=${job_number%%[.[]*} # of an array, also for its elements
+    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
+            'submit it with qsub'
+    fi
+}
+
 be_element() { # of an array: each has a record of its own
     [ -n "$array_index" ] || refuse 'this job is no element of an array' \
         'the scheduler gave no index' 'submit it, do not run it'
@@ -66,14 +75,13 @@ be_element() { # of an array: each has a record of its own
 }
 
 start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
     fi
 }
 
@@ -95,15 +103,6 @@ load_modules() { # NAME...; their code knows no strict mode
             'correct the modules of the Job or the Site'
     done
     set -eu
-}
-
-need_torque_job() { # [NODES]
-    job_number=${PBS_JOBID:-local}
-    job_number=${job_number%%[.[]*} # of an array, also for its elements
-    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
-            'submit it with qsub'
-    fi
 }
 
 set_aside_variables() { # of the submission that have this script's names: the user's has them

@@ -45,7 +45,6 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
 }
 
-
 need_gpus() { # NUMBER: of each node
     local gpus
     gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || :)

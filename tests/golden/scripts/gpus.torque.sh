@@ -37,33 +37,6 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
-    fi
-}
-
-use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
-    local names
-    image=$1
-    shift
-    names=$(printf ', %s' "$@")
-    until runtime=$(command -v "$1"); do
-        shift
-        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
-            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
-    done
-    [ "${image:0:1}" = / ] || image=$PWD/$image
-    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
-}
-
 need_torque_job() { # [NODES]
     job_number=${PBS_JOBID:-local}
     job_number=${job_number%%[.[]*} # of an array, also for its elements
@@ -87,6 +60,32 @@ use_gpus_of_job() { # TORQUE lists them as HOST-gpuN and sets no variable
     if [ "$(wc -l <<<"$of_hosts")" -eq 1 ] && [ -n "$of_hosts" ]; then
         export CUDA_VISIBLE_DEVICES="$of_hosts"
     fi
+}
+
+start_once() { # ID: a job that was submitted two times runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
+    fi
+}
+
+use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+    local names
+    image=$1
+    shift
+    names=$(printf ', %s' "$@")
+    until runtime=$(command -v "$1"); do
+        shift
+        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
+            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
+    done
+    [ "${image:0:1}" = / ] || image=$PWD/$image
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+        'it is not there, or may not be read' 'put it on a file system that all nodes share'
 }
 
 need_gpus() { # NUMBER: of each node

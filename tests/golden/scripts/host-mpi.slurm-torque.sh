@@ -34,17 +34,15 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
 }
 
 start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
     fi
 }
-
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus

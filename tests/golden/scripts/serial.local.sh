@@ -24,7 +24,6 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
     local pause=0.003 turns=0
     "$@" {idle}<&- &

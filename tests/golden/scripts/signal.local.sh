@@ -24,7 +24,6 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-
 send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
     (
         sleep "$1" &

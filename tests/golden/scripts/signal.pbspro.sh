@@ -32,18 +32,6 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
-    fi
-}
-
 need_pbs_job() { # [NODES]
     job_number=${PBS_JOBID:-local}
     job_number=${job_number%%[.[]*} # of an array, also for its elements
@@ -55,6 +43,17 @@ need_pbs_job() { # [NODES]
     hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
     [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
         "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+}
+
+start_once() { # ID: a job that was submitted two times runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
+    fi
 }
 
 send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end

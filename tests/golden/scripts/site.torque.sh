@@ -22,7 +22,7 @@ main() {
     hide_host_settings
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
-    exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
+    exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS \
         NUMEXPR_NUM_THREADS) # by name, since ssh brings no environment
     options=()
     pass_on "${exported[@]}"
@@ -51,15 +51,27 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
+need_torque_job() { # [NODES]
+    job_number=${PBS_JOBID:-local}
+    job_number=${job_number%%[.[]*} # of an array, also for its elements
+    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
+        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
+            'submit it with qsub'
+    fi
+    local hosts_of_job
+    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
+        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+}
+
 start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
     fi
 }
 
@@ -96,19 +108,6 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
     [ "${image:0:1}" = / ] || image=$PWD/$image
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
-}
-
-need_torque_job() { # [NODES]
-    job_number=${PBS_JOBID:-local}
-    job_number=${job_number%%[.[]*} # of an array, also for its elements
-    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
-            'submit it with qsub'
-    fi
-    local hosts_of_job
-    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
-        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
 }
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads

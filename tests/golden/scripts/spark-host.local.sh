@@ -33,7 +33,6 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those that the scheduler pinned the job to

@@ -25,7 +25,7 @@ main() {
     export SLURM_PMIX_FENCE="${SLURM_PMIX_FENCE:-ring}"
 
     container=("$runtime" exec "${options[@]}" "$image")
-    launcher=(srun --mpi=pmix --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=2
+    launcher=(srun --mpi=pmix --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 \
         --kill-on-bad-exit=1)
     echo 'cybelectl: job steps, 2 nodes, 4 ranks, 2 threads each, MPI of the host unknown,' \
         'of the image openmpi 4.1.4, image as found' >&2
@@ -47,14 +47,13 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
 }
 
 start_once() { # ID: a job that was submitted two times runs once
-    if [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record; then
-        if mkdir -- "$record/started" 2>/dev/null; then
-            echo "$1" >"$record/started/id" || :
-        elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
-            echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-            record=''
-            exit 0
-        fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+    if mkdir -- "$record/started" 2>/dev/null; then
+        echo "$1" >"$record/started/id" || :
+    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+        record=''
+        exit 0
     fi
 }
 
@@ -72,7 +71,6 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
 }
-
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus

@@ -50,7 +50,6 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         'it is not there, or may not be read' 'put it on a file system that all nodes share'
 }
 
-
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those that the scheduler pinned the job to

@@ -5,6 +5,7 @@
 #include "support/message.hpp"
 
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -133,6 +134,45 @@ TEST_CASE("batch: variables of the submission reach the script, whatever their n
             .run(batch("", "echo \"$name $code $record $private $image $start ${payload-none}\"\n"))
             .output == "mine mine mine mine mine mine none\n");
     CHECK(fs::exists(bench.work / ".cybelectl" / kUuid / "exit.json"));
+}
+
+TEST_CASE("batch: no variable of the script's own replaces one of the submission") {
+    const std::string image = "image: a.sif\nverify: {keys: [a.pub]}\nmodules: [m]\nsetup: 'true'\n"
+                              "array: 0-3\nworkdir: .\nresources: {time: 5 min}\n";
+    for (const std::string& fields : {std::string(), image}) {
+        CAPTURE(fields);
+        Bench bench;
+        bench.program("cybelectl", "exit 0\n");
+        bench.file("a.sif", "");
+        bench.file("a.pub", "");
+        bench.variables["BASH_FUNC_module%%"] = "() { :; }";
+        const std::string body = "for name in $NAMES; do\n"
+                                 "    [ \"${!name-}\" = mine ] || echo \"$name\"\ndone\n";
+        const std::string text = bench.script(batch(fields, body), "local");
+        // Every word that may be a variable, but those of the environment's own.
+        std::set<std::string> names;
+        std::string word;
+        for (const char letter : text.substr(text.find("main() {"))) {
+            if ((letter >= 'a' && letter <= 'z') || letter == '_') {
+                word += letter;
+                continue;
+            }
+            if (!word.empty() && word != "_" && word != "cybele_name" && word != "cybele_own") {
+                names.insert(word);
+            }
+            word.clear();
+        }
+        std::string list;
+        for (const std::string& name : names) {
+            bench.variables[name] = "mine";
+            list += name + " ";
+        }
+        bench.variables["NAMES"] = list;
+        bench.variables["CYBELE_ARRAY_INDEX"] = "1";
+        const auto outcome = run_process(bench.text_command(text)).value();
+        CHECK_MESSAGE(outcome.ok(), outcome.errors);
+        CHECK(outcome.output == "");
+    }
 }
 
 TEST_CASE("batch: other shells read the script, too") {

@@ -112,7 +112,9 @@ TEST_CASE("the image's label says whose GPUs they are") {
     bench.has_facts = true;
     const std::string fields = "image: a.sif\ncommand: [x]\nresources: {gpus-per-node: 1}\n";
     const std::array<std::pair<const char*, const char*>, 3> rows{
-        {{"cuda 12.4", "    --nv\n"}, {"rocm 6.2", "    --rocm\n"}, {"oneapi 2024", "/dev/dri"}}};
+        {{"cuda 12.4", "options=(--nv)\n"},
+         {"rocm 6.2", "options=(--rocm)\n"},
+         {"oneapi 2024", "/dev/dri"}}};
     for (const auto& [label, part] : rows) {
         CAPTURE(label);
         bench.facts.labels["cybelectl.gpu"] = label;
