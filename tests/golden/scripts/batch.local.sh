@@ -95,6 +95,7 @@ set_aside_variables() { # of the submission that have this script's names: the u
 run_script() { # SHELL WORD...
     set +eu
     for cybele_name in "${!cybele_own[@]}"; do
+        unset -v "$cybele_name" # an array would not be exported
         export "$cybele_name=${cybele_own[$cybele_name]}"
     done
     exec "$@"

@@ -146,8 +146,8 @@ TEST_CASE("batch: no variable of the script's own replaces one of the submission
         bench.file("a.sif", "");
         bench.file("a.pub", "");
         bench.variables["BASH_FUNC_module%%"] = "() { :; }";
-        const std::string body = "for name in $NAMES; do\n"
-                                 "    [ \"${!name-}\" = mine ] || echo \"$name\"\ndone\n";
+        const std::string body = "for NAME in $NAMES; do\n"
+                                 "    [ \"${!NAME-}\" = mine ] || echo \"$NAME\"\ndone\n";
         const std::string text = bench.script(batch(fields, body), "local");
         // Every word that may be a variable, but those of the environment's own.
         std::set<std::string> names;
@@ -197,7 +197,7 @@ TEST_CASE("batch: the image is started by a program that the script finds") {
                                          "ls -d .cybelectl-batch.* | wc -l\n"),
                                    "slurm");
     const std::string image = (bench.work / "a.sif").native();
-    const std::string options = "<exec><--env><LEVEL=3><-B></a:/b><" + image + "><env><ODD=a, b>";
+    const std::string options = "<exec><-B></a:/b><--env><LEVEL=3><" + image + "><env><ODD=a, b>";
     CHECK(outcome.output ==
           options + "<prog><a b> |3\n" + options + "</.singularity.d/runscript> |3\nguarded\n0\n");
     CHECK(outcome.errors.find("the image has no probe") != std::string::npos);

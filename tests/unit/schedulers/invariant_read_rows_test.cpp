@@ -44,7 +44,7 @@ constexpr std::array kReadRows{
     ReadRow{"C2", "more ranks than slots", "launcher=(mpirun -np 4", "launcher=(mpirun -np 400"},
     ReadRow{"C3", "places without binding", "OMP_PROC_BIND", "OMP_PROC_NONE"},
     ReadRow{"C4", "a library that counts for itself", "MKL_NUM_THREADS", "MKL_NUM_NONE"},
-    ReadRow{"C5", "srun without the CPUs of a task", " --cpus-per-task=2 --kill", " --kill"},
+    ReadRow{"C5", "srun without the CPUs of a task", "--cpus-per-task=2 ", ""},
     ReadRow{"C6", "mpirun's own binding", " --bind-to core", ""},
     ReadRow{"C6", "no binding said", " --bind-to none", ""},
     ReadRow{"C7", "TORQUE's `mem` for one node", "#PBS -l mem=8192mb", "#PBS -l mem=100mb"},
