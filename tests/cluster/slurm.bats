@@ -52,7 +52,8 @@ across_two_nodes() {
 
 @test "a plain script: four ranks on two nodes see each other" {
     mpi_job by-hand ', launcher: mpirun'
-    "$CYBELECTL" job render by-hand.yaml --scheduler slurm --plain -o by-hand.sh
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'runtime: {program: cybelectl}' >hall.yaml
+    "$CYBELECTL" job render by-hand.yaml --site hall.yaml --plain -o by-hand.sh
     assert [ "$(wc -l <by-hand.sh)" -le 25 ]
     run slurm sbatch --ignore-pbs --wait by-hand.sh
     cat by-hand-*.err

@@ -171,11 +171,11 @@ no_process() { ! pgrep -fx "$1" >/dev/null; }
     job race 'command: ["true"]' 'resources: {time: 5 min}'
     {
         printf '%s\n' 'set -euo pipefail' "ended=no payload=''"
-        sed -n '/^exec {idle}/p; /^rest() {/,/^}/p; /^run() {/,/^}/p' race.sh
+        sed -n '/^exec {idle}/p; /^launch() {/,/^}/p' race.sh
         printf '%s\n' "trap 'ended=yes' TERM" \
-            'run sh -c "trap \"exit 3\" TERM; : >ready; sleep 30 & wait \$!"' 'echo "$code"'
+            'launch sh -c "trap \"exit 3\" TERM; : >ready; sleep 30 & wait \$!" || :' 'echo "$code"'
     } >run.sh
-    sed 's/-ge 502/-ge 99999/' run.sh >run-older.sh # as bash before 5.2 goes through it
+    sed 's/ < 502/ < 99999/' run.sh >run-older.sh # as bash before 5.2 goes through it
     refute cmp -s run.sh run-older.sh
     for ((i = 0; i < 40; ++i)); do
         script=run.sh
