@@ -31,15 +31,13 @@ std::vector<std::string> log_words(const Rendering& rendering, const Values& val
     const auto& input = rendering.input;
     const std::string digest = input.image_digest.value_or("");
     const bool has_image = input.job->image.has_value();
-    return {shell_quote(
-                fmt::format("cybelectl: job {}, {} nodes, {} ranks, {} threads each, MPI of the "
-                            "host {},",
-                            input.job->name,
-                            plan.nodes,
-                            number_text(values, "ranks"),
-                            number_text(values, "threads"),
-                            plan.host_mpi.text())),
-            shell_quote(fmt::format("of the image {}, image {}",
+    return {shell_quote(fmt::format("cybelectl: job {}, {} nodes, {} ranks, {} threads each,",
+                                    input.job->name,
+                                    plan.nodes,
+                                    number_text(values, "ranks"),
+                                    number_text(values, "threads"))),
+            shell_quote(fmt::format("MPI of the host {}, of the image {}, image {}",
+                                    plan.host_mpi.text(),
                                     has_image ? plan.image_mpi.text() : "none",
                                     !has_image       ? "none"
                                     : digest.empty() ? "as found"

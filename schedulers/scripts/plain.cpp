@@ -21,7 +21,7 @@ using templates::Values;
 struct Limit {
     bool is_reached;
     const char* field;
-    const char* message;
+    Problem problem;
     const char* because;
 };
 
@@ -129,45 +129,45 @@ void check_plain(const Rendering& rendering) {
     const std::array limits{
         Limit{plan.spark.has_value(),
               "launch",
-              "a plain script cannot run Spark",
+              problem("plain-spark", "a plain script cannot run Spark"),
               "its master and workers have to be started, awaited and ended"},
         Limit{plan.torch && plan.nodes > 1,
               "launch",
-              "a plain script cannot start torchrun on several nodes",
+              problem("plain-torch-nodes", "a plain script cannot start torchrun on several nodes"),
               "a place to meet has to be found, and all of them have to end with the first"},
         Limit{plan.bind.has_value(),
               "launch",
-              "a plain script cannot bind the host's MPI",
+              problem("plain-mpi-bind", "a plain script cannot bind the host's MPI"),
               "its libraries are found and tried when the job runs"},
         Limit{is_batch && job.image.has_value(),
               "image",
-              "a plain script cannot give a batch launch its image",
+              problem("plain-batch-image", "a plain script cannot give a batch launch its image"),
               "the script uses the programs `$CYBELE_CONTAINER` and `$CYBELE_GUARD`"},
         Limit{is_batch && job.shell != std::vector<std::string>{"bash"},
               "shell",
-              "a plain script is read by bash",
+              problem("plain-batch-shell", "a plain script is read by bash"),
               "the lines of the Job's script become its own"},
         Limit{!verification_demands(job, rendering.input.site).empty(),
               "verify",
-              "a plain script cannot verify the image",
+              problem("plain-verify", "a plain script cannot verify the image"),
               "an image that was not verified must not run"},
         Limit{rendering.input.image_digest.has_value(),
               "image",
-              "a plain script cannot compare the image's digest",
+              problem("plain-image-digest", "a plain script cannot compare the image's digest"),
               "another image than the one that is named must not run"},
         Limit{job.signal.has_value(),
               "signal",
-              "a plain script passes no signal on to the program",
+              problem("plain-signal", "a plain script passes no signal on to the program"),
               "the shell does not run a trap before the program ends"},
         Limit{!plan.teardown.empty(),
               "teardown",
-              "a plain script has no teardown",
+              problem("plain-teardown", "a plain script has no teardown"),
               "it would be left out when the job is cancelled"},
     };
     for (const Limit& limit : limits) {
         if (limit.is_reached) {
             rendering.faults.add(job.fault_at(
-                limit.field, limit.message, limit.because, "render the Job without --plain"));
+                limit.field, limit.problem, limit.because, "render the Job without --plain"));
         }
     }
 }

@@ -2,8 +2,9 @@
 #PBS -N infer
 #PBS -l nodes=1:ppn=1:gpus=2:nvme:ib
 #PBS -j oe
-# From gpus.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From gpus.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "$PBS_O_WORKDIR" || exit
 job_number=${PBS_JOBID%%[.[]*}
 exec >infer-"$job_number".out 2>infer-"$job_number".err

@@ -4,8 +4,9 @@
 #PBS -l place=scatter
 #PBS -l walltime=01:00:00
 #PBS -j oe
-# From horovod.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From horovod.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "$PBS_O_WORKDIR" || exit
 job_number=${PBS_JOBID%%[.[]*}
 exec >horovod-"$job_number".out 2>horovod-"$job_number".err

@@ -4,8 +4,9 @@
 #PBS -l walltime=01:00:00
 #PBS -o %x-%j.out
 #PBS -e %x-%j.err
-# From host-mpi.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From host-mpi.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "${SLURM_SUBMIT_DIR:-.}" || exit
 export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
 export NUMEXPR_NUM_THREADS=1

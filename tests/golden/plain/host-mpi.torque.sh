@@ -3,8 +3,9 @@
 #PBS -l nodes=2:ppn=2
 #PBS -l walltime=01:00:00
 #PBS -j oe
-# From host-mpi.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From host-mpi.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "$PBS_O_WORKDIR" || exit
 job_number=${PBS_JOBID%%[.[]*}
 exec >host-mpi-"$job_number".out 2>host-mpi-"$job_number".err

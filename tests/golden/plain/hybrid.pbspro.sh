@@ -4,8 +4,9 @@
 #PBS -l place=scatter
 #PBS -l walltime=49:00:00
 #PBS -j oe
-# From hybrid.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From hybrid.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "$PBS_O_WORKDIR" || exit
 job_number=${PBS_JOBID%%[.[]*}
 exec >soybean-"$job_number".out 2>soybean-"$job_number".err

@@ -4,8 +4,9 @@
 #PBS -l mem=1500mb
 #PBS -l walltime=01:30:00
 #PBS -j oe
-# From openmp.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From openmp.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "$PBS_O_WORKDIR" || exit
 job_number=${PBS_JOBID%%[.[]*}
 exec >stencil-"$job_number".out 2>stencil-"$job_number".err

@@ -6,8 +6,9 @@
 #PBS -q batch
 #PBS -A agro
 #PBS -j oe
-# From site.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From site.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "$PBS_O_WORKDIR" || exit
 job_number=${PBS_JOBID%%[.[]*}
 exec >logs/wheat-"$job_number".txt 2>&1

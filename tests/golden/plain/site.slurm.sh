@@ -12,8 +12,9 @@
 #SBATCH --output=logs/%x-%j.txt
 #SBATCH --error=logs/%x-%j.txt
 #SBATCH --export=ALL
-# From site.job.yaml by cybelectl VERSION, option --plain. It starts the program and does no more:
-# no record of the end, signals, clean-up or check of image, CPUs, GPUs, memory and ranks.
+# From site.job.yaml by cybelectl VERSION, option --plain.
+# It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
+# no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "${SLURM_SUBMIT_DIR:-.}" || exit
 cd runs/wheat || exit
 module load site/2026 openmpi/5.0.7

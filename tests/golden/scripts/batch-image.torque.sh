@@ -88,10 +88,10 @@ read_secret() { # VARIABLE FILE
 set_aside_variables() { # of the submission that have this script's names: the user's has them
     declare -gA cybele_own=()
     for cybele_name in array_index code count cpus digest directory_of_job directory_of_script \
-        end ended file folder folders format good group host hosts_of_job idle image inside job_number \
-        keys key kept mode module name name_passed names nap new nodes options owner pause payload \
-        place private probe process record required runtime said scratch seen signal start state turns \
-        used verified verifier word workdir; do
+        end ended file folder folders format good group host hosts_of_job idle image inside \
+        job_number keys key kept mode module name name_passed names nap new nodes options owner \
+        pause payload place private probe process record required runtime said scratch seen signal \
+        start state turns used verified verifier word workdir; do
         if [ -n "${!cybele_name+x}" ]; then
             cybele_own[$cybele_name]=${!cybele_name}
             unset -v "$cybele_name"

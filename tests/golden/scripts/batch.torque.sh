@@ -17,7 +17,7 @@ main() {
     load_modules gcc/12
 
     directory_of_job=$PWD
-    set +euo pipefail # the set-up knows no strict mode, and may change the directory for a script
+    set +euo pipefail # the set-up knows no strict mode, and may change the directory for the script
     # shellcheck source=/dev/null
     . /dev/fd/9 9<<'END-OF-SETUP'
 export LEVEL=3
@@ -108,10 +108,10 @@ load_modules() { # NAME...; their code knows no strict mode
 set_aside_variables() { # of the submission that have this script's names: the user's has them
     declare -gA cybele_own=()
     for cybele_name in array_index code count cpus digest directory_of_job directory_of_script \
-        end ended file folder folders format good group host hosts_of_job idle image inside job_number \
-        keys key kept mode module name name_passed names nap new nodes options owner pause payload \
-        place private probe process record required runtime said scratch seen signal start state turns \
-        used verified verifier word workdir; do
+        end ended file folder folders format good group host hosts_of_job idle image inside \
+        job_number keys key kept mode module name name_passed names nap new nodes options owner \
+        pause payload place private probe process record required runtime said scratch seen signal \
+        start state turns used verified verifier word workdir; do
         if [ -n "${!cybele_name+x}" ]; then
             cybele_own[$cybele_name]=${!cybele_name}
             unset -v "$cybele_name"

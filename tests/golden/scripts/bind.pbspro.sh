@@ -19,7 +19,7 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
     exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS \
-        NUMEXPR_NUM_THREADS) # by name, since ssh brings no environment
+        NUMEXPR_NUM_THREADS) # over ssh
     options=()
     pass_on "${exported[@]}"
     forbid_copies # between ranks in user namespaces of their own
@@ -27,8 +27,8 @@ main() {
     find_host_mpi /opt/openmpi
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
-    echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 threads each, MPI of the host unknown,' \
-        'of the image openmpi 4.1.4, image as found' >&2
+    echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 threads each,' \
+        'MPI of the host unknown, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     name_hosts
     check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
@@ -127,7 +127,8 @@ find_host_mpi() { # PREFIX: what will be bound over the image's MPI
     host_prefix=$1
     host_library=$(list_host_mpi)
     host_library=${host_library%%$'\n'*}
-    [ -n "$host_library" ] || refuse 'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' 'the image'\''s programs ask for libmpi.so.40, which was not found there' \
+    [ -n "$host_library" ] || refuse 'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' \
+        'the image'\''s programs ask for libmpi.so.40, which was not found there' \
         'name its prefix as host-mpi under launch, or write launch: mpi'
     # Its parts, at the places where it looks for them.
     host_parts=()
@@ -230,8 +231,8 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help what="$1 ranks were started, but MPI in the container"
-    local because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
+    local good sizes help because what="$1 ranks were started, but MPI in the container"
+    because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
     help='start the ranks with an MPI of the image'\''s family, '
     help+='and let the environment pass (no --cleanenv, no --containall)'
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")

@@ -29,8 +29,8 @@ main() {
     find_host_mpi /opt/openmpi
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
-    echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 threads each, MPI of the host unknown,' \
-        'of the image openmpi 4.1.4, image as found' >&2
+    echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 threads each,' \
+        'MPI of the host unknown, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_host_mpi
@@ -77,7 +77,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -114,7 +114,8 @@ find_host_mpi() { # PREFIX: what will be bound over the image's MPI
     host_prefix=$1
     host_library=$(list_host_mpi)
     host_library=${host_library%%$'\n'*}
-    [ -n "$host_library" ] || refuse 'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' 'the image'\''s programs ask for libmpi.so.40, which was not found there' \
+    [ -n "$host_library" ] || refuse 'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' \
+        'the image'\''s programs ask for libmpi.so.40, which was not found there' \
         'name its prefix as host-mpi under launch, or write launch: mpi'
     # Its parts, at the places where it looks for them.
     host_parts=()
@@ -208,8 +209,8 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help what="$1 ranks were started, but MPI in the container"
-    local because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
+    local good sizes help because what="$1 ranks were started, but MPI in the container"
+    because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
     help='start the ranks with an MPI of the image'\''s family, '
     help+='and let the environment pass (no --cleanenv, no --containall)'
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")

@@ -17,11 +17,11 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
     exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS \
-        NUMEXPR_NUM_THREADS) # by name, since ssh brings no environment
+        NUMEXPR_NUM_THREADS) # over ssh
 
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
-    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each, MPI of the host unknown,' \
-        'of the image none, image none' >&2
+    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each,' \
+        'MPI of the host unknown, of the image none, image none' >&2
     need_launcher
     name_hosts
     launch "${launcher[@]}" ./app

@@ -21,8 +21,8 @@ main() {
     export NUMEXPR_NUM_THREADS=1
 
     launcher=(mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
-    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each, MPI of the host unknown,' \
-        'of the image none, image none' >&2
+    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each,' \
+        'MPI of the host unknown, of the image none, image none' >&2
     need_launcher
     launch "${launcher[@]}" ./app
 }
@@ -51,7 +51,7 @@ start_once() { # ID: a job that was submitted two times runs once
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \

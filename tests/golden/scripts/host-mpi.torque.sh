@@ -16,11 +16,11 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
     exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS \
-        NUMEXPR_NUM_THREADS) # by name, since ssh brings no environment
+        NUMEXPR_NUM_THREADS) # over ssh
 
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
-    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each, MPI of the host unknown,' \
-        'of the image none, image none' >&2
+    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each,' \
+        'MPI of the host unknown, of the image none, image none' >&2
     need_launcher
     name_hosts
     launch "${launcher[@]}" ./app
@@ -62,7 +62,7 @@ start_once() { # ID: a job that was submitted two times runs once
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
-    cpus=$(sort "$PBS_NODEFILE" | uniq -c | awk 'NR == 1 || $1 < least {least = $1} END {print least + 0}')
+    cpus=$(sort "$PBS_NODEFILE" | uniq -c | sort -n | awk 'NR == 1 {print $1}') # a line per slot
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \

@@ -19,15 +19,15 @@ main() {
     export OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
     export NUMEXPR_NUM_THREADS=2
     exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS \
-        NUMEXPR_NUM_THREADS) # by name, since ssh brings no environment
+        NUMEXPR_NUM_THREADS) # over ssh
     options=()
     pass_on "${exported[@]}"
     forbid_copies # between ranks in user namespaces of their own
 
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
-    echo 'cybelectl: job soybean, 2 nodes, 4 ranks, 2 threads each, MPI of the host unknown,' \
-        'of the image openmpi 4.1.4, image as found' >&2
+    echo 'cybelectl: job soybean, 2 nodes, 4 ranks, 2 threads each,' \
+        'MPI of the host unknown, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     name_hosts
     check_image mpirun -np 2 --map-by ppr:1:node --bind-to none
@@ -143,8 +143,8 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help what="$1 ranks were started, but MPI in the container"
-    local because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
+    local good sizes help because what="$1 ranks were started, but MPI in the container"
+    because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
     help='start the ranks with an MPI of the image'\''s family, '
     help+='and let the environment pass (no --cleanenv, no --containall)'
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")

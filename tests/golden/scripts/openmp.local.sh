@@ -17,8 +17,8 @@ main() {
     read_secret TOKEN "$HOME"/.token
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job stencil, 1 nodes, 1 ranks, 4 threads each, MPI of the host unknown,' \
-        'of the image unknown, image as found' >&2
+    echo 'cybelectl: job stencil, 1 nodes, 1 ranks, 4 threads each,' \
+        'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" env 'LABEL=a b,c' stencil --size 4096
 }
 
@@ -49,7 +49,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
-    cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those that the scheduler pinned the job to
+    cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those of the job
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \

@@ -23,8 +23,8 @@ main() {
     read_secret TOKEN "$HOME"/.token
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job stencil, 1 nodes, 1 ranks, 4 threads each, MPI of the host unknown,' \
-        'of the image unknown, image as found' >&2
+    echo 'cybelectl: job stencil, 1 nodes, 1 ranks, 4 threads each,' \
+        'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" env 'LABEL=a b,c' stencil --size 4096
 }
 
@@ -67,7 +67,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \

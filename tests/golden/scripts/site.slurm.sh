@@ -36,8 +36,8 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(srun --mpi=pmix_v4 --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per-task=1 \
         --kill-on-bad-exit=1 --verbose)
-    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 threads each, MPI of the host openmpi 5.0.7,' \
-        'of the image openmpi 4.1.4, image as found' >&2
+    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 threads each,' \
+        'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     export SRUN_CPUS_PER_TASK=1 SLURM_CPUS_PER_TASK=1
     check_image srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
@@ -107,7 +107,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -142,8 +142,8 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help what="$1 ranks were started, but MPI in the container"
-    local because='launcher srun with pmix (host MPI openmpi 5.0.7), MPI of the image openmpi 4.1.4'
+    local good sizes help because what="$1 ranks were started, but MPI in the container"
+    because='launcher srun with pmix (host MPI openmpi 5.0.7), MPI of the image openmpi 4.1.4'
     help='start the ranks with an MPI of the image'\''s family, '
     help+='and let the environment pass (no --cleanenv, no --containall)'
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")

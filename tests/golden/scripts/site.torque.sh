@@ -23,14 +23,14 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
     exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS \
-        NUMEXPR_NUM_THREADS) # by name, since ssh brings no environment
+        NUMEXPR_NUM_THREADS) # over ssh
     options=()
     pass_on "${exported[@]}"
 
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(/opt/openmpi/bin/mpirun -np 8 --map-by ppr:4:node:PE=1 --bind-to core --verbose)
-    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 threads each, MPI of the host openmpi 5.0.7,' \
-        'of the image openmpi 4.1.4, image as found' >&2
+    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 threads each,' \
+        'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     name_hosts
     check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
@@ -112,7 +112,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
-    cpus=$(sort "$PBS_NODEFILE" | uniq -c | awk 'NR == 1 || $1 < least {least = $1} END {print least + 0}')
+    cpus=$(sort "$PBS_NODEFILE" | uniq -c | sort -n | awk 'NR == 1 {print $1}') # a line per slot
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -158,8 +158,8 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help what="$1 ranks were started, but MPI in the container"
-    local because='launcher mpirun of Open MPI (host MPI openmpi 5.0.7), MPI of the image openmpi 4.1.4'
+    local good sizes help because what="$1 ranks were started, but MPI in the container"
+    because='launcher mpirun of Open MPI (host MPI openmpi 5.0.7), MPI of the image openmpi 4.1.4'
     help='start the ranks with an MPI of the image'\''s family, '
     help+='and let the environment pass (no --cleanenv, no --containall)'
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")

@@ -10,8 +10,8 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
 
-    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each, MPI of the host unknown,' \
-        'of the image none, image none' >&2
+    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each,' \
+        'MPI of the host unknown, of the image none, image none' >&2
     worker_cores=4 first_worker_cores=3 worker_mib=4941
     daemon_mib=512 driver_mib=1024 ready_within=120 # seconds
     prepare_nodes
@@ -35,7 +35,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
-    cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those that the scheduler pinned the job to
+    cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those of the job
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -57,7 +57,12 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
+    (
+        umask 077
+        export -p >"$private/environment"
+        mkdir "$private/codes"
+        : >"$private/state"
+    )
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }
@@ -155,7 +160,7 @@ configure_spark() { # FOLDER of results, PROPERTY...
     )
 }
 
-in_spark() { # SETTING... -- PROGRAM WORD...: replaces itself by a program of Spark
+in_spark() { # SETTING... -- PROGRAM WORD...: a program of Spark, in this process
     local -a settings=("SPARK_CONF_DIR=$private/conf" "SPARK_DAEMON_MEMORY=${daemon_mib}m"
         SPARK_NO_DAEMONIZE=1)
     while [ "$1" != -- ]; do

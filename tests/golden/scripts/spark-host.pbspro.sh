@@ -17,8 +17,8 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
 
-    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each, MPI of the host unknown,' \
-        'of the image none, image none' >&2
+    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each,' \
+        'MPI of the host unknown, of the image none, image none' >&2
     worker_cores=4 first_worker_cores=3 worker_mib=4941
     daemon_mib=512 driver_mib=1024 ready_within=120 # seconds
     prepare_nodes
@@ -81,7 +81,12 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
+    (
+        umask 077
+        export -p >"$private/environment"
+        mkdir "$private/codes"
+        : >"$private/state"
+    )
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }
@@ -179,7 +184,7 @@ configure_spark() { # FOLDER of results, PROPERTY...
     )
 }
 
-in_spark() { # SETTING... -- PROGRAM WORD...: replaces itself by a program of Spark
+in_spark() { # SETTING... -- PROGRAM WORD...: a program of Spark, in this process
     local -a settings=("SPARK_CONF_DIR=$private/conf" "SPARK_DAEMON_MEMORY=${daemon_mib}m"
         SPARK_NO_DAEMONIZE=1)
     while [ "$1" != -- ]; do

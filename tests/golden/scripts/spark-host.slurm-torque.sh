@@ -16,8 +16,8 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
 
-    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each, MPI of the host unknown,' \
-        'of the image none, image none' >&2
+    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each,' \
+        'MPI of the host unknown, of the image none, image none' >&2
     worker_cores=4 first_worker_cores=3 worker_mib=4941
     daemon_mib=512 driver_mib=1024 ready_within=120 # seconds
     prepare_nodes
@@ -53,7 +53,7 @@ start_once() { # ID: a job that was submitted two times runs once
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -68,7 +68,12 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
+    (
+        umask 077
+        export -p >"$private/environment"
+        mkdir "$private/codes"
+        : >"$private/state"
+    )
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }
@@ -166,7 +171,7 @@ configure_spark() { # FOLDER of results, PROPERTY...
     )
 }
 
-in_spark() { # SETTING... -- PROGRAM WORD...: replaces itself by a program of Spark
+in_spark() { # SETTING... -- PROGRAM WORD...: a program of Spark, in this process
     local -a settings=("SPARK_CONF_DIR=$private/conf" "SPARK_DAEMON_MEMORY=${daemon_mib}m"
         SPARK_NO_DAEMONIZE=1)
     while [ "$1" != -- ]; do

@@ -32,8 +32,8 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(srun --mpi=pmix --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 \
         --kill-on-bad-exit=1)
-    echo 'cybelectl: job steps, 2 nodes, 4 ranks, 2 threads each, MPI of the host unknown,' \
-        'of the image openmpi 4.1.4, image as found' >&2
+    echo 'cybelectl: job steps, 2 nodes, 4 ranks, 2 threads each,' \
+        'MPI of the host unknown, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     export SRUN_CPUS_PER_TASK=2 SLURM_CPUS_PER_TASK=2
     check_image srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
@@ -80,7 +80,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -124,8 +124,8 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help what="$1 ranks were started, but MPI in the container"
-    local because='launcher srun with pmix (host MPI unknown), MPI of the image openmpi 4.1.4'
+    local good sizes help because what="$1 ranks were started, but MPI in the container"
+    because='launcher srun with pmix (host MPI unknown), MPI of the image openmpi 4.1.4'
     help='start the ranks with an MPI of the image'\''s family, '
     help+='and let the environment pass (no --cleanenv, no --containall)'
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")

@@ -22,8 +22,8 @@ main() {
     pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
     pass_on NUMEXPR_NUM_THREADS
 
-    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each, MPI of the host unknown,' \
-        'of the image unknown, image as found' >&2
+    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each,' \
+        'MPI of the host unknown, of the image unknown, image as found' >&2
     prepare_nodes
     rendezvous=$first_node:$(free_port "$first_port")
     torch=(python3 -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --max_restarts=0 \
@@ -109,7 +109,12 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
+    (
+        umask 077
+        export -p >"$private/environment"
+        mkdir "$private/codes"
+        : >"$private/state"
+    )
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }

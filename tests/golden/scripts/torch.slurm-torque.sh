@@ -21,8 +21,8 @@ main() {
     pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
     pass_on NUMEXPR_NUM_THREADS
 
-    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each, MPI of the host unknown,' \
-        'of the image unknown, image as found' >&2
+    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each,' \
+        'MPI of the host unknown, of the image unknown, image as found' >&2
     prepare_nodes
     rendezvous=$first_node:$(free_port "$first_port")
     torch=(python3 -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --max_restarts=0 \
@@ -70,7 +70,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
     # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | awk 'NR == 1 || $1 + 0 < n {n = $1 + 0} END {print n}')
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -96,7 +96,12 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     job_token=${job_token%%.*}
     job_token=${job_token//[!A-Za-z0-9]/-}
     job_token=${job_token%-}
-    (umask 077 && export -p >"$private/environment" && : >"$private/state" && mkdir "$private/codes")
+    (
+        umask 077
+        export -p >"$private/environment"
+        mkdir "$private/codes"
+        : >"$private/state"
+    )
     # Two jobs on a node begin at different places, so that they do not race for one port.
     first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
 }

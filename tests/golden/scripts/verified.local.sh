@@ -20,8 +20,8 @@ main() {
     pass_on NUMEXPR_NUM_THREADS OMP_PLACES OMP_PROC_BIND
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job verified, 1 nodes, 1 ranks, 2 threads each, MPI of the host unknown,' \
-        'of the image unknown, image as found' >&2
+    echo 'cybelectl: job verified, 1 nodes, 1 ranks, 2 threads each,' \
+        'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" app
 }
 
@@ -52,7 +52,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
 
 need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
     local cpus
-    cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those that the scheduler pinned the job to
+    cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those of the job
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
             'more processes than CPUs slow every one of them down' \
@@ -140,7 +140,8 @@ verify_keys() { # any|all|N KEY...
     for key in "$@"; do
         if [ "$#" -gt 1 ]; then
             digest=$(digest_of "$key") || refuse "cannot compare the key '$key' with the others" \
-                "neither cybelectl nor openssl can read it on $(uname -n)" 'install one of them there'
+                "neither cybelectl nor openssl can read it on $(uname -n)" \
+                'install one of them there'
             [[ $seen != *"$digest"* ]] || continue
             seen+=$digest
         fi

@@ -28,8 +28,8 @@ main() {
     pass_on NUMEXPR_NUM_THREADS OMP_PLACES OMP_PROC_BIND
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job verified, 1 nodes, 1 ranks, 2 threads each, MPI of the host unknown,' \
-        'of the image unknown, image as found' >&2
+    echo 'cybelectl: job verified, 1 nodes, 1 ranks, 2 threads each,' \
+        'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" app
 }
 
@@ -172,7 +172,8 @@ verify_keys() { # any|all|N KEY...
     for key in "$@"; do
         if [ "$#" -gt 1 ]; then
             digest=$(digest_of "$key") || refuse "cannot compare the key '$key' with the others" \
-                "neither cybelectl nor openssl can read it on $(uname -n)" 'install one of them there'
+                "neither cybelectl nor openssl can read it on $(uname -n)" \
+                'install one of them there'
             [[ $seen != *"$digest"* ]] || continue
             seen+=$digest
         fi
