@@ -69,7 +69,7 @@ ProgramWords program_words(const Rendering& rendering) {
             if (is_plain(in_element(job, value))) {
                 program.container_variables.push_back(name);
             } else {
-                odd[name] = word_expression(job, name + "=" + value);
+                odd[name] = word_expression(job, fmt::format("{}={}", name, value));
             }
         }
     }
