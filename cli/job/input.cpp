@@ -34,6 +34,20 @@ void add_overrides(CLI::App& verb, JobOptions& options) {
         ->type_name("RANGE");
     verb.add_option(
         "-d,--dependency", overrides.dependency, "jobs to wait for, as for sbatch: afterok:ID");
+    for (const submission::OptionOverride& row : submission::option_overrides()) {
+        const std::string name = row.option;
+        if (row.is_flag) {
+            verb.add_flag_callback(
+                row.names,
+                [&overrides, name] { overrides.options[name] = "true"; },
+                row.description);
+        } else {
+            verb.add_option_function<std::string>(
+                row.names,
+                [&overrides, name](const std::string& value) { overrides.options[name] = value; },
+                row.description);
+        }
+    }
     verb.add_option("--stdout", overrides.standard_output, "file for standard output");
     verb.add_option("--stderr", overrides.standard_error, "file for standard error");
     verb.add_flag("--allow-root", overrides.allow_root, "let mpirun start as root");

@@ -30,6 +30,14 @@ void add_script_options(CLI::App& verb, ScriptOptions& options) {
 
 namespace {
 
+tl::unexpected<Error> refuse_override(const std::string& option) {
+    return fail(ErrorCode::kUsage,
+                problem("option-changes-job",
+                        option + " changes a Job, and --script submits a script unchanged"),
+                {},
+                "write it into the script as a directive");
+}
+
 /// sbatch's letters change a Job; a script says itself what it asks for.
 Result<void> check_no_overrides(const submission::Overrides& overrides) {
     const std::pair<const char*, bool> given[] = {
@@ -46,15 +54,12 @@ Result<void> check_no_overrides(const submission::Overrides& overrides) {
         {"--stdout", !overrides.standard_output.empty()},
         {"--stderr", !overrides.standard_error.empty()},
         {"--allow-root", overrides.allow_root}};
+    if (!overrides.options.empty()) {
+        return refuse_override(overrides.options.begin()->first);
+    }
     for (const auto& [option, is_given] : given) {
         if (is_given) {
-            return fail(ErrorCode::kUsage,
-                        problem("option-changes-job",
-                                std::string(option) +
-                                    " changes a Job, and --script submits a script "
-                                    "unchanged"),
-                        {},
-                        "write it into the script as a directive");
+            return refuse_override(option);
         }
     }
     return {};

@@ -97,26 +97,48 @@ void refuse_directive(const Object& object,
         std::string_view option;
         std::string_view field;
     };
-    constexpr std::array<Row, 16> kFields{{{"--account", "account"},
-                                           {"--array", "array"},
-                                           {"--chdir", "workdir"},
-                                           {"--constraint", "resources.constraint"},
-                                           {"--dependency", "after"},
-                                           {"--error", "output.stderr"},
-                                           {"--exclusive", "resources.exclusive"},
-                                           {"--gpus-per-node", "resources.gpus-per-node"},
-                                           {"--job-name", "name"},
-                                           {"--mail-type", "mail.on"},
-                                           {"--mail-user", "mail.to"},
-                                           {"--output", "output.stdout"},
-                                           {"--partition", "queue"},
-                                           {"--qos", "qos"},
-                                           {"--signal", "signal"},
-                                           {"--time", "resources.time"}}};
+    constexpr Row kFields[] = {
+        {"--account", "account"},
+        {"--array", "array"},
+        {"--begin", "begin"},
+        {"--chdir", "workdir"},
+        {"--comment", "comment"},
+        {"--constraint", "resources.constraint"},
+        {"--cpus-per-gpu", "resources.cpus-per-gpu"},
+        {"--dependency", "after"},
+        {"--error", "output.stderr"},
+        {"--exclude", "resources.exclude"},
+        {"--exclusive", "resources.exclusive"},
+        {"--gpus", "resources.gpus"},
+        {"--gpus-per-node", "resources.gpus-per-node"},
+        {"--gpus-per-task", "resources.gpus-per-task"},
+        {"--gres", "resources.gres"},
+        {"--job-name", "name"},
+        {"--licenses", "resources.licenses"},
+        {"--mail-type", "mail.on"},
+        {"--mail-user", "mail.to"},
+        {"--mem", "resources.memory"},
+        {"--mem-per-gpu", "resources.memory-per-gpu"},
+        {"--no-requeue", "requeue"},
+        {"--nodelist", "resources.hosts"},
+        {"--open-mode", "append-output"},
+        {"--output", "output.stdout"},
+        {"--partition", "queue"},
+        {"--qos", "qos"},
+        {"--requeue", "requeue"},
+        {"--reservation", "reservation"},
+        {"--signal", "signal"},
+        {"--threads-per-core", "resources.threads-per-core"},
+        {"--time", "resources.time"},
+    };
     const std::string_view option = directive.substr(0, directive.find('='));
-    const auto* row = std::find_if(
-        kFields.begin(), kFields.end(), [&](const Row& each) { return each.option == option; });
-    const std::string_view field = row == kFields.end() ? "script" : row->field;
+    const auto* row = std::find_if(std::begin(kFields), std::end(kFields), [&](const Row& each) {
+        return each.option == option;
+    });
+    std::string_view field = row == std::end(kFields) ? "script" : row->field;
+    if (option == "--gres" && object.job.resources.gpus_as_gres) {
+        field = "resources.gpus-per-node";
+    }
     if (field == "queue") {
         object.faults.add(launchers::fault_at_queue(object.job,
                                                     object.input.site,

@@ -32,13 +32,23 @@ std::string_view script_line(std::string_view text, std::size_t line) {
 
 /// What the operator would crash on, ignore or misread is never written.
 void refuse_what_operator_misreads(const Object& object) {
-    if (object.job.resources.exclusive) {
-        object.refuse("resources.exclusive",
-                      problem("wlm-exclusive",
-                              fmt::format("`exclusive` cannot be expressed in a {}", object.kind)),
-                      "a directive without a value crashes WLM-Operator",
-                      "drop `exclusive`");
-        return;
+    struct Flag {
+        const char* field;
+        bool is_asked;
+    };
+    for (const Flag& flag : {Flag{"resources.exclusive", object.job.resources.exclusive},
+                             Flag{"requeue", object.job.requeue.has_value()}}) {
+        const std::string_view field = flag.field;
+        const std::string_view name = field.substr(field.rfind('.') + 1);
+        if (flag.is_asked) {
+            object.refuse(
+                flag.field,
+                problem("wlm-flag",
+                        fmt::format("`{}` cannot be expressed in a {}", name, object.kind)),
+                "a directive without a value crashes WLM-Operator",
+                fmt::format("remove `{}`", name));
+            return;
+        }
     }
     for (const auto& finding : read_as_operator(object.script).findings) {
         if (finding.trouble == OperatorTrouble::kUnread) {

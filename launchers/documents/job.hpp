@@ -57,7 +57,18 @@ struct Resources {
     std::optional<std::uint64_t> memory_per_cpu_bytes;
     std::uint32_t gpus_per_node = 0;
     std::string gpu_type;
-    std::optional<std::chrono::seconds> time; ///< unset: the queue's
+    bool gpus_as_gres = false; ///< Slurm: ask by `--gres=gpu:2`, as older clusters need it
+    std::uint32_t gpus = 0;    ///< of the job in all
+    std::uint32_t gpus_per_task = 0;
+    std::optional<std::uint32_t> cpus_per_gpu;
+    std::optional<std::uint64_t> memory_per_gpu_bytes;
+    bool has_all_memory = false;      ///< `memory: all`
+    std::vector<std::string> hosts;   ///< of these the job gets all …
+    std::vector<std::string> exclude; ///< … and of these none
+    std::optional<std::uint32_t> threads_per_core;
+    std::map<std::string, std::uint32_t> licenses;
+    std::map<std::string, std::uint32_t> gres; ///< per node
+    std::optional<std::chrono::seconds> time;  ///< unset: the queue's
     bool exclusive = false;
     std::vector<std::string> constraint;
 };
@@ -65,6 +76,13 @@ struct Resources {
 /// Memory of each node, in bytes: as it is written, or that of a core for all cores of the node's
 /// tasks.
 [[nodiscard]] std::optional<std::uint64_t> memory_of_node(const Resources& resources);
+
+/// GPUs of each node: as they are written, or counted from those of the tasks. Those of a job on
+/// several nodes may be spread in any way: at least one.
+[[nodiscard]] std::uint32_t gpus_of_node(const Resources& resources);
+
+/// The field that asks for GPUs.
+[[nodiscard]] std::string_view field_of_gpus(const Resources& resources);
 
 struct After {
     std::string job;
@@ -133,6 +151,11 @@ struct Job {
     std::string queue;
     std::string account;
     std::string qos;
+    std::string reservation;
+    std::string begin; ///< `2026-11-26T22:00` or with seconds; empty: as soon as possible
+    std::string comment;
+    std::optional<bool> requeue;
+    std::optional<bool> append_output;
     std::string array; ///< as written, e.g. "0-9%2"; checked
     std::vector<After> after;
     std::optional<Mail> mail;

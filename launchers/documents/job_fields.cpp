@@ -74,12 +74,29 @@ constexpr Table kLaunchTable{.title = "launch", .fields = kLaunchFields, .has_sh
 constexpr Shape kLaunch{.type = Type::kMap, .table = &kLaunchTable};
 
 // resources
+constexpr std::string_view kGpuForms[] = {"gpus-per-node", "gres"};
+constexpr Shape kGpuForm{.type = Type::kWord, .words = kGpuForms};
 constexpr Field kGpuFields[] = {
-    {"count", &kCount, "GPUs a node", true},
+    {"count", &kCount, "how many", true},
+    {"type", &kText, "the scheduler's word for the kind of GPU"},
+    {"form", &kGpuForm, "Slurm's option for it", false, "gpus-per-node"},
+};
+constexpr Field kGpuCountFields[] = {
+    {"count", &kCount, "how many", true},
     {"type", &kText, "the scheduler's word for the kind of GPU"},
 };
+constexpr Table kGpuCountTable{.title = "gpus", .fields = kGpuCountFields, .has_short_form = true};
+constexpr Shape kGpuCount{.type = Type::kMap, .table = &kGpuCountTable};
 constexpr Table kGpuTable{.title = "gpus-per-node", .fields = kGpuFields, .has_short_form = true};
 constexpr Shape kGpus{.type = Type::kMap, .table = &kGpuTable};
+constexpr Shape kHost{.type = Type::kText, .rule = &kHostRule};
+constexpr Shape kHosts{.type = Type::kList, .item = &kHost};
+constexpr Table kLicenseTable{.title = "licenses", .rest = &kCount, .rest_key = &kLicenseRule};
+constexpr Shape kLicenses{.type = Type::kMap, .table = &kLicenseTable};
+constexpr Table kGresTable{.title = "gres", .rest = &kCount, .rest_key = &kGresRule};
+constexpr Shape kGres{.type = Type::kMap, .table = &kGresTable};
+constexpr std::string_view kMemoryWords[] = {"all"};
+constexpr Shape kMemory{.type = Type::kWord, .words = kMemoryWords};
 constexpr Field kResourceFields[] = {
     {"nodes", &kCount, "nodes of the job", false, "1"},
     {"tasks-per-node", &kCount, "tasks (ranks) on each node", false, "1"},
@@ -87,15 +104,28 @@ constexpr Field kResourceFields[] = {
     {"cpus-per-task", &kCount, "cores of a task", false, "1"},
     {"memory-per-node", &kSize, "memory on each node"},
     {"memory-per-cpu", &kSize, "memory a core"},
+    {"memory-per-gpu", &kSize, "memory per GPU"},
+    {"memory", &kMemory, "`all`: all memory of each node"},
     {"gpus-per-node", &kGpus, "GPUs on each node", false, "0"},
+    {"gpus", &kGpuCount, "GPUs of the job in all"},
+    {"gpus-per-task", &kGpuCount, "GPUs of each task"},
+    {"cpus-per-gpu", &kCount, "batch: cores per GPU, in place of `cpus-per-task`"},
     {"time", &kDuration, "the job's time limit; unset: the queue's, from the Site"},
     {"exclusive", &kFlag, "whole nodes, nobody else on them", false, "false"},
     {"constraint", &kTexts, "features that the nodes must have"},
+    {"hosts", &kHosts, "nodes that the job must get"},
+    {"exclude", &kHosts, "nodes that the job must not get"},
+    {"threads-per-core", &kCount, "hardware threads of a core that are used"},
+    {"licenses", &kLicenses, "licences and how many, as `{matlab: 2}`"},
+    {"gres", &kGres, "other resources of each node, as `{lscratch: 100}`"},
 };
-constexpr std::string_view kMemoryNames[] = {"memory-per-node", "memory-per-cpu"};
-constexpr Group kMemoryGroups[] = {{kMemoryNames}};
+constexpr std::string_view kMemoryNames[] = {
+    "memory", "memory-per-node", "memory-per-cpu", "memory-per-gpu"};
+constexpr std::string_view kGpuNames[] = {"gpus-per-node", "gpus", "gpus-per-task"};
+constexpr std::string_view kCoreNames[] = {"cpus-per-task", "cpus-per-gpu"};
+constexpr Group kResourceGroups[] = {{kMemoryNames}, {kGpuNames}, {kCoreNames}};
 constexpr Table kResourceTable{
-    .title = "resources", .fields = kResourceFields, .groups = kMemoryGroups};
+    .title = "resources", .fields = kResourceFields, .groups = kResourceGroups};
 constexpr Shape kResources{.type = Type::kMap, .table = &kResourceTable};
 
 // after, mail, signal
@@ -178,6 +208,7 @@ constexpr Shape kJobKubernetes{.type = Type::kMap, .table = &kJobKubernetesTable
 
 constexpr Shape kJobName{.type = Type::kText, .rule = &kJobNameForm};
 constexpr Shape kShell{.type = Type::kTextOrList};
+constexpr Shape kBegin{.type = Type::kText, .rule = &kBeginRule};
 constexpr Shape kArray{.type = Type::kText, .rule = &kArrayRule};
 constexpr Field kJobFields[] = {
     {"name", &kName, "the job's name", true},
@@ -195,6 +226,11 @@ constexpr Field kJobFields[] = {
     {"queue", &kText, "queue or partition; unset: the Site's first"},
     {"account", &kText, "who pays"},
     {"qos", &kText, "quality of service"},
+    {"reservation", &kText, "a reservation of the batch system"},
+    {"begin", &kBegin, "not before this local time, as `2026-11-26T22:00`"},
+    {"comment", &kText, "a comment that the batch system stores"},
+    {"requeue", &kFlag, "start again after a lost node or a preemption; unset: `false`"},
+    {"append-output", &kFlag, "append to the output files; unset: they are written new"},
     {"directives", &kDirectives, "further options of a batch system, written as they are"},
     {"array", &kArray, "`0-9`, `0-9:3`, `1,4,7`; `%2` at once; see [Arrays](#arrays)"},
     {"after", &kAfter, "jobs that come before this one"},

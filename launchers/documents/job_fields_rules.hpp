@@ -14,6 +14,10 @@ namespace cybele::launchers {
 [[nodiscard]] document::Complaint check_network(std::string_view text);
 [[nodiscard]] document::Complaint check_result(std::string_view text);
 [[nodiscard]] document::Complaint check_job_name(std::string_view text);
+[[nodiscard]] document::Complaint check_begin(std::string_view text);
+[[nodiscard]] document::Complaint check_host(std::string_view text);
+[[nodiscard]] document::Complaint check_license(std::string_view text);
+[[nodiscard]] document::Complaint check_gres(std::string_view text);
 
 inline constexpr document::Rule kArrayRule{
     "an array of indexes",
@@ -29,6 +33,16 @@ inline constexpr document::Rule kNetworkRule{
     "a network as 10.0.0.0/24", "^[0-9a-fA-F.:]+/[0-9]{1,3}$", check_network};
 
 inline constexpr document::Rule kJobNameForm{"a job's name", "^[^-/][^/]*$", check_job_name};
+inline constexpr document::Rule kBeginRule{
+    "a local time as 2026-11-26T22:00",
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?$",
+    check_begin};
+inline constexpr document::Rule kHostRule{
+    "a node's name", "^[A-Za-z0-9][A-Za-z0-9._,\\[\\]-]*$", check_host};
+inline constexpr document::Rule kLicenseRule{
+    "a licence's name", "^[A-Za-z0-9][A-Za-z0-9_.@/-]*$", check_license};
+inline constexpr document::Rule kGresRule{
+    "a resource's name", "^(?!gpu(:|$))[A-Za-z0-9][A-Za-z0-9_.:/-]*$", check_gres};
 inline constexpr document::Rule kResultRule{
     "a pattern below `workdir`", "^(?!/)(?!(.*/)?\\.\\.?(/|$)).+$", check_result};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields.hpp"
+#include "launchers/documents/job_options.hpp"
 #include "launchers/documents/job_parts.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
@@ -119,6 +120,7 @@ Resources read_resources(const View& view) {
     resources.time = view.maybe_duration("time");
     resources.exclusive = view.flag("exclusive");
     resources.constraint = view.list("constraint");
+    read_resource_options(view, resources);
     return resources;
 }
 
@@ -366,6 +368,7 @@ Result<Job> read_job(std::string text, const std::filesystem::path& file) {
     job.queue = root.text("queue");
     job.account = root.text("account");
     job.qos = root.text("qos");
+    read_job_options(root, job);
     job.array = root.text("array");
     read_people(root, job);
     read_files(root, job);
@@ -376,6 +379,7 @@ Result<Job> read_job(std::string text, const std::filesystem::path& file) {
     check_settings(reading, root.table("launch"));
     check_program(reading, root, job);
     check_batch(reading, root, job);
+    check_options(reading, job);
     if (reading.faults().has_errors()) {
         return fail(reading.faults().take());
     }

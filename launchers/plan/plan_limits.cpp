@@ -66,10 +66,8 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
     std::vector<Limit> limits{
         counted("resources.nodes", "nodes", resources.nodes, queue.nodes),
         counted("resources.tasks-per-node", "cores a node", cores, queue.cores_per_node),
-        counted("resources.gpus-per-node",
-                "GPUs a node",
-                resources.gpus_per_node,
-                queue.gpus_per_node)};
+        counted(
+            field_of_gpus(resources), "GPUs a node", gpus_of_node(resources), queue.gpus_per_node)};
     if (resources.memory_per_node_bytes) {
         limits.push_back(sized("resources.memory-per-node",
                                *resources.memory_per_node_bytes,

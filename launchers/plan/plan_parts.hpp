@@ -33,6 +33,10 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 /// variables of an index among words that no shell reads.
 void check_index(const Job& job, Faults& faults);
 
+/// Ways to ask for GPUs and cores that leave open what each node or task gets: a launch of ours
+/// needs to know it.
+void check_batch_options(const Job& job, Faults& faults);
+
 /// Chooses the queue and checks the Job's needs against what the Site says of it.
 void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 

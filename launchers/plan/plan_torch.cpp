@@ -8,12 +8,12 @@ namespace cybele::launchers {
 void plan_torch(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
     TorchPlan torch;
-    torch.processes = job.launch.processes_per_node.value_or(
-        job.resources.gpus_per_node > 0 ? job.resources.gpus_per_node : 1);
+    const std::uint32_t gpus = gpus_of_node(job.resources);
+    torch.processes = job.launch.processes_per_node.value_or(gpus > 0 ? gpus : 1);
     torch.max_restarts = job.launch.max_restarts;
     if (torch.processes > plan.cpus_per_task) {
         faults.add(job.fault_at(job.launch.processes_per_node ? "launch.processes-per-node"
-                                                              : "resources.gpus-per-node",
+                                                              : field_of_gpus(job.resources),
                                 problem("torch-processes",
                                         fmt::format("{} processes a node do not fit on {} CPUs",
                                                     torch.processes,

@@ -49,18 +49,49 @@ constexpr std::array kNeeds{
     Need{"gpus-per-node",
          "resources.gpus-per-node",
          [](const Job& job) { return job.resources.gpus_per_node > 0; }},
+    Need{"gpus", "resources.gpus", [](const Job& job) { return job.resources.gpus > 0; }},
+    Need{"gpus-per-task",
+         "resources.gpus-per-task",
+         [](const Job& job) { return job.resources.gpus_per_task > 0; }},
     Need{"gpu-type",
          "resources.gpus-per-node",
-         [](const Job& job) { return !job.resources.gpu_type.empty(); }},
+         [](const Job& job) {
+             return !job.resources.gpu_type.empty() && launchers::gpus_of_node(job.resources) > 0;
+         }},
+    Need{"cpus-per-gpu",
+         "resources.cpus-per-gpu",
+         [](const Job& job) { return job.resources.cpus_per_gpu.has_value(); }},
+    Need{"memory-per-gpu",
+         "resources.memory-per-gpu",
+         [](const Job& job) { return job.resources.memory_per_gpu_bytes.has_value(); }},
+    Need{"memory", "resources.memory", [](const Job& job) { return job.resources.has_all_memory; }},
     Need{"time", "resources.time", [](const Job& job) { return job.resources.time.has_value(); }},
     Need{
         "exclusive", "resources.exclusive", [](const Job& job) { return job.resources.exclusive; }},
     Need{"constraint",
          "resources.constraint",
          [](const Job& job) { return !job.resources.constraint.empty(); }},
+    Need{"hosts", "resources.hosts", [](const Job& job) { return !job.resources.hosts.empty(); }},
+    Need{"exclude",
+         "resources.exclude",
+         [](const Job& job) { return !job.resources.exclude.empty(); }},
+    Need{"threads-per-core",
+         "resources.threads-per-core",
+         [](const Job& job) { return job.resources.threads_per_core.has_value(); }},
+    Need{"licenses",
+         "resources.licenses",
+         [](const Job& job) { return !job.resources.licenses.empty(); }},
+    Need{"gres", "resources.gres", [](const Job& job) { return !job.resources.gres.empty(); }},
     Need{"queue", "queue", [](const Job& job) { return !job.queue.empty(); }},
     Need{"account", "account", [](const Job& job) { return !job.account.empty(); }},
     Need{"qos", "qos", [](const Job& job) { return !job.qos.empty(); }},
+    Need{"reservation", "reservation", [](const Job& job) { return !job.reservation.empty(); }},
+    Need{"begin", "begin", [](const Job& job) { return !job.begin.empty(); }},
+    Need{"comment", "comment", [](const Job& job) { return !job.comment.empty(); }},
+    Need{"requeue", "requeue", [](const Job& job) { return job.requeue.has_value(); }},
+    Need{"append-output",
+         "append-output",
+         [](const Job& job) { return job.append_output.value_or(false); }},
     Need{"directives", "directives", [](const Job& job) { return !job.directives.empty(); }},
     Need{"array", "array", [](const Job& job) { return !job.array.empty(); }},
     Need{"after", "after", [](const Job& job) { return !job.after.empty(); }},
@@ -83,6 +114,11 @@ constexpr auto kNames = [] {
     return names;
 }();
 
+/// The type stands at one of three fields.
+std::string_view field_of(const Need& need, const Job& job) {
+    return need.name == "gpu-type" ? launchers::field_of_gpus(job.resources) : need.field;
+}
+
 /// One note for all that the dialect takes without effect, at the first of them.
 void note_nothing(const Check& check) {
     std::string names;
@@ -90,7 +126,7 @@ void note_nothing(const Check& check) {
     for (const Need& need : kNeeds) {
         if (need.is_asked(check.job) &&
             check.rules.needs.find(need.name)->second.service == Service::kNothing) {
-            field = names.empty() ? need.field : field;
+            field = names.empty() ? field_of(need, check.job) : field;
             names += fmt::format("{}`{}`", names.empty() ? "" : ", ", need.name);
         }
     }
@@ -112,7 +148,8 @@ void check_services(const Check& check) {
     std::set<std::pair<std::string_view, std::string_view>> told; // GPUs and their type are one
     for (const Need& need : kNeeds) {
         const NeedRule& rule = check.rules.needs.find(need.name)->second;
-        const std::pair<std::string_view, std::string_view> reason{need.field, rule.because};
+        const std::pair<std::string_view, std::string_view> reason{field_of(need, check.job),
+                                                                   rule.because};
         if (!need.is_asked(check.job) || told.contains(reason)) {
             continue;
         }
@@ -121,7 +158,7 @@ void check_services(const Check& check) {
         }
         if (rule.service == Service::kCannot) {
             check.faults.add(check.job.fault_at(
-                need.field,
+                field_of(need, check.job),
                 problem("field-inexpressible",
                         fmt::format(
                             "`{}` cannot be expressed in {}", need.name, check.who(rule.before))),

@@ -45,24 +45,15 @@ void take_memory(Taking& taking, const Directive& directive, std::optional<std::
         taking.is_slurm() ? slurm_memory(directive.value) : pbs_memory(directive.value);
     if (bytes && *bytes > 0) {
         into = *bytes;
-    } else if (bytes && taking.is_slurm()) {
-        taking.leave(
-            directive, "0 asks for all memory of the node", "write the size, or `exclusive`");
+    } else if (bytes && directive.need == "memory-per-node") {
+        taking.asked.options["resources.memory"] = "all";
     } else {
         taking.leave(directive, "it is no size", "write a whole number with its unit");
     }
 }
 
-/// `gpu:a100:2`, `gpu:2`, `a100:2`, `2`.
-void take_gpus(Taking& taking, const Directive& directive) {
-    std::string_view text = directive.value;
-    if (directive.need == "gres") {
-        if (text != "gpu" && !text.starts_with("gpu:")) {
-            taking.leave(directive, "a Job has GPUs only", "use `constraint` or a queue");
-            return;
-        }
-        text.remove_prefix(std::min<std::size_t>(4, text.size()));
-    }
+/// `gpu:a100:2` without its first word, `a100:2`, `2`.
+void take_gpu_text(Taking& taking, const Directive& directive, std::string_view text) {
     const auto colon = text.rfind(':');
     const auto count_text = colon == std::string_view::npos ? text : text.substr(colon + 1);
     const auto count = text.empty() ? std::optional<std::uint64_t>(1) : whole_number(count_text);
@@ -72,6 +63,26 @@ void take_gpus(Taking& taking, const Directive& directive) {
     }
     taking.asked.gpus_per_node = *count;
     taking.asked.gpu_type = colon == std::string_view::npos ? "" : text.substr(0, colon);
+}
+
+void take_gpus(Taking& taking, const Directive& directive) {
+    take_gpu_text(taking, directive, directive.value);
+}
+
+/// `gpu:a100:2,lscratch:100`.
+void take_gres(Taking& taking, const Directive& directive) {
+    std::string_view text = directive.value;
+    while (!text.empty()) {
+        auto item = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(item.size() + 1, text.size()));
+        if (item == "gpu" || item.starts_with("gpu:")) {
+            item.remove_prefix(std::min<std::size_t>(4, item.size()));
+            take_gpu_text(taking, directive, item);
+            continue;
+        }
+        std::string& others = taking.asked.options["resources.gres"];
+        others += (others.empty() ? "" : ",") + std::string(item);
+    }
 }
 
 void take_features(Taking& taking, const Directive& directive) {
@@ -201,7 +212,36 @@ void take_number(Taking& taking, const Directive& directive) {
     take_count(taking, directive, taking.asked.*kMember);
 }
 
-void take_nothing(Taking& /*taking*/, const Directive& /*directive*/) {}
+/// Kept as it is written, under the field's name.
+template <const char* kField>
+void take_written(Taking& taking, const Directive& directive) {
+    taking.asked.options[kField] = directive.has_value ? directive.value : "true";
+}
+constexpr char kGpusOption[] = "resources.gpus";
+constexpr char kGpusPerTaskOption[] = "resources.gpus-per-task";
+constexpr char kCpusPerGpuOption[] = "resources.cpus-per-gpu";
+constexpr char kMemoryPerGpuOption[] = "resources.memory-per-gpu";
+constexpr char kHostsOption[] = "resources.hosts";
+constexpr char kExcludeOption[] = "resources.exclude";
+constexpr char kThreadsPerCoreOption[] = "resources.threads-per-core";
+constexpr char kLicensesOption[] = "resources.licenses";
+constexpr char kReservationOption[] = "reservation";
+constexpr char kBeginOption[] = "begin";
+constexpr char kCommentOption[] = "comment";
+constexpr char kRequeueOption[] = "requeue";
+constexpr char kAppendOption[] = "append-output";
+
+void take_no_requeue(Taking& taking, const Directive& /*directive*/) {
+    taking.asked.options[kRequeueOption] = "false";
+}
+
+void take_rerun(Taking& taking, const Directive& directive) {
+    taking.asked.options[kRequeueOption] = directive.value == "y" ? "true" : "false";
+}
+
+void take_open_mode(Taking& taking, const Directive& directive) {
+    taking.asked.options[kAppendOption] = directive.value.starts_with('a') ? "true" : "false";
+}
 
 struct NeedTaker {
     std::string_view need;
@@ -230,7 +270,7 @@ constexpr std::array kTakers{
                   take_memory(taking, directive, taking.memory_of_job);
               }},
     NeedTaker{"gpus-per-node", "resources.gpus-per-node", take_gpus},
-    NeedTaker{"gres", "resources.gpus-per-node", take_gpus},
+    NeedTaker{"gres", "resources.gres", take_gres},
     NeedTaker{"time", "resources.time", take_time},
     NeedTaker{"-l walltime", "resources.time", take_time},
     NeedTaker{"queue", "queue", take_text<&Asked::queue>},
@@ -260,7 +300,21 @@ constexpr std::array kTakers{
                       take_variables(taking, directive);
                   }
               }},
-    NeedTaker{"no-requeue", "", take_nothing},
+    NeedTaker{"gpus", kGpusOption, take_written<kGpusOption>},
+    NeedTaker{"gpus-per-task", kGpusPerTaskOption, take_written<kGpusPerTaskOption>},
+    NeedTaker{"cpus-per-gpu", kCpusPerGpuOption, take_written<kCpusPerGpuOption>},
+    NeedTaker{"mem-per-gpu", kMemoryPerGpuOption, take_written<kMemoryPerGpuOption>},
+    NeedTaker{"hosts", kHostsOption, take_written<kHostsOption>},
+    NeedTaker{"hosts-not", kExcludeOption, take_written<kExcludeOption>},
+    NeedTaker{"threads-per-core", kThreadsPerCoreOption, take_written<kThreadsPerCoreOption>},
+    NeedTaker{"licenses", kLicensesOption, take_written<kLicensesOption>},
+    NeedTaker{"reservation", kReservationOption, take_written<kReservationOption>},
+    NeedTaker{"begin", kBeginOption, take_written<kBeginOption>},
+    NeedTaker{"comment", kCommentOption, take_written<kCommentOption>},
+    NeedTaker{"requeue", kRequeueOption, take_written<kRequeueOption>},
+    NeedTaker{"no-requeue", kRequeueOption, take_no_requeue},
+    NeedTaker{"rerun", kRequeueOption, take_rerun},
+    NeedTaker{"open-mode", kAppendOption, take_open_mode},
     NeedTaker{"-l nodes", "resources.nodes", take_node_list},
     NeedTaker{"-l select", "resources.nodes", take_select},
     NeedTaker{"-l place", "resources.exclusive", take_place},

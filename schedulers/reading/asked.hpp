@@ -47,6 +47,7 @@ struct Asked {
     std::string standard_output; ///< with a Job's patterns; empty: the batch system's
     std::string standard_error;
     std::string workdir;
+    std::map<std::string, std::string> options;   ///< field of a Job → value, as written
     std::map<std::string, std::string> variables; ///< that the directives set
 
     std::vector<Remainder> remainders;

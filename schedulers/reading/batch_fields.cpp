@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedulers/reading/batch_fields.hpp"
-
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/reading/asked_parts.hpp"
+#include "schedulers/reading/batch_fields_parts.hpp"
 #include "schedulers/reading/option_table.hpp"
 #include "support/duration.hpp"
 #include "support/quote.hpp"
@@ -24,26 +23,7 @@ using templates::yaml_quote;
 constexpr std::string_view kLettersAndDigits =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// The options while they are taken over, one after the other.
-struct Fields {
-    const BatchScript& script;
-    BatchOptions options;
-    std::set<std::string> needs; ///< all that the script names
-
-    [[nodiscard]] bool is_slurm() const {
-        return script.reader == Reader::kSlurm;
-    }
-    [[nodiscard]] bool has(std::string_view need) const {
-        return needs.contains(std::string(need));
-    }
-    bool put(const std::string& field, std::string value) {
-        options.fields[field] = std::move(value);
-        return true;
-    }
-};
-
-/// True where the option became a field that means exactly the same.
-using Take = bool (*)(Fields& fields, const Directive& directive);
+} // namespace
 
 std::optional<std::uint64_t> count_of(const std::string& text) {
     const auto count = whole_number(text);
@@ -53,12 +33,6 @@ std::optional<std::uint64_t> count_of(const std::string& text) {
     return is_good ? count : std::nullopt;
 }
 
-bool take_field_count(Fields& fields, const Directive& directive, const char* field) {
-    const auto count = count_of(directive.value);
-    return count && fields.put(field, std::to_string(*count));
-}
-
-/// A text that every directive carries as it is.
 bool is_plain_text(const Fields& fields, const std::string& text) {
     const std::string_view more = fields.is_slurm() ? "_.-/@+=:,^&" : "_.-/@+=";
     return !text.empty() && text.front() != '-' &&
@@ -70,6 +44,13 @@ bool is_plain_text(const Fields& fields, const std::string& text) {
 
 bool take_plain(Fields& fields, const Directive& directive, const char* field) {
     return is_plain_text(fields, directive.value) && fields.put(field, yaml_quote(directive.value));
+}
+
+namespace {
+
+bool take_field_count(Fields& fields, const Directive& directive, const char* field) {
+    const auto count = count_of(directive.value);
+    return count && fields.put(field, std::to_string(*count));
 }
 
 bool take_name(Fields& fields, const Directive& directive) {
@@ -88,6 +69,9 @@ bool take_slurm_memory(Fields& fields, const Directive& directive) {
                       static_cast<int>(fields.has("memory-per-cpu")) +
                       static_cast<int>(fields.has("mem-per-gpu"));
     const auto bytes = slurm_memory(directive.value);
+    if (!kPerCpu && bytes == 0U && forms == 1) {
+        return fields.put("resources.memory", "all");
+    }
     constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
     if (!bytes || *bytes == 0 || *bytes % kMebibyte != 0 || forms != 1 ||
         *bytes > (std::uint64_t{1} << 50U)) {
@@ -103,7 +87,7 @@ bool take_limit(Fields& fields, const Directive& directive) {
 }
 
 bool take_gpu_count(Fields& fields, const Directive& directive) {
-    if (fields.has("gres") || fields.has("gpus") || fields.has("gpus-per-task")) {
+    if (gpu_forms(fields) > 1) {
         return false; // several ways to ask for GPUs belong together
     }
     const auto colon = directive.value.rfind(':');
@@ -448,7 +432,8 @@ void take_option(Fields& fields, const Directive& directive) {
             return each.need == directive.need &&
                    (each.option.empty() || each.option == directive.option);
         });
-    if (row != kFieldRows.end() && row->take(fields, directive)) {
+    const Take take = row != kFieldRows.end() ? row->take : find_option_take(directive);
+    if (take != nullptr && take(fields, directive)) {
         ++options.in_fields;
         return;
     }
@@ -469,6 +454,9 @@ BatchOptions batch_options(const BatchScript& script) {
     Fields fields{script, {}, {}};
     for (const Directive& directive : script.directives) {
         fields.needs.insert(directive.need);
+        if (directive.need == "gres" && ("," + directive.value).find(",gpu") != std::string::npos) {
+            fields.needs.insert("gres of GPUs");
+        }
     }
     for (const bool is_array : {true, false}) {
         for (const Directive& directive : script.directives) {

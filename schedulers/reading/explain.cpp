@@ -85,6 +85,9 @@ std::vector<std::pair<std::string, std::string>> asked_fields(const Asked& asked
     put("workdir", asked.workdir);
     put("output.stdout", asked.standard_output);
     put("output.stderr", asked.standard_error);
+    for (const auto& [field, value] : asked.options) {
+        put(field.c_str(), value);
+    }
     for (const auto& [name, value] : asked.variables) {
         put("environment", fmt::format("{}={}", name, value));
     }

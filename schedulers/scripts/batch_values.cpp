@@ -105,7 +105,8 @@ void check_tasks_anywhere(const Rendering& rendering) {
 
 bool has_plain_outputs(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
-    if (rendering.plan.kind != LaunchKind::kBatch || !rendering.dialect.has_head) {
+    if (rendering.plan.kind != LaunchKind::kBatch || !rendering.dialect.has_head ||
+        job.append_output.value_or(false)) {
         return false;
     }
     const auto is_plain = [&](std::string_view field, const std::string& path) {
@@ -126,7 +127,8 @@ void add_batch_head(const Rendering& rendering, Values& values) {
     }
     const auto& resources = job.resources;
     values["says-place"] = job.says("resources.nodes") || job.says("resources.tasks-per-node") ||
-                           job.says("resources.cpus-per-task") || resources.gpus_per_node > 0 ||
+                           job.says("resources.cpus-per-task") ||
+                           launchers::gpus_of_node(resources) > 0 || !resources.hosts.empty() ||
                            !resources.constraint.empty() || has_memory_of_chunk(rendering);
     const bool is_plain = has_plain_outputs(rendering);
     const bool is_joined =

@@ -63,28 +63,42 @@ constexpr std::array<std::string_view, 12> kAlwaysSaid{"name",
                                                        "-l place"};
 
 /// Several needs that are forms of one: the first field that says it refuses the others.
+using RivalFields = std::array<std::string_view, 9>;
 struct Rivals {
     std::string_view need;
-    std::array<std::string_view, 7> fields;
+    RivalFields fields;
 };
+constexpr RivalFields kMemoryFields{"resources.memory-per-node",
+                                    "resources.memory-per-cpu",
+                                    "resources.memory-per-gpu",
+                                    "resources.memory"};
+constexpr RivalFields kGpuFields{
+    "resources.gpus-per-node", "resources.gpus", "resources.gpus-per-task"};
 constexpr std::array kRivals{
-    Rivals{"memory-per-node", {"resources.memory-per-node", "resources.memory-per-cpu"}},
-    Rivals{"memory-per-cpu", {"resources.memory-per-node", "resources.memory-per-cpu"}},
-    Rivals{"mem-per-gpu", {"resources.memory-per-node", "resources.memory-per-cpu"}},
-    Rivals{"gpus", {"resources.gpus-per-node"}},
-    Rivals{"gpus-per-task", {"resources.gpus-per-node"}},
+    Rivals{"memory-per-node", kMemoryFields},
+    Rivals{"memory-per-cpu", kMemoryFields},
+    Rivals{"mem-per-gpu", kMemoryFields},
+    Rivals{"gpus", kGpuFields},
+    Rivals{"gpus-per-node", kGpuFields},
+    Rivals{"gpus-per-task", kGpuFields},
+    Rivals{"cpus-per-gpu", {"resources.cpus-per-task", "resources.cpus-per-gpu"}},
+    Rivals{"cpus-per-task", {"resources.cpus-per-task", "resources.cpus-per-gpu"}},
     Rivals{"-l mem", {"resources.memory-per-node", "resources.memory-per-cpu"}},
     Rivals{"-l nodes",
            {"resources.nodes",
             "resources.tasks-per-node",
             "resources.cpus-per-task",
             "resources.gpus-per-node",
+            "resources.gpus-per-task",
+            "resources.hosts",
             "resources.constraint"}},
     Rivals{"-l select",
            {"resources.nodes",
             "resources.tasks-per-node",
             "resources.cpus-per-task",
             "resources.gpus-per-node",
+            "resources.gpus-per-task",
+            "resources.hosts",
             "resources.memory-per-node",
             "resources.memory-per-cpu",
             "resources.constraint"}},
@@ -109,11 +123,19 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
             return field;
         }
     }
+    const bool is_gpu_count = directive.need == "gres" && names_gpus(directive.value);
+    if (is_gpu_count && launchers::gpus_of_node(job.resources) > 0) {
+        return launchers::field_of_gpus(job.resources);
+    }
+    // One option of sbatch has both.
+    const bool is_gres = job.resources.gpus_as_gres && directive.need == "gres";
+    if (is_gres) {
+        return "resources.gpus-per-node";
+    }
     const std::string_view field = field_of_need(directive.need);
     // The last of two names counts, and a document must have one.
     const bool is_name = field == "name";
-    const bool is_said = !field.empty() && (is_name ? job.says("job-name") : job.says(field)) &&
-                         (directive.need != "gres" || names_gpus(directive.value));
+    const bool is_said = !field.empty() && (is_name ? job.says("job-name") : job.says(field));
     const bool is_always =
         job.launch.kind != LaunchKind::kBatch &&
         std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();

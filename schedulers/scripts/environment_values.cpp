@@ -35,7 +35,7 @@ void add_secrets(const Rendering& rendering, Values& values) {
 }
 
 /// The options of the container's start that the script writes down.
-void add_options(const Rendering& rendering, Values& values) {
+void add_container_options(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     std::vector<std::string> options;
     if (!verification_demands(job, rendering.input.site).empty()) {
@@ -74,7 +74,7 @@ void add_environment(const Rendering& rendering, Values& values) {
                             plan.single_copy != launchers::SingleCopy::kOn;
     values["pmix-fence"] = plan.pmi.starts_with("pmix") && plan.nodes > 1;
     add_gpus(rendering, values);
-    add_options(rendering, values);
+    add_container_options(rendering, values);
     values["passes-exported"] = plan.uses_node_file && !names.empty() &&
                                 names == program_words(rendering).container_variables;
     values["has-environment"] = job.image.has_value() || !exports.empty() || !plan.secrets.empty();

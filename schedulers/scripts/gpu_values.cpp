@@ -73,7 +73,8 @@ Value text_or_none(std::string_view text) {
 } // namespace
 
 void add_gpus(const Rendering& rendering, Values& values) {
-    const auto count = rendering.input.job->resources.gpus_per_node;
+    const auto& resources = rendering.input.job->resources;
+    const auto count = launchers::gpus_of_node(resources);
     for (const char* name : {"gpus", "gpu-option", "gpu-variable", "visible-devices"}) {
         values[name] = Value();
     }
@@ -88,7 +89,7 @@ void add_gpus(const Rendering& rendering, Values& values) {
         rendering.plan.uses_node_file ? text_or_none(kind.variable) : Value();
     if (rendering.dialect.name == "pbspro" && !kind.variable.empty()) {
         Fault note = rendering.input.job->fault_at(
-            "resources.gpus-per-node",
+            launchers::field_of_gpus(resources),
             problem(
                 "pbs-gpu-variable",
                 fmt::format("PBS sets {} only where the site has its cgroup hook", kind.variable)),

@@ -63,13 +63,16 @@ directive_text(const Rendering& rendering, std::string_view field, const std::st
     return grouped(rendering, text);
 }
 
-/// The value as a directive's text, or false where the Job has none.
+} // namespace
+
 Value optional_text(const Rendering& rendering, std::string_view field, const std::string& text) {
     if (text.empty()) {
         return {};
     }
     return {directive_text(rendering, field, text)};
 }
+
+namespace {
 
 struct WhenWord {
     std::string_view when;
@@ -233,9 +236,8 @@ Values head_values(const Rendering& rendering) {
     values["memory-per-cpu"] = counted_memory(resources.memory_per_cpu_bytes);
     values["memory-of-job"] = counted_memory(node_memory(rendering), plan.nodes);
     values["memory-unit"] = rendering.input.is_for_operator ? "" : "M";
-    values["gpus-per-node"] =
-        resources.gpus_per_node > 0 ? Value(resources.gpus_per_node) : Value();
-    values["gpu-type"] = optional_text(rendering, "resources.gpus-per-node", resources.gpu_type);
+    values["memory-per-gpu"] = counted_memory(resources.memory_per_gpu_bytes);
+    add_options(rendering, values);
     values["time"] = plan.time ? Value(clock_text(*plan.time)) : Value();
     values["exclusive"] = resources.exclusive;
     values["queue"] = queue_value(rendering);

@@ -137,6 +137,10 @@ void add_output(const Rendering& rendering, Values& values) {
     const bool redirects = rendering.dialect.needs.at("stdout").service == Service::kScript &&
                            !is_left_to_scheduler(rendering);
     values["redirects"] = redirects;
+    values["redirection"] = job.append_output.value_or(false) ? ">>" : ">";
+    values["error-redirection"] = job.output.standard_error == job.output.standard_output
+                                      ? Value(">")
+                                      : values["redirection"];
     values["standard-output"] = pattern_expression(rendering, job.output.standard_output);
     values["standard-error"] = job.output.standard_error == job.output.standard_output
                                    ? "&1"

@@ -22,6 +22,13 @@ struct Rendering {
 /// at its place.
 [[nodiscard]] templates::Values head_values(const Rendering& rendering);
 
+/// The text as a directive carries it, or false where the Job has none.
+[[nodiscard]] templates::Value
+optional_text(const Rendering& rendering, std::string_view field, const std::string& text);
+
+/// Options of some batch systems: GPUs in their forms, hosts, licences, reservation, begin …
+void add_options(const Rendering& rendering, templates::Values& values);
+
 /// Which fields a batch launch writes into its head, and where its outputs go.
 void add_batch_head(const Rendering& rendering, templates::Values& values);
 

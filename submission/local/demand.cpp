@@ -50,7 +50,7 @@ Fault too_much(const Job& job, const Machine& machine, std::string_view what) {
             "it would wait for ever",
             "ask for less, or submit it to a cluster");
     }
-    return job.fault_at("resources.gpus-per-node",
+    return job.fault_at(launchers::field_of_gpus(job.resources),
                         problem("machine-gpus",
                                 fmt::format("the job needs {} GPUs, and this machine has {}",
                                             demand.gpus,
@@ -71,7 +71,7 @@ Demand demand_of(const Job& job) {
         of_cores = a_core * demand.cpus;
     }
     demand.memory = std::max(resources.memory_per_node_bytes.value_or(0), of_cores);
-    demand.gpus = resources.gpus_per_node;
+    demand.gpus = launchers::gpus_of_node(resources);
     demand.seconds = resources.time.value_or(std::chrono::seconds(0)).count();
     demand.is_exclusive = resources.exclusive;
     demand.is_oversubscribed = job.launch.oversubscribe;

@@ -239,6 +239,7 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     put(overrides.standard_error, job.output.standard_error);
     set_array(overrides.array, job, faults);
     set_dependency(overrides.dependency, job, faults);
+    apply_options(overrides.options, job, faults);
     if (overrides.allow_root) {
         job.launch.allow_root = true;
     }

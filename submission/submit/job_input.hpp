@@ -7,6 +7,7 @@
 #include "pipeline/recipe_image.hpp"
 #include "registry/store/place.hpp"
 #include "schedulers/scripts/render.hpp"
+#include "submission/submit/option_overrides.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
@@ -32,6 +33,7 @@ struct Overrides {
     std::string
         dependency; ///< as sbatch's: afterok:ID[:ID…][,TYPE:ID…]; a name may stand for an ID
     bool allow_root = false;
+    GivenOptions options;               ///< further options of sbatch, by their long names
     std::vector<std::string> arguments; ///< of a batch launch, in place of the Job's
 };
 

@@ -34,7 +34,7 @@ nlohmann::ordered_json describe_resources(const launchers::Resources& resources)
     nlohmann::ordered_json asked{{"nodes", resources.nodes},
                                  {"tasks", resources.tasks},
                                  {"cpus-per-task", resources.cpus_per_task},
-                                 {"gpus-per-node", resources.gpus_per_node}};
+                                 {"gpus-per-node", launchers::gpus_of_node(resources)}};
     if (resources.memory_per_node_bytes) {
         asked["memory-per-node"] = *resources.memory_per_node_bytes;
     }

@@ -57,6 +57,18 @@ std::vector<std::string> texts_in(const Json& document, const char* name) {
     return texts;
 }
 
+GivenOptions options_in(const Json& overrides) {
+    GivenOptions options;
+    const Json list =
+        overrides.is_object() ? overrides.value("options", Json::object()) : Json::object();
+    for (const OptionOverride& row : option_overrides()) {
+        if (const std::string value = text_in(list, row.option); !value.empty()) {
+            options[row.option] = value;
+        }
+    }
+    return options;
+}
+
 std::int64_t number_in(const Json& document, const char* name) {
     const auto found = document.is_object() ? document.find(name) : document.end();
     return document.is_object() && found != document.end() && found->is_number_integer()
@@ -273,6 +285,9 @@ std::string request_text(const JobRequest& request) {
     if (request.overrides.allow_root) {
         overrides["allow-root"] = true;
     }
+    if (!request.overrides.options.empty()) {
+        overrides["options"] = request.overrides.options;
+    }
     if (!request.overrides.arguments.empty()) {
         overrides["arguments"] = request.overrides.arguments;
     }
@@ -358,6 +373,7 @@ repeat_request(const Entry& job, const std::vector<Entry>& elements, const Repea
         request.overrides.*row.member = text_in(overrides, row.name);
     }
     request.overrides.allow_root = overrides.is_object() && overrides.contains("allow-root");
+    request.overrides.options = options_in(overrides);
     request.overrides.arguments = texts_in(overrides, "arguments");
     CYBELE_TRY(request.overrides.array, chosen_array(job, elements, choice));
     return request;

@@ -44,10 +44,20 @@ resources:
   cpus-per-task: 3
   memory-per-node: 16 GiB
   memory-per-cpu: 1 GiB
-  gpus-per-node: {count: 2, type: a100}
+  memory-per-gpu: 1 GiB
+  memory: all
+  gpus-per-node: {count: 2, type: a100, form: gres}
+  gpus: {count: 2, type: a100}
+  gpus-per-task: {count: 2, type: a100}
+  cpus-per-gpu: 4
   time: 1h30m
   exclusive: true
   constraint: [ib]
+  hosts: [n1]
+  exclude: [n2]
+  threads-per-core: 1
+  licenses: {matlab: 2}
+  gres: {lscratch: 100}
 shell: [bash, -l]
 arguments: ["", a b]
 modules: [gcc/12]
@@ -58,6 +68,11 @@ directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}
 queue: batch
 account: me
 qos: high
+reservation: school
+begin: 2026-11-26T22:00
+comment: for grain
+requeue: true
+append-output: true
 array: 0-9:3%2
 after: [{job: "12", when: any}]
 mail: {to: a@example.org, on: [begin]}
@@ -92,13 +107,24 @@ TEST_CASE("job: every field, once right and once wrong") {
         return less.erase(at, line.size());
     };
     text = without("script: echo\n");
-    text = without("  memory-per-cpu: 1 GiB\n");
+    for (const char* rival : {"  memory-per-cpu: 1 GiB\n",
+                              "  memory-per-gpu: 1 GiB\n",
+                              "  memory: all\n",
+                              "  gpus: {count: 2, type: a100}\n",
+                              "  gpus-per-task: {count: 2, type: a100}\n",
+                              "  cpus-per-gpu: 4\n"}) {
+        text = without(rival);
+    }
     text = without(", host-path: /x");
     test::check_every_field(
         job_kind(),
         {text,
          "kind: Job\nname: a\nscript: |\n  echo a\nresources: {memory-per-cpu: 1 GiB}\n"
-         "kubernetes: {results: {host-path: /x}}\n"});
+         "kubernetes: {results: {host-path: /x}}\n",
+         "kind: Job\nname: a\nscript: echo\nresources: {memory-per-gpu: 1 GiB, gpus: {count: 2, "
+         "type: a}, cpus-per-gpu: 3}\n",
+         "kind: Job\nname: a\nscript: echo\nresources: {memory: all, gpus-per-task: {count: 2, "
+         "type: a}}\n"});
 }
 
 TEST_CASE("job: the schema, the page and its example") {

@@ -79,6 +79,37 @@ std::string joined(const Json& list, const char* between) {
     return text;
 }
 
+/// `a:2,b:1` of a map of counts.
+std::string counted(const Json& map) {
+    std::map<std::string, std::uint64_t> sorted;
+    for (const auto& [name, count] : map.items()) {
+        sorted[name] = count.get<std::uint64_t>();
+    }
+    std::string text;
+    for (const auto& [name, count] : sorted) {
+        text += fmt::format("{}{}:{}", text.empty() ? "" : ",", name, count);
+    }
+    return text;
+}
+
+/// `a100:3` of a count with a type, or without.
+std::string gpu_text(const Json& gpus) {
+    if (gpus.is_null()) {
+        return {};
+    }
+    return gpus.is_number() ? std::to_string(gpus.get<std::uint64_t>())
+                            : (gpus.contains("type") ? gpus["type"].get<std::string>() + ":" : "") +
+                                  std::to_string(gpus["count"].get<std::uint64_t>());
+}
+
+/// `2031-03-04T05:06:07`
+std::string begin_of(const Cell& cell) {
+    const std::string text = text_at(cell.job, "begin");
+    return text.empty() || text.size() == std::string_view("2031-03-04T05:06:07").size()
+               ? text
+               : text + ":00";
+}
+
 std::string dependency(const Cell& cell) {
     std::string text;
     for (const Json& each : value_at(cell.job, "after")) {
@@ -194,9 +225,10 @@ void keep_written(const Cell& cell, Directives& expected) {
         }
     }
     expected.erase("--export");
+    const bool has_hosts = has("resources.hosts");
     const bool has_place = has("resources.nodes") || has("resources.tasks-per-node") ||
                            has("resources.cpus-per-task") || asked_by(cell).gpus > 0 ||
-                           has("resources.constraint") ||
+                           has("resources.constraint") || has_hosts ||
                            (cell.dialect != "torque" && asked_by(cell).memory_of_node != 0);
     if (!has_place) {
         expected.erase("-l nodes");
@@ -222,11 +254,50 @@ void keep_written(const Cell& cell, Directives& expected) {
         return path.find_first_of(" #\"'\\$`,:%~") == std::string::npos && !path.starts_with('-');
     };
     const bool is_pbs = cell.dialect == "torque" || cell.dialect == "pbspro";
-    if (is_pbs && !out.empty() && is_plain(out) && is_plain(err)) {
+    const bool appends = value_at(cell.job, "append-output") == true;
+    if (is_pbs && !appends && !out.empty() && is_plain(out) && is_plain(err)) {
         expected["-o"] = out;
         if (!err.empty()) {
             expected["-e"] = err;
         }
+    }
+}
+
+/// Options that Slurm has for fields of their own.
+void put_slurm_options(const Cell& cell, Directives& expected) {
+    const auto of = [&cell](const char* path) { return value_at(cell.job, path); };
+    const std::string gpus = gpu_text(of("resources.gpus-per-node"));
+    const bool is_gres = text_at(cell.job, "resources.gpus-per-node.form") == "gres";
+    put(expected, "--gpus-per-node", is_gres || gpus == "0" ? "" : gpus);
+    const std::string others = counted(of("resources.gres"));
+    put(expected,
+        "--gres",
+        (is_gres ? "gpu:" + gpus + (others.empty() ? "" : ",") : std::string()) + others);
+    put(expected, "--gpus", gpu_text(of("resources.gpus")));
+    put(expected, "--gpus-per-task", gpu_text(of("resources.gpus-per-task")));
+    for (const auto& [option, path] :
+         {std::pair{"--cpus-per-gpu", "resources.cpus-per-gpu"},
+          std::pair{"--threads-per-core", "resources.threads-per-core"}}) {
+        const std::uint64_t count = number_at(cell.job, path, 0);
+        put(expected, option, count == 0 ? "" : std::to_string(count));
+    }
+    const std::string of_gpu = text_at(cell.job, "resources.memory-per-gpu");
+    const char* const unit = cell.target == "SlurmJob" ? "" : "M";
+    if (!of_gpu.empty()) {
+        expected["--mem-per-gpu"] = with_unit(rounded_up(kibibytes(of_gpu), 1024), unit);
+    }
+    put(expected, "--mem", text_at(cell.job, "resources.memory") == "all" ? "0" : "");
+    put(expected, "--nodelist", joined(of("resources.hosts"), ","));
+    put(expected, "--exclude", joined(of("resources.exclude"), ","));
+    put(expected, "--licenses", counted(of("resources.licenses")));
+    put(expected, "--reservation", text_at(cell.job, "reservation"));
+    put(expected, "--begin", begin_of(cell));
+    put(expected, "--comment", text_at(cell.job, "comment"));
+    if (!of("requeue").is_null()) {
+        expected[of("requeue") == true ? "--requeue" : "--no-requeue"] = "";
+    }
+    if (!of("append-output").is_null()) {
+        expected["--open-mode"] = of("append-output") == true ? "append" : "truncate";
     }
 }
 
@@ -243,10 +314,7 @@ Directives slurm_directives(const Cell& cell, const Asked& asked) {
     put(expected,
         asked.is_memory_of_cpu ? "--mem-per-cpu" : "--mem",
         with_unit(asked.is_memory_of_cpu ? asked.memory_of_cpu : asked.memory_of_node, unit));
-    if (asked.gpus > 0) {
-        expected["--gpus-per-node"] =
-            (asked.gpu_type.empty() ? "" : asked.gpu_type + ":") + std::to_string(asked.gpus);
-    }
+    put_slurm_options(cell, expected);
     put(expected, "--time", asked.clock);
     if (value_at(cell.job, "resources.exclusive") == true) {
         expected["--exclusive"] = "";
@@ -282,6 +350,13 @@ Directives pbs_directives(const Cell& cell, const Asked& asked) {
     put(expected, "-A", text_at(cell.job, "account"));
     put(expected, cell.dialect == "pbspro" ? "-J" : "-t", text_at(cell.job, "array"));
     put(expected, "-W depend", dependency(cell));
+    if (!is_slurm) {
+        std::string begin = begin_of(cell);
+        std::erase_if(begin, [](char letter) { return letter < '0' || letter > '9'; });
+        put(expected, "-a", begin.empty() ? begin : begin.insert(begin.size() - 2, "."));
+        const Json requeue = value_at(cell.job, "requeue");
+        put(expected, "-r", requeue.is_null() ? "" : requeue == true ? "y" : "n");
+    }
     put(expected, "-M", mail.to);
     put(expected, "-m", mail.letters);
     if (is_slurm) {
@@ -327,7 +402,11 @@ Asked asked_by(const Cell& cell) {
     const Json gpus = value_at(cell.job, "resources.gpus-per-node");
     asked.gpus = gpus.is_object() ? gpus["count"].get<std::uint64_t>()
                                   : number_at(cell.job, "resources.gpus-per-node", 0);
-    asked.gpu_type = gpus.is_object() ? gpus["type"].get<std::string>() : "";
+    asked.gpu_type = gpus.is_object() ? gpus.value("type", std::string()) : "";
+    const Json of_task = value_at(cell.job, "resources.gpus-per-task");
+    if (cell.dialect != "slurm" && !of_task.is_null()) {
+        asked.gpus = of_task.get<std::uint64_t>() * asked.tasks_per_node;
+    }
     const std::string time = text_at(cell.job, "resources.time");
     asked.clock = time.empty() ? "" : clock_of(time);
     ask_queue(cell, asked);
@@ -361,6 +440,19 @@ Directives directives_of(const Cell& cell, const std::string& script) {
 
 namespace {
 
+/// So many nodes, or each of those that are named, with what each has.
+std::string at_places(const Cell& cell, const std::string& before, const std::string& each) {
+    const Json hosts = value_at(cell.job, "resources.hosts");
+    if (hosts.is_null()) {
+        return std::to_string(number_at(cell.job, "resources.nodes", 1)) + each;
+    }
+    std::string text;
+    for (const Json& host : hosts) {
+        text += (text.empty() ? "" : "+") + before + host.get<std::string>() + each;
+    }
+    return text;
+}
+
 Directives typed_directives(const Cell& cell, const Asked& asked) {
     if (cell.dialect == "slurm") {
         return slurm_directives(cell, asked);
@@ -370,23 +462,26 @@ Directives typed_directives(const Cell& cell, const Asked& asked) {
     if (cell.dialect == "torque") {
         const std::string features = joined(value_at(cell.job, "resources.constraint"), ":");
         expected["-l nodes"] =
-            fmt::format("{}:ppn={}{}{}",
-                        asked.nodes,
-                        slots,
-                        asked.gpus == 0 ? "" : ":gpus=" + std::to_string(asked.gpus),
-                        features.empty() ? "" : ":" + features);
+            at_places(cell,
+                      "",
+                      fmt::format(":ppn={}{}{}",
+                                  slots,
+                                  asked.gpus == 0 ? "" : ":gpus=" + std::to_string(asked.gpus),
+                                  features.empty() ? "" : ":" + features));
         put(expected, "-l mem", with_unit(asked.memory_of_node * asked.nodes, "mb"));
         if (value_at(cell.job, "resources.exclusive") == true) {
             expected["-n"] = "";
         }
     } else {
-        expected["-l select"] = fmt::format(
-            "{}:ncpus={}:mpiprocs={}{}{}",
-            asked.nodes,
-            slots,
-            asked.tasks_per_node,
-            asked.memory_of_node == 0 ? "" : ":mem=" + with_unit(asked.memory_of_node, "mb"),
-            asked.gpus == 0 ? "" : ":ngpus=" + std::to_string(asked.gpus));
+        expected["-l select"] = at_places(
+            cell,
+            "1:host=",
+            fmt::format(":ncpus={}:mpiprocs={}{}{}",
+                        slots,
+                        asked.tasks_per_node,
+                        asked.memory_of_node == 0 ? ""
+                                                  : ":mem=" + with_unit(asked.memory_of_node, "mb"),
+                        asked.gpus == 0 ? "" : ":ngpus=" + std::to_string(asked.gpus)));
     }
     if (cell.dialect == "pbspro") {
         expected["-l place"] =

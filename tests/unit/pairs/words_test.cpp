@@ -83,6 +83,9 @@ std::string probe_of(const std::string& whole) {
     text += block_of(script, "    torch=(", "\n    launch ");
     if (const auto at = script.find("\n    exec >"); at != std::string::npos) {
         std::string line = script.substr(at + 5, script.find('\n', at + 1) - at - 5);
+        for (auto twice = line.find(">>"); twice != line.npos; twice = line.find(">>")) {
+            line.erase(twice, 1); // appended to
+        }
         line.replace(0, 6, "written=(");
         line.replace(line.rfind(" 2>"), 3, " ");
         text += line.ends_with("&1") ? line.substr(0, line.size() - 2) + "SAME)\n" : line + ")\n";

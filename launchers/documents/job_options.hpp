@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launchers/documents/job.hpp"
+#include "support/document_view.hpp"
+
+namespace cybele::launchers {
+
+/// Fields of `resources` that are options of some batch systems.
+void read_resource_options(const document::View& view, Resources& resources);
+
+/// The same of the Job itself: reservation, begin, comment …
+void read_job_options(const document::View& root, Job& job);
+
+/// Counts of 0, and forms that need a batch launch.
+void check_options(document::Reading& reading, const Job& job);
+
+} // namespace cybele::launchers

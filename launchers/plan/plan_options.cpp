@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan/plan_parts.hpp"
+
+namespace cybele::launchers {
+
+void check_batch_options(const Job& job, Faults& faults) {
+    const Resources& wanted = job.resources;
+    if (job.launch.kind == LaunchKind::kBatch) {
+        return;
+    }
+    if (wanted.cpus_per_gpu) {
+        faults.add(
+            job.fault_at("resources.cpus-per-gpu",
+                         problem("cpus-per-gpu-batch", "`cpus-per-gpu` needs `launch: batch`"),
+                         "other launches count the cores of each task",
+                         "write `cpus-per-task` instead"));
+    }
+    if (wanted.gpus > 0 && wanted.nodes > 1) {
+        faults.add(
+            job.fault_at("resources.gpus",
+                         problem("gpus-batch", "`gpus` on several nodes needs `launch: batch`"),
+                         "the batch system may spread them unevenly, and other launches "
+                         "check the GPUs of each node",
+                         "write `gpus-per-node` instead"));
+    }
+    const bool is_even = wanted.tasks == std::uint64_t{wanted.nodes} * wanted.tasks_per_node;
+    if (wanted.gpus_per_task > 0 && !is_even) {
+        faults.add(job.fault_at(
+            "resources.gpus-per-task",
+            problem("gpus-per-task-uneven", "`gpus-per-task` needs as many tasks on each node"),
+            "`tasks` is less than nodes × tasks-per-node",
+            "write `gpus-per-node` instead"));
+    }
+}
+
+} // namespace cybele::launchers

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/job_fields_rules.hpp"
+#include "schedulers/reading/asked.hpp"
+#include "schedulers/reading/batch_fields_parts.hpp"
+#include "support/size.hpp"
+#include "templates/renderer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using templates::yaml_quote;
+
+/// The parts of a text between commas; those in brackets separate nothing.
+std::vector<std::string> items_of(std::string_view text) {
+    std::vector<std::string> items{{}};
+    bool is_inside = false;
+    for (const char letter : text) {
+        is_inside = letter == '[' || (is_inside && letter != ']');
+        if (letter == ',' && !is_inside) {
+            items.emplace_back();
+        } else {
+            items.back() += letter;
+        }
+    }
+    return items;
+}
+
+/// GPUs as `2` or `a100:2`; empty: of another form.
+std::string gpu_value(const Fields& fields, const std::string& text, std::string_view form) {
+    const auto colon = text.rfind(':');
+    const std::string count = colon == std::string::npos ? text : text.substr(colon + 1);
+    const std::string type = colon == std::string::npos ? "" : text.substr(0, colon);
+    const bool is_typed = colon != std::string::npos;
+    const bool is_type = !is_typed || (!type.empty() && is_plain_text(fields, type) &&
+                                       type.find_first_of(":,") == std::string::npos);
+    if (!count_of(count) || !is_type) {
+        return {};
+    }
+    if (!is_typed && form.empty()) {
+        return count;
+    }
+    return fmt::format("{{count: {}{}{}}}",
+                       count,
+                       is_typed ? ", type: " + yaml_quote(type) : "",
+                       form.empty() ? "" : fmt::format(", form: {}", form));
+}
+
+template <const char* kField>
+bool take_gpus_of(Fields& fields, const Directive& directive) {
+    const std::string value = gpu_value(fields, directive.value, "");
+    return gpu_forms(fields) == 1 && !value.empty() && fields.put(kField, value);
+}
+
+/// `{a: 2, b: 1}` of `a:2,b`; empty: of another form.
+std::string counts_of_items(const std::vector<std::string>& items,
+                            document::Complaint (*check)(std::string_view)) {
+    std::string map;
+    std::set<std::string> names;
+    for (const std::string& item : items) {
+        const auto colon = item.rfind(':');
+        const std::string name = item.substr(0, colon);
+        const auto count = colon == std::string::npos ? std::optional<std::uint64_t>(1)
+                                                      : count_of(item.substr(colon + 1));
+        if (!count || !check(name).because.empty() || !names.insert(name).second) {
+            return {};
+        }
+        map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", yaml_quote(name), *count);
+    }
+    return map.empty() ? map : "{" + map + "}";
+}
+
+/// GPUs among the resources are a field of their own.
+bool take_gres(Fields& fields, const Directive& directive) {
+    std::vector<std::string> items = items_of(directive.value);
+    const auto is_gpu = [](const std::string& item) {
+        return item == "gpu" || item.starts_with("gpu:");
+    };
+    const auto count = std::count_if(items.begin(), items.end(), is_gpu);
+    const auto gpu = std::find_if(items.begin(), items.end(), is_gpu);
+    std::string gpus;
+    if (gpu != items.end()) {
+        constexpr std::size_t kPrefix = std::string_view("gpu:").size();
+        gpus = gpu_value(fields, gpu->size() > kPrefix ? gpu->substr(kPrefix) : "1", "gres");
+        items.erase(gpu);
+        if (count != 1 || gpu_forms(fields) != 1 || gpus.empty()) {
+            return false;
+        }
+    }
+    const std::string others = counts_of_items(items, launchers::check_gres);
+    const bool is_word = directive.value == "none" || directive.value == "help";
+    if ((!items.empty() && others.empty()) || is_word || (count == 0 && others.empty())) {
+        return false;
+    }
+    if (!gpus.empty()) {
+        fields.put("resources.gpus-per-node", gpus);
+    }
+    return others.empty() || fields.put("resources.gres", others);
+}
+
+bool take_licenses(Fields& fields, const Directive& directive) {
+    const std::string map = counts_of_items(items_of(directive.value), launchers::check_license);
+    return !map.empty() && fields.put("resources.licenses", map);
+}
+
+template <const char* kField>
+bool take_hosts(Fields& fields, const Directive& directive) {
+    std::string list;
+    for (const std::string& host : items_of(directive.value)) {
+        if (!launchers::check_host(host).because.empty()) {
+            return false;
+        }
+        list += (list.empty() ? "" : ", ") + yaml_quote(host);
+    }
+    return fields.put(kField, "[" + list + "]");
+}
+
+template <const char* kField>
+bool take_count_of(Fields& fields, const Directive& directive) {
+    const auto count = count_of(directive.value);
+    return count && fields.put(kField, std::to_string(*count));
+}
+
+bool take_cores_of_gpu(Fields& fields, const Directive& directive) {
+    constexpr static char kField[] = "resources.cpus-per-gpu";
+    return !fields.has("cpus-per-task") && take_count_of<kField>(fields, directive);
+}
+
+bool take_memory_of_gpu(Fields& fields, const Directive& directive) {
+    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
+    const auto bytes = slurm_memory(directive.value);
+    const bool is_alone = !fields.has("memory-per-node") && !fields.has("memory-per-cpu");
+    return bytes && *bytes > 0 && *bytes % kMebibyte == 0 && *bytes <= (std::uint64_t{1} << 50U) &&
+           is_alone && fields.put("resources.memory-per-gpu", format_size(*bytes));
+}
+
+bool take_reservation(Fields& fields, const Directive& directive) {
+    return take_plain(fields, directive, "reservation");
+}
+
+/// sbatch knows many forms of a time, and a Job the full one; qsub's is without separators.
+bool take_begin(Fields& fields, const Directive& directive) {
+    std::string text = directive.value;
+    constexpr std::size_t kDigits = 12;
+    if (!fields.is_slurm()) {
+        const bool is_full = text.size() == kDigits || text.size() == kDigits + 3;
+        if (!is_full || (text.size() > kDigits && text[kDigits] != '.')) {
+            return false;
+        }
+        text = fmt::format("{}-{}-{}T{}:{}:{}",
+                           text.substr(0, 4),
+                           text.substr(4, 2),
+                           text.substr(6, 2),
+                           text.substr(8, 2),
+                           text.substr(10, 2),
+                           text.size() > kDigits ? text.substr(kDigits + 1) : "00");
+    }
+    return launchers::check_begin(text).because.empty() && fields.put("begin", text);
+}
+
+bool take_comment(Fields& fields, const Directive& directive) {
+    const std::string& text = directive.value;
+    const bool is_carried = !text.empty() && text.front() != '-' &&
+                            text.find_first_of("\"\\$`") == std::string::npos &&
+                            !templates::has_control_characters(text);
+    return is_carried && fields.put("comment", yaml_quote(text));
+}
+
+bool take_requeue(Fields& fields, const Directive& directive) {
+    const bool is_clear = !(fields.has("requeue") && fields.has("no-requeue"));
+    return is_clear && fields.put("requeue", directive.need == "requeue" ? "true" : "false");
+}
+
+bool take_pbs_rerun(Fields& fields, const Directive& directive) {
+    const bool is_known = directive.value == "y" || directive.value == "n";
+    return is_known && fields.put("requeue", directive.value == "y" ? "true" : "false");
+}
+
+bool take_open_mode(Fields& fields, const Directive& directive) {
+    const bool appends = directive.value == "append" || directive.value == "a";
+    const bool is_known = appends || directive.value == "truncate" || directive.value == "t";
+    return is_known && fields.put("append-output", appends ? "true" : "false");
+}
+
+constexpr char kGpusField[] = "resources.gpus";
+constexpr char kGpusPerTaskField[] = "resources.gpus-per-task";
+constexpr char kHostsField[] = "resources.hosts";
+constexpr char kExcludeField[] = "resources.exclude";
+constexpr char kThreadsField[] = "resources.threads-per-core";
+
+struct OptionTake {
+    std::string_view need;
+    Take take;
+};
+constexpr std::array kOptionTakes{
+    OptionTake{"gpus", take_gpus_of<kGpusField>},
+    OptionTake{"gpus-per-task", take_gpus_of<kGpusPerTaskField>},
+    OptionTake{"gres", take_gres},
+    OptionTake{"cpus-per-gpu", take_cores_of_gpu},
+    OptionTake{"mem-per-gpu", take_memory_of_gpu},
+    OptionTake{"hosts", take_hosts<kHostsField>},
+    OptionTake{"hosts-not", take_hosts<kExcludeField>},
+    OptionTake{"threads-per-core", take_count_of<kThreadsField>},
+    OptionTake{"licenses", take_licenses},
+    OptionTake{"reservation", take_reservation},
+    OptionTake{"begin", take_begin},
+    OptionTake{"comment", take_comment},
+    OptionTake{"requeue", take_requeue},
+    OptionTake{"no-requeue", take_requeue},
+    OptionTake{"rerun", take_pbs_rerun},
+    OptionTake{"open-mode", take_open_mode},
+};
+
+} // namespace
+
+int gpu_forms(const Fields& fields) {
+    return static_cast<int>(fields.has("gpus-per-node")) +
+           static_cast<int>(fields.has("gres of GPUs")) + static_cast<int>(fields.has("gpus")) +
+           static_cast<int>(fields.has("gpus-per-task"));
+}
+
+Take find_option_take(const Directive& directive) {
+    const auto* const row =
+        std::find_if(kOptionTakes.begin(), kOptionTakes.end(), [&](const OptionTake& each) {
+            return each.need == directive.need;
+        });
+    return row == kOptionTakes.end() ? nullptr : row->take;
+}
+
+} // namespace cybele::schedulers

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "submission/submit/option_overrides.hpp"
+
+#include "launchers/documents/job_fields_rules.hpp"
+#include "schedulers/reading/asked.hpp"
+#include "support/quote.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace cybele::submission {
+namespace {
+
+using launchers::Job;
+
+constexpr std::array kRows{
+    OptionOverride{"-G,--gpus", "--gpus", "resources.gpus", "GPUs of the job: [TYPE:]COUNT"},
+    OptionOverride{"--gpus-per-node",
+                   "--gpus-per-node",
+                   "resources.gpus-per-node",
+                   "GPUs of each node: [TYPE:]COUNT"},
+    OptionOverride{"--gpus-per-task",
+                   "--gpus-per-task",
+                   "resources.gpus-per-task",
+                   "GPUs of each task: [TYPE:]COUNT"},
+    OptionOverride{
+        "--cpus-per-gpu", "--cpus-per-gpu", "resources.cpus-per-gpu", "batch: cores per GPU"},
+    OptionOverride{
+        "--mem-per-gpu", "--mem-per-gpu", "resources.memory-per-gpu", "memory per GPU, as 16G"},
+    OptionOverride{"--reservation", "--reservation", "reservation", "reservation to use"},
+    OptionOverride{"-w,--nodelist", "--nodelist", "resources.hosts", "nodes that the job must get"},
+    OptionOverride{
+        "-x,--exclude", "--exclude", "resources.exclude", "nodes that the job must not get"},
+    OptionOverride{"--threads-per-core",
+                   "--threads-per-core",
+                   "resources.threads-per-core",
+                   "hardware threads of a core that are used"},
+    OptionOverride{"-L,--licenses", "--licenses", "resources.licenses", "licences: NAME[:COUNT],…"},
+    OptionOverride{
+        "--gres", "--gres", "resources.gres", "other resources of each node: NAME[:COUNT],…"},
+    OptionOverride{"--requeue", "--requeue", "requeue", "allow a second start", true},
+    OptionOverride{"--no-requeue", "--no-requeue", "requeue", "refuse a second start", true},
+    OptionOverride{
+        "--open-mode", "--open-mode", "append-output", "output files: append or truncate"},
+    OptionOverride{"-b,--begin", "--begin", "begin", "earliest start, as 2026-11-26T22:00"},
+    OptionOverride{"--comment", "--comment", "comment", "comment that the batch system stores"},
+};
+
+/// Of one option while it is applied: its value, and what is wrong with it.
+struct Applied {
+    const std::string& value;
+    Job& job;
+    document::Complaint complaint{};
+
+    bool refuse(std::string because, std::string help) {
+        complaint = {std::move(because), std::move(help)};
+        return false;
+    }
+};
+using Put = bool (*)(Applied& applied);
+
+std::optional<std::uint32_t> count_of_text(std::string_view text) {
+    const auto count = text::number(text);
+    const bool is_good =
+        count && *count > 0 && static_cast<std::uint64_t>(*count) <= launchers::kMostTasks;
+    return is_good ? std::optional(static_cast<std::uint32_t>(*count)) : std::nullopt;
+}
+
+template <std::uint32_t launchers::Resources::*kMember>
+bool put_gpu_count(Applied& applied) {
+    launchers::Resources& resources = applied.job.resources;
+    const auto colon = applied.value.rfind(':');
+    const auto count =
+        count_of_text(colon == std::string::npos ? applied.value : applied.value.substr(colon + 1));
+    if (!count) {
+        return applied.refuse("it is [TYPE:]COUNT, and the count 1 or more", "write for example 2");
+    }
+    resources.gpus_per_node = resources.gpus = resources.gpus_per_task = 0;
+    resources.gpus_as_gres = false;
+    resources.*kMember = *count;
+    resources.gpu_type =
+        colon == std::string::npos ? std::string() : applied.value.substr(0, colon);
+    return true;
+}
+
+template <std::optional<std::uint32_t> launchers::Resources::*kMember>
+bool put_number(Applied& applied) {
+    const auto count = count_of_text(applied.value);
+    if (!count) {
+        return applied.refuse("it is a count of 1 or more", "write for example 2");
+    }
+    applied.job.resources.*kMember = count;
+    return true;
+}
+
+bool put_gpu_memory(Applied& applied) {
+    const auto bytes = schedulers::slurm_memory(applied.value);
+    if (!bytes || *bytes == 0) {
+        return applied.refuse("it is a size, as for sbatch", "write for example 16G");
+    }
+    launchers::Resources& resources = applied.job.resources;
+    resources.memory_per_node_bytes.reset();
+    resources.memory_per_cpu_bytes.reset();
+    resources.has_all_memory = false;
+    resources.memory_per_gpu_bytes = bytes;
+    return true;
+}
+
+/// `a[1,3],b`: commas in brackets separate nothing.
+std::vector<std::string> hosts_of(std::string_view text) {
+    std::vector<std::string> hosts{{}};
+    bool is_inside = false;
+    for (const char letter : text) {
+        is_inside = letter == '[' || (is_inside && letter != ']');
+        if (letter == ',' && !is_inside) {
+            hosts.emplace_back();
+        } else {
+            hosts.back() += letter;
+        }
+    }
+    return hosts;
+}
+
+template <std::vector<std::string> launchers::Resources::*kMember>
+bool put_hosts(Applied& applied) {
+    const std::vector<std::string> hosts = hosts_of(applied.value);
+    for (const std::string& host : hosts) {
+        if (const auto complaint = launchers::check_host(host); !complaint.because.empty()) {
+            return applied.refuse(complaint.because, "write for example node1,node2");
+        }
+    }
+    applied.job.resources.*kMember = hosts;
+    return true;
+}
+
+template <std::map<std::string, std::uint32_t> launchers::Resources::*kMember,
+          document::Complaint (*kCheck)(std::string_view)>
+bool put_counts(Applied& applied) {
+    std::map<std::string, std::uint32_t> counts;
+    for (const std::string_view item : text::split(applied.value, ',')) {
+        const auto colon = item.rfind(':');
+        const auto number = colon == std::string_view::npos ? std::optional<std::uint32_t>(1)
+                                                            : count_of_text(item.substr(colon + 1));
+        const std::string name(item.substr(0, colon));
+        const auto complaint = kCheck(name);
+        if (!complaint.because.empty()) {
+            return applied.refuse(complaint.because, complaint.help);
+        }
+        if (!number) {
+            return applied.refuse("each item is NAME[:COUNT]", "write for example matlab:2");
+        }
+        counts[name] = *number;
+    }
+    applied.job.resources.*kMember = std::move(counts);
+    return true;
+}
+
+bool put_requeue(Applied& applied) {
+    applied.job.requeue = true;
+    return true;
+}
+
+bool put_no_requeue(Applied& applied) {
+    applied.job.requeue = false;
+    return true;
+}
+
+bool put_open_mode(Applied& applied) {
+    const bool appends = applied.value == "append";
+    if (!appends && applied.value != "truncate") {
+        return applied.refuse("it is `append` or `truncate`", "write --open-mode=append");
+    }
+    applied.job.append_output = appends;
+    return true;
+}
+
+bool put_begin(Applied& applied) {
+    if (const auto complaint = launchers::check_begin(applied.value); !complaint.because.empty()) {
+        return applied.refuse(complaint.because, complaint.help);
+    }
+    applied.job.begin = applied.value;
+    return true;
+}
+
+template <std::string Job::*kMember>
+bool put_text(Applied& applied) {
+    applied.job.*kMember = applied.value;
+    return !applied.value.empty() || applied.refuse("it is empty", "leave the option out");
+}
+
+struct Putter {
+    std::string_view option;
+    Put put;
+};
+constexpr std::array kPutters{
+    Putter{"--gpus", put_gpu_count<&launchers::Resources::gpus>},
+    Putter{"--gpus-per-node", put_gpu_count<&launchers::Resources::gpus_per_node>},
+    Putter{"--gpus-per-task", put_gpu_count<&launchers::Resources::gpus_per_task>},
+    Putter{"--cpus-per-gpu", put_number<&launchers::Resources::cpus_per_gpu>},
+    Putter{"--mem-per-gpu", put_gpu_memory},
+    Putter{"--reservation", put_text<&Job::reservation>},
+    Putter{"--nodelist", put_hosts<&launchers::Resources::hosts>},
+    Putter{"--exclude", put_hosts<&launchers::Resources::exclude>},
+    Putter{"--threads-per-core", put_number<&launchers::Resources::threads_per_core>},
+    Putter{"--licenses", put_counts<&launchers::Resources::licenses, launchers::check_license>},
+    Putter{"--gres", put_counts<&launchers::Resources::gres, launchers::check_gres>},
+    Putter{"--requeue", put_requeue},
+    Putter{"--no-requeue", put_no_requeue},
+    Putter{"--open-mode", put_open_mode},
+    Putter{"--begin", put_begin},
+    Putter{"--comment", put_text<&Job::comment>},
+};
+
+Fault option_usage_fault(Problem problem, const document::Complaint& complaint) {
+    Fault fault;
+    fault.code = ErrorCode::kUsage;
+    fault.set(std::move(problem));
+    fault.because = complaint.because;
+    fault.help = complaint.help;
+    return fault;
+}
+
+} // namespace
+
+std::span<const OptionOverride> option_overrides() {
+    return kRows;
+}
+
+void apply_options(const GivenOptions& given, Job& job, Faults& faults) {
+    for (const OptionOverride& row : kRows) {
+        const auto found = given.find(row.option);
+        if (found == given.end()) {
+            continue;
+        }
+        const auto* const putter =
+            std::find_if(kPutters.begin(), kPutters.end(), [&](const Putter& each) {
+                return each.option == row.option;
+            });
+        Applied applied{found->second, job};
+        if (!putter->put(applied)) {
+            faults.add(option_usage_fault(
+                problem(
+                    "option-value",
+                    fmt::format("{}: invalid value '{}'", row.option, printable(found->second))),
+                applied.complaint));
+            continue;
+        }
+        job.replaced[row.field] = row.option;
+    }
+}
+
+} // namespace cybele::submission
