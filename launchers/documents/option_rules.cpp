@@ -50,8 +50,8 @@ constexpr std::string_view kTimeForm = "0000-00-00T00:00:00";
 } // namespace
 
 Complaint check_begin(std::string_view text) {
-    const Complaint complaint{"a time is a date and a time of day, which exist",
-                              "write for example `2026-11-26T22:00`"};
+    Complaint complaint{"a time is a date and a time of day, which exist",
+                        "write for example `2026-11-26T22:00`"};
     constexpr std::size_t kSeconds = 3;
     if (text.size() != kTimeForm.size() && text.size() != kTimeForm.size() - kSeconds) {
         return complaint;

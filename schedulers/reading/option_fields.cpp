@@ -34,7 +34,7 @@ std::vector<std::string> items_of(std::string_view text) {
 /// GPUs as `2` or `a100:2`; empty: of another form.
 std::string gpu_value(const Fields& fields, const std::string& text, std::string_view form) {
     const auto colon = text.rfind(':');
-    const std::string count = colon == std::string::npos ? text : text.substr(colon + 1);
+    std::string count = colon == std::string::npos ? text : text.substr(colon + 1);
     const std::string type = colon == std::string::npos ? "" : text.substr(0, colon);
     const bool is_typed = colon != std::string::npos;
     const bool is_type = !is_typed || (!type.empty() && is_plain_text(fields, type) &&

@@ -44,6 +44,7 @@ Value places_value(const Rendering& rendering) {
     const auto& hosts = job.resources.hosts;
     const std::string before = rendering.dialect.name == "pbspro" ? "1:host=" : "";
     std::vector<Values> places;
+    places.reserve(hosts.size() + 1);
     for (const std::string& host : hosts) {
         places.push_back({{"plus", Value(places.empty() ? "" : "+")}, {"what", before + host}});
     }

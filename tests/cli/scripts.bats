@@ -260,6 +260,26 @@ wrong() {
     refute_line --partial ' --> '
 }
 
+@test "options of sbatch on the command line replace the fields of a Job" {
+    printf '%s\n' 'kind: Job' 'name: good' 'command: [a]' 'resources: {gpus-per-node: 4}' 'comment: old' >good.yaml
+    run -0 --separate-stderr "$CYBELECTL" job render good.yaml --scheduler slurm -G a100:2 --mem-per-gpu 4G \
+        --reservation school -w 'n[1,2],m' -x n3 --threads-per-core 1 -L 'matlab:2,x' --gres lscratch:9 --no-requeue \
+        --open-mode append -b 2031-02-03T04:05 --comment new
+    for line in --gpus=a100:2 --mem-per-gpu=4096M --reservation=school '--nodelist=n[1,2],m' --exclude=n3 \
+        --threads-per-core=1 --licenses=matlab:2,x:1 --gres=lscratch:9 --no-requeue --open-mode=append \
+        --begin=2031-02-03T04:05:00 --comment=new; do
+        assert_line "#SBATCH $line"
+    done
+    refute_line --partial gpus-per-node
+    refuses 2 "$CYBELECTL" job check good.yaml --begin tomorrow
+    assert_line "error: --begin: invalid value 'tomorrow'"
+    refuses 3 "$CYBELECTL" job check good.yaml --scheduler torque --exclude n3
+    assert_line 'error: `exclude` cannot be expressed in torque (--exclude)'
+    printf '#!/bin/sh\ntrue\n' >own.sh
+    refuses 2 "$CYBELECTL" submit --script own.sh --scheduler local --gpus 2
+    assert_line --partial '--gpus changes a Job'
+}
+
 @test "ranks of the command line are a multiple too, where that is asked" {
     printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'launch: {kind: mpi, ranks-multiple-of: 2}' \
         'resources: {tasks-per-node: 4}' >bad.yaml
