@@ -132,8 +132,8 @@ convert() { "$CYBELECTL" job convert "$@"; }
     cp "$repo/tests/golden/outside/hybrid.slurm.in" other.sh
     run --separate-stderr convert other.sh --strict
     assert_success
-    assert_line '    - "--reservation=school"'
-    [[ $stderr == *'cybelectl: 10 carried as fields, 2 carried as they stand, 0 changed'* ]]
+    assert_line 'reservation: "school"'
+    [[ $stderr == *'cybelectl: 12 carried as fields, 0 carried as they stand, 0 changed'* ]]
     printf '%s\n' '#!/bin/bash' '#SBATCH --ntask-per-node=1' 'sbatch "$0"' >again.sh
     run --separate-stderr convert again.sh --strict
     assert_equal "$status" 3
