@@ -49,6 +49,7 @@ std::string queue_text(const launchers::SiteQueue& queue) {
           queue.memory_per_node_bytes ? format_size(*queue.memory_per_node_bytes) : ""},
          {"gpus-per-node", queue.gpus_per_node == 0 ? "" : std::to_string(queue.gpus_per_node)},
          {"gpu-type", quoted(queue.gpu_type)},
+         {"gpu-vendor", queue.gpu_vendor},
          {"max-time", queue.max_time ? format_duration(*queue.max_time) : ""},
          {"features", queue.features.empty() ? "" : list(queue.features)}});
 }

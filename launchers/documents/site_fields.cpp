@@ -90,6 +90,8 @@ constexpr Table kScratchTable{.title = "scratch", .fields = kScratchFields};
 constexpr Shape kScratch{.type = Type::kMap, .table = &kScratchTable};
 
 // queues
+constexpr std::string_view kGpuVendors[] = {"nvidia", "amd", "intel"};
+constexpr Shape kGpuVendor{.type = Type::kWord, .words = kGpuVendors};
 constexpr Field kQueueFields[] = {
     {"name", &kText, "queue or partition", true},
     {"nodes", &kCount, "most nodes of a job"},
@@ -97,6 +99,7 @@ constexpr Field kQueueFields[] = {
     {"memory-per-node", &kSize, "memory of a node"},
     {"gpus-per-node", &kCount, "GPUs of a node", false, "0"},
     {"gpu-type", &kText, "the scheduler's word for them"},
+    {"gpu-vendor", &kGpuVendor, "who made them, for images that do not say it"},
     {"time", &kDuration, "for jobs that name none"},
     {"max-time", &kDuration, "the longest"},
     {"features", &kTexts, "words that `constraint` may name"},

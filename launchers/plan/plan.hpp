@@ -87,7 +87,8 @@ struct LaunchPlan {
     std::vector<std::string> setup; ///< shell code before the program: the Site's, the Job's
     std::vector<Teardown> teardown; ///< after it: the Job's, the Site's
 
-    std::string queue; ///< the Job's, else the Site's first
+    std::string queue;      ///< the Job's, else the Site's first
+    std::string gpu_vendor; ///< of that queue, as the Site says: nvidia, amd, intel, or empty
     std::optional<std::chrono::seconds> time;
 };
 

@@ -88,11 +88,32 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
     return limits;
 }
 
+bool fits(const Resources& resources, const SiteQueue& queue) {
+    const auto limits = limits_of(resources, queue);
+    return std::none_of(limits.begin(), limits.end(), [](const Limit& limit) {
+        return limit.most && limit.asked > *limit.most;
+    });
+}
+
+/// Where the queue has none of it: the site's first queue that the job fits in.
+std::string remedy_elsewhere(std::string_view field,
+                             const Resources& resources,
+                             const std::vector<SiteQueue>& queues) {
+    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue& queue) {
+        return fits(resources, queue);
+    });
+    return found == queues.end() ? fmt::format("remove `{}`: no queue of the site has them", field)
+                                 : fmt::format("write `queue: {}`", found->name);
+}
+
 /// The largest value of the field that fits.
-std::string remedy(const Limit& limit, std::uint64_t most, const Resources& resources) {
+std::string remedy(const Limit& limit,
+                   std::uint64_t most,
+                   const Resources& resources,
+                   const std::vector<SiteQueue>& queues) {
     const std::string_view field = limit.field.substr(limit.field.rfind('.') + 1);
     if (most == 0) {
-        return fmt::format("remove `{}`, or choose another queue", field);
+        return remedy_elsewhere(field, resources, queues);
     }
     if (field == "tasks-per-node") {
         return most < resources.tasks_per_node
@@ -153,6 +174,7 @@ void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         return;
     }
     plan.queue = queue->name;
+    plan.gpu_vendor = queue->gpu_vendor;
     if (!plan.time) {
         plan.time = queue->time;
     }
@@ -166,7 +188,7 @@ void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                                                         queue->name,
                                                         limit.most_text)),
                                     fmt::format("site '{}' says so", input.site->name),
-                                    remedy(limit, *limit.most, job.resources)));
+                                    remedy(limit, *limit.most, job.resources, input.site->queues)));
         }
     }
     check_features(job, *queue, faults);

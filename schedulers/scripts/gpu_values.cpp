@@ -11,12 +11,14 @@
 namespace cybele::schedulers {
 namespace {
 
+using launchers::Job;
 using templates::Value;
 using templates::Values;
 
 /// A vendor's GPUs. Runtimes only warn where `--nv` or `--rocm` find nothing, so the script counts
 /// the devices itself (launch.md 8); nothing of this has run on a GPU.
 struct GpuKind {
+    std::string_view vendor;    ///< the Site's word
     std::string_view label;     ///< how the image's label `cybelectl.gpu` begins
     std::string_view option;    ///< of `exec`; empty: the devices in /dev are all that is needed
     std::string_view variable;  ///< that says which devices are the job's
@@ -25,17 +27,20 @@ struct GpuKind {
 };
 
 constexpr std::array kGpuKinds{
-    GpuKind{"cuda",
+    GpuKind{"nvidia",
+            "cuda",
             "--nv",
             "CUDA_VISIBLE_DEVICES",
             "nvidia-smi -L 2>/dev/null | grep -c '^GPU '",
             "nvidia-smi -L"},
-    GpuKind{"rocm",
+    GpuKind{"amd",
+            "rocm",
             "--rocm",
             "ROCR_VISIBLE_DEVICES",
             "[ ! -e /dev/kfd ] || find /dev/dri -name 'renderD*' | wc -l",
             "/dev/kfd and /dev/dri"},
-    GpuKind{"oneapi",
+    GpuKind{"intel",
+            "oneapi",
             "",
             "ZE_AFFINITY_MASK",
             "find /dev/dri -name 'renderD*' 2>/dev/null | wc -l",
@@ -46,23 +51,55 @@ constexpr GpuKind kAnyGpu{
     "",
     "",
     "",
+    "",
     "{ nvidia-smi -L || find /dev/dri -name 'renderD*'; } 2>/dev/null | grep -c '^GPU \\|renderD'",
     "nvidia-smi -L and /dev/dri"};
 
-/// By the image's label; without one, NVIDIA's.
-const GpuKind& gpu_kind(const RenderInput& input) {
-    if (!input.job->image) {
-        return kAnyGpu;
+const GpuKind* kind_of_image(const RenderInput& input) {
+    if (input.facts == nullptr || !input.facts->labels.contains("cybelectl.gpu")) {
+        return nullptr;
     }
-    std::string_view vendor;
-    if (input.facts != nullptr && input.facts->labels.contains("cybelectl.gpu")) {
-        vendor = input.facts->labels.at("cybelectl.gpu");
-    }
+    const std::string_view label = input.facts->labels.at("cybelectl.gpu");
     const auto* found =
-        std::find_if(kGpuKinds.begin(), kGpuKinds.end(), [vendor](const GpuKind& kind) {
-            return vendor.starts_with(kind.label);
+        std::find_if(kGpuKinds.begin(), kGpuKinds.end(), [label](const GpuKind& kind) {
+            return label.starts_with(kind.label);
         });
-    return found == kGpuKinds.end() ? kGpuKinds.front() : *found;
+    return found == kGpuKinds.end() ? nullptr : found;
+}
+
+const GpuKind* kind_of_queue(const launchers::LaunchPlan& plan) {
+    const auto* found =
+        std::find_if(kGpuKinds.begin(), kGpuKinds.end(), [&plan](const GpuKind& kind) {
+            return kind.vendor == plan.gpu_vendor;
+        });
+    return found == kGpuKinds.end() ? nullptr : found;
+}
+
+/// By the image's label, else as the Site says of the queue; where neither says it, NVIDIA's.
+const GpuKind& gpu_kind(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    const GpuKind* there = kind_of_queue(rendering.plan);
+    if (!job.image) {
+        return there == nullptr ? kAnyGpu : *there;
+    }
+    const GpuKind* wanted = kind_of_image(rendering.input);
+    if (wanted != nullptr && there != nullptr && wanted != there) {
+        rendering.faults.add(job.fault_at(
+            launchers::field_of_gpus(job.resources),
+            problem("gpu-vendor-mismatch",
+                    fmt::format("the image is made for {}, and queue '{}' has GPUs of {}",
+                                wanted->label,
+                                rendering.plan.queue,
+                                there->vendor)),
+            fmt::format("site '{}' says so", rendering.input.site->name),
+            fmt::format("build the image with `gpu: {}`, or choose a queue with GPUs of {}",
+                        there->label,
+                        wanted->vendor)));
+    }
+    if (wanted != nullptr) {
+        return *wanted;
+    }
+    return there == nullptr ? kGpuKinds.front() : *there;
 }
 
 /// Empty text is a value that is not there.
@@ -81,7 +118,7 @@ void add_gpus(const Rendering& rendering, Values& values) {
     if (count == 0) {
         return;
     }
-    const GpuKind& kind = gpu_kind(rendering.input);
+    const GpuKind& kind = gpu_kind(rendering);
     values["gpus"] = count;
     values["gpu-option"] = text_or_none(kind.option);
     values["gpu-variable"] = text_or_none(kind.variable);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose GPUs a job gets: the image's label and the Site's queue say it, one of them, or neither.
+#include "bench.hpp"
+
+#include <array>
+
+#include <doctest/doctest.h>
+
+namespace cybele::schedulers {
+namespace {
+
+bool has_part(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+struct VendorRow {
+    const char* label;  ///< of the image; empty: none
+    const char* queue;  ///< fields of the Site's queue
+    const char* option; ///< of the runtime in the script
+};
+
+Result<RenderedScript> render_on(const launchers::Site& site, const std::string& label) {
+    const launchers::Job job =
+        job_of("kind: Job\nname: run\nimage: a.sif\ncommand: [x]\nresources: {gpus-per-node: 1}\n");
+    images::ImageFacts facts;
+    if (!label.empty()) {
+        facts.labels["cybelectl.gpu"] = label;
+    }
+    RenderInput input;
+    input.job = &job;
+    input.site = &site;
+    input.facts = &facts;
+    input.dialect = "slurm";
+    input.image = "a.sif";
+    return render_script(input);
+}
+
+launchers::Site site_of_queues(const std::string& queues) {
+    return launchers::read_site(
+               "kind: Site\nname: hall\nscheduler: slurm\nqueues: [" + queues + "]\n", "s.yaml")
+        .value();
+}
+
+launchers::Site site_with(const std::string& fields) {
+    return site_of_queues("{name: gpu, gpus-per-node: 4" + fields + "}");
+}
+
+} // namespace
+
+TEST_CASE("the vendor of a queue's GPUs counts for images that do not say one") {
+    constexpr std::array kRows{VendorRow{"", "", "--nv"},
+                               VendorRow{"", ", gpu-vendor: nvidia", "--nv"},
+                               VendorRow{"", ", gpu-vendor: amd", "--rocm"},
+                               VendorRow{"", ", gpu-vendor: intel", ""},
+                               VendorRow{"rocm 6.2", "", "--rocm"},
+                               VendorRow{"rocm 6.2", ", gpu-vendor: amd", "--rocm"},
+                               VendorRow{"cuda 12.4", ", gpu-vendor: nvidia", "--nv"}};
+    for (const auto& row : kRows) {
+        CAPTURE(row.label);
+        CAPTURE(row.queue);
+        const auto script = render_on(site_with(row.queue), row.label);
+        REQUIRE(script.has_value());
+        for (const char* option : {"--nv", "--rocm"}) {
+            CHECK(has_part(script->text, std::string("options=(") + option) ==
+                  (std::string_view(row.option) == option));
+        }
+    }
+}
+
+TEST_CASE("an image for GPUs of another vendor than the queue's is refused") {
+    const auto script = render_on(site_with(", gpu-vendor: amd"), "cuda 12.4");
+    REQUIRE(!script.has_value());
+    const std::string message = script.error().faults()[0].message;
+    CHECK(has_part(message, "the image is made for cuda, and queue 'gpu' has GPUs of amd"));
+    CHECK(script.error().faults()[0].help ==
+          "build the image with `gpu: rocm`, or choose a queue with GPUs of nvidia");
+}
+
+TEST_CASE(
+    "a queue without GPUs: the refusal names the site's queue that has enough, if there is one") {
+    const auto help_of = [](const std::string& queues) {
+        const auto script = render_on(site_of_queues(queues), "");
+        REQUIRE(!script.has_value());
+        REQUIRE(script.error().faults().size() == 1);
+        return script.error().faults()[0].help;
+    };
+    CHECK(help_of("{name: cpu}, {name: big, nodes: 4}, {name: gpu, gpus-per-node: 1}") ==
+          "write `queue: gpu`");
+    CHECK(help_of("{name: cpu}, {name: big, nodes: 4}") ==
+          "remove `gpus-per-node`: no queue of the site has them");
+}
+
+} // namespace cybele::schedulers
