@@ -94,6 +94,35 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
     assert_line --regexp '^12'
 }
 
+@test "as a wheel it is installed by pip in a new environment, works there, and is removed without a trace" {
+    local wheel
+    wheel=$("$repo/packaging/wheel" -o "$place/wheel" "$place"/out/*.tar.xz)
+    assert_equal "$("$repo/packaging/wheel" -o "$place/again" "$place"/out/*.tar.xz | xargs cmp "$wheel" 2>&1)" ""
+    python3 -m venv "$place/python"
+    find python | sort >without
+    run -0 python/bin/pip install --no-index --no-compile "$wheel"
+    cmp python/bin/cybelectl "$unpacked/bin/cybelectl"
+    diff -r "$unpacked/libexec" python/libexec
+    diff -r "$unpacked/share" python/share
+    assert_file_executable python/libexec/cybelectl/cybelectl-http
+    assert_equal "$(python/bin/pip show cybelectl | grep -E '^(Name|Version|License)')" \
+        "$(printf 'Name: cybelectl\nVersion: %s\nLicense: Apache-2.0' "$("$CYBELECTL" --version | awk 'NR == 1 {print $2}')")"
+    HOME=$place/nowhere python/bin/cybelectl job render job.yaml --scheduler slurm >wheel.sh
+    "$unpacked/bin/cybelectl" job render job.yaml --scheduler slurm | sed "s|$unpacked|$place/python|" | cmp - wheel.sh
+    run -0 python/bin/pip uninstall --yes cybelectl
+    # pip leaves folders that it did not make itself
+    assert_equal "$(find python ! -type d | sort | comm -13 without -)" ""
+}
+
+@test "a file that is not a release archive does not become a wheel" {
+    touch other.tar.xz cybelectl-1.0-linux-x86_64.tar.xz
+    run -1 "$repo/packaging/wheel" -o "$place/none" other.tar.xz
+    assert_output --partial 'is not named cybelectl-VERSION-linux-ARCHITECTURE.tar.xz'
+    run -1 "$repo/packaging/wheel" -o "$place/none" cybelectl-1.0-linux-x86_64.tar.xz
+    assert_output --partial 'cannot be read'
+    assert_equal "$(find none -type f)" ""
+}
+
 @test "each verb has its man page, with each of its options, and groff finds no fault" {
     local page text verb option
     while read -r verb; do
