@@ -55,6 +55,33 @@ END
     assert_output $'True True True\n27'
 }
 
+@test "the example Sites: a serial, a hybrid and a GPU job of each render, or are refused for what the Site says" {
+    local site queue rendered=0
+    printf 'kind: Job\nname: serial\nimage: a.sif\ncommand: [prog]\nlaunch: serial\nresources: {time: 10 min}\n' >serial.yaml
+    printf 'kind: Job\nname: hybrid\nimage: a.sif\ncommand: [prog]\nlaunch: mpi\nresources: {nodes: 2, tasks-per-node: 4, cpus-per-task: 2}\n' >hybrid.yaml
+    for site in "$repo"/docs/examples/sites/*.yaml; do
+        cybelectl job render serial.yaml --site "$site" >serial.sh
+        bash -n serial.sh
+        rendered=$((rendered + 1))
+        if [[ $site == */laptop.yaml ]]; then
+            run -3 cybelectl job render hybrid.yaml --site "$site"
+            assert_line --partial "\`nodes\` cannot be expressed in local"
+        else
+            cybelectl job render hybrid.yaml --site "$site" >hybrid.sh 2>warnings
+            bash -n hybrid.sh
+            rendered=$((rendered + 1))
+        fi
+        while read -r queue; do
+            printf 'kind: Job\nname: gpu\nimage: a.sif\ncommand: [prog]\nlaunch: serial\nqueue: %s\nresources: {gpus-per-node: 2, time: 10 min}\n' \
+                "$queue" >gpu.yaml
+            cybelectl job render gpu.yaml --site "$site" >gpu.sh 2>warnings
+            grep -qE "^#(SBATCH --partition=|PBS -q )$queue\$" gpu.sh
+            rendered=$((rendered + 1))
+        done < <(sed -nE 's/^ +- \{name: ([a-z_-]+),.* gpus-per-node: .*/\1/p' "$site")
+    done
+    assert_equal "$rendered" 16
+}
+
 @test "the commands of the example lolcow, and of the page on installing" {
     cp "$repo"/docs/examples/lolcow/* .
     cybelectl kube render job.yaml --site site.yaml -o ours.yaml
