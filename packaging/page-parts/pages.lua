@@ -65,7 +65,7 @@ function Pandoc(document)
     local name = page
     if path ~= "" then
       local whole = normal((file:match("^(.*)/[^/]*$") or "") .. "/" .. path)
-      if source_only[whole] or whole:match("%.svg$") then return nil end
+      if source_only[whole] or whole:match("%.svg$") or whole:match("%.yaml$") then return nil end
       name = whole and whole:match("%.md$") and page_of(whole)
       if not name or pages[name] ~= whole then
         error(file .. ": a link to " .. target .. ", which is no page")

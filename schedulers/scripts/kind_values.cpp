@@ -174,7 +174,8 @@ std::string scratch_expression(std::string_view path) {
         }
         if (!is_variable) {
             const auto next = path.find('$', 1);
-            expression += shell_quote(path.substr(0, next));
+            const auto piece = path.substr(0, next);
+            expression += expression.empty() ? path_expression(piece) : shell_quote(piece);
             path = next == std::string_view::npos ? std::string_view{} : path.substr(next);
         }
     }

@@ -42,7 +42,7 @@ for name in sys.argv[2:]:
         if take_options(words, product, job, True):
             sys.exit("%s: %s is left" % (name, words))
     asks = any(line.startswith(b"#PBS -l") for line in script.splitlines())
-    is_batch = b"# --- The script, as the Job has it" in script  # `launch: batch` may ask for nothing
+    is_batch = b"# The script, as the Job has it." in script  # `launch: batch` may ask for nothing
     if "N" not in job or asks != bool(job["l"]) or not (asks or is_batch):
         sys.exit("%s: nothing was read" % name)
 print(len(sys.argv) - 2)
