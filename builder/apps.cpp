@@ -137,7 +137,7 @@ Result<std::vector<App>> find_apps(const definitions::Stage& stage,
                 definition_file, section.line, "%" + section.name + " " + section.arguments);
             fault.code = ErrorCode::kInput;
             fault.set(
-                problem("app-name", "'" + printable(name) + "' is no name of an application"));
+                problem("app-name", "'" + printable(name) + "' is not a valid application name"));
             fault.because = "it is a folder below /scif/apps";
             fault.help = "name it by letters, digits, '-' and '_'";
             faults.add(std::move(fault));

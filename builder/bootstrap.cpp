@@ -143,8 +143,9 @@ Error debian_bootstrap_failed(const DebianBase& base, const std::string& output)
                  problem(is_network ? "bootstrap-not-fetched" : "bootstrap-failed",
                          fmt::format("the bootstrap of debian '{}' failed", printable(base.suite))),
                  output_because("mmdebstrap said", last_lines(output, kShownBootstrapLines)),
-                 is_network ? "check the network, or name another mirror with --mirror"
-                            : "check OSVersion, Include and the mirror; -v shows the whole output");
+                 is_network
+                     ? "check the network, or name another mirror with --mirror"
+                     : "check OSVersion, Include and the mirror; -v shows the complete output");
 }
 
 Result<void> bootstrap(const DebianBase& base,

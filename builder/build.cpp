@@ -47,13 +47,13 @@ Result<namespaces::IdMap> choose_map(const std::function<void(const std::string&
         return fail(ErrorCode::kEnvironment,
                     problem("user-namespaces-missing", "this user cannot build images here"),
                     abilities.user_namespaces_because,
-                    "'cybelectl doctor' says what is missing and how to mend it");
+                    "'cybelectl doctor' says what is missing and how to fix it");
     }
     if (abilities.subordinate_ids) {
         return namespaces::IdMap::kSubordinate;
     }
     tell("built with one id (" + abilities.subordinate_ids_because +
-         "): every file belongs to root, changes of owners are feigned, and programs that check "
+         "): every file belongs to root, ownership changes are faked, and programs that check "
          "them may fail");
     return namespaces::IdMap::kOwnRoot;
 }
@@ -134,7 +134,7 @@ void Build::keep(const StageContext& context,
                                        })
                           : Result<fs::path>(fail(lock.error()));
     if (!put) {
-        context.report("warning: the image is not kept for the next build: " +
+        context.report("warning: the image is not cached for the next build: " +
                        put.error().message());
         return;
     }
@@ -176,7 +176,7 @@ Result<void> Build::make_apart(const Report& report, const fs::path& image) cons
     if (request_.use_cache) {
         way = find_layer_way(surroundings_.work);
         if (way.attributes.empty()) {
-            report("warning: no step is kept for the next build: " + way.because);
+            report("warning: no step is cached for the next build: " + way.because);
         }
     }
     StageContext context{request_,

@@ -37,12 +37,12 @@ std::string cache_key(const StagePlan& plan) {
 }
 
 Error refused(const std::string& address, std::string because) {
-    return Error(ErrorCode::kInput,
-                 problem("busybox-wrong-file",
-                         "what " + printable(address) + " gives is no busybox for this machine"),
-                 std::move(because),
-                 "name the program itself as MirrorURL, statically linked, for " +
-                     images::host_architecture());
+    return Error(
+        ErrorCode::kInput,
+        problem("busybox-wrong-file", printable(address) + " is not a busybox for this machine"),
+        std::move(because),
+        "name the program itself as MirrorURL, statically linked, for " +
+            images::host_architecture());
 }
 
 /// An error page that came with status 200 has no such head.
@@ -53,7 +53,7 @@ Result<void> check_program(const fs::path& file, const std::string& address) {
     CYBELE_CHECK(read_at(fd.get(), 0, std::as_writable_bytes(std::span(head)), file));
     const std::string architecture = images::elf_architecture(head);
     if (architecture.empty()) {
-        return fail(refused(address, fmt::format("its {} bytes are no program", size)));
+        return fail(refused(address, fmt::format("its {} bytes are not a program", size)));
     }
     if (architecture != images::host_architecture()) {
         return fail(refused(address, "it is a program for " + architecture));
@@ -98,8 +98,8 @@ Result<std::uint64_t> plan_busybox(StagePlan& plan, const BuildRequest& request)
         return std::uint64_t{0};
     }
     Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "mirrorurl");
-    fault.message =
-        address.empty() ? "the header has no MirrorURL" : "MirrorURL is no http or https address";
+    fault.message = address.empty() ? "the header has no MirrorURL"
+                                    : "MirrorURL is not an http or https address";
     fault.because = "the agent 'busybox' fetches the program itself from there";
     fault.help = "add 'MirrorURL: https://HOST/…/busybox'";
     return fail(Error(std::move(fault)));
@@ -155,7 +155,7 @@ fill_by_busybox(const StagePlan& plan, const fs::path& root, const FillContext& 
                     problem("busybox-install-failed",
                             fmt::format("'busybox --install' failed with exit code {}", end.code)),
                     end.last_lines.empty() ? "" : "the end of its output:\n" + end.last_lines,
-                    "name a whole, statically linked busybox as MirrorURL");
+                    "name a complete, statically linked busybox as MirrorURL");
     }
     return {};
 }

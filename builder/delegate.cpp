@@ -26,7 +26,7 @@ Result<std::string> find_builder(const std::string& program, const Environment& 
     if (std::find(kPrograms.begin(), kPrograms.end(), name) == kPrograms.end()) {
         return fail(
             ErrorCode::kUsage,
-            problem("builder-unknown", fmt::format("'{}' is no builder", printable(program))),
+            problem("builder-unknown", fmt::format("'{}' is not a builder", printable(program))),
             {},
             "use apptainer or singularity, or leave --builder out for the embedded one");
     }

@@ -29,12 +29,12 @@ struct Deciding {
 constexpr std::array kDeciding = {
     Deciding{"fingerprints",
              "only a SIF carries OpenPGP signatures, so this base could not be verified",
-             "take the base as a SIF ('localimage', 'library', 'oras'), or remove the line"},
+             "use a SIF as the base ('localimage', 'library', 'oras'), or remove the line"},
     Deciding{"registry",
-             "it is for 'Bootstrap: docker', so another image could be taken than was meant",
+             "it is for 'Bootstrap: docker', so a different image than intended could be used",
              "write the complete name into From, and remove the line"},
     Deciding{"namespace",
-             "it is for 'Bootstrap: docker', so another image could be taken than was meant",
+             "it is for 'Bootstrap: docker', so a different image than intended could be used",
              "write the complete name into From, and remove the line"},
 };
 

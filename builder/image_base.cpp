@@ -200,7 +200,7 @@ private:
                 ErrorCode::kVerification,
                 problem("base-not-locked-image", from + " is not the image that the Lock names"),
                 "its digest is " + image.record.digest + ", not " + digest,
-                "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
+                "restore the locked image, or write the Lock again: cybelectl recipe lock");
         }
         return take(stage, store, image, image.record.digest);
     }
@@ -230,7 +230,7 @@ private:
                     problem("base-not-locked-image",
                             printable(from) + " is not the image that the Lock names"),
                     "its digest is sha256:" + hex(found) + ", not " + digest,
-                    "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
+                    "restore the locked image, or write the Lock again: cybelectl recipe lock");
             }
         }
         CYBELE_TRY(auto trust, trust_for(from));
@@ -260,7 +260,7 @@ private:
                         problem("base-not-verifiable",
                                 "the base " + printable(from) + " cannot be verified"),
                         "'Fingerprints' names who signed it, and only a SIF carries signatures",
-                        "take a SIF as base, or remove the line");
+                        "use a SIF as the base, or remove the line");
         }
         asked.use_default_keyrings = true;
         asked.require = "all";

@@ -103,7 +103,7 @@ Plan plan_kept(std::uint64_t size,
 
 Result<void> checked(const images::CopyEnd& end) {
     return end.ok() ? Result<void>()
-                    : fail(system_error(end.is_source ? "cannot read what is kept of the image"
+                    : fail(system_error(end.is_source ? "cannot read the cached part of the image"
                                                       : "cannot write the image",
                                         end.code));
 }

@@ -134,17 +134,18 @@ Result<LayerReader> LayerReader::open(const registry::OciLayer& layer) {
                     fmt::format("it has {} bytes, its manifest says {}",
                                 state->packed_size,
                                 layer.descriptor.size),
-                    "get the image again from where it is whole");
+                    "get the image again from an intact source");
     }
     // First of all, so that nothing is read of a file that is not the right one.
     if (!state->digest.empty()) {
         CYBELE_TRY(const Digest found,
                    sha256_range(state->fd.get(), 0, state->packed_size, state->path));
         if ("sha256:" + hex(found) != state->digest) {
-            return fail(ErrorCode::kVerification,
-                        problem("layer-wrong-digest", state->name() + " is not what it should be"),
-                        "the digest of its bytes is sha256:" + hex(found),
-                        "build again: it is fetched anew; if it stays so, its source is damaged");
+            return fail(
+                ErrorCode::kVerification,
+                problem("layer-wrong-digest", state->name() + " is not what it should be"),
+                "the digest of its bytes is sha256:" + hex(found),
+                "build again: it is fetched again; if the error stays, its source is damaged");
         }
     }
     state->stream.reset(archive_read_new());
@@ -186,7 +187,7 @@ Error LayerReader::failure() const {
     }
     const char* text = archive_error_string(state_->tar.get());
     return {ErrorCode::kInput,
-            problem("layer-incomplete", state_->name() + " is no whole tar file"),
+            problem("layer-incomplete", state_->name() + " is not a complete tar file"),
             text != nullptr ? printable(text) : "",
             "get the image again; is it an image of a root file system?"};
 }
@@ -216,7 +217,7 @@ Result<void> LayerReader::finish() {
         return fail(ErrorCode::kVerification,
                     problem("layer-wrong-content", own.name() + " is not what it should be"),
                     "the digest of its tar is " + unpacked + ", the image says " + own.diff_id,
-                    "do not use the image; tell who made it");
+                    "do not use the image; report this to its author");
     }
     return {};
 }

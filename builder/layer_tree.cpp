@@ -29,7 +29,7 @@ tl::unexpected<Error> hostile(std::string_view name, std::string because) {
                 problem("layer-entry-refused",
                         "the layer holds '" + printable(name) + "', which is refused"),
                 std::move(because),
-                "do not use the image; tell who made it");
+                "do not use the image; report this to its author");
 }
 
 tl::unexpected<Error> cannot(std::string_view path, int saved_errno) {
@@ -392,7 +392,7 @@ Result<void> LayerTree::take(LayerReader& reader, archive_entry* entry) {
         return white_out(path, name);
     }
     if (path.find("/.wh.") != std::string::npos || path.starts_with(kWhiteout)) {
-        return hostile(path, "a whiteout is no folder");
+        return hostile(path, "a whiteout is not a folder");
     }
     CYBELE_TRY(const Spot spot, spot_of(path));
     const bool is_link =

@@ -52,7 +52,7 @@ void read_environment(const Json& object, OciConfig& config) {
         const std::string name = item.substr(0, equals);
         if (!is_variable_name(name)) {
             config.notes.push_back("the variable '" + printable(name) +
-                                   "' of the image is left out: no shell takes this name");
+                                   "' of the image is left out: it is not a valid name in a shell");
         } else if (item.find('\0') == std::string::npos) {
             config.environment.emplace_back(
                 name, equals < item.size() ? item.substr(equals + 1) : std::string());

@@ -90,8 +90,9 @@ void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
         }
         Fault fault;
         fault.code = ErrorCode::kInput;
-        fault.set(problem("bootstrap-agent-unsupported",
-                          fmt::format("not yet: the bootstrap agent '{}'", printable(plan.agent))));
+        fault.set(problem(
+            "bootstrap-agent-unsupported",
+            fmt::format("the bootstrap agent '{}' is not supported yet", printable(plan.agent))));
         fault.because = "the embedded builder knows " + known;
         fault.help = "use one of these, or build with --builder apptainer";
         if (auto gone = refused_agent(plan.agent)) {
@@ -122,7 +123,7 @@ void Planner::check_sections(const Stage& stage) {
                              ::geteuid() != 0 ? ", and can write only to the image" : ""));
         } else if (section.name == "files" &&
                    definitions::files_origin(section).kind == FilesOrigin::Kind::kSkipped) {
-            tell(fmt::format("warning: line {}: '{}' is passed over, as the reference does: it is "
+            tell(fmt::format("warning: line {}: '{}' is skipped, like in the reference: it is "
                              "neither '%files' nor '%files from STAGE'",
                              section.line,
                              section_line(section)));

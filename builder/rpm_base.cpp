@@ -68,9 +68,10 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
         if (!stage.header_value(name).empty()) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.set(problem("header-key-unsupported",
-                              fmt::format("not yet: '{}' in the header of '{}'", name, agent)));
-            fault.because = "products that are registered, and whole configurations, are not read";
+            fault.set(problem(
+                "header-key-unsupported",
+                fmt::format("'{}' in the header of '{}' is not supported yet", name, agent)));
+            fault.because = "registered products and complete configurations are not read";
             fault.help = "build with --builder apptainer";
             faults.add(header_fault(stage, request, std::move(fault)));
         }
@@ -208,8 +209,9 @@ Error rpm_bootstrap_failed(const RpmBase& base, const std::string& last_lines, i
                          code == ns::kTimeIsUp ? fmt::format("'{}' did not end in time", tool)
                                                : fmt::format("the bootstrap by '{}' failed", tool)),
                  last_lines.empty() ? "" : output_because(tool + " said", last_lines),
-                 is_network ? "check the network, or name another repository as MirrorURL"
-                            : "check MirrorURL, OSVersion and Include; -v shows the whole output");
+                 is_network
+                     ? "check the network, or name another repository as MirrorURL"
+                     : "check MirrorURL, OSVersion and Include; -v shows the complete output");
 }
 
 /// rpm of Debian keeps its database in the home of who calls; the tree's is looked for where the

@@ -133,7 +133,7 @@ Error StageBuilder::step_failed(const Section& section,
                              ? "build where the network is reached, and check https_proxy"
                              : fault.help;
         } else if (fault.help.empty()) {
-            fault.help = "-v shows the whole output";
+            fault.help = "-v shows the complete output";
         }
     } else if (fault.help.empty() && !surroundings_.is_verbose) {
         fault.because = "it printed nothing";
@@ -331,7 +331,7 @@ void StageBuilder::keep(const std::string& key, const fs::path& folder, const Ke
                                   [&](const fs::path& file) { return pack_layer(folder, file); })
              : Result<fs::path>(fail(lock.error()));
     if (!put) {
-        report_("warning: the step's result is not kept: " + put.error().message());
+        report_("warning: the step's result is not cached: " + put.error().message());
         return;
     }
     // Not one that another build kept meanwhile: its files are other ones.

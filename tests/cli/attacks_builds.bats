@@ -282,7 +282,7 @@ taken() { "$CYBELECTL" exec "$1" sh -c 'cd /opt/app && find . | sort | tr "\n" "
     printf '%s\n' 'Bootstrap: localimage' 'From: ../base.sif' '%files' '. /opt/app' >all.def
     run -0 "$CYBELECTL" build all.def
     assert_output --partial 'warning: %files copies what a Recipe would leave out: .cybelectl (a file of cybelectl), .git (the history), other.sif (an image)'
-    assert_output --partial 'warning: %files takes .env (settings with secrets)'
+    assert_output --partial 'warning: %files copies .env (settings with secrets)'
     run -0 taken all.sif
     assert_output '. ./.cybelectl ./.cybelectl/x ./.env ./.git ./.git/HEAD ./all.def ./app.yaml ./other.sif ./src ./src/main.c ./src/main.o ./text.sif '
 }

@@ -144,15 +144,15 @@ replace_kept() {
     refuses 3 "$CYBELECTL" build toy.def
     assert_line --partial 'the header has no MirrorURL'
     assert_line --partial 'the header has no OSVersion'
-    assert_line --partial "not yet: 'confurl'"
+    assert_line --partial "'confurl' in the header of 'yum' is not supported yet"
     assert_line --partial 'toy.def:1'
     definition 'Bootstrap: zypper' 'MirrorURL: http://127.0.0.1:9/' 'Product: SLES' 'User: somebody' 'Regcode: none' 'Modules: sle-module'
     refuses 3 "$CYBELECTL" build toy.def
-    for header in product user regcode modules; do assert_line --partial "not yet: '$header'"; done
+    for header in product user regcode modules; do assert_line --partial "'$header' in the header of 'zypper' is not supported yet"; done
     assert_line --partial 'build with --builder apptainer'
     definition 'Bootstrap: arch'
     refuses 3 "$CYBELECTL" build toy.def
-    assert_line --partial "not yet: the bootstrap agent 'arch'"
+    assert_line --partial "the bootstrap agent 'arch' is not supported yet"
     definition 'Bootstrap: busybox' 'MirrorURL: ftp://127.0.0.1/busybox'
     refuses 3 "$CYBELECTL" build toy.def
     definition 'Bootstrap: zypper' 'MirrorURL: http://127.0.0.1:9/'
@@ -174,6 +174,6 @@ replace_kept() {
     assert_output --partial 404
     definition 'Bootstrap: busybox' "MirrorURL: $address/toy/1/key.asc"
     refuses 3 "$CYBELECTL" build toy.def
-    assert_output --partial 'are no program'
+    assert_output --partial 'are not a program'
     nothing_left home cache toy.def
 }

@@ -175,11 +175,11 @@ TEST_CASE("what cannot be built is refused before anything is done") {
         CHECK_FALSE(fs::exists(bench.here / "tmp"));
         return built.error().message();
     };
-    CHECK(refused("Bootstrap: arch\n") == "not yet: the bootstrap agent 'arch'");
+    CHECK(refused("Bootstrap: arch\n") == "the bootstrap agent 'arch' is not supported yet");
     CHECK(refused("Bootstrap: localimage\nFrom: none.sif\n").find("does not exist") !=
           std::string::npos);
     CHECK(refused("Bootstrap: localimage\n") == "the header names no image");
-    CHECK(refused(kBase + "%appinstall ../x\ntrue\n") == "'../x' is no name of an application");
+    CHECK(refused(kBase + "%appinstall ../x\ntrue\n") == "'../x' is not a valid application name");
     CHECK(refused(kBase + "none /x\n").find("does not exist") != std::string::npos);
     put(bench.here / "out.sif", "mine");
     CHECK(refused(kBase).ends_with("exists already"));
