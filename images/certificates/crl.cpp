@@ -139,7 +139,7 @@ RevocationStatus ask_point(const std::string& url, const RevocationQuestion& que
         answer.because = fmt::format("it answers with HTTP status {}", response->status);
     } else {
         const auto blocks = parse_blocks(response->body, url, 1);
-        answer.because = "what it sends is no revocation list";
+        answer.because = "its answer is not a revocation list";
         if (blocks && !blocks->lists.empty()) {
             answer = read_list(blocks->lists.front(), question);
         }

@@ -39,7 +39,7 @@ constexpr VerdictSentence kVerdictSentences[] = {
      "it leads to '{0}', which is none of the trusted roots",
      "if you trust it, give it: --certificate-roots FILE"},
     {X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
-     "'{0}' is signed by itself and is none of the trusted roots",
+     "'{0}' is self-signed and is none of the trusted roots",
      "if you trust it, give it as a root too: --certificate-roots FILE"},
     {X509_V_ERR_CERT_UNTRUSTED, "'{0}' is none of the trusted roots", kGiveIssuer},
     {X509_V_ERR_CERT_REJECTED, "'{0}' is marked as rejected", kAskIssuer},
@@ -50,7 +50,9 @@ constexpr VerdictSentence kVerdictSentences[] = {
     {X509_V_ERR_CERT_NOT_YET_VALID,
      "'{0}' is valid from {2} only",
      "check the clock of this machine"},
-    {X509_V_ERR_INVALID_CA, "'{0}' is no authority and may not issue certificates", kAskIssuer},
+    {X509_V_ERR_INVALID_CA,
+     "'{0}' is not a certificate authority and may not issue certificates",
+     kAskIssuer},
     {X509_V_ERR_INVALID_NON_CA,
      "'{0}' is the certificate of an authority where a signer's is expected",
      kAskIssuer},
@@ -135,7 +137,7 @@ Result<PathJudgement> judge_path(const PathQuestion& question) {
     if (context == nullptr ||
         X509_STORE_CTX_init(context.get(), store.get(), question.leaf.get(), untrusted.get()) !=
             1) {
-        return x509::refused("cannot judge a certificate");
+        return x509::refused("cannot verify a certificate");
     }
     const int holds = X509_verify_cert(context.get());
     const int code = X509_STORE_CTX_get_error(context.get());
@@ -151,7 +153,7 @@ Result<PathJudgement> judge_path(const PathQuestion& question) {
             judgement.because += "; the system's pool of roots was asked";
         }
     } else if (judgement.path.empty()) {
-        return x509::refused("cannot judge a certificate");
+        return x509::refused("cannot verify a certificate");
     } else {
         judge_usage(judgement);
     }

@@ -136,7 +136,7 @@ read_ocsp(std::string_view der, std::string_view request, const RevocationQuesti
     if (status > OCSP_RESPONSE_STATUS_SUCCESSFUL) {
         answer.because = fmt::format("it refuses to answer: {}", OCSP_response_status_str(status));
     } else if (basic == nullptr || asked == nullptr || id == nullptr) {
-        answer.because = "what it sends is no answer of a responder";
+        answer.because = "its answer is not an OCSP response";
     } else {
         answer.because = judge_responder(basic.get(), asked.get(), question);
         if (answer.because.empty()) {

@@ -91,7 +91,7 @@ Result<std::string> timestamp_token(std::string_view answer, std::string_view re
     at = x509::bytes_of(answer);
     const TimestampResponse response(d2i_TS_RESP(nullptr, &at, static_cast<long>(answer.size())));
     if (asked == nullptr || response == nullptr) {
-        return unusable("what was received is no answer of a time-stamp authority");
+        return unusable("what was received is not an answer of a time-stamp authority");
     }
     PKCS7* const token = TS_RESP_get_token(response.get());
     if (token == nullptr) {
@@ -100,7 +100,7 @@ Result<std::string> timestamp_token(std::string_view answer, std::string_view re
     // Status, imprint and nonce; the signature is verify_timestamp()'s.
     const Check check(TS_REQ_to_TS_VERIFY_CTX(asked.get(), nullptr));
     if (check == nullptr) {
-        return x509::refused("cannot judge a time stamp");
+        return x509::refused("cannot verify a time stamp");
     }
     if (TS_VERIFY_CTX_set_flags(check.get(), TS_VFY_VERSION | TS_VFY_IMPRINT | TS_VFY_NONCE) == 0 ||
         TS_RESP_verify_response(check.get(), response.get()) != 1) {

@@ -113,7 +113,7 @@ TimestampVerdict verify_timestamp(std::string_view token,
     const Token parsed(d2i_PKCS7(nullptr, &at, static_cast<long>(token.size())));
     const Info info(parsed == nullptr ? nullptr : PKCS7_to_TS_TST_INFO(parsed.get()));
     if (info == nullptr) {
-        return refused_timestamp(verdict, "it is no time stamp");
+        return refused_timestamp(verdict, "it is not a time stamp");
     }
     verdict.authority = authority_of(parsed.get());
     verdict.time = x509::unix_time(TS_TST_INFO_get_time(info.get()));

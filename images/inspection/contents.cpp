@@ -34,7 +34,7 @@ Result<void> add_overlays(Contents& contents, const Image& image, const Descript
     for (const Descriptor& one : image.overlays_of(primary)) {
         if (one.fs_type() != FsType::kSquashfs) {
             contents.note = fmt::format(
-                "the overlay partition {} is no squashfs: what lies in it is not seen", one.id);
+                "the overlay partition {} is not a squashfs: its contents are not seen", one.id);
             continue;
         }
         CYBELE_TRY(auto upper, open_squashfs(image.fd(), one.offset, one.size));

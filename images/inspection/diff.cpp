@@ -242,7 +242,7 @@ Result<std::vector<std::string>> diff_contents(const Contents& before,
         diff.headers(before.image->header(), after.image->header());
         CYBELE_CHECK(diff.objects(*before.image, *after.image));
     } else if (before.image || after.image) {
-        notes.emplace_back("header and objects are not compared: one of the two is no SIF");
+        notes.emplace_back("header and objects are not compared: one of the two is not a SIF");
     }
     CYBELE_TRY(const auto old_texts, inspect_contents(before));
     CYBELE_TRY(const auto new_texts, inspect_contents(after));

@@ -198,7 +198,7 @@ Result<FilePointer> open_directory(const std::string& path) {
         if (errno == ENOENT || errno == ENOTDIR) {
             return fail(
                 ErrorCode::kInput,
-                problem("not-a-directory", fmt::format("{} is no directory", printable(path))),
+                problem("not-a-directory", fmt::format("{} is not a directory", printable(path))),
                 "a root file system is expected there",
                 "name an image or a directory");
         }

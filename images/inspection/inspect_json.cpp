@@ -143,7 +143,7 @@ Result<Inspection> parse_inspection(std::string_view text) {
         return fail(
             ErrorCode::kInput,
             problem("image-metadata-unreadable", "the metadata of the image cannot be read"),
-            "its object inspect-metadata.json is no JSON with data.attributes");
+            "its object inspect-metadata.json is not JSON with data.attributes");
     }
     auto inspection = parse_attributes(data);
     const auto apps = data.find("apps");

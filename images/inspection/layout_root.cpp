@@ -62,7 +62,7 @@ Result<RootDirectory> RootDirectory::open(const std::filesystem::path& root) {
         if (saved == ENOENT || saved == ENOTDIR) {
             return fail(ErrorCode::kInput,
                         problem("not-a-directory",
-                                fmt::format("{} is no directory", printable(root.string()))),
+                                fmt::format("{} is not a directory", printable(root.string()))),
                         "a root file system is expected there");
         }
         return fail(system_error(fmt::format("cannot open {}", printable(root.string())), saved));

@@ -123,7 +123,7 @@ std::vector<Package> parse_rpm_header(std::string_view bytes) {
 Result<std::vector<Package>> parse_rpm_sqlite(std::string database) {
     constexpr std::array kJournalVersions = {std::size_t{18}, std::size_t{19}};
     if (database.size() < 100 || !database.starts_with("SQLite format 3")) {
-        return no_database("it is no SQLite file");
+        return no_database("it is not an SQLite file");
     }
     for (const auto at : kJournalVersions) {
         database[at] = 1; // write-ahead logs have no place in memory; what is in one is not seen

@@ -52,7 +52,7 @@ tl::unexpected<Error> not_decrypted(const fs::path& path) {
                     problem("key-encryption-unknown",
                             fmt::format("cannot decrypt {}", printable(path.native()))),
                     fmt::format("its kind of encryption is not known ({})", reason),
-                    "encrypt it anew: openssl pkey -in FILE -aes256 -out NEW.pem");
+                    "encrypt it again: openssl pkey -in FILE -aes256 -out NEW.pem");
     }
     return wrong_passphrase(path);
 }
@@ -187,7 +187,7 @@ Result<PublicKey> PublicKey::of(KeyHandle key, const fs::path& path) {
         return fail(ErrorCode::kInput,
                     problem("key-kind-unusable",
                             fmt::format("the key in {} cannot be used", printable(path.native()))),
-                    "SIF signatures take Ed25519, ECDSA on the curves P-224, P-256, P-384 and "
+                    "SIF signatures use Ed25519, ECDSA on the curves P-224, P-256, P-384 and "
                     "P-521, and RSA of 1024 bits or more (not RSA-PSS)",
                     "make a key pair: cybelectl key new");
     }

@@ -25,7 +25,7 @@ struct Content {
     KeyForm form = KeyForm::kPlain;
 };
 
-constexpr std::string_view kFromCosign = "give cosign.pub, which cosign wrote beside it";
+constexpr std::string_view kFromCosign = "give cosign.pub, which cosign wrote next to it";
 constexpr std::string_view kOwn = "give a PEM file, as `cybelectl key new NAME.pem` makes it";
 
 constexpr Content kLabels[] = {
@@ -52,7 +52,7 @@ constexpr Content kLabels[] = {
     {"CERTIFICATE",
      ContentKind::kOther,
      "a certificate",
-     "take its key: openssl x509 -in FILE -noout -pubkey > NAME.pub"},
+     "use its key: openssl x509 -in FILE -noout -pubkey > NAME.pub"},
     {"CERTIFICATE REQUEST", ContentKind::kOther, "a request for a certificate", kOwn},
     {"DSA PRIVATE KEY", ContentKind::kOther, "a DSA key, which SIF signatures do not use", kOwn},
     {"SSH2 PUBLIC KEY", ContentKind::kOther, "a key of SSH", "convert it: ssh-keygen -i -f FILE"},
@@ -121,7 +121,7 @@ Content describe(const Found& block, std::string_view text) {
         }
         return {{},
                 ContentKind::kOther,
-                text.empty() ? "empty" : "a file without a whole PEM block",
+                text.empty() ? "empty" : "a file without a complete PEM block",
                 kOwn};
     }
     const auto* const label =
@@ -183,7 +183,7 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
     }
     return fail(ErrorCode::kInput,
                 problem("key-wrong-kind",
-                        fmt::format("{} is no {} key to {} with",
+                        fmt::format("{} is not a {} key to {} with",
                                     printable(path.native()),
                                     use == KeyUse::kPrivate ? "private" : "public",
                                     use == KeyUse::kPrivate ? "sign" : "verify")),

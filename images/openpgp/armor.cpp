@@ -76,7 +76,7 @@ Result<ArmorBlock> take_armor(std::string_view& text) {
     std::string_view first = take_trimmed_line(text);
     first.remove_prefix(std::min(kArmorBegin.size(), first.size())); // blanks at its end are gone
     if (!first.ends_with(kDashes) || first.size() > kMaximumLabel) {
-        return damaged_armor("its first line is not whole");
+        return damaged_armor("its first line is not complete");
     }
     first.remove_suffix(kDashes.size());
     ArmorBlock block;
@@ -105,7 +105,7 @@ Result<ArmorBlock> take_armor(std::string_view& text) {
     }
     auto bytes = base64_decode(digits);
     if (!bytes) {
-        return damaged_armor("its lines are no base64");
+        return damaged_armor("its lines are not base64");
     }
     block.bytes = std::move(*bytes);
     return block;

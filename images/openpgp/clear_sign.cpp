@@ -26,7 +26,7 @@ clear_sign(std::string_view text, const SecretKey& key, std::int64_t time, std::
     if (loses_characters(text)) {
         return fail(ErrorCode::kInput,
                     problem("clear-sign-text", "the text cannot be clear-signed as it is"),
-                    "blanks at the end of a line, and CR, are no part of what is signed",
+                    "blanks at the end of a line, and CR, are not part of what is signed",
                     "remove them");
     }
     SignatureBuilder builder(SignatureType::kText, key.algorithm(), key.hash());

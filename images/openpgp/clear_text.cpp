@@ -18,10 +18,11 @@ constexpr std::string_view kEscape = "- ";
 constexpr std::string_view kBlanks = " \t\r";
 
 tl::unexpected<Error> not_clear_signed(std::string_view because) {
-    return fail(ErrorCode::kInput,
-                problem("clear-signed-message-malformed", "it is no clear-signed OpenPGP message"),
-                std::string(because),
-                "sign again");
+    return fail(
+        ErrorCode::kInput,
+        problem("clear-signed-message-malformed", "it is not a clear-signed OpenPGP message"),
+        std::string(because),
+        "sign again");
 }
 
 std::string_view without_blanks(std::string_view line) {
@@ -111,7 +112,7 @@ Result<ClearMessage> read_clear_message(std::string_view message) {
     CYBELE_TRY(ArmorBlock block, take_armor(message));
     if (block.label != "SIGNATURE" ||
         message.find_first_not_of(" \t\r\n") != std::string_view::npos) {
-        return not_clear_signed("something stands behind its signature");
+        return not_clear_signed("there is text after its signature");
     }
     result.signatures = std::move(block.bytes);
     return result;

@@ -187,7 +187,7 @@ verify_clear_signed(std::string_view message, const Keyring& keyring, std::int64
         if (packet.tag != static_cast<std::uint8_t>(Tag::kSignature)) {
             return fail(
                 ErrorCode::kInput,
-                problem("clear-signed-message-content", "it is no clear-signed OpenPGP message"),
+                problem("clear-signed-message-content", "it is not a clear-signed OpenPGP message"),
                 "its signature block holds something else",
                 "sign again");
         }
@@ -201,10 +201,11 @@ verify_clear_signed(std::string_view message, const Keyring& keyring, std::int64
         }
     }
     if (!first) {
-        return fail(ErrorCode::kInput,
-                    problem("clear-signed-message-empty", "it is no clear-signed OpenPGP message"),
-                    "its signature block is empty",
-                    "sign again");
+        return fail(
+            ErrorCode::kInput,
+            problem("clear-signed-message-empty", "it is not a clear-signed OpenPGP message"),
+            "its signature block is empty",
+            "sign again");
     }
     return std::move(*first);
 }

@@ -72,7 +72,7 @@ public:
 private:
     static tl::unexpected<Error> out_of_place(const std::string& because) {
         return fail(ErrorCode::kInput,
-                    problem("openpgp-key-malformed", "it is no OpenPGP key"),
+                    problem("openpgp-key-malformed", "it is not an OpenPGP key"),
                     because,
                     "export one: gpg --export KEY, or cybelectl key export KEY");
     }
@@ -117,7 +117,7 @@ Result<void> read_blocks(Assembler& assembler, std::string_view text) {
         CYBELE_TRY(const ArmorBlock block, take_armor(text));
         if (block.label != "PUBLIC KEY BLOCK" && block.label != "PRIVATE KEY BLOCK") {
             return fail(ErrorCode::kInput,
-                        problem("openpgp-wrong-block", "it is no OpenPGP key"),
+                        problem("openpgp-wrong-block", "it is not an OpenPGP key"),
                         fmt::format("it is a PGP {}", printable(block.label)),
                         "export one: gpg --export KEY, or cybelectl key export KEY");
         }
@@ -131,7 +131,7 @@ tl::unexpected<Error> unusable(std::string_view from, const Error& error) {
     const Fault& fault = error.faults().front();
     return fail(ErrorCode::kInput,
                 problem("openpgp-keyring-malformed",
-                        fmt::format("{} is no OpenPGP keyring", printable(std::string(from)))),
+                        fmt::format("{} is not an OpenPGP keyring", printable(std::string(from)))),
                 fault.because.empty() ? fault.message
                                       : fmt::format("{}: {}", fault.message, fault.because),
                 fault.help);

@@ -77,12 +77,12 @@ Result<Derivation> read_derivation(Cursor& cursor) {
     Derivation derivation;
     derivation.kind = cursor.u8();
     if (derivation.kind == kArgon2) {
-        return not_taken("its passphrase goes through Argon2, which is not taken");
+        return not_taken("its passphrase is hashed with Argon2, which is not supported");
     }
     if (derivation.kind == kGnu) {
         return fail(ErrorCode::kInput,
                     problem("openpgp-private-key-elsewhere", "an OpenPGP private key is not here"),
-                    "the file says that it lies on a card or is kept offline",
+                    "the file says that it is on a card or stored offline",
                     "use the file that has it, or sign with a subkey");
     }
     if (derivation.kind != kSimple && derivation.kind != kSalted && derivation.kind != kIterated) {
@@ -91,7 +91,7 @@ Result<Derivation> read_derivation(Cursor& cursor) {
     }
     derivation.hash = static_cast<HashAlgorithm>(cursor.u8());
     if (hash_of(derivation.hash) == nullptr) {
-        return not_taken(fmt::format("its passphrase goes through the hash {}, which is not taken",
+        return not_taken(fmt::format("its passphrase is hashed with {}, which is not supported",
                                      hash_name(derivation.hash)));
     }
     derivation.salt = derivation.kind == kSimple ? std::string_view() : cursor.bytes(kSalt);
@@ -203,7 +203,7 @@ Result<const Cipher*> find_cipher(std::uint8_t number) {
         return not_taken(
             row == std::end(kCiphers)
                 ? fmt::format("it is encrypted with the unknown cipher {}", number)
-                : fmt::format("it is encrypted with {}, which is not taken", row->name));
+                : fmt::format("it is encrypted with {}, which is not supported", row->name));
     }
     return row;
 }
@@ -240,7 +240,7 @@ Result<Secret> open_numbers(std::string_view part, const Secret& passphrase) {
         return bytes;
     }
     if (usage != kSha1Check && usage != kSumCheck) {
-        return not_taken(usage == 253 ? "it is encrypted in an AEAD mode, which is not taken"
+        return not_taken(usage == 253 ? "it is encrypted in an AEAD mode, which is not supported"
                                       : "it is encrypted in a form of before 1998");
     }
     const std::uint8_t number = cursor.u8();

@@ -62,7 +62,7 @@ void name_it(PublicMaterial& material, const Algorithm& algorithm, const Fields&
 
 std::string why_unusable(const Algorithm& algorithm, const Fields& fields) {
     if (algorithm.scheme == Scheme::kNone) {
-        return fmt::format("{} keys make no signatures that are taken here", algorithm.name);
+        return fmt::format("signatures by {} keys are not supported", algorithm.name);
     }
     if (algorithm.scheme == Scheme::kRsa && bits_of(fields[0]) < kMinimumRsaBits) {
         return "it is an RSA key of fewer than 1024 bits";
@@ -82,7 +82,7 @@ Result<PublicMaterial> read_public(std::string_view body) {
         return fail(ErrorCode::kInput,
                     problem("openpgp-key-version",
                             fmt::format("an OpenPGP key of version {} cannot be used", version)),
-                    "keys of version 4 are taken, as GnuPG and Apptainer make them",
+                    "keys of version 4 are supported, which GnuPG and Apptainer make",
                     std::string(kMakeNewKey));
     }
     const Algorithm* const algorithm = find_algorithm(material.algorithm);
@@ -103,10 +103,9 @@ Result<PublicMaterial> read_public(std::string_view body) {
     material.because = why_unusable(*algorithm, fields);
     if (material.because.empty()) {
         material.key = algorithm->make(fields, {});
-        material.because =
-            material.key == nullptr
-                ? fmt::format("its {} numbers are no key that can be used", material.name)
-                : "";
+        material.because = material.key == nullptr
+                               ? fmt::format("its {} numbers are not a usable key", material.name)
+                               : "";
     }
     return material;
 }

@@ -42,7 +42,7 @@ Result<std::size_t> old_length(Cursor& cursor, unsigned type) {
     case 2:
         return cursor.u32();
     default:
-        return damaged_packet("its length is not told");
+        return damaged_packet("its length is missing");
     }
 }
 
@@ -88,7 +88,7 @@ Result<Packet> take_packet(std::string_view& bytes) {
                is_new ? new_length(cursor) : old_length(cursor, header & 3U));
     if (length > kMaximumPacket) {
         return damaged_packet(
-            fmt::format("it claims {} bytes; at most {} are taken", length, kMaximumPacket));
+            fmt::format("it claims {} bytes; at most {} are accepted", length, kMaximumPacket));
     }
     packet.body = cursor.bytes(length);
     if (cursor.has_failed()) {

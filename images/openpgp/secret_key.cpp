@@ -34,7 +34,7 @@ std::string why_not(const KeyState& key, std::int64_t now) {
         return "its private part is not there";
     }
     if (key.secret == SecretPart::kElsewhere) {
-        return "its private part lies on a card or is kept offline";
+        return "its private key is on a card or stored offline";
     }
     return {};
 }

@@ -178,7 +178,8 @@ Result<SignaturePacket> read_signature(std::string_view body) {
     Cursor cursor(body);
     const unsigned version = cursor.u8();
     if (version != kVersion) {
-        return unusable_signature(fmt::format("it is of version {}; version 4 is taken", version));
+        return unusable_signature(
+            fmt::format("it is of version {}; only version 4 is supported", version));
     }
     SignaturePacket signature;
     signature.type = static_cast<SignatureType>(cursor.u8());

@@ -24,7 +24,7 @@ constexpr Root kRoots[] = {
     {FsType::kExt3,
      "it is an ext3 file system, which needs a mount by root",
      "build a new image from it: apptainer build new.sif IMAGE"},
-    {FsType::kArchive, "it is an archive, which nobody mounts", "build the image again"},
+    {FsType::kArchive, "it is an archive, which cannot be mounted", "build the image again"},
     {FsType::kRaw, "it is raw data, with no known file system", "build the image again"},
     {FsType::kEncryptedSquashfs,
      "it is encrypted (LUKS2), and only its owner's key opens it",

@@ -42,7 +42,7 @@ Reason judge_header(const Header& header, std::uint64_t size) {
                            kMaximumDescriptors);
     }
     if (header.descriptors_size != header.descriptors_total * kDescriptorSize) {
-        return fmt::format("its header claims {} descriptors in {} bytes; they would take {}",
+        return fmt::format("its header claims {} descriptors in {} bytes; they would need {}",
                            header.descriptors_total,
                            header.descriptors_size,
                            header.descriptors_total * kDescriptorSize);
@@ -77,7 +77,7 @@ Reason judge_descriptor(const Descriptor& object, const Header& header, std::uin
         return fmt::format("object {} ends beyond the end of the file ({} bytes)", object.id, size);
     }
     if (!is_utf8(object.name) || has_control_characters(object.name)) {
-        return fmt::format("the name of object {} has control characters or is no UTF-8: {}",
+        return fmt::format("the name of object {} has control characters or is not UTF-8: {}",
                            object.id,
                            printable(object.name));
     }

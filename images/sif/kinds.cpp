@@ -75,10 +75,11 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
     } else if (size < kHeaderSize) {
         is = "too short for a header";
     }
-    return fail(ErrorCode::kInput,
-                problem("not-a-sif", fmt::format("{} is no SIF image", printable(path.native()))),
-                fmt::format("it is {}", is),
-                std::string(help));
+    return fail(
+        ErrorCode::kInput,
+        problem("not-a-sif", fmt::format("{} is not a SIF image", printable(path.native()))),
+        fmt::format("it is {}", is),
+        std::string(help));
 }
 
 Result<void> check_is_file(const fs::path& path) {
@@ -89,10 +90,11 @@ Result<void> check_is_file(const fs::path& path) {
     }
     const std::string_view is =
         fs::is_directory(status) ? "it is a directory" : "it is a pipe, a socket or a device";
-    return fail(ErrorCode::kInput,
-                problem("not-a-sif", fmt::format("{} is no SIF image", printable(path.native()))),
-                std::string(is),
-                "give the .sif file");
+    return fail(
+        ErrorCode::kInput,
+        problem("not-a-sif", fmt::format("{} is not a SIF image", printable(path.native()))),
+        std::string(is),
+        "give the .sif file");
 }
 
 } // namespace cybele::images

@@ -77,7 +77,7 @@ Result<Descriptor> Table::describe(const NewObject& object) const {
     }
     if (!is_utf8(object.name) || has_control_characters(object.name)) {
         return refused_object(path_,
-                              fmt::format("its name has control characters or is no UTF-8: {}",
+                              fmt::format("its name has control characters or is not UTF-8: {}",
                                           printable(object.name)),
                               "choose a plain name");
     }
@@ -204,9 +204,9 @@ Result<bool> Table::set_primary(std::uint32_t id, std::int64_t time) {
                                         id,
                                         printable(path_.native()))),
                     wanted.type == DataType::kPartition
-                        ? fmt::format("it is no system partition but one of type {}",
+                        ? fmt::format("it is not a system partition but one of type {}",
                                       part_type_name(wanted.part_type()))
-                        : fmt::format("it is no partition but {}", data_type_name(wanted.type)),
+                        : fmt::format("it is not a partition but {}", data_type_name(wanted.type)),
                     "name a system partition; `cybelectl sif list` shows them");
     }
     for (auto& other : entries_) {

@@ -45,7 +45,7 @@ std::vector<Expected> expected_signers(const Trust& trust) {
         by_key("the certificate " + leaf.fingerprint, leaf.key);
     }
     for (const NamedRoot& root : trust.roots) {
-        signers.push_back({"somebody certified by " + root.subject,
+        signers.push_back({"a signer certified by " + root.subject,
                            [identity = root.identity](const auto& state) {
                                return state.root_identity == identity;
                            }});
@@ -93,7 +93,7 @@ std::string lacking(const std::vector<const SignatureState*>& states, const Trus
     if (text != "any") {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
         if (error != std::errc{} || end != text.data() + text.size() || wanted == 0) {
-            return fmt::format("'{}' is no number of signers", text);
+            return fmt::format("'{}' is not a number of signers", text);
         }
     }
     const std::size_t found = signers_of(states).size();
@@ -184,7 +184,7 @@ tl::unexpected<Error> not_there(Problem problem, std::string because) {
     return fail(ErrorCode::kInput,
                 std::move(problem),
                 std::move(because),
-                "`cybelectl sif list IMAGE` shows what is there");
+                "`cybelectl sif list IMAGE` shows the existing ones");
 }
 
 } // namespace

@@ -17,8 +17,9 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr std::size_t kMaximumSignatures = 64;
 
 tl::unexpected<Error> malformed_envelope(std::string because) {
-    return fail(
-        ErrorCode::kInput, problem("dsse-malformed", "it is no DSSE envelope"), std::move(because));
+    return fail(ErrorCode::kInput,
+                problem("dsse-malformed", "it is not a DSSE envelope"),
+                std::move(because));
 }
 
 /// The string at `key`; nothing where it is absent or of another type.

@@ -34,7 +34,7 @@ std::string digest_at(const OrderedJson& object, const char* key) {
 Result<SignedObject> parse_object(const OrderedJson& entry) {
     SignedObject object;
     if (!entry.is_object()) {
-        return malformed_message("an entry of objects is no object");
+        return malformed_message("an entry of objects is not an object");
     }
     const auto id = entry.find("relativeId");
     if (id == entry.end() || !id->is_number_unsigned() || id->get<std::uint64_t>() > UINT32_MAX) {

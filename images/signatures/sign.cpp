@@ -247,9 +247,9 @@ private:
             fault.code = ErrorCode::kInput;
             fault.set(problem("group-signed-by-others",
                               fmt::format("group {} has signatures of other keys already", group)));
-            fault.because = "Apptainer wants every signature of a group to be by the one key that "
-                            "it is given, unless all of them are made together";
-            fault.help = "delete the old one, then sign with all keys at once: --key A --key B";
+            fault.because = "Apptainer requires every signature of a group to be by the one key "
+                            "that it is given, unless all of them are made together";
+            fault.help = "delete the old one, then sign with all keys in one call: --key A --key B";
             fault.is_warning = true;
             options_.on_warning(std::move(fault));
         }

@@ -114,8 +114,8 @@ Result<void> check_all(const TrustRequest& request, const Trust& trust) {
     return fail(
         ErrorCode::kUsage,
         problem("all-signers-not-named", "all signers are required, but not all of them are named"),
-        has_open_roots ? "roots stand for whoever is certified under them"
-                       : "a keyring stands for whoever it knows",
+        has_open_roots ? "roots accept every signer certified under them"
+                       : "a keyring accepts every signer in it",
         "give a number, or name each: keys, certificates, or `pgp` of a policy");
 }
 
@@ -133,7 +133,7 @@ Result<void> check_count(const TrustRequest& request, const Trust& trust) {
     if (error != std::errc{} || end != text.data() + text.size() || wanted == 0) {
         return fail(
             ErrorCode::kUsage,
-            problem("signer-count-value", fmt::format("'{}' is no number of signers", text)),
+            problem("signer-count-value", fmt::format("'{}' is not a number of signers", text)),
             {},
             "write any, all, or 1 and more");
     }

@@ -258,7 +258,7 @@ Result<Verification> verify_image(const std::filesystem::path& path,
     if (keys.empty()) {
         return fail(ErrorCode::kUsage,
                     problem("verify-without-key", "no key to verify with"),
-                    "a signature says nothing without the key of somebody who is trusted",
+                    "a signature proves nothing without the key of a trusted signer",
                     "give the public key of the one who signed the image: --key FILE");
     }
     Trust trust;

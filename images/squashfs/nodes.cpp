@@ -41,10 +41,11 @@ Result<void> check(int code, std::string_view what) {
                     "there is not enough memory",
                     "end other programs, or use a machine with more memory");
     }
-    return fail(ErrorCode::kInput,
-                problem("image-read-damaged", fmt::format("cannot read {} of the image", what)),
-                fmt::format("its file system is no whole squashfs (libsquashfs error {})", code),
-                "fetch or build the image again");
+    return fail(
+        ErrorCode::kInput,
+        problem("image-read-damaged", fmt::format("cannot read {} of the image", what)),
+        fmt::format("its file system is not a complete squashfs (libsquashfs error {})", code),
+        "fetch or build the image again");
 }
 
 struct FreeMemory {

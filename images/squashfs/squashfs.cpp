@@ -46,7 +46,7 @@ constexpr std::array kLibraryErrors = {
     LibraryError{SQFS_ERROR_IO, "reading or writing failed"},
     LibraryError{SQFS_ERROR_COMPRESSOR, "the compressor failed"},
     LibraryError{SQFS_ERROR_UNSUPPORTED, "libsquashfs was built without it"},
-    LibraryError{SQFS_ERROR_OVERFLOW, "squashfs has room for 65536 different owners only"},
+    LibraryError{SQFS_ERROR_OVERFLOW, "squashfs supports at most 65536 different owners"},
 };
 
 std::uint32_t available_processors() {
@@ -82,7 +82,7 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
     if ((ready_ && ready_->has_failed()) || file_.is_source_lost) {
         return fail(ErrorCode::kEnvironment,
                     problem("kept-step-unreadable", std::move(message)),
-                    "a step that was kept can no longer be read",
+                    "a cached step can no longer be read",
                     "build again with --no-cache");
     }
     if (file_.saved_errno != 0 && is_out_of_space(file_.saved_errno)) {
@@ -90,7 +90,7 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
         return fail(ErrorCode::kEnvironment,
                     problem("no-space", std::move(message)),
                     error.faults().front().because,
-                    "make room where the image is written, or write it elsewhere");
+                    "free space where the image is written, or write it elsewhere");
     }
     if (file_.saved_errno != 0) {
         return fail(system_error(std::move(message), file_.saved_errno));

@@ -251,7 +251,7 @@ Result<void> TreeReader::read_root(const std::filesystem::path& root) {
         if (saved == ENOENT || saved == ENOTDIR) {
             return fail(ErrorCode::kInput,
                         problem("not-a-directory",
-                                fmt::format("{} is no directory", printable(root.string()))),
+                                fmt::format("{} is not a directory", printable(root.string()))),
                         "a root file system is expected there");
         }
         return tree_read_failed("open the directory", root.string(), saved);

@@ -316,7 +316,7 @@ leaf() {
     printf 'kind: Policy\nrequire: all\ncertificates: {roots: [first.pem, second.pem]}\n' >both.yaml
     run -0 "$CYBELECTL" verify good.sif --policy one.yaml
     refuses 4 "$CYBELECTL" verify good.sif --policy both.yaml
-    assert_output --partial 'somebody certified by CN=Lab is missing'
+    assert_output --partial 'a signer certified by CN=Lab is missing'
     leaf dave second /CN=dave
     "$CYBELECTL" sign good.sif --key dave.key --certificate dave.pem
     run -0 "$CYBELECTL" verify good.sif --policy both.yaml

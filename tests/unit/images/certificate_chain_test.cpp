@@ -133,12 +133,13 @@ TEST_CASE("each way not to hold has its sentence and a remedy") {
         {"server", "'O=Lab, CN=server' is issued for another purpose than signing code"},
         {"encipherment", "the key of 'O=Lab, CN=encipherment' is not issued for signatures"},
         {"old", "'O=Lab, CN=old' expired on 2021-01-01 00:00:00 UTC"},
-        {"self", "'CN=self' is signed by itself and is none of the trusted roots"},
+        {"self", "'CN=self' is self-signed and is none of the trusted roots"},
         {"deep", "more authorities stand below 'O=Lab, CN=short' than it allows"},
         {"misnamed", "the name 'O=Lab, CN=misnamed' is not one that its authority may give"},
         {"wrong-authority",
          "'O=Lab, CN=server-only' is issued for another purpose than signing code"},
-        {"not-authority", "'O=Lab, CN=good' is no authority and may not issue certificates"},
+        {"not-authority",
+         "'O=Lab, CN=good' is not a certificate authority and may not issue certificates"},
     };
     CertificateTrust trust = usual_trust();
     for (const char* const name : {"short", "too-long", "named", "server-only", "good"}) {

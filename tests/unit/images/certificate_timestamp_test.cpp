@@ -74,8 +74,8 @@ TEST_CASE("a stamp that does not hold says why") {
         return verdict.because;
     };
     CHECK(because(token(), "other bytes") == "it is over another signature");
-    CHECK(because("no token", kSignature) == "it is no time stamp");
-    CHECK(because("", kSignature) == "it is no time stamp");
+    CHECK(because("no token", kSignature) == "it is not a time stamp");
+    CHECK(because("", kSignature) == "it is not a time stamp");
     std::string damaged = token();
     damaged[damaged.size() - 8] ^= 1;
     CHECK(!because(damaged, kSignature).empty());

@@ -63,13 +63,13 @@ TEST_CASE("what is no key or message is refused with a sentence") {
         {"\xc1\x01\x03"s, "it has a packet of kind 1"},
         {"-----BEGIN PGP MESSAGE-----\n\n\n-----END PGP MESSAGE-----\n", "it is a PGP MESSAGE"},
         {"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nx!\n-----END PGP PUBLIC KEY BLOCK-----\n",
-         "its lines are no base64"},
+         "its lines are not base64"},
     };
     for (const Row& row : rows) {
         const auto ring = Keyring::parse(row.bytes, "file");
         REQUIRE(!ring);
         CHECK(ring.error().code() == ErrorCode::kInput);
-        CHECK(ring.error().message() == "file is no OpenPGP keyring");
+        CHECK(ring.error().message() == "file is not an OpenPGP keyring");
         CHECK_MESSAGE(ring.error().faults().front().because.find(row.because) != std::string::npos,
                       ring.error().faults().front().because);
     }

@@ -150,7 +150,7 @@ TEST_CASE("databases of old kinds are told, and a damaged record does not hide t
                                        Package{"pip", "a", "1", ""},
                                        Package{"pip", "b", "2", ""}});
     REQUIRE(list.notes.size() == 3);
-    CHECK(list.notes[0] == "/var/lib/rpm/rpmdb.sqlite is not read: it is no SQLite file");
+    CHECK(list.notes[0] == "/var/lib/rpm/rpmdb.sqlite is not read: it is not an SQLite file");
     CHECK(list.notes[1].find("Berkeley DB") != std::string::npos);
     CHECK(list.notes[2].find("ndb") != std::string::npos);
 }

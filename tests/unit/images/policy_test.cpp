@@ -41,9 +41,11 @@ TEST_CASE("policy: refusals with place and remedy") {
         {"require: any\n", "the policy names no signer", 1},
         {"keys: [a]\nrequire: 0\n", "'require' is 0", 3},
         {"keys: [a]\nrequire: 2\n", "'require' is 2, but there are 1 signers", 3},
-        {"keys: [a]\nrequire: evry\n", "'require' wants a count or one of any, all, not 'evry'", 3},
-        {"pgp: [8C10B2D6]\n", "'pgp[0]' wants a PGP fingerprint, not '8C10B2D6'", 2},
-        {"keys: a.pub\n", "'keys' wants a list, not 'a.pub'", 2},
+        {"keys: [a]\nrequire: evry\n",
+         "'require' requires a count or one of any, all, not 'evry'",
+         3},
+        {"pgp: [8C10B2D6]\n", "'pgp[0]' requires a PGP fingerprint, not '8C10B2D6'", 2},
+        {"keys: a.pub\n", "'keys' requires a list, not 'a.pub'", 2},
     };
     for (const auto& row : rows) {
         CAPTURE(std::string(row.text));

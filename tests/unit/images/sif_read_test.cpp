@@ -29,7 +29,7 @@ const Damage kDamages[] = {
     {"total one more", [](auto& b) { put(b, kTotal, 49); }, "49 descriptors in 28080 bytes"},
     {"free negative", [](auto& b) { put(b, kFree, kNegative); }, "negative number of free"},
     {"free equals total", [](auto& b) { put(b, kFree, 48); }, "claims 48 free descriptors, but 46"},
-    {"table size", [](auto& b) { put(b, kTableSize, 28081); }, "in 28081 bytes; they would take"},
+    {"table size", [](auto& b) { put(b, kTableSize, 28081); }, "in 28081 bytes; they would need"},
     {"table size negative", [](auto& b) { put(b, kTableSize, kNegative); }, "negative number of"},
     {"table at 0", [](auto& b) { put(b, kTableOffset, 0); }, "table overlaps its header"},
     {"table in the header", [](auto& b) { put(b, kTableOffset, 127); }, "overlaps its header"},
@@ -74,7 +74,7 @@ const Damage kDamages[] = {
     {"C1 in a name",
      [](auto& b) { b.replace(entry(1) + kName, 2, "\xc2\x9b"); },
      "the name of object 1 has control"},
-    {"no UTF-8 in a name", [](auto& b) { b[entry(1) + kName] = '\xff'; }, "or is no UTF-8"},
+    {"no UTF-8 in a name", [](auto& b) { b[entry(1) + kName] = '\xff'; }, "or is not UTF-8"},
     {"two primaries",
      [](auto& b) {
          put(b, entry(1), 0x4004, 4);
@@ -157,7 +157,7 @@ TEST_CASE("what is harmless is read") {
     }
 }
 
-TEST_CASE("what is no SIF is told by name") {
+TEST_CASE("what is not a SIF is told by name") {
     const auto place = directory();
     const fs::path path = place.path() / "a.img";
     const std::string run = "#!/usr/bin/env run-singularity\n";
@@ -183,7 +183,7 @@ TEST_CASE("what is no SIF is told by name") {
         REQUIRE(write_file(path, file.bytes).has_value());
         const std::string said = words(read_refusal(path));
         CAPTURE(said);
-        CHECK(said.find("a.img is no SIF image | it is ") != std::string::npos);
+        CHECK(said.find("a.img is not a SIF image | it is ") != std::string::npos);
         CHECK(said.find(file.is) != std::string::npos);
     }
 }

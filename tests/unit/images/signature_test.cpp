@@ -277,7 +277,7 @@ TEST_CASE("an envelope of another kind, an OpenPGP signature and rubbish do not 
         {envelope(metadata, R"({"version":1,"header":{"digest":"md5:00"},"objects":[]})"),
          "unknown algorithm"},
         {envelope(metadata, R"({"version":1,"header":{"digest":"sha256:00"},"objects":[7]})"),
-         "an entry of objects is no object"},
+         "an entry of objects is not an object"},
         {envelope(metadata,
                   R"({"version":1,"header":{"digest":"sha256:00"},"objects":[{"relativeId":-1}]})"),
          "a relativeId is missing or no number"},
