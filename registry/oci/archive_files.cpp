@@ -81,7 +81,7 @@ public:
             if (parts_.size() > kMostEntries) {
                 return fail(ErrorCode::kInput,
                             problem("archive-too-many-entries",
-                                    printable(path_.native()) + " is no archive of an image"),
+                                    printable(path_.native()) + " is not an archive of an image"),
                             fmt::format("it has more than {} entries", kMostEntries),
                             "name an archive that `docker save` or `skopeo copy` made");
             }
@@ -119,7 +119,7 @@ public:
                                             printable(name),
                                             printable(path_.native()))),
                         because,
-                        "make the archive again from where it is whole");
+                        "re-create the archive from an intact source");
         };
         if (descriptor.size != 0 && size != descriptor.size) {
             return wrong(
@@ -151,7 +151,7 @@ private:
         return {ErrorCode::kInput,
                 problem("archive-damaged", "cannot read " + printable(path_.native())),
                 text != nullptr ? printable(text) : "",
-                "is it a tar file, and whole?"};
+                "is it a complete tar file?"};
     }
 
     [[nodiscard]] Result<Reader> open() const {
@@ -190,7 +190,7 @@ private:
             own = found->second.link;
         }
         return fail(ErrorCode::kInput,
-                    problem("archive-incomplete", printable(path_.native()) + " is not whole"),
+                    problem("archive-incomplete", printable(path_.native()) + " is not complete"),
                     "it has no " + printable(name),
                     "make it again: `docker save`, `skopeo copy`");
     }

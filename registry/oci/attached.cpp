@@ -140,7 +140,7 @@ Result<std::string> attached_document(const Transport& transport,
     if (manifest.layers.size() != 1) {
         return fail(ErrorCode::kInput,
                     problem("attachment-not-one",
-                            "what is attached as " + referrer.digest + " is no single document"),
+                            "what is attached as " + referrer.digest + " is not a single document"),
                     fmt::format("it has {} parts", manifest.layers.size()),
                     "get it by another program: oras pull");
     }

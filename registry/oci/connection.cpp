@@ -168,8 +168,8 @@ Result<void> Connection::check_origin(const HttpResponse& answer) const {
         ErrorCode::kEnvironment,
         problem("registry-other-login",
                 printable(reference_.host) + " sends to " + other + ", which asks for a login"),
-        "a login goes to the registry that it is kept for only",
-        "tell the registry's administrator, or name the image at " + other);
+        "a login is sent only to the registry that it is stored for",
+        "inform the registry's administrator, or name the image at " + other);
 }
 
 HttpRequest Connection::token_request() const {
@@ -379,12 +379,12 @@ Error Connection::denied(const HttpResponse& answer) const {
     const std::string what =
         reference_.repository.empty() ? host : host + "/" + printable(reference_.repository);
     if (is_library_) {
-        return {
-            ErrorCode::kEnvironment,
-            problem("library-not-allowed", host + " does not allow " + what),
-            login_ ? "it does not take the token of " + printable(login_->origin)
-                   : "no token for it was found",
-            "put its token into $CYBELE_LIBRARY_TOKEN, or into a file of logins: --authfile FILE"};
+        return {ErrorCode::kEnvironment,
+                problem("library-not-allowed", host + " does not allow " + what),
+                login_ ? "it does not accept the token of " + printable(login_->origin)
+                       : "no token for it was found",
+                "put its token into $CYBELE_LIBRARY_TOKEN, or into a registry credentials file: "
+                "--authfile FILE"};
     }
     if (scheme_ == Scheme::kBearer && login_ && !token_login_) {
         return withheld();
@@ -401,7 +401,7 @@ Error Connection::denied(const HttpResponse& answer) const {
     }
     if (!login_) {
         return {ErrorCode::kEnvironment,
-                problem("registry-login-missing", host + " wants to know who asks for " + what),
+                problem("registry-login-missing", host + " requires a login for " + what),
                 "no login for it was found",
                 "log in: cybelectl image login " + host};
     }
@@ -412,11 +412,11 @@ Error Connection::denied(const HttpResponse& answer) const {
                 fmt::format("the login '{}' of {} does not have this right",
                             printable(login_->user),
                             printable(login_->origin)),
-                "ask the owner for it, or log in as somebody else: cybelectl image login " + host};
+                "ask the owner for it, or log in as another user: cybelectl image login " + host};
     }
     return {ErrorCode::kEnvironment,
             problem("registry-login-refused",
-                    host + " does not take the login '" + printable(login_->user) + "'"),
+                    host + " does not accept the login '" + printable(login_->user) + "'"),
             "it was found in " + printable(login_->origin) + "; " + reason_of(answer),
             "log in again: cybelectl image login " + host};
 }

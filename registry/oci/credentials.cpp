@@ -31,8 +31,8 @@ Result<Json> read_json(const fs::path& file) {
         return fail(
             ErrorCode::kInput,
             problem("logins-unreadable", "cannot read the logins in " + printable(file.native())),
-            "it is no JSON object",
-            "mend it, or name another file: --authfile FILE");
+            "it is not a JSON object",
+            "fix it, or name another file: --authfile FILE");
     }
     return document;
 }
@@ -80,9 +80,10 @@ ask_program(const std::string& name, const std::string& server, const Environmen
     if (name.find('/') != std::string::npos) {
         return fail(ErrorCode::kInput,
                     problem("credential-program-name",
-                            "'" + printable(program) + "' is no credential program"),
+                            "'" + printable(program) + "' is not a credential helper"),
                     "such a program is found in PATH, and its name has no slash",
-                    "write the name behind docker-credential- into the file of logins");
+                    "write the part of its name after docker-credential- into the registry "
+                    "credentials file");
     }
     Command command;
     command.argv = {program, "get"};
@@ -98,7 +99,7 @@ ask_program(const std::string& name, const std::string& server, const Environmen
                     problem("credential-program-failed",
                             "the program " + program + " gives no login for " + printable(server)),
                     printable((outcome.output + outcome.errors).substr(0, 300)),
-                    "run it by hand, or name another file of logins: --authfile FILE");
+                    "run it by hand, or name another registry credentials file: --authfile FILE");
     }
     const Json answer = parse_json<Json>(outcome.output);
     Login login;

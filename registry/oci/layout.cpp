@@ -34,9 +34,9 @@ std::string name_of(const OciRequest& request) {
 
 tl::unexpected<Error> not_whole(const OciRequest& request, std::string because) {
     return fail(ErrorCode::kVerification,
-                problem("layout-incomplete", name_of(request) + " is not whole"),
+                problem("layout-incomplete", name_of(request) + " is not complete"),
                 std::move(because),
-                "make it again from where it is whole");
+                "re-create it from an intact source");
 }
 
 /// A part whose bytes must have their digest and size.
@@ -146,7 +146,7 @@ Result<OciImage>
 read_layout(LocalFiles& files, const OciRequest& request, const LocalReference& reference) {
     if (!files.has("index.json")) {
         return fail(ErrorCode::kInput,
-                    problem("layout-without-index", name_of(request) + " is no image layout"),
+                    problem("layout-without-index", name_of(request) + " is not an image layout"),
                     "it has no index.json",
                     "`skopeo copy` and `umoci` make layouts; is it the right folder?");
     }
@@ -219,7 +219,7 @@ read_docker_archive(LocalFiles& files, const OciRequest& request, const LocalRef
     if (!files.has("manifest.json")) {
         return fail(ErrorCode::kInput,
                     problem("docker-archive-without-manifest",
-                            name_of(request) + " is no archive of docker"),
+                            name_of(request) + " is not an archive of docker"),
                     "it has no manifest.json",
                     files.has("index.json") ? "it is an image layout: oci-archive:PATH"
                                             : "`docker save` and `skopeo copy` make archives");

@@ -90,14 +90,14 @@ Result<ContentDescriptor> Library::image(const std::string& architecture) {
     if (image.digest.empty() || image.size == 0) {
         return fail(ErrorCode::kInput,
                     problem("library-not-verifiable", what + " cannot be verified"),
-                    "the library tells no SHA-256 and size of it",
+                    "the library does not give its SHA-256 and size",
                     "ask its owner to push it again, or to an OCI registry (oras://)");
     }
     if (!reference_.digest.empty() && reference_.digest != image.digest) {
         return fail(ErrorCode::kVerification,
                     problem("library-image-differs", what + " is another image"),
                     "the library has " + image.digest + " there",
-                    "do not use it; tell the library's administrator");
+                    "do not use it; inform the library's administrator");
     }
     return image;
 }

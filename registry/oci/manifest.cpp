@@ -34,7 +34,7 @@ bool is_one_of(const Table& table, std::string_view type) {
 
 tl::unexpected<Error> no_manifest(std::string because) {
     return fail(ErrorCode::kInput,
-                problem("manifest-malformed", "the registry's answer is no manifest"),
+                problem("manifest-malformed", "the registry's answer is not a manifest"),
                 std::move(because),
                 "check the reference; is it an image?");
 }
@@ -159,7 +159,7 @@ Result<Manifest> read_manifest(std::string bytes, std::string_view content_type)
     for (const auto* const list : {&manifest.manifests, &manifest.layers}) {
         for (const ContentDescriptor& entry : *list) {
             if (!is_sha256_digest(entry.digest)) {
-                return no_manifest(fmt::format("'{}' is no SHA-256", printable(entry.digest)));
+                return no_manifest(fmt::format("'{}' is not a SHA-256", printable(entry.digest)));
             }
         }
     }
@@ -174,14 +174,14 @@ Result<Manifest> read_manifest(std::string bytes, std::string_view content_type)
 Result<ContentDescriptor> sif_layer(const Manifest& manifest, const std::string& what) {
     if (manifest.layers.size() != 1) {
         return fail(ErrorCode::kInput,
-                    problem("sif-artifact-layers", what + " is no SIF"),
+                    problem("sif-artifact-layers", what + " is not a SIF"),
                     fmt::format("it has {} layers, a SIF has one", manifest.layers.size()),
                     "an OCI image is converted by a build that begins with docker://…");
     }
     const ContentDescriptor& layer = manifest.layers.front();
     if (!is_one_of(kSifTypes, layer.media_type)) {
         return fail(ErrorCode::kInput,
-                    problem("sif-artifact-type", what + " is no SIF"),
+                    problem("sif-artifact-type", what + " is not a SIF"),
                     fmt::format("its type is '{}'", printable(layer.media_type)),
                     "check the reference; SIF files are pushed by `cybelectl image push`, "
                     "Apptainer and oras");

@@ -41,9 +41,9 @@ Result<void> judge_layer(const ContentDescriptor& layer, const std::string& name
         });
     if (type.find(kForeign) != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    problem("foreign-layer", "not yet: a foreign layer in " + name),
-                    "its bytes lie on another server, which the manifest names",
-                    "copy the image whole into a registry of yours, then begin with that");
+                    problem("foreign-layer", "foreign layers are not supported yet: " + name),
+                    "its bytes are on another server, which the manifest names",
+                    "copy the complete image into a registry of yours, then begin with that");
     }
     if (!is_layer || type.find("+encrypted") != std::string::npos) {
         return fail(ErrorCode::kInput,
@@ -83,7 +83,7 @@ find_manifest(Registry& registry, const Reference& reference, const OciRequest& 
                 problem("manifest-wrong-size",
                         "the manifest of " + name + " is not what it should be"),
                 fmt::format("it has {} bytes, its list says {}", manifest.bytes.size(), entry.size),
-                "do not use the image; tell who made it");
+                "do not use the image; report this to its author");
         }
     }
     return FoundManifest{std::move(manifest), digest};
@@ -95,9 +95,9 @@ Result<Reference> reference_of(const OciRequest& request) {
         if (!reference.digest.empty() && reference.digest != request.digest) {
             return fail(ErrorCode::kInput,
                         problem("lock-digest-differs",
-                                "the Lock says another digest than " + reference.text()),
+                                "the Lock has another digest than " + reference.text()),
                         "it keeps " + request.digest,
-                        "make it anew: cybelectl recipe lock");
+                        "write it again: cybelectl recipe lock");
         }
         reference.digest = request.digest;
     }
@@ -123,7 +123,7 @@ public:
                 ErrorCode::kInput,
                 problem("too-many-layers",
                         fmt::format("{} has {} layers", image.name, found.manifest.layers.size())),
-                fmt::format("at most {} are taken", kMostLayers),
+                fmt::format("at most {} are accepted", kMostLayers),
                 "begin with another image");
         }
         for (const ContentDescriptor& layer : found.manifest.layers) {
@@ -138,7 +138,7 @@ public:
                 fmt::format("its manifest has {} layers, its configuration {}",
                             found.manifest.layers.size(),
                             image.layers.size()),
-                "do not use the image; tell who made it");
+                "do not use the image; report this to its author");
         }
         for (std::size_t i = 0; i < image.layers.size(); ++i) {
             image.layers[i].descriptor = found.manifest.layers[i];
@@ -216,7 +216,7 @@ public:
                 problem("layer-wrong-size",
                         "the layer " + printable(held.path.native()) + " is not what it should be"),
                 fmt::format("it has {} bytes, its manifest says {}", size, descriptor.size),
-                "make the layout again from where it is whole");
+                "re-create the layout from an intact source");
         }
         held.was_there = true;
         return held;
@@ -234,10 +234,10 @@ Result<OciImage> read_local(const OciRequest& request, const Store* store) {
                   : !fs::is_regular_file(reference.path, error)) {
         return fail(ErrorCode::kInput,
                     problem("reference-kind",
-                            fmt::format("{} is no {}",
+                            fmt::format("{} is not {}",
                                         printable(reference.path.native()),
-                                        is_folder ? "folder" : "file")),
-                    "`" + request.transport + ":` takes " +
+                                        is_folder ? "a folder" : "a file")),
+                    "`" + request.transport + ":` requires " +
                         (is_folder ? "a folder with an image layout" : "an archive"),
                     "write " + request.transport +
                         ":PATH[:TAG]; relative paths begin at the "
@@ -283,7 +283,7 @@ fetch_oci(const Transport& transport, const OciRequest& request, const Store& st
             ErrorCode::kVerification,
             problem("base-not-locked-image", image.name + " is not the image that the Lock names"),
             "its digest is " + image.digest + ", not " + request.digest,
-            "bring the locked one back, or make the Lock anew: cybelectl recipe lock");
+            "restore the locked image, or write the Lock again: cybelectl recipe lock");
     }
     return image;
 }
@@ -308,7 +308,7 @@ Result<void> judge_config(OciImage& image, const OciRequest& request) {
     const auto no_image = [&](const std::string& because) {
         return fail(
             ErrorCode::kInput,
-            problem("image-without-root", image.name + " is no image of a root file system"),
+            problem("image-without-root", image.name + " is not an image of a root file system"),
             because,
             "check the reference; a SIF is named by oras://…");
     };

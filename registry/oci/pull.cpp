@@ -80,7 +80,7 @@ Result<void> check_pulled_image(const fs::path& file, const PullRequest& request
     const auto image = images::Image::open(file);
     if (!image) {
         return fail(ErrorCode::kInput,
-                    problem("pulled-file-not-sif", what + " is no SIF"),
+                    problem("pulled-file-not-sif", what + " is not a SIF"),
                     image.error().message() + " " + image.error().faults().front().because,
                     "check the reference; SIF files are pushed by `cybelectl image push`, "
                     "Apptainer and oras");
@@ -92,7 +92,7 @@ Result<void> check_pulled_image(const fs::path& file, const PullRequest& request
             ErrorCode::kInput,
             problem("image-other-architecture", fmt::format("{} is an image for {}", what, found)),
             fmt::format("an image for {} was asked for", request.architecture),
-            fmt::format("name another tag, or take it as it is: --arch {}", found));
+            fmt::format("name another tag, or accept this one: --arch {}", found));
     }
     return request.check ? request.check(file) : Result<void>();
 }

@@ -22,7 +22,7 @@ struct OtherScheme {
 };
 constexpr OtherScheme kOthers[] = {
     {"docker://",
-     "an OCI image is no SIF; it is converted by a build",
+     "an OCI image is not a SIF; it is converted by a build",
      "build it: `cybelectl build docker://… -o app.sif`; a Recipe or definition names it as base"},
     {"library://",
      "images of a library are pulled only",
@@ -322,11 +322,11 @@ Result<std::string> read_host(std::string_view text) {
                     "name the user by --username; the password is asked for");
     }
     if (!is_host(host)) {
-        return fail(
-            ErrorCode::kUsage,
-            problem("registry-host-malformed", "'" + printable(text) + "' is no registry's host"),
-            {},
-            "write HOST or HOST:PORT");
+        return fail(ErrorCode::kUsage,
+                    problem("registry-host-malformed",
+                            "'" + printable(text) + "' is not a valid registry host"),
+                    {},
+                    "write HOST or HOST:PORT");
     }
     return std::string(host);
 }

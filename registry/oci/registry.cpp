@@ -49,7 +49,7 @@ Result<Manifest> Registry::manifest(const std::string& version) {
                     problem("manifest-wrong-digest",
                             "the manifest of " + what + " is not what it should be"),
                     "its digest is " + manifest.digest + ", not " + printable(wanted),
-                    "do not use it; tell the registry's administrator");
+                    "do not use it; inform the registry's administrator");
     }
     return manifest;
 }
@@ -78,7 +78,7 @@ Result<bool> Registry::put_manifest(const Manifest& manifest, const std::string&
     CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
     if (answer.status != kCreated) {
         return fail(connection_.refusal(
-            answer, "the registry does not take the manifest of " + reference_.text_of_place()));
+            answer, "the registry does not accept the manifest of " + reference_.text_of_place()));
     }
     const std::string_view told = answer.header("docker-content-digest");
     if (!told.empty() && told.starts_with("sha256:") && told != manifest.digest) {
@@ -86,7 +86,7 @@ Result<bool> Registry::put_manifest(const Manifest& manifest, const std::string&
                     problem("registry-kept-other-manifest",
                             "the registry keeps another manifest than was sent"),
                     "its digest is " + printable(told) + ", not " + manifest.digest,
-                    "do not use it; tell the registry's administrator");
+                    "do not use it; inform the registry's administrator");
     }
     return !answer.header("oci-subject").empty();
 }
@@ -156,7 +156,7 @@ Registry::upload(const ContentDescriptor& blob, const Body& body, std::string lo
             answer.failure ? answer.is_passing
                            : is_passing(answer.status) || answer.status == kRegistryNotFound;
         if (!may_improve || !connection_.wait_for(attempt, answer, what)) {
-            return fail(connection_.refusal(answer, "the registry does not take " + what));
+            return fail(connection_.refusal(answer, "the registry does not accept " + what));
         }
         CYBELE_TRY(const bool is_there, has_blob(blob.digest));
         if (is_there) {
@@ -219,14 +219,14 @@ Result<void> Registry::check_page(const std::string& url,
         return fail(ErrorCode::kEnvironment,
                     problem("registry-list-endless", host + " gives no list that ends"),
                     std::move(because),
-                    "tell the registry's administrator");
+                    "inform the registry's administrator");
     };
     if (!pages.insert(url).second) {
         return refused("a page of it leads back to an earlier one");
     }
     if (pages.size() > kMostPages || entries > kMostEntries) {
         return refused(
-            fmt::format("it goes on after {} pages with {} entries", kMostPages, entries));
+            fmt::format("it continues after {} pages with {} entries", kMostPages, entries));
     }
     if (!is_same_origin(url, connection_.url(""))) {
         return refused("its next page is on another host, " + printable(host_name(url)));

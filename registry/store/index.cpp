@@ -21,7 +21,7 @@ constexpr DatabaseUse kUse{
     "the store's index",
     "free some space there, or run `cybelectl image prune`",
     "check the permissions of the store's folder",
-    "move it away: it is made again from the images beside it",
+    "move it away: it is made again from the images next to it",
 };
 
 constexpr const char* kSchema =

@@ -99,7 +99,7 @@ Layers::get(std::string_view digest, std::uint64_t size, std::int64_t now, const
                     problem("layer-wrong-size",
                             "the layer " + std::string(digest) + " is not what it should be"),
                     "it has another size than its manifest says",
-                    "do not use the image; tell who made it");
+                    "do not use the image; report this to its author");
     }
     return held;
 }

@@ -92,7 +92,7 @@ Result<StoreName> read_new_name(std::string_view text) {
     }
     if (read.name == kReserved) {
         return unusable_store_name(
-            text, "every verb would take it for the digest of an image", "choose another name");
+            text, "every command would read it as the digest of an image", "choose another name");
     }
     return read;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t kWholeDigest = 71;
 
 tl::unexpected<Error> no_store(const fs::path& root, std::string because) {
     return fail(ErrorCode::kInput,
-                problem("not-a-store", printable(root.native()) + " is no store of images"),
+                problem("not-a-store", printable(root.native()) + " is not an image store"),
                 std::move(because),
                 "name another folder by CYBELE_STORE; the first `cybelectl image add` makes a "
                 "store there");
@@ -151,7 +151,7 @@ Result<StoredImage> Store::find(const StoreName& name) const {
                 ErrorCode::kInput,
                 problem("stored-image-missing", "no image " + name.text() + " in the store"),
                 "the store is " + printable(place_.root().native()),
-                near.empty() ? "`cybelectl image list` shows what is there"
+                near.empty() ? "`cybelectl image list` shows the stored images"
                              : "did you mean '" + near + "'?");
         }
         digest = *named;
@@ -172,7 +172,7 @@ Result<StoredImage> Store::find(const StoreName& name) const {
         return fail(ErrorCode::kInput,
                     problem("stored-image-missing", "no image " + digest + " in the store"),
                     "the store is " + printable(place_.root().native()),
-                    "`cybelectl image list` shows what is there; add or pull the image");
+                    "`cybelectl image list` shows the stored images; add or pull the image");
     }
     return *image;
 }

@@ -91,7 +91,7 @@ Result<Record> read_sidecar(const Place& place, std::string_view digest) {
         return fail(ErrorCode::kInput,
                     problem("store-record-damaged",
                             "the store's file " + printable(path.native()) + " is damaged"),
-                    "it does not describe the image beside it",
+                    "it does not describe the image next to it",
                     "remove it; the image keeps its digest and loses its names");
     }
     return record;

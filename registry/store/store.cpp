@@ -105,7 +105,7 @@ check_arrival(const fs::path& file, const Arrival& arrival, const std::string& d
             ErrorCode::kVerification,
             problem("store-wrong-digest", printable(arrival.origin) + " is not what it should be"),
             "its digest is " + digest + ", not " + arrival.digest,
-            "do not use it; get it again from where it is whole");
+            "do not use it; get it again from an intact source");
     }
     if (auto image = images::Image::open(file); !image) {
         const Fault& fault = image.error().faults().front();
@@ -116,7 +116,7 @@ check_arrival(const fs::path& file, const Arrival& arrival, const std::string& d
         }
         return fail(ErrorCode::kInput,
                     problem("store-refuses-image",
-                            printable(arrival.origin) + " is no image for the store"),
+                            printable(arrival.origin) + " cannot be stored as an image"),
                     why,
                     "the store keeps SIF files; build one, or check what was named");
     }
@@ -250,8 +250,8 @@ Result<StoredImage> Store::add(const fs::path& source, const Arrival& arrival) c
     if (::fstat(from.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
         return fail(ErrorCode::kInput,
                     problem("store-refuses-image",
-                            printable(source.native()) + " is no image for the store"),
-                    S_ISDIR(status.st_mode) ? "it is a folder" : "it is no regular file",
+                            printable(source.native()) + " cannot be stored as an image"),
+                    S_ISDIR(status.st_mode) ? "it is a folder" : "it is not a regular file",
                     "the store keeps SIF files; `cybelectl build` makes one");
     }
     CYBELE_TRY(Incoming incoming, Incoming::make(place_));

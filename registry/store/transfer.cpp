@@ -133,7 +133,7 @@ Result<Way> link_out(const fs::path& source, const Output& output) {
                 ErrorCode::kEnvironment,
                 problem("store-link-failed",
                         "cannot link " + printable(output.path.native()) + " into the store"),
-                "it lies on another file system than the store",
+                "it is on another file system than the store",
                 "leave --link out for a copy, or name a store there: CYBELE_STORE");
         }
         return fail(system_error("cannot link " + printable(output.path.native()), saved));

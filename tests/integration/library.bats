@@ -51,7 +51,7 @@ plain() { "$CYBELECTL" image "$@" --plain-http; }
     refuses 5 plain pull "library://$host/group/tools/app:1"
     assert_output --partial 'no token for it was found'
     CYBELE_LIBRARY_TOKEN=wrong refuses 5 plain pull "library://$host/group/tools/app:1"
-    assert_output --partial 'does not take the token of $CYBELE_LIBRARY_TOKEN'
+    assert_output --partial 'does not accept the token of $CYBELE_LIBRARY_TOKEN'
     strace -f -qq -s 1000 -e trace=execve -o calls env CYBELE_LIBRARY_TOKEN=secret "$CYBELECTL" image pull \
         "library://$host/group/tools/app:1" --plain-http
     run ! grep '"[^"]*secret[^"]*"' <(grep -v '"env"' calls)

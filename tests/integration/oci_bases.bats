@@ -268,11 +268,11 @@ push_base() { # NAME:TAG
     try 3 'no image docker://' docker "$host/base:none"
     try 3 'in lower case' docker "$host/Base:1"
     try 5 '' docker 127.0.0.1:1/base:1
-    try 3 'is no folder' oci nowhere
+    try 3 'is not a folder' oci nowhere
     try 3 'has no such image' oci "$images/layout:none"
-    try 3 'is no image layout' oci "$place"
-    try 3 'is no archive of docker' docker-archive "$images/base.oci.tar"
-    try 3 'is no file' docker-archive nowhere.tar
+    try 3 'is not an image layout' oci "$place"
+    try 3 'is not an archive of docker' docker-archive "$images/base.oci.tar"
+    try 3 'is not a file' docker-archive nowhere.tar
     try 3 'has no such image' docker-archive "$images/base.docker.tar:other:1"
     printf x >broken.tar
     try 3 'is it a tar file' oci-archive broken.tar

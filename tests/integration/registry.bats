@@ -90,7 +90,7 @@ nothing_kept() {
     cmp app.sif got/again/app.sif
 }
 
-@test "media types of older programs, lists of architectures, and what is no SIF" {
+@test "media types of older programs, lists of architectures, and what is not a SIF" {
     serve registry docker-registry open "$place/r"
     local host=oras://127.0.0.1:$registry oci=application/vnd.oci.image
     plain push app.sif "$host/a:1"
