@@ -90,7 +90,7 @@ Finding loop(const namespaces::Abilities& abilities) {
 Finding images() {
     const runtime::MountChoice choice = runtime::choose_mount();
     if (choice.way.empty()) {
-        return fails("images", choice.because, "no image can be started", "mend what is above");
+        return fails("images", choice.because, "no image can be started", "fix the problems above");
     }
     return works("images", choice.way + ": " + choice.because);
 }

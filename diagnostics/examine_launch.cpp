@@ -50,7 +50,7 @@ Finding pmix(const ProbedSite& probed) {
     return probed.libpmix.empty()
                ? lacks("PMIx",
                        "no libpmix of the machine's own",
-                       "whether it fits an image's is judged by the MPI's version alone",
+                       "whether it fits an image's is decided by the MPI's version alone",
                        "nothing needs it where mpirun brings its own")
                : works("PMIx", probed.libpmix);
 }
@@ -68,7 +68,7 @@ Finding scheduler(const ProbedSite& probed) {
         site.dialect + (site.scheduler_version.empty() ? "" : " " + site.scheduler_version);
     if (site.dialect == "slurm" && site.queues.empty()) {
         return lacks("scheduler",
-                     what + ": `sinfo` tells no partition",
+                     what + ": `sinfo` lists no partition",
                      "nothing can be submitted to it now",
                      "ask whether slurmctld runs, or `submit --scheduler local`");
     }

@@ -86,8 +86,8 @@ Finding logins(const Environment& environment) {
     const auto object = nlohmann::json::parse(text.value_or(""), nullptr, false);
     if (!object.is_object()) {
         return lacks(kSubject,
-                     shown + (text ? " is no JSON object" : " cannot be read"),
-                     "registries that want a password refuse",
+                     shown + (text ? " is not a JSON object" : " cannot be read"),
+                     "registries that require a password refuse access",
                      "remove the file and run `cybelectl image login HOST`");
     }
     if (const std::string program = missing_helper(object); !program.empty()) {

@@ -64,22 +64,22 @@ Finding home(const Environment& environment) {
     const std::string help = "set HOME, or CYBELE_CACHE_DIR, CYBELE_STATE_DIR and CYBELE_STORE";
     if (!environment.get_absolute("HOME")) {
         return lacks(
-            "home", "HOME is not set, and this account has none", "it is taken as /", help);
+            "home", "HOME is not set, and this account has none", "/ is used instead", help);
     }
     if (!fs::is_directory(folder, error)) {
         return lacks("home",
-                     printable(folder.native()) + " is no folder",
-                     "nothing can be kept there",
+                     printable(folder.native()) + " is not a folder",
+                     "nothing can be stored there",
                      help);
     }
     if (system.is_read_only || !can_write(folder)) {
         return lacks("home",
                      printable(folder.native()) + " cannot be written",
-                     "cache, journal and store must lie elsewhere",
+                     "cache, journal and store must be elsewhere",
                      help);
     }
     if (system.free < kLittle) {
-        return lacks("home", described(folder, system), "it is full: nothing can be kept", help);
+        return lacks("home", described(folder, system), "it is full: nothing can be stored", help);
     }
     Finding finding = works("home", described(folder, system));
     if (system.is_shared) {
@@ -115,7 +115,7 @@ Finding temporary(const Environment& environment) {
         return lacks(kSubject, what, "large images may not fit while they are built", help);
     }
     if (system.is_memory) {
-        return lacks(kSubject, what, "what is built takes memory of this machine", help);
+        return lacks(kSubject, what, "builds use memory of this machine", help);
     }
     return works(kSubject, what);
 }
@@ -239,7 +239,7 @@ void examine_places(const DoctorInput& input, Findings& findings) {
     findings.push_back(kept({"cache",
                              environment.cache_directory(),
                              "CYBELE_CACHE_DIR",
-                             "bases cannot be kept, so nothing can be built"}));
+                             "bases cannot be cached, so nothing can be built"}));
     for (const KeptFolder& folder : input.folders) {
         findings.push_back(kept(folder));
     }

@@ -167,8 +167,8 @@ Faults compare_site(const Site& site, const ProbedSite& probed) {
                         ? fmt::format("the Site does not say `{}`", one.field)
                         : fmt::format("`{}` is '{}' in the Site", one.field, one.written)),
             fmt::format("this machine has '{}'", one.here),
-            one.written.empty() ? "add it, so that jobs are judged before they start"
-                                : "mend the Site, or run the check where its jobs run");
+            one.written.empty() ? "add it, so that jobs are checked before they start"
+                                : "fix the Site, or run the check where its jobs run");
         fault.is_warning = one.written.empty();
         faults.add(std::move(fault));
     }

@@ -83,7 +83,7 @@ void probe_slurm(ProbedSite& probed) {
     }
     probed.site.queues = read_partitions(ask({"sinfo", "-h", "-o", "%P|%D|%c|%m|%l|%G|%f"}));
     if (probed.site.queues.empty()) {
-        probed.notes.emplace_back("`sinfo` told no partition, so limits are not known");
+        probed.notes.emplace_back("`sinfo` lists no partition, so limits are not known");
     } else {
         say(probed, "queues", "`sinfo`");
     }

@@ -94,7 +94,7 @@ TEST_CASE("a needed thing that is missing means that the main job cannot work") 
 
 TEST_CASE("folders that are not there, and cannot be made") {
     const auto findings = places({{"HOME", "/proc/none"}, {"TMPDIR", "/proc/none"}});
-    CHECK(about(findings, "home").what == "/proc/none is no folder");
+    CHECK(about(findings, "home").what == "/proc/none is not a folder");
     CHECK(about(findings, "temporary space").state == State::kMissing);
     CHECK(about(findings, "temporary space").what == "/proc/none cannot be made");
     CHECK(about(findings, "cache").state == State::kMissing);
@@ -139,7 +139,7 @@ TEST_CASE("files of logins: none, good, readable by others, no JSON, a program t
     REQUIRE(write_file(file, R"({"credsStore": "nowhere"})", 0600));
     CHECK(logins().what.find("docker-credential-nowhere") != std::string::npos);
     REQUIRE(write_file(file, "{", 0600));
-    CHECK(logins().what.ends_with("is no JSON object"));
+    CHECK(logins().what.ends_with("is not a JSON object"));
 }
 
 TEST_CASE("a mirror that the settings name counts, and the helper is missed") {
