@@ -137,7 +137,7 @@ void check_interlink(Check& check, const CheckedObject& object) {
             check.found("K36",
                         flags->mark,
                         fmt::format("{} is asked for in the flags and in the limits", flag),
-                        "interLink takes the limits",
+                        "interLink uses the limits",
                         "drop it from the flags");
         }
     }
@@ -162,7 +162,7 @@ void check_slinky(Check& check, const CheckedObject& object) {
     if (limit != nullptr && !number(limit->scalar)) {
         check.found("K41",
                     limit->mark,
-                    fmt::format("'{}' is no number of minutes", printable(limit->scalar)));
+                    fmt::format("'{}' is not a number of minutes", printable(limit->scalar)));
     }
 }
 

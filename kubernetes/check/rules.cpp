@@ -20,12 +20,12 @@ constexpr std::array kRules = {
     Rule{"K0",
          kError,
          "yaml that cannot be read",
-         "it is no yaml, or readers of yaml differ on it",
-         "mend the line",
+         "it is not yaml, or readers of yaml differ on it",
+         "fix the line",
          "2"},
     Rule{"K1",
          kError,
-         "word without quotes that is no text",
+         "word without quotes that is not a text",
          "Kubernetes reads yaml 1.1: yes, no, on and off are flags, 017, 1e3 and 1_000 numbers, ~ "
          "is "
          "nothing",
@@ -34,7 +34,7 @@ constexpr std::array kRules = {
     Rule{
         "K2",
         kNote,
-        "word that readers of yaml take differently",
+        "word that readers of yaml interpret differently",
         "Kubernetes keeps 12:30:45 and dates as text, other readers make numbers and times of them",
         "put it in double quotes",
         "K2"},
@@ -48,7 +48,7 @@ constexpr std::array kRules = {
          kError,
          "block that ends at its second line",
          "the first line is indented more than this one: the block ends there, and lines with # "
-         "become comments without a word",
+         "silently become comments",
          "indent the lines alike, or write |2",
          "K4"},
     Rule{"K5",
@@ -59,11 +59,11 @@ constexpr std::array kRules = {
          "K5"},
     Rule{"K6",
          kError,
-         "script that is no literal block",
-         "behind # all is comment, and > joins the lines to one",
+         "script that is not a literal block",
+         "everything after # is a comment, and > joins the lines",
          "write `|` and the script below it",
          "K6"},
-    Rule{"K7", kError, "tab in the indentation", "yaml takes blanks only", "write blanks", "K7"},
+    Rule{"K7", kError, "tab in the indentation", "yaml allows blanks only", "write blanks", "K7"},
     Rule{"K8",
          kWarning,
          "DOS line ends",
@@ -73,7 +73,7 @@ constexpr std::array kRules = {
     Rule{"K9",
          kError,
          "kind or field that the bridge does not know",
-         "capitals count; kubectl refuses it, other clients drop the field silently",
+         "names are case-sensitive; kubectl refuses it, other clients drop the field silently",
          "write it as the bridge's definition does",
          "K9"},
     Rule{"K10",
@@ -97,7 +97,7 @@ constexpr std::array kRules = {
          "K12"},
     Rule{"K13",
          kError,
-         "hostPath that is no absolute path",
+         "hostPath that is not an absolute path",
          "nothing expands $HOME or ~, and `..` is refused",
          "write it from / on",
          "K13"},
@@ -131,7 +131,7 @@ constexpr std::array kRules = {
     Rule{"K18",
          kError,
          "bytes that no text holds",
-         "NUL and bytes that are no UTF-8 need binaryData",
+         "NUL and bytes that are not UTF-8 need binaryData",
          "write the script in UTF-8",
          "K18"},
     Rule{"K19",
@@ -143,7 +143,7 @@ constexpr std::array kRules = {
     Rule{"K20",
          kError,
          "Job without restartPolicy",
-         "the server takes Never or OnFailure only, and the default is Always",
+         "the server accepts Never or OnFailure only, and the default is Always",
          "write `restartPolicy: Never`",
          "K20"},
     Rule{"K21",
@@ -188,7 +188,7 @@ constexpr std::array kRules = {
          "they are comments to the one that gets the script",
          "write them for the batch system of the kind",
          "K28"},
-    Rule{"K29", kError, "key twice", "kubectl takes the last one silently", "keep one", "K29"},
+    Rule{"K29", kError, "duplicate key", "kubectl silently uses the last one", "keep one", "K29"},
     Rule{"K30",
          kWarning,
          "object before what it refers to",
@@ -199,7 +199,7 @@ constexpr std::array kRules = {
     Rule{"K31",
          kError,
          "directive that crashes WLM-Operator",
-         "it looks for a value behind each word without =, and panics at the line's end, for all "
+         "it looks for a value after each word without =, and panics at the line's end, for all "
          "users",
          "write `--option=value`, and no option without value",
          "K31"},
@@ -215,17 +215,17 @@ constexpr std::array kRules = {
         "nothing that WLM-Operator knows",
         "without --nodes, --time, --mem, --ntasks-per-node or --cpus-per-task the job never gets a "
         "pod",
-        "write `#SBATCH --nodes=1` behind the first line",
+        "write `#SBATCH --nodes=1` after the first line",
         "1.1"},
     Rule{"K34",
          kError,
          "directive that WLM-Operator misreads",
-         "it splits at blanks, and takes the word behind one without = for its value",
-         "write one `--option=value` a line, without blanks and comments",
+         "it splits at blanks, and uses the word after one without = as its value",
+         "write one `--option=value` per line, without blanks and comments",
          "1.1"},
     Rule{"K35",
          kError,
-         "directive behind the first command",
+         "directive after the first command",
          "batch systems read directives up to the first command only",
          "move it to the script's head",
          "1.1"},
@@ -293,26 +293,25 @@ const Rule* find_check_rule(std::string_view id) {
 }
 
 std::string explain_check_rule(const Rule& rule) {
-    return fmt::format(
-        "{} ({}): {}\nwhy: {}\nfix: {}\n"
-        "to pass it over: '# cybelectl: ignore {}' on the line or on the one above\n",
-        rule.id,
-        lint::to_string(rule.severity),
-        rule.title,
-        rule.why,
-        rule.fix,
-        rule.id);
+    return fmt::format("{} ({}): {}\nwhy: {}\nfix: {}\n"
+                       "to ignore it: '# cybelectl: ignore {}' on the line or on the one above\n",
+                       rule.id,
+                       lint::to_string(rule.severity),
+                       rule.title,
+                       rule.why,
+                       rule.fix,
+                       rule.id);
 }
 
 std::string check_rules_page() {
     const std::string page =
         "# Rules of `kube check`\n\n"
         "An error is refused by a server, breaks the job or stops a bridge; a warning may; a note "
-        "is advice. `kube check` ends with 3\nat an error, and with `--strict` at a warning too. "
-        "`cybelectl explain K19` shows one rule.\n\n"
-        "A comment `# cybelectl: ignore K16, K22` passes rules over on its own line or, where it "
-        "stands alone, on the next line;\n`# cybelectl: ignore-file K16` for the whole file. In a "
-        "script such a comment is a line of the script.\n\n";
+        "is advice.\n`kube check` ends with 3 at an error, and with `--strict` at a warning too. "
+        "`cybelectl explain K19`\nshows one rule.\n\n"
+        "A comment `# cybelectl: ignore K16, K22` disables rules on its own line or, where it "
+        "stands alone,\non the next line; `# cybelectl: ignore-file K16` for the entire file. In a "
+        "script such a comment is\na line of the script.\n\n";
     return page + lint::table_of(check_rules());
 }
 

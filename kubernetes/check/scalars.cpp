@@ -145,12 +145,14 @@ void Scalars::judge(const yaml::Node& node, std::string_view rule, const std::st
 
 void Scalars::judge_label(const yaml::Node& key, const yaml::Node& value) {
     if (!is_label_key(key.scalar)) {
-        check_.found("K12", key.mark, fmt::format("'{}' is no label's key", printable(key.scalar)));
+        check_.found(
+            "K12", key.mark, fmt::format("'{}' is not a valid label key", printable(key.scalar)));
     }
     const bool is_unlimited = value.scalar == "-1" && key.scalar.starts_with("wlm.sylabs.io/");
     if (value.kind == yaml::Node::Kind::kScalar && !is_label_value(value.scalar) && !is_unlimited) {
-        check_.found(
-            "K12", value.mark, fmt::format("'{}' is no label's value", printable(value.scalar)));
+        check_.found("K12",
+                     value.mark,
+                     fmt::format("'{}' is not a valid label value", printable(value.scalar)));
     }
 }
 

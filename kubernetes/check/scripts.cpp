@@ -41,8 +41,9 @@ void check_directives(Check& check, const CheckedScript& script, const ScriptRea
         const yaml::Mark mark = Check::mark_of(script, directive.line);
         if (directive.prefix != reader.prefix) {
             if (!is_foreign_told) {
-                check.found(
-                    "K28", mark, fmt::format("a {} takes no `{}`", reader.kind, directive.prefix));
+                check.found("K28",
+                            mark,
+                            fmt::format("a {} does not read `{}`", reader.kind, directive.prefix));
             }
             is_foreign_told = true;
             continue;
@@ -50,7 +51,7 @@ void check_directives(Check& check, const CheckedScript& script, const ScriptRea
         if (directive.is_late) {
             check.found("K35",
                         mark,
-                        fmt::format("`{} {}` stands behind a command",
+                        fmt::format("`{} {}` is after a command",
                                     directive.prefix,
                                     printable(directive.option)));
             continue;

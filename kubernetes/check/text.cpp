@@ -162,7 +162,7 @@ void check_text_bytes(Check& check) {
         if (zero != std::string_view::npos || !is_utf8(line)) {
             check.found("K18",
                         {index + 1, 1},
-                        zero != std::string_view::npos ? "a NUL" : "bytes that are no UTF-8");
+                        zero != std::string_view::npos ? "a NUL" : "bytes that are not UTF-8");
             return;
         }
     }

@@ -79,7 +79,7 @@ void check_kind(Check& check, const CheckedObject& object) {
     if (kind != nullptr && object.kind != object.known) {
         check.found("K9",
                     kind->mark,
-                    fmt::format("`{}` is no kind", printable(object.kind)),
+                    fmt::format("`{}` is not a kind", printable(object.kind)),
                     {},
                     fmt::format("write `{}`, unless your operator spells it so", object.known));
     }
@@ -113,15 +113,16 @@ void check_name(Check& check, const CheckedObject& object) {
             const std::string better = suggest_name(name->scalar);
             check.found("K11",
                         name->mark,
-                        fmt::format("'{}' is no name for an object", printable(name->scalar)),
+                        fmt::format("'{}' is not a valid object name", printable(name->scalar)),
                         {},
                         better.empty() ? "" : fmt::format("write `{}`", better));
         }
     }
     const auto* space = find_path(object.root, {"metadata", "namespace"});
     if (space != nullptr && !is_label_name(space->scalar)) {
-        check.found(
-            "K11", space->mark, fmt::format("'{}' is no namespace", printable(space->scalar)));
+        check.found("K11",
+                    space->mark,
+                    fmt::format("'{}' is not a valid namespace", printable(space->scalar)));
     }
 }
 

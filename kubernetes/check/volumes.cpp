@@ -14,7 +14,7 @@ void check_host_paths(Check& check, const yaml::Node& node) {
         if (path != nullptr && !is_absolute_path(path->scalar)) {
             check.found("K13",
                         path->mark,
-                        fmt::format("'{}' is no absolute path", printable(path->scalar)));
+                        fmt::format("'{}' is not an absolute path", printable(path->scalar)));
         }
         check_host_paths(check, value);
     }

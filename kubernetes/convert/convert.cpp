@@ -31,7 +31,7 @@ constexpr std::array kPodFields{
     LeftField{"hostNetwork", "a batch job has its node's network", "drop it"},
     LeftField{"terminationGracePeriodSeconds",
               "the batch system has its own",
-              "write `signal` to be told before the end"},
+              "write `signal` to be signalled before the end"},
 };
 
 constexpr std::array kContainerFields{
@@ -47,7 +47,7 @@ constexpr std::array kContainerFields{
 };
 
 constexpr std::array kJobFields{
-    LeftField{"ttlSecondsAfterFinished", "the batch system forgets jobs by itself", "drop it"},
+    LeftField{"ttlSecondsAfterFinished", "the batch system forgets jobs automatically", "drop it"},
     LeftField{"podFailurePolicy", "a batch job is not repeated", "drop it"},
     LeftField{"suspend", "a Job begins when it is submitted", "submit it later"},
 };
@@ -79,7 +79,7 @@ Result<void> choose(Conversion& conversion) {
             conversion.source,
             has_any ? conversion.objects.front().mark : yaml::Mark{1, 1},
             problem("not-a-pod",
-                    has_any ? fmt::format("'{}' is no batch/v1 Job and no v1 Pod",
+                    has_any ? fmt::format("'{}' is neither a batch/v1 Job nor a v1 Pod",
                                           printable(text_at(conversion.objects.front(), {"kind"})))
                             : "the file has no object"),
             "a Job is made of one of these",
@@ -154,7 +154,7 @@ std::string array_of(Conversion& conversion, const yaml::Node& spec) {
         conversion.leave(spec.find("completions")->mark,
                          "that any pod may do any part",
                          "the elements of an array have indexes",
-                         "let the program take its part by CYBELE_ARRAY_INDEX");
+                         "let the program choose its part by CYBELE_ARRAY_INDEX");
     } else {
         conversion.leave(spec.find("completions")->mark,
                          "the variable JOB_COMPLETION_INDEX",

@@ -75,7 +75,7 @@ void add_variable(Conversion& conversion,
     if (!is_variable_name(name)) {
         conversion.leave(mark,
                          fmt::format("the variable '{}'", printable(name)),
-                         "no shell takes the name",
+                         "it is not a valid name in a shell",
                          "rename it");
     } else if (value.find_first_of("\n\r") != std::string::npos ||
                value.find('\0') != std::string::npos) {
@@ -141,7 +141,7 @@ void leave_volume(Conversion& conversion, const yaml::Node& mount, const yaml::N
         {{"emptyDir", "a batch job has its node's scratch instead", "let the program use $TMPDIR"},
          {"configMap",
           "a batch job has no ConfigMaps",
-          "put the files beside the Job, and bind them"},
+          "put the files next to the Job, and bind them"},
          {"secret", "a batch job has no Secrets", "put it into a file of yours, and bind it"},
          {"persistentVolumeClaim",
           "the cluster's nodes do not mount it",

@@ -23,15 +23,15 @@ Result<std::string> apply_objects(const std::string& yaml, const Environment& en
     if (outcome.timed_out) {
         return fail(ErrorCode::kEnvironment,
                     problem("kubectl-silent", "kubectl did not answer within two minutes"),
-                    "it is not known what the server took",
-                    "look with `kubectl get`, then apply again: that changes nothing twice");
+                    "it is not known what the server accepted",
+                    "look with `kubectl get`, then apply again: existing objects stay the same");
     }
     if (!outcome.ok()) {
         return fail(ErrorCode::kExecution,
                     problem("kubectl-refused", "kubectl did not apply the objects"),
                     printable(std::string_view(outcome.errors)
                                   .substr(0, outcome.errors.find_last_not_of('\n') + 1)),
-                    "mend what it says, or see which cluster is meant: `kubectl config view`");
+                    "fix what it reports, or see which cluster is used: `kubectl config view`");
     }
     return outcome.output;
 }

@@ -269,17 +269,18 @@ Result<std::string> crd(const std::string& kind, const std::string& group) {
     const auto* row = std::find_if(
         kRows.begin(), kRows.end(), [&](const Row& known) { return known.kind == kind; });
     if (row == kRows.end()) {
-        return fail(ErrorCode::kUsage,
-                    problem("crd-unknown",
-                            fmt::format("there is no definition of a kind '{}'", printable(kind))),
-                    fmt::format("known are {}; capitals count", fmt::join(crd_names(), ", ")),
-                    fmt::format("write `{}`", nearest_crd(kind)));
+        return fail(
+            ErrorCode::kUsage,
+            problem("crd-unknown",
+                    fmt::format("there is no definition of a kind '{}'", printable(kind))),
+            fmt::format("known are {}; names are case-sensitive", fmt::join(crd_names(), ", ")),
+            fmt::format("write `{}`", nearest_crd(kind)));
     }
     const std::string in_group = group.empty() ? std::string(kOwnGroup) : group;
     if (!is_group(in_group)) {
         return fail(ErrorCode::kUsage,
                     problem("api-group-malformed",
-                            fmt::format("'{}' is no API group", printable(in_group))),
+                            fmt::format("'{}' is not an API group", printable(in_group))),
                     "a group is a domain name in lower case",
                     "write for example --group wlm.sylabs.io");
     }

@@ -64,8 +64,9 @@ Tree::Map node_selector(const Object& object) {
         if (!is_label_key(key) || !is_label_value(value)) {
             object.refuse(
                 "kubernetes.node-selector." + key,
-                problem("label-malformed",
-                        fmt::format("'{}: {}' is no label", printable(key), printable(value))),
+                problem(
+                    "label-malformed",
+                    fmt::format("'{}: {}' is not a valid label", printable(key), printable(value))),
                 "a label is at most 63 letters, digits and `- _ .`, its key may have a "
                 "domain before a `/`",
                 "copy it from `kubectl get nodes --show-labels`");
@@ -160,7 +161,7 @@ void check_absolute(const Object& object, std::string_view field, const std::str
         object.refuse(
             field,
             problem("object-path-not-absolute",
-                    fmt::format("'{}' is no absolute path", printable(path))),
+                    fmt::format("'{}' is not an absolute path", printable(path))),
             "nothing in the cluster expands `$`, `~`, `..` or knows where a relative path "
             "starts",
             "write it from `/` on");

@@ -231,7 +231,7 @@ Documents build_mirror_job(const Object& object) {
         object.refuse(
             "workdir",
             problem("mirror-workdir-missing", "a mirrored job needs an absolute `workdir`"),
-            "its record and its output are kept below a folder of the cluster",
+            "its record and its output are stored below a folder of the cluster",
             "write it from `/` on");
     }
     const Backend* backend = find_backend(object);

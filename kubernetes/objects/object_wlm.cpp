@@ -72,8 +72,8 @@ void refuse_what_operator_misreads(const Object& object) {
             problem("wlm-script-line",
                     fmt::format("WLM-Operator cannot read line {} of the script", finding.line)),
             finding.what,
-            "write `#SBATCH --option=value` lines behind the first, one option a line, "
-            "without blanks in values");
+            "write `#SBATCH --option=value` lines after the first, one option per line, without "
+            "blanks in values");
     }
 }
 

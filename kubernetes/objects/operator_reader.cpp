@@ -84,7 +84,8 @@ private:
     void complain_value(std::string_view key, std::string_view value, std::size_t line) {
         complain(OperatorTrouble::kError,
                  line,
-                 fmt::format("'{}' is no value of {} to it", printable(value), printable(key)));
+                 fmt::format(
+                     "it does not accept '{}' as a value of {}", printable(value), printable(key)));
     }
 };
 
@@ -140,7 +141,7 @@ void DirectiveReader::read_line(std::string_view rest, std::size_t line) {
             } else if (!word.starts_with("-")) {
                 complain(OperatorTrouble::kMisread,
                          line,
-                         fmt::format("it takes '{}' for an option", printable(word)));
+                         fmt::format("it reads '{}' as an option", printable(word)));
             }
             take(word.substr(0, equals), word.substr(equals + 1), line);
             continue;
@@ -156,7 +157,7 @@ void DirectiveReader::read_line(std::string_view rest, std::size_t line) {
             complain(OperatorTrouble::kMisread,
                      line,
                      fmt::format(
-                         "it takes '{}' for the value of '{}'", printable(value), printable(word)));
+                         "it reads '{}' as the value of '{}'", printable(value), printable(word)));
         }
         take(word, value, line);
     }

@@ -155,18 +155,19 @@ Result<const Kind*> known_kind(const std::string& name, const Site* site) {
         nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
     return fail(code,
                 problem("kind-unknown", fmt::format("no kind is called '{}'", printable(name))),
-                fmt::format("known are {}; capitals count", fmt::join(names, ", ")),
+                fmt::format("known are {}; names are case-sensitive", fmt::join(names, ", ")),
                 meant.empty() ? "name one of these" : fmt::format("did you mean `{}`?", meant));
 }
 
 /// Words of the command line that fit no object, or not this one.
 Result<void> check_options(const ObjectOptions& options, const Kind& kind) {
     if (!options.name_space.empty() && !is_label_name(options.name_space)) {
-        return fail(ErrorCode::kUsage,
-                    problem("namespace-malformed",
-                            fmt::format("'{}' is no namespace", printable(options.name_space))),
-                    "RFC 1123: lower-case letters, digits and `-`, 63 at most",
-                    "name one that `kubectl get namespaces` lists");
+        return fail(
+            ErrorCode::kUsage,
+            problem("namespace-malformed",
+                    fmt::format("'{}' is not a valid namespace", printable(options.name_space))),
+            "RFC 1123: lower-case letters, digits and `-`, 63 at most",
+            "name one that `kubectl get namespaces` lists");
     }
     if (!options.dialect.empty() && !kind.dialect.empty() && options.dialect != kind.dialect) {
         return fail(
@@ -206,17 +207,17 @@ void set_type(const Kind& kind, Object& object) {
             site->source,
             document::mark_of(site->marks, "kubernetes.api-version"),
             problem("api-version-malformed",
-                    fmt::format("'{}' is no apiVersion", printable(object.api_version))),
+                    fmt::format("'{}' is not an apiVersion", printable(object.api_version))),
             "it is GROUP/VERSION, such as wlm.sylabs.io/v1alpha1",
-            "mend `kubernetes.api-version` of the Site"));
+            "fix `kubernetes.api-version` of the Site"));
     }
     if (!is_kind_name(object.kind)) {
         object.faults.add(document::fault_at(
             site->source,
             document::mark_of(site->marks, "kubernetes.kind"),
-            problem("kind-malformed", fmt::format("'{}' is no kind", printable(object.kind))),
+            problem("kind-malformed", fmt::format("'{}' is not a kind", printable(object.kind))),
             "a kind is letters and digits, a letter first",
-            "mend `kubernetes.kind` of the Site"));
+            "fix `kubernetes.kind` of the Site"));
     }
 }
 
@@ -307,16 +308,17 @@ void check_names(const Object& object) {
         object.refuse(
             "name",
             problem("object-name-malformed",
-                    fmt::format("'{}' is no name for an object", printable(object.job.name))),
+                    fmt::format("'{}' is not a valid object name", printable(object.job.name))),
             "RFC 1123: lower-case letters, digits and `-`, 50 at most",
             better.empty() ? "rename the job" : fmt::format("rename it, e.g. `{}`", better));
     }
     if (!object.name_space.empty() && !is_label_name(object.name_space)) {
-        object.refuse("kubernetes.namespace",
-                      problem("object-namespace-malformed",
-                              fmt::format("'{}' is no namespace", printable(object.name_space))),
-                      "RFC 1123: lower-case letters, digits and `-`, 63 at most",
-                      "name one that `kubectl get namespaces` lists");
+        object.refuse(
+            "kubernetes.namespace",
+            problem("object-namespace-malformed",
+                    fmt::format("'{}' is not a valid namespace", printable(object.name_space))),
+            "RFC 1123: lower-case letters, digits and `-`, 63 at most",
+            "name one that `kubectl get namespaces` lists");
     }
 }
 

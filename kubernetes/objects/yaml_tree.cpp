@@ -174,7 +174,7 @@ Result<std::string> yaml_scalar(std::string_view text) {
         return fail(ErrorCode::kInput,
                     problem("object-text-not-utf8",
                             fmt::format("'{}' cannot stand in an object", printable(text))),
-                    "Kubernetes takes UTF-8 without NUL",
+                    "Kubernetes accepts UTF-8 without NUL",
                     "write it in UTF-8, without NUL");
     }
     if (is_plain_word(text)) {

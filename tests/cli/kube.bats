@@ -47,7 +47,7 @@ teardown() { leave_place; }
     assert_line 'error: the kind WlmJob is not supported any more'
     assert_line 'help: use `--kind SlurmJob`'
     refuses 2 "$CYBELECTL" kube render demo.yaml -n No_Space
-    assert_line --partial "'No_Space' is no namespace"
+    assert_line --partial "'No_Space' is not a valid namespace"
     refuses 2 "$CYBELECTL" kube render demo.yaml --kind TorqueJob --scheduler slurm
     assert_line 'because: its bridge speaks torque'
 }

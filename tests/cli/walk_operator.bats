@@ -66,7 +66,7 @@ for one in yaml.safe_load_all(open(sys.argv[1])):
 @test "6: results go where the bridge looks: a relative path is refused with its place" {
     sed -i 's,path: /results,path: results,' job.yaml
     refuses 3 "$CYBELECTL" kube render job.yaml --site site.yaml --kind TorqueJob
-    assert_line --partial "'results' is no absolute path"
+    assert_line --partial "'results' is not an absolute path"
     assert_line --partial 'job.yaml:'
 }
 

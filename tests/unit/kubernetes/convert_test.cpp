@@ -123,7 +123,7 @@ TEST_CASE("what is no Job or Pod, or several, is refused") {
         return converted.error().message();
     };
     CHECK(message("apiVersion: apps/v1\nkind: Deployment\n") ==
-          "'Deployment' is no batch/v1 Job and no v1 Pod");
+          "'Deployment' is neither a batch/v1 Job nor a v1 Pod");
     CHECK(message("") == "the file has no object");
     CHECK(message(kBatchJob + "  template:\n" + kPod + "---\n" + kBatchJob + "  template:\n" +
                   kPod) == "the file has more than one Job or Pod");
