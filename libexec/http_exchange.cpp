@@ -117,7 +117,7 @@ Headers headers_for(const Request& request, const Hop& hop, bool is_first_origin
 Answer exchange(const Request& request) {
     Url url;
     if (!url.set(request.url)) {
-        return refused("url", "it is no URL");
+        return refused("url", "it is not a URL");
     }
     const Origin first = url.origin();
     const bool sends = request.method == "PUT" || request.method == "POST" ||
@@ -145,7 +145,7 @@ Answer exchange(const Request& request) {
         came_from_https = origin.scheme == "https";
         change_method(hop, answer.status);
         if (!url.set(location)) {
-            return refused("url", "the server leads to something that is no URL");
+            return refused("url", "the server redirects to something that is not a URL");
         }
     }
 }

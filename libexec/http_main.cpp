@@ -44,9 +44,10 @@ int main(int argc, char** argv) {
     }
     const bool is_session = argc == 2 && std::string_view(argv[1]) == "--session";
     if (argc != 1 && !is_session) {
-        (void)std::fputs("cybelectl-http takes a JSON request on standard input; it is started by "
-                         "cybelectl\n",
-                         stderr);
+        (void)std::fputs(
+            "cybelectl-http reads a JSON request from standard input; it is started by "
+            "cybelectl\n",
+            stderr);
         return 2;
     }
     if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR || // NOLINT: no thread runs yet

@@ -356,7 +356,7 @@ Answer Transfer::run() {
     const Easy easy(curl_easy_init(), curl_easy_cleanup);
     const List headers = make_headers();
     if (easy == nullptr || answer_.failure || !set_options(easy.get(), headers.get())) {
-        fail("request", "libcurl does not take the request");
+        fail("request", "libcurl does not accept the request");
         return answer_;
     }
     std::array<char, CURL_ERROR_SIZE> message{};

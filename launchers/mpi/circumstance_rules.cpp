@@ -64,7 +64,7 @@ constexpr Rule kTmp{"circumstance/tmp",
                     kWorksWithOptions,
                     kRan,
                     "the launcher's files in /tmp are not seen (\"PMIX ERROR ... "
-                    "gds_ds12_lock_pthread.c\"), and PMIx has to send what lies in them",
+                    "gds_ds12_lock_pthread.c\"), and PMIx has to send what is in them",
                     "bind /tmp, or set the variable",
                     {{{"PMIX_MCA_gds", "hash"}, {}}}};
 constexpr Rule kShm{"circumstance/shm",
@@ -75,8 +75,8 @@ constexpr Rule kShm{"circumstance/shm",
 constexpr Rule kCleared{"circumstance/environment",
                         kSingletons,
                         kRan,
-                        "the launcher tells the ranks of each other by variables (PMIX_, PMI_, "
-                        "OMPI_): without them each rank says 0 of 1, with exit code 0",
+                        "the launcher passes variables to the ranks (PMIX_, PMI_, OMPI_): without "
+                        "them each rank says 0 of 1, with exit code 0",
                         "drop --cleanenv and --containall"};
 constexpr Rule kDescriptors{"circumstance/descriptors",
                             kAborts,

@@ -22,7 +22,7 @@ constexpr Rule kRules[] = {
     {"bind/libc-newer",
      kAborts,
      kDoc,
-     "the host's MPI wants a newer glibc than the image has",
+     "the host's MPI requires a newer glibc than the image has",
      "use the hybrid model, or a base with a glibc as new as the host's"},
     {"bind/musl",
      kAborts,

@@ -74,13 +74,13 @@ constexpr Rule kNoServer5{"pair/openmpi-5-none",
 constexpr Rule kHydra{"pair/openmpi-hydra",
                       kSingletons,
                       kRan,
-                      "Open MPI wants a PMIx server, and hydra offers PMI-1/2 only: each rank "
+                      "Open MPI requires a PMIx server, and hydra offers PMI-1/2 only: each rank "
                       "starts alone, with exit code 0",
                       "use an Open MPI on the host, or MPICH in the image"};
 constexpr Rule kAlone{"pair/no-launcher",
                       kSingletons,
                       kDoc,
-                      "nothing tells the ranks of each other: each is a job of one rank",
+                      "nothing connects the ranks: each is a job of one rank",
                       kUseLauncher};
 
 // MPICH and its relatives
@@ -177,7 +177,7 @@ constexpr Rule kIntelMpirun{
     "pair/intel-openmpi",
     kSingletons,
     kRan,
-    "Intel MPI does not take the PMIx of Open MPI's mpirun: each rank starts "
+    "Intel MPI does not use the PMIx of Open MPI's mpirun: each rank starts "
     "alone, with exit code 0",
     "use srun, or an mpirun of Intel MPI or MPICH on the host"};
 constexpr Rule kIntelNone{"pair/intel-none",

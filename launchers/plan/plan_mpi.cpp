@@ -114,7 +114,7 @@ void check_srun(const PlanInput& input, const std::string& pmi, Faults& faults) 
             fmt::format("site '{}' lists {}",
                         input.site->name,
                         fmt::join(input.site->pmi.value_or(std::vector<std::string>{}), ", ")),
-            "write `launcher: mpirun`, or mend the Site's `pmi`"));
+            "write `launcher: mpirun`, or fix the Site's `pmi`"));
     }
 }
 
@@ -317,7 +317,7 @@ void plan_bind(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             problem("host-mpi-unknown",
                     "whether the host's MPI fits the image is not known before the job starts"),
             !plan.image_mpi.is_known() ? "the image does not say which MPI it was built with"
-                                       : "no Site tells the host's MPI",
+                                       : "no Site names the host's MPI",
             !plan.image_mpi.is_known() ? "build the image from a Recipe with `mpi`"
                                        : "name a Site with `mpi` and `node.glibc`");
         note.is_warning = true;
@@ -370,7 +370,7 @@ void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         faults.add(job.fault_at(
             "launch.ranks-multiple-of",
             problem("ranks-not-multiple",
-                    fmt::format("{} ranks are no multiple of {}", plan.ranks, multiple)),
+                    fmt::format("{} ranks are not a multiple of {}", plan.ranks, multiple)),
             "the program needs one",
             fmt::format("ask for {} tasks", (plan.ranks / multiple + 1) * multiple)));
     }

@@ -56,12 +56,12 @@ void plan_properties(const Job& job, SparkPlan& spark, Faults& faults) {
         const bool is_name =
             name.starts_with("spark.") && name.find_first_of(" \t=:#\\") == std::string::npos;
         if (!is_name) {
-            faults.add(
-                job.fault_at(field,
-                             problem("spark-property-malformed",
-                                     fmt::format("'{}' is no property of Spark", printable(name))),
-                             "their names begin with `spark.` and have no blanks",
-                             "mend the name"));
+            faults.add(job.fault_at(
+                field,
+                problem("spark-property-malformed",
+                        fmt::format("'{}' is not a property of Spark", printable(name))),
+                "their names begin with `spark.` and have no blanks",
+                "fix the name"));
         } else if (const OwnProperty* own = own_property(name); own != nullptr) {
             faults.add(
                 job.fault_at(field,
@@ -100,14 +100,14 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
                                             fmt::format("workers of {} do not fit in {} a node",
                                                         format_size(spark.worker_mib * kMib),
                                                         format_size(*allotted * kMib))),
-                                    fmt::format("daemons and driver take {} MiB of it", reserved),
+                                    fmt::format("daemons and driver use {} MiB of it", reserved),
                                     "drop `worker-memory`, or raise `memory-per-node`"));
         }
     } else if (!allotted) {
         faults.add(job.fault_at(
             "launch.kind",
             problem("spark-memory-unknown", "how much memory Spark's workers have is not known"),
-            "they are told at their start, and may not take what is not theirs",
+            "it is set when they start, and they may not use more than was allocated",
             "write `memory-per-node` under `resources`"));
         return;
     } else {
@@ -126,8 +126,8 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
             problem(
                 "spark-executor-memory",
                 fmt::format("{} MiB are left for each of Spark's executors", spark.executor_mib)),
-            fmt::format("Spark wants {} MiB, beside {} MiB for daemons and driver and {} MiB of "
-                        "each executor's own",
+            fmt::format("Spark requires {} MiB, in addition to {} MiB for daemons and driver and "
+                        "{} MiB of overhead per executor",
                         kLeastExecutorMib,
                         reserved,
                         overhead),
@@ -179,7 +179,7 @@ void plan_spark(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         faults.add(job.fault_at(
             job.script.empty() ? "launch.kind" : "script",
             problem("spark-without-application", "launch `spark` without an application"),
-            "spark-submit must be told what it runs",
+            "spark-submit needs a program to run",
             "add `command: [application.py, …]`"));
     }
     plan.spark = std::move(spark);

@@ -25,7 +25,7 @@ void plan_torch(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         faults.add(
             job.fault_at("launch.kind",
                          problem("torch-without-program", "launch `torch` without a program"),
-                         "torchrun must be told what it starts",
+                         "torchrun needs a program to start",
                          "add `command: [train.py, …]`"));
     }
     plan.torch = torch;

@@ -107,7 +107,7 @@ bind_job() {
         'mpi: [{family: openmpi, version: 4.1.4}]' >new.yaml
     bind_job version hello-mpi ''
     refuses 3 "$CYBELECTL" job check version.yaml --site new.yaml
-    assert_output --partial "the host's MPI wants a newer glibc than the image has"
+    assert_output --partial "the host's MPI requires a newer glibc than the image has"
     sed -i 's/family: openmpi/family: mpich/; s/2.99/2.31/' new.yaml
     refuses 3 "$CYBELECTL" job check version.yaml --site new.yaml
     assert_output --partial 'a library of another name'

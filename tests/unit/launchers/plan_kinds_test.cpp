@@ -146,7 +146,7 @@ TEST_CASE("spark: what cannot be is refused at its field") {
               "`" + std::string(name) + "` is set by the launch\n");
     }
     CHECK(plan_of(head + "launch: {kind: spark, properties: {javax.x: x}}\n") ==
-          "'javax.x' is no property of Spark\n");
+          "'javax.x' is not a property of Spark\n");
     CHECK(holds(plan_of(head + "launch: {kind: spark, properties: {spark.sql.x: 'a b'}}\n"),
                 "worker-cores: 4\nfirst-worker-cores: 3\n"));
 }
