@@ -65,7 +65,7 @@ void set_program(const BatchJobRequest& request, Node& job, BatchJob& into) {
     const auto known = request.programs.find(std::filesystem::path(word).filename().native());
     if (known == request.programs.end()) {
         into.assumed.push_back(printable(request.file) + ": " + printable(word) +
-                               " is started as the script does, since it is not a program of "
+                               " is started like in the script, since it is not a program of "
                                "this folder");
         return;
     }

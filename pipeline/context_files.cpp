@@ -95,7 +95,7 @@ public:
         });
         if (!survey.secrets.empty()) {
             Fault fault = copy.place;
-            fault.set(problem("context-holds-secret", "'files' takes " + list_of(survey.secrets)));
+            fault.set(problem("context-holds-secret", "'files' copies " + list_of(survey.secrets)));
             fault.because = kReadable;
             fault.help = fmt::format("leave it out by a .dockerignore, or allow it: {}",
                                      allowing_line(copy, survey.secrets));
@@ -105,7 +105,7 @@ public:
             Fault fault = copy.place;
             fault.set(
                 problem("context-copy-empty",
-                        fmt::format("nothing of '{}' is taken", printable(copy.line.source))));
+                        fmt::format("nothing of '{}' is copied", printable(copy.line.source))));
             fault.because = "left out: " + list_of(survey.left_out);
             fault.help = "name other files, or correct the ignore file";
             faults_.add(std::move(fault));
@@ -167,7 +167,7 @@ look_at_context(const ImagePlan& plan, const std::string& builder, const Environ
     }
     if (!doubtful.secrets.empty()) {
         lines.push_back(
-            fmt::format("warning: %files takes {}; {}", list_of(doubtful.secrets), kReadable));
+            fmt::format("warning: %files copies {}; {}", list_of(doubtful.secrets), kReadable));
     }
     return lines;
 }

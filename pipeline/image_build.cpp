@@ -69,13 +69,13 @@ Result<void> check_kind_of_output(const fs::path& output, const fs::path& source
         return fail(ErrorCode::kUsage,
                     problem("output-is-source",
                             "the output " + printable(output.native()) + " is the source itself"),
-                    "the image would take its place",
+                    "the image would replace it",
                     "name another file: -o NAME.sif");
     }
     if (fs::exists(output, error) && !fs::is_regular_file(output, error)) {
         return fail(ErrorCode::kInput,
                     problem("output-not-regular-file",
-                            "the output " + printable(output.native()) + " is no regular file"),
+                            "the output " + printable(output.native()) + " is not a regular file"),
                     "an image cannot be written to a device, a pipe or a socket",
                     "name a file: -o NAME.sif");
     }
@@ -97,7 +97,7 @@ Result<void> check_signature(const fs::path& output) {
     return fail(ErrorCode::kInput,
                 problem("signed-image-kept",
                         printable(output.native()) + " is signed, and this build does not sign"),
-                "an unsigned image does not take the place of a signed one",
+                "an unsigned image does not replace a signed one",
                 "name a key with --sign-key or the setting `sign-key`, or replace the image with "
                 "`cybelectl build --force`");
 }
@@ -203,14 +203,14 @@ judge_provenance(const ImageBuild& request, const fs::path& source, const fs::pa
                         problem("provenance-file-conflict",
                                 "--provenance " + printable(request.provenance.native()) +
                                     " is another file of this build"),
-                        "it would take its place",
+                        "it would replace it",
                         "name a file of its own");
         }
     }
     if (request.sign_key.empty()) {
         return fail(ErrorCode::kUsage,
                     problem("provenance-without-key", "--provenance needs a key"),
-                    "what nobody signed tells nobody anything",
+                    "unsigned provenance proves nothing",
                     "name it with --sign-key FILE");
     }
     if (request.builder != "embedded") {
@@ -269,7 +269,7 @@ build_again(builder::BuildRequest again, const fs::path& first, const Environmen
     again.use_cache = false;
     again.finish = nullptr;
     if (again.on_step) {
-        again.on_step("build it again, without what is kept, to compare");
+        again.on_step("build it again, without the cache, to compare");
     }
     CYBELE_TRY(const builder::BuildResult result, builder::build(again, environment));
     return compare_builds(first, result.image);

@@ -51,13 +51,13 @@ Result<void> check_buildable(const recipes::Recipe& recipe) {
         const recipes::StageContext context = recipes::stage_context(recipe, i);
         const bool is_told = !context.is_last && !context.fields->base;
         if (!is_told && !builder::has_agent(context.base.agent)) {
-            faults.add(
-                recipe.fault_at(context.prefix + "base",
-                                problem("base-agent-unsupported",
-                                        "not yet: building from '" + context.base.from + "'"),
-                                "the embedded builder has no agent '" + context.base.agent + "'",
-                                "build with --builder apptainer, or begin with a Debian "
-                                "release or an image that it knows"));
+            faults.add(recipe.fault_at(
+                context.prefix + "base",
+                problem("base-agent-unsupported",
+                        "building from '" + context.base.from + "' is not supported yet"),
+                "the embedded builder has no agent '" + context.base.agent + "'",
+                "build with --builder apptainer, or begin with a Debian "
+                "release or an image that it knows"));
         }
     }
     if (faults.has_errors()) {

@@ -23,7 +23,7 @@ Complaint check_inside(std::string_view text) {
     const bool leads_up = text == ".." || text.starts_with("../") || text.ends_with("/..") ||
                           text.find("/../") != std::string_view::npos;
     if (text.starts_with('/') || text.starts_with('~') || leads_up) {
-        return {"a project's files lie in its folder", "write a path below it"};
+        return {"a project's files are in its folder", "write a path below it"};
     }
     return {};
 }
@@ -73,7 +73,7 @@ Result<ProjectFile> find_project(const std::filesystem::path& folder) {
     if (!std::filesystem::is_directory(folder, error)) {
         return fail(
             ErrorCode::kInput,
-            problem("not-a-project-folder", "'" + printable(folder.native()) + "' is no folder"),
+            problem("not-a-project-folder", "'" + printable(folder.native()) + "' is not a folder"),
             "a project is a folder with recipes/, jobs/ and sites/",
             "name the folder");
     }

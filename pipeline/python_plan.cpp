@@ -85,8 +85,9 @@ void take_conda(const SourceFolder& folder,
     for (const std::string& line : recipe->packages.pip) {
         packages.add(line, list.file);
     }
-    assumed.push_back(printable(list.file) + ": packages of conda are taken from Debian and PyPI; "
-                                             "`cybelectl recipe import` keeps conda");
+    assumed.push_back(printable(list.file) +
+                      ": packages of conda are installed from Debian and PyPI; "
+                      "`cybelectl recipe import` keeps conda");
 }
 
 bool has_main(const SourceFolder& folder, const std::string& file) {

@@ -57,7 +57,7 @@ read_host(recipes::Recipe& recipe, recipes::RecipeMpi& mpi, const std::string& p
             recipe.fault_at(prefix + "mpi.host",
                             problem("site-without-mpi",
                                     "the Site '" + site.name + "' does not say what MPI it has"),
-                            "without it nothing can be judged",
+                            "without it nothing can be checked",
                             "add `mpi: [{family: …, version: …}]` to the Site, as "
                             "`cybelectl site probe` writes it")));
     }

@@ -114,7 +114,7 @@ private:
             if (context.base.agent != "debootstrap" || context.base.row != last.base.row) {
                 faults.add(recipe.fault_at(
                     context.prefix + "base",
-                    problem("lock-base-unsupported", "not yet: a Lock for this base"),
+                    problem("lock-base-unsupported", "a Lock for this base is not supported yet"),
                     context.base.agent != "debootstrap"
                         ? "apt alone is asked here, and of Debian's releases"
                         : "all stages of a locked Recipe begin with the same release",
@@ -137,13 +137,13 @@ private:
             const StageContext context = recipes::stage_context(recipe, i);
             recipes::check_packages(context, true, faults);
             if (image_of(context).empty()) {
-                faults.add(
-                    recipe.fault_at(context.prefix + "base",
-                                    problem("lock-image-base", "not yet: a Lock for this base"),
-                                    "the last stage begins with an image, and packages of "
-                                    "a release are locked with the last stage's",
-                                    "begin the last stage with the release, too, or "
-                                    "build with --unlocked"));
+                faults.add(recipe.fault_at(
+                    context.prefix + "base",
+                    problem("lock-image-base", "a Lock for this base is not supported yet"),
+                    "the last stage begins with an image, and packages of "
+                    "a release are locked with the last stage's",
+                    "begin the last stage with the release, too, or "
+                    "build with --unlocked"));
             }
         }
         if (faults.has_errors()) {

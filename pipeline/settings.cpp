@@ -25,7 +25,7 @@ const std::vector<SettingRow>& setting_rows() {
          false},
         {"site", "CYBELE_SITE", "", "path of the Site file"},
         {"builder", "CYBELE_BUILDER", "embedded", "embedded, apptainer or singularity"},
-        {"mirror", "CYBELE_MIRROR", "", "package mirror of builds; the machine's own without it"},
+        {"mirror", "CYBELE_MIRROR", "", "package mirror of builds (default: the machine's)"},
         {"ca-file", "CYBELE_CA_FILE", "", "certificates that build steps trust"},
         {"cache-dir", "CYBELE_CACHE_DIR", "", "bases, packages and steps of earlier builds"},
         {"store", "CYBELE_STORE", "", "folder of the local store of images"},
@@ -33,7 +33,7 @@ const std::vector<SettingRow>& setting_rows() {
         {"stall-limit",
          "CYBELE_STALL_LIMIT",
          "30 s",
-         "a download without a byte for so long is gone on with by another request",
+         "a download without a byte for this long is continued by another request",
          false},
         {"tmpdir", "CYBELE_TMPDIR", "", "where trees are built and unpacked"},
         {"sign-key", "CYBELE_SIGN_KEY", "", "private key that `build` and `sign` use"},
@@ -86,7 +86,7 @@ Result<Values> read_values(std::string text, const fs::path& path) {
         if (row_of(key.scalar) == nullptr) {
             faults.add(unknown(document, key));
         } else if (value.kind != yaml::Node::Kind::kScalar) {
-            wrong("'" + key.scalar + "' takes one word of text", value);
+            wrong("'" + key.scalar + "' requires one word of text", value);
         } else {
             values[key.scalar] = {value.scalar,
                                   path.native() + ":" + std::to_string(key.mark.line)};

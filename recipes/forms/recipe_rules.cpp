@@ -134,15 +134,15 @@ Complaint check_digest(std::string_view text) {
     return is_sha256_digest(text)
                ? Complaint{}
                : Complaint{"a digest is `sha256:` and 64 lower-case hexadecimal digits",
-                           "copy it whole"};
+                           "copy all of it"};
 }
 
 Complaint check_commit(std::string_view text) {
     return is_hex(text, 40) || is_hex(text, 64)
                ? Complaint{}
-               : Complaint{"a branch or tag moves; only a whole commit names the same source "
-                           "for ever",
-                           "copy what `git rev-parse TAG^{commit}` prints"};
+               : Complaint{
+                     "a branch or tag moves; only a complete commit names the same source for ever",
+                     "copy what `git rev-parse TAG^{commit}` prints"};
 }
 
 Complaint check_lock_line(std::string_view text) {
@@ -158,7 +158,7 @@ Complaint check_lock_line(std::string_view text) {
     return words == 4 && is_sha256_digest(last)
                ? Complaint{}
                : Complaint{"a line is `name version arch sha256:…`",
-                           "make the lock anew with `cybelectl recipe lock`"};
+                           "write the Lock again with `cybelectl recipe lock`"};
 }
 
 Complaint check_epoch(std::string_view text) {

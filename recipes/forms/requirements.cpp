@@ -181,7 +181,7 @@ private:
             if (!is_parted) {
                 return refuse(end_,
                               "no comma before '" + printable(text.substr(end_, 12)) + "'",
-                              "all versions that are wanted are one list",
+                              "all versions are one list",
                               "part them by commas");
             }
             if (!read_version()) {
@@ -244,7 +244,7 @@ private:
             if (const auto fault =
                     marker_fault(std::string_view(text).substr(begin, end_ - begin))) {
                 return refuse(begin + *fault,
-                              "what follows `;` is no environment marker",
+                              "what follows `;` is not an environment marker",
                               "it compares variables of PEP 508 with texts in quotes",
                               "write for example `; python_version < \"3.11\"`");
             }
@@ -276,7 +276,7 @@ private:
             return refuse(begin + sum,
                           "`#sha256=` is followed by no SHA-256",
                           "it has 64 digits",
-                          "copy it whole");
+                          "copy all of it");
         }
         skip_blanks();
         return read_marker();
@@ -305,7 +305,7 @@ private:
             }
             if (!word.starts_with("--hash=")) {
                 return refuse(begin,
-                              "'" + printable(word) + "' behind a requirement",
+                              "'" + printable(word) + "' after a requirement",
                               "only `--hash=…` may stand there",
                               "remove it");
             }
@@ -313,9 +313,9 @@ private:
                 has_other = true;
             } else if (!check_digest(word.substr(7)).because.empty()) {
                 return refuse(begin,
-                              "'" + printable(word) + "' is no SHA-256",
+                              "'" + printable(word) + "' is not a SHA-256",
                               "it has 64 lower-case hexadecimal digits",
-                              "copy it whole");
+                              "copy all of it");
             } else {
                 hashes_.insert(word);
             }
@@ -368,7 +368,7 @@ void carry_requirement(Ledger& ledger, const RequirementLine& line, std::vector<
 }
 
 std::optional<Words> requirement_fault(const std::string& text) {
-    const std::string shown = "'" + printable(text) + "' is no requirement";
+    const std::string shown = "'" + printable(text) + "' is not a requirement";
     if (trimmed(text) != text || text.empty() || !is_text_line(text)) {
         return Words{shown, "it is one line without blanks at its ends", "write NAME==VERSION"};
     }
@@ -384,7 +384,7 @@ std::optional<Words> requirement_fault(const std::string& text) {
         return Words{shown, note.because, note.help};
     }
     if (pip.empty()) {
-        return Words{shown, "options of pip are not kept", "name packages only"};
+        return Words{shown, "options of pip are not preserved", "name packages only"};
     }
     return std::nullopt;
 }

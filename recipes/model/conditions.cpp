@@ -184,7 +184,7 @@ private:
                  problem("condition-distribution",
                          "no distribution '" + printable(text->scalar) + "'"),
                  "so the condition would never hold",
-                 near.empty() ? "`cybelectl recipe list --distributions` tells those that are known"
+                 near.empty() ? "`cybelectl recipe list --distributions` shows those that are known"
                               : "did you mean `" + near + "`?");
         }
     }

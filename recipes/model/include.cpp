@@ -185,7 +185,7 @@ private:
                         item.mark,
                         problem("include-cycle", "the Recipe includes itself"),
                         way + fs::path(again).filename().native(),
-                        "take this `include` away");
+                        "remove this `include`");
     }
 
     yaml::Source& source_;

@@ -31,7 +31,7 @@ constexpr Shape kLines{.type = Type::kList, .item = &kLine};
 constexpr Field kLockBaseFields[] = {
     {"distribution", &kLockDistribution, "what was bootstrapped"},
     {"release", &kDigests, "SHA-256 of its signed release files"},
-    {"image", &kLockImage, "or the image that was taken"},
+    {"image", &kLockImage, "or the image that was used"},
     {"digest", &kDigest, "of the image"},
 };
 constexpr std::string_view kLockBaseNames[] = {"distribution", "image"};

@@ -60,13 +60,13 @@ void check_locked_base(Reading& reading, const View& view, const LockVariant& va
         reading.complain(path,
                          problem("lock-without-release", "'release' is missing"),
                          "without the digests of the release files the base is not locked",
-                         "make the lock anew with `cybelectl recipe lock`");
+                         "write the Lock again with `cybelectl recipe lock`");
     }
     if (!variant.image.empty() && variant.image_digest.empty()) {
         reading.complain(path,
                          problem("lock-without-digest", "'digest' is missing"),
                          "without its digest the base image is not locked",
-                         "make the lock anew with `cybelectl recipe lock`");
+                         "write the Lock again with `cybelectl recipe lock`");
     }
 }
 
@@ -94,9 +94,9 @@ Result<Lock> read_lock(std::string text, const std::filesystem::path& file) {
         if (!names.insert(variant.name + "/" + variant.arch).second) {
             reading.complain(
                 view.path("name"),
-                problem("lock-variant-duplicate", "variant '" + variant.name + "' stands twice"),
+                problem("lock-variant-duplicate", "duplicate variant '" + variant.name + "'"),
                 "which one counts would be unknown",
-                "make the lock anew with `cybelectl recipe lock`");
+                "write the Lock again with `cybelectl recipe lock`");
         }
         lock.variants.push_back(std::move(variant));
     }

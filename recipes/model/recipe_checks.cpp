@@ -92,7 +92,7 @@ void check_sources(Reading& reading, const StageFields& fields, std::string_view
 void check_target(Reading& reading, const std::string& path, const std::string& to) {
     if (!to.starts_with('/')) {
         reading.complain(path,
-                         problem("file-target-not-absolute", "'to' is no absolute path"),
+                         problem("file-target-not-absolute", "'to' is not an absolute path"),
                          "it names a place in the image",
                          to.starts_with('~') ? "choose a place that every user sees, below /opt"
                                              : "write `/" + printable(to) + "`");
@@ -142,11 +142,10 @@ void check_environment(Reading& reading,
                                  problem("path-part-unusable",
                                          part.empty() ? "'" + name + "' has an empty part"
                                                       : "'" + printable(part) + "' in '" + name +
-                                                            "' is no absolute path"),
-                                 "programs would be looked for in the working directory, whatever "
-                                 "lies there",
+                                                            "' is not an absolute path"),
+                                 "programs would be looked for in the working directory",
                                  part.empty() ? "remove the colon"
-                                              : "write the whole path, beginning with `/`");
+                                              : "write the complete path, beginning with `/`");
             }
         }
     }
@@ -169,8 +168,7 @@ void check_files(Reading& reading,
                 path + ".stage",
                 problem("stage-order",
                         "stage '" + printable(file.stage) + "' does not come before this one"),
-                "a stage takes files from those before it, so that no two wait for "
-                "each other",
+                "a stage copies files from earlier stages only, so that no two wait for each other",
                 "move it up in `stages`");
         } else if (!file.stage.empty() && !earlier.contains(file.stage)) {
             std::vector<std::string_view> names(earlier.begin(), earlier.end());
@@ -178,12 +176,12 @@ void check_files(Reading& reading,
             reading.complain(
                 path + ".stage",
                 problem("stage-unknown", "no earlier stage '" + printable(file.stage) + "'"),
-                "a stage takes files from those before it",
+                "a stage copies files from earlier stages only",
                 near.empty() ? "add it to `stages`" : "did you mean `" + near + "`?");
         }
         if (!file.stage.empty() && !file.from.starts_with('/')) {
             reading.complain(path + ".from",
-                             problem("file-source-not-absolute", "'from' is no absolute path"),
+                             problem("file-source-not-absolute", "'from' is not an absolute path"),
                              "it names a place in the stage",
                              "write `/" + printable(file.from) + "`");
         }
@@ -196,7 +194,7 @@ void check_steps(Reading& reading, const StageFields& fields, std::string_view p
         if (!fields.steps[i].workdir.empty() && !fields.steps[i].workdir.starts_with('/') &&
             reading.is_good(path)) {
             reading.complain(path + ".workdir",
-                             problem("workdir-not-absolute", "'workdir' is no absolute path"),
+                             problem("workdir-not-absolute", "'workdir' is not an absolute path"),
                              "it names a place in the image",
                              "begin it with `/`");
         }
@@ -230,16 +228,16 @@ void check_recipe(Reading& reading, const Recipe& recipe) {
         if (!names.insert(recipe.stages[i].name).second && reading.is_good(prefix + ".name")) {
             reading.complain(
                 prefix + ".name",
-                problem("stage-duplicate", "stage '" + recipe.stages[i].name + "' stands twice"),
-                "files could not tell them apart",
+                problem("stage-duplicate", "duplicate stage '" + recipe.stages[i].name + "'"),
+                "`files` could not distinguish them",
                 "rename one of them");
         }
         if (recipe.stages[i].name == kFinalStage || recipe.stages[i].name == kProbeStage) {
-            reading.complain(
-                prefix + ".name",
-                problem("stage-name-reserved", "the name '" + recipe.stages[i].name + "' is taken"),
-                "generated stages have it",
-                "rename the stage");
+            reading.complain(prefix + ".name",
+                             problem("stage-name-reserved",
+                                     "the name '" + recipe.stages[i].name + "' is reserved"),
+                             "generated stages use it",
+                             "rename the stage");
         }
     }
     check_stage(reading, recipe, {}, names);

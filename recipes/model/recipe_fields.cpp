@@ -29,7 +29,7 @@ constexpr Shape kArch{.type = Type::kWord, .words = kArchWords};
 constexpr Shape kDistribution{.type = Type::kText, .rule = &kDistributionRule};
 constexpr Field kBaseFields[] = {
     {"distribution", &kDistribution, "bootstrapped from its packages, as `debian:12`"},
-    {"image", &kImage, "taken as it is"},
+    {"image", &kImage, "used without changes"},
     {"arch", &kArch, "the processors that it runs on", false, "amd64"},
     {"key", &kPath, "public key or Policy that the image must be signed by"},
 };
@@ -132,11 +132,11 @@ constexpr Shape kMode{.type = Type::kText, .rule = &kModeRule};
 constexpr Field kFileFields[] = {
     {"from", &kPath, "relative to the Recipe's folder, or in the stage", true},
     {"to", &kPath, "absolute, in the image", true},
-    {"mode", &kMode, "its mode, as `\"0755\"`; unset: kept"},
+    {"mode", &kMode, "its mode, as `\"0755\"`; unset: unchanged"},
     {"stage", &kName, "copy from that stage instead of the host"},
     {"allow",
      &kTexts,
-     "private keys, tokens and `.env` files that are taken all the same: names, or paths below "
+     "private keys, tokens and `.env` files that are copied nevertheless: names, or paths below "
      "`from`"},
 };
 constexpr Table kFileTable{.title = "files", .fields = kFileFields};
@@ -144,7 +144,7 @@ constexpr Shape kFileItem{.type = Type::kMap, .table = &kFileTable};
 constexpr Shape kFiles{.type = Type::kList, .item = &kFileItem};
 constexpr Field kVariableFields[] = {
     {"prepend", &kPath, "put before the value, with a colon"},
-    {"append", &kPath, "put behind the value, with a colon"},
+    {"append", &kPath, "put after the value, with a colon"},
 };
 constexpr std::string_view kVariableNames[] = {"prepend", "append"};
 constexpr Group kVariableGroups[] = {{kVariableNames, true}};
@@ -249,7 +249,7 @@ constexpr Field kRecipeFields[] = {
     {"test", &kScript, "run at the end of the build, after the generated tests"},
     {"help", &kText, "one line for users"},
     {"labels", &kLabels, "of the image"},
-    {"stages", &kStages, "earlier stages; the top level is the last and is kept"},
+    {"stages", &kStages, "earlier stages; the top level is the last stage and becomes the image"},
     {"apps", &kApps, "SCIF apps"},
     {"image", &kImageSettings, "form of the image file"},
 };

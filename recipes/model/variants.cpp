@@ -139,7 +139,7 @@ private:
                          problem("matrix-key-unknown",
                                  "the matrix has no '" + printable(key.scalar) + "'"),
                          "'exclude' names combinations of it",
-                         near.empty() ? "take it away" : "did you mean `" + near + "`?");
+                         near.empty() ? "remove it" : "did you mean `" + near + "`?");
                     continue;
                 }
                 const std::vector<std::string_view> values(axis->values.begin(),
@@ -148,10 +148,10 @@ private:
                     const std::string near = nearest(value.scalar, values);
                     tell(value.mark,
                          problem("matrix-value-unknown",
-                                 "'" + printable(value.scalar) + "' is no value of 'matrix." +
+                                 "'" + printable(value.scalar) + "' is not a value of 'matrix." +
                                      axis->name + "'"),
                          "so nothing would be left out",
-                         near.empty() ? "take it away" : "did you mean `" + near + "`?");
+                         near.empty() ? "remove it" : "did you mean `" + near + "`?");
                 }
             }
         }
@@ -177,7 +177,8 @@ private:
             if (!is_name(variant.name)) {
                 tell(matrix_.mark,
                      problem("variant-name",
-                             "the variant's name '" + printable(variant.name) + "' is no name"),
+                             "the variant's name '" + printable(variant.name) +
+                                 "' is not a valid name"),
                      "it has at most 50 small letters, digits and `-`, and ends in no `-`",
                      "shorten the Recipe's name or the matrix' values");
                 return;

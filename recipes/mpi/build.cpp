@@ -107,7 +107,7 @@ void check_pmix(const Recipe& recipe,
             continue;
         }
         const std::string takes =
-            "Open MPI " + recipe.mpi.version + " takes PMIx " + std::string(row.pmix.first) +
+            "Open MPI " + recipe.mpi.version + " supports PMIx " + std::string(row.pmix.first) +
             (row.pmix.last.empty() ? " and later" : " to " + std::string(row.pmix.last));
         if (!row.pmix.holds(parse_version(packaged))) {
             faults.add(recipe.fault_at(
@@ -161,7 +161,7 @@ private:
         }
         if (!row.refusal.empty()) {
             refuse(problem("mpi-need-conflict",
-                           "'" + std::string(row.need) + "' beside " + recipe_.mpi.family + " " +
+                           "'" + std::string(row.need) + "' with " + recipe_.mpi.family + " " +
                                recipe_.mpi.version),
                    std::string(row.refusal),
                    std::string(row.help));
@@ -169,7 +169,7 @@ private:
         }
         const bool is_device = row.with.starts_with("--with-device=");
         if (is_device && has_device_) {
-            refuse(problem("mpi-need-and-ucx", "'" + std::string(row.need) + "' beside `ucx`"),
+            refuse(problem("mpi-need-and-ucx", "'" + std::string(row.need) + "' with `ucx`"),
                    "MPICH is built for one of them",
                    "leave one of them out");
             return;
@@ -296,7 +296,7 @@ void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) 
     if (!row && mpi.from == "base") {
         add(path,
             problem("base-mpi-version", "the version of the base's MPI is not said"),
-            "a launch is judged by it",
+            "launches are checked against it",
             "write `mpi: {family: " + mpi.family + ", version: …, from: base}`");
     } else if (!row && mpi.from == "distribution") {
         for (const BrokenRow& broken : broken_rows()) {
@@ -311,7 +311,7 @@ void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) 
         add(path,
             problem("mpi-packages-unknown", "no " + mpi.family + " from " + release),
             "which packages it would be is not known",
-            "write `from: source`, or take openmpi or mpich on debian:12");
+            "write `from: source`, or use openmpi or mpich on debian:12");
     } else if (row && mpi.from == "distribution" && !mpi.version.empty() &&
                mpi.version != row->version) {
         std::string other = "leave the version out, or write `from: source`";
@@ -324,7 +324,7 @@ void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) 
             problem("mpi-version",
                     release + " has " + mpi.family + " " + std::string(row->version) + ", not " +
                         mpi.version),
-            "`from: distribution` takes what the distribution packages",
+            "`from: distribution` installs the distribution's package",
             other);
     }
 }

@@ -65,7 +65,7 @@ constexpr FeatureRow kFeatures[] = {
      {},
      {},
      {},
-     "how Open MPI 4.0 is told of libfabric is not known",
+     "how to configure Open MPI 4.0 with libfabric is not known",
      "use `ucx`, or Open MPI 4.1"},
     {"openmpi", {"4.1", "5.0"}, "libfabric", "--with-ofi", "--without-ofi", {}, {}, {}},
     {"openmpi", {"3.1", "3.1"}, "verbs", "--with-verbs", "--without-verbs", {}, {}, {}},

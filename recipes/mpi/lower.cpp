@@ -295,7 +295,7 @@ private:
         if (address == result_.args.end() || address->second.empty()) {
             faults_.add(result_.fault_at(
                 "mpi.from",
-                problem("mpi-address-missing", "where " + file + " lies is not said"),
+                problem("mpi-address-missing", "no address is given for " + file),
                 "addresses are inputs, never part of the tables",
                 "add `args: {sources: URL}` with the address of the folder that has it, or "
                 "`packages.source: [{name: " +

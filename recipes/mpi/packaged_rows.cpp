@@ -86,12 +86,12 @@ constexpr BrokenRow kBroken[] = {
     {"ubuntu:24.04",
      "mpich",
      "Ubuntu 24.04's MPICH 4.2.0 is broken (Launchpad 2072338)",
-     "write `from: source`, or take ubuntu:26.04"},
-    {"rocky:10", "mvapich2", "EL 10 has no MVAPICH2", "take rocky:9, or mpich"},
-    {"almalinux:10", "mvapich2", "EL 10 has no MVAPICH2", "take rocky:9, or mpich"},
-    {"alpine:3.22", "mpich", "Alpine has no MPICH", "take openmpi, or another base"},
-    {"alpine:3.23", "mpich", "Alpine has no MPICH", "take openmpi, or another base"},
-    {"alpine:3.24", "mpich", "Alpine has no MPICH", "take openmpi, or another base"},
+     "write `from: source`, or use ubuntu:26.04"},
+    {"rocky:10", "mvapich2", "EL 10 has no MVAPICH2", "use rocky:9, or mpich"},
+    {"almalinux:10", "mvapich2", "EL 10 has no MVAPICH2", "use rocky:9, or mpich"},
+    {"alpine:3.22", "mpich", "Alpine has no MPICH", "use openmpi, or another base"},
+    {"alpine:3.23", "mpich", "Alpine has no MPICH", "use openmpi, or another base"},
+    {"alpine:3.24", "mpich", "Alpine has no MPICH", "use openmpi, or another base"},
 };
 
 } // namespace

@@ -17,7 +17,7 @@ struct TrapRow {
 };
 constexpr TrapRow kTraps[] = {
     {"apt", "slurm", "there it is a network monitor", "write `needs: [slurm-client]`"},
-    {"apk", "slurm", "there it is a network monitor", "take Slurm's client from elsewhere"},
+    {"apk", "slurm", "there it is a network monitor", "install Slurm's client another way"},
 };
 
 /// "debian, ubuntu, rocky:8": the releases whose column a test accepts, whole distributions first.
@@ -66,7 +66,7 @@ private:
         const Base& own = base_of(*context_.recipe, *context_.fields);
         if (own.arch != "amd64") {
             tell(field("base"),
-                 problem("arch-unsupported", "not yet: images for '" + own.arch + "'"),
+                 problem("arch-unsupported", "images for '" + own.arch + "' are not supported yet"),
                  "this version builds for the machine's own processors",
                  "use `amd64`");
         }
@@ -237,7 +237,7 @@ private:
                                                 : "mpi",
                      problem("package-manager-unknown",
                              "which package manager the image has is not known"),
-                     "its name does not tell its distribution",
+                     "its name does not show its distribution",
                      "install the packages in `steps`, or name an image such as "
                      "`docker://debian:12@sha256:…`");
             }
@@ -274,7 +274,7 @@ private:
         } else if (const auto* missing = missing_repository(row, cell)) {
             tell(wanted.field,
                  problem("need-repository-missing",
-                         "'" + wanted.need + "' of " + std::string(row.id) + " lies in '" +
+                         "'" + wanted.need + "' of " + std::string(row.id) + " is in '" +
                              std::string(*missing) + "'"),
                  "the base has only its main packages",
                  "build it from `source`, or use another base");

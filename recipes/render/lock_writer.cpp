@@ -187,9 +187,8 @@ Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
             return stale("it is for " + variant.arch + ", the Recipe for " + arch);
         }
         if (!lock.covers_packages_only && lock.recipe != "sha256:" + recipe.digest) {
-            return stale(
-                "an earlier version made it, whose Locks are for the whole Recipe, and the "
-                "Recipe, a file that it includes or its arguments changed since");
+            return stale("an earlier version made it, whose Locks cover the entire Recipe, and the "
+                         "Recipe, a file that it includes or its arguments changed since");
         }
         if (lock.covers_packages_only && lock.recipe != "sha256:" + packages_digest(recipe)) {
             return stale(changed_fields(lock, recipe) +

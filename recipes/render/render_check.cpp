@@ -27,7 +27,7 @@ public:
             faults_.add(recipe_.fault_at(
                 context.prefix + "mpi.host",
                 problem("site-not-read", "the Site that `mpi.host` names was not read"),
-                "a Recipe by itself reads no Site",
+                "a Recipe alone reads no Site",
                 "write `host: {family: …, version: …}`"));
         }
         check_mpi(recipe_, context, faults_);
@@ -61,7 +61,7 @@ public:
                 file(app.files[i], at);
                 if (!app.files[i].stage.empty()) {
                     fault(at + ".stage",
-                          problem("app-file-from-stage", "an app takes no files from a stage"),
+                          problem("app-file-from-stage", "an app cannot copy files from a stage"),
                           "'%appfiles' copies from the host alone",
                           "copy them with the Recipe's `files` to /scif/apps/" + name);
                 }
@@ -160,7 +160,7 @@ private:
                 fault(path + field,
                       problem("path-not-expressible", "a definition file cannot carry this path"),
                       "its parser reads quotes, `\\`, `$`, braces and `~` in a file's name",
-                      "rename the file, or copy the folder that it lies in");
+                      "rename the file, or copy the folder that it is in");
             }
         }
         if (!file.mode.empty() && file.from.find_first_of("*?[") != std::string::npos) {
@@ -173,17 +173,17 @@ private:
 
     void payload(const std::string& path, const std::string& text) {
         if (!is_plain_payload(text)) {
-            fault(path,
-                  problem("text-not-expressible", "a definition file cannot carry this text"),
-                  "its parser takes lines that begin with `%` or `Bootstrap:` and `{{ name }}` for "
-                  "its own",
-                  "put the text into a file, copy that with `files` and use it");
+            fault(
+                path,
+                problem("text-not-expressible", "a definition file cannot carry this text"),
+                "its parser interprets lines that begin with `%` or `Bootstrap:`, and `{{ name }}`",
+                "put the text into a file, copy that with `files` and use it");
         }
     }
 
     void not_yet(const std::string& path, const std::string& what, std::string help) {
         fault(path,
-              problem("recipe-field-unsupported", "not yet: " + what),
+              problem("recipe-field-unsupported", "not supported yet: " + what),
               "this version reads and checks '" + path + "', but cannot build it",
               std::move(help));
     }

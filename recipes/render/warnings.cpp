@@ -26,7 +26,7 @@ void add_overwritten(std::vector<Fault>& list, const Recipe& recipe, const Stage
                     context.prefix + "files[" + std::to_string(i) + "].to",
                     problem("file-target-duplicate",
                             "'" + printable(files[i].to) + "' is a destination above already"),
-                    "a file takes the other's place, a folder comes below it",
+                    "a file replaces the other, a folder is placed below it",
                     "give each its own name, or end it with `/`"));
         }
     }
@@ -47,7 +47,7 @@ void add_unevaluated(std::vector<Fault>& list, const Recipe& recipe, const Stage
                                         "'$' in the value of '" + name + "' stands for itself"),
                                 "a value is a value; no shell evaluates it",
                                 "write `" + name +
-                                    ": {prepend: …}` or `{append: …}` for a list that goes on"));
+                                    ": {prepend: …}` or `{append: …}` to extend a list"));
         }
     }
 }

@@ -110,7 +110,7 @@ void refuse_for_dockerfile(const Recipe& recipe, Faults& faults) {
             faults.add(recipe.fault_at(
                 context.prefix + "base",
                 problem("dockerfile-base", "a Dockerfile cannot begin with this base"),
-                "'FROM' takes images of registries",
+                "'FROM' accepts images of registries",
                 "name an image as `docker://…`, or render `--as def`"));
         }
     }

@@ -61,7 +61,7 @@ bool share_ratings(int rank, const Options& options, std::vector<bpmf::Rating>& 
         if (options.read.empty()) {
             ratings = bpmf::generate(options.size, options.settings.seed);
         } else if (!bpmf::read(options.read, ratings)) {
-            std::fprintf(stderr, "bpmf: %s is no file of ratings\n", options.read.c_str());
+            std::fprintf(stderr, "bpmf: %s is not a file of ratings\n", options.read.c_str());
             ratings.clear();
         }
     }
@@ -104,7 +104,7 @@ int run(int rank, int ranks, const Options& options) {
 int main(int argc, char** argv) {
     Options options;
     if (!parse(argc, argv, options)) {
-        std::fprintf(stderr, "bpmf: wrong arguments; options take a whole number or a file\n");
+        std::fprintf(stderr, "bpmf: wrong arguments; options require an integer or a file\n");
         return 2;
     }
     MPI_Init(&argc, &argv);

@@ -78,13 +78,13 @@ TEST_CASE("matrix: refusals with place and remedy") {
         const char* help;
     };
     const Row rows[] = {
-        {"matrix: {a: [x], exclude: [{b: x}]}\n", "the matrix has no 'b'", 4, "take it away"},
+        {"matrix: {a: [x], exclude: [{b: x}]}\n", "the matrix has no 'b'", 4, "remove it"},
         {"matrix: {flavour: [x], exclude: [{flavor: x}]}\n",
          "the matrix has no 'flavor'",
          4,
          "did you mean `flavour`?"},
         {"matrix: {a: [openmpi], exclude: [{a: openmp}]}\n",
-         "'openmp' is no value of 'matrix.a'",
+         "'openmp' is not a value of 'matrix.a'",
          4,
          "did you mean `openmpi`?"},
         {"matrix: {a: [x], exclude: [{a: x}]}\n",

@@ -328,7 +328,7 @@ TEST_CASE("bases: refusals with place, because and remedy") {
          "'slurm' is not what it seems",
          "write `needs: [slurm-client]`"},
         {"base: debian:12\npackages: {needs: [parmetis]}\n",
-         "'parmetis' of debian:12 lies in 'non-free'",
+         "'parmetis' of debian:12 is in 'non-free'",
          nullptr},
         {"base: rocky:8\npackages: {needs: [python-pip]}\n",
          "what 'python-pip' is called on rocky:8 is not known",
@@ -344,7 +344,7 @@ TEST_CASE("bases: refusals with place, because and remedy") {
          nullptr},
         {"base: debian:12\ncompilers: llvm\n", "no compilers 'llvm' are known", nullptr},
         {"base: debian:12\napps: {a: {files: [{from: /a, to: /a, stage: b}]}}\n",
-         "an app takes no files from a stage",
+         "an app cannot copy files from a stage",
          nullptr},
     };
     for (const auto& row : rows) {
