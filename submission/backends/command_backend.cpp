@@ -168,7 +168,7 @@ public:
             if (!outcome.ok() && !commands_->is_over_already(outcome)) {
                 return fail(
                     ErrorCode::kExecution,
-                    problem("cancel-refused", "the scheduler did not take the request to cancel"),
+                    problem("cancel-refused", "the scheduler did not accept the request to cancel"),
                     printable(words_of(outcome)),
                     "try again: `cybelectl job cancel ID`");
             }
@@ -207,7 +207,7 @@ public:
             if (!outcome.ok()) {
                 return fail(ErrorCode::kExecution,
                             problem("hold-refused",
-                                    std::string("the scheduler did not take the request to ") +
+                                    std::string("the scheduler did not accept the request to ") +
                                         (is_held ? "hold" : "release")),
                             printable(words_of(outcome)),
                             "see how the job is: `cybelectl job status ID`");

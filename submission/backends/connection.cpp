@@ -68,7 +68,7 @@ Result<void> read_settings(std::string_view text, Connection& connection) {
         if (known == std::end(kSettings) || equals == part.size()) {
             return fail(ErrorCode::kInput,
                         problem("service-setting-unknown",
-                                "'" + printable(part) + "' is no setting of a service"),
+                                "'" + printable(part) + "' is not a setting of a service"),
                         "the journal was written by another cybelectl",
                         "call that one");
         }
@@ -136,12 +136,12 @@ Result<void> check_address(const Connection& connection) {
             return {};
         }
     }
-    return fail(
-        ErrorCode::kInput,
-        problem("token-over-http", printable(connection.address) + " is no address for a token"),
-        "over http, everybody on the way would read it",
-        "write https://, or reach the service by a tunnel: ssh -L 6820:SERVICE:6820 LOGIN, "
-        "then http://127.0.0.1:6820");
+    return fail(ErrorCode::kInput,
+                problem("token-over-http",
+                        printable(connection.address) + " is not a valid address for a token"),
+                "over http, everybody on the way would read it",
+                "write https://, or reach the service by a tunnel: ssh -L 6820:SERVICE:6820 LOGIN, "
+                "then http://127.0.0.1:6820");
 }
 
 } // namespace cybele::submission

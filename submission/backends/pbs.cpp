@@ -122,13 +122,13 @@ Result<std::vector<JobStatus>> Pbs::statuses(const std::vector<Outcome>& outcome
         return fail(ErrorCode::kEnvironment,
                     problem("batch-server-silent", "the batch server does not answer"),
                     printable(words_of(outcome)),
-                    "the job goes on; ask again with `cybelectl job status`");
+                    "the job continues; ask again with `cybelectl job status`");
     }
     if (!is_whole_listing(outcome.output)) {
         return fail(ErrorCode::kEnvironment,
                     problem("batch-server-answer-cut", "the batch server's answer is cut"),
                     "a blank line ends each job that qstat shows, and the last has none",
-                    "the job goes on; ask again with `cybelectl job status`");
+                    "the job continues; ask again with `cybelectl job status`");
     }
     const std::vector<PbsJob> listed = read_qstat_text(outcome.output);
     std::vector<JobStatus> found;

@@ -67,7 +67,7 @@ public:
                                 "rimrock did not run a command on " +
                                     printable(service_->connection().host)),
                         printable(words_in(answer)),
-                        "the job goes on; ask again with `cybelectl job status`");
+                        "the job continues; ask again with `cybelectl job status`");
         }
         return std::move(*answers);
     }

@@ -38,10 +38,11 @@ Result<ServiceAnswer> Service::ask(const ServiceRequest& request) {
         CYBELE_TRY(answer, send(request));
     }
     if (answer.status == kUnauthorized) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("token-refused", printable(way_.address) + " does not take the token"),
-                    "it is of another user, has expired, or is of another cluster",
-                    "get a new one; a job that was submitted goes on meanwhile");
+        return fail(
+            ErrorCode::kEnvironment,
+            problem("token-refused", printable(way_.address) + " does not accept the token"),
+            "it is of another user, has expired, or is of another cluster",
+            "get a new one; submitted jobs continue meanwhile");
     }
     return answer;
 }

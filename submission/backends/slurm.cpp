@@ -210,7 +210,7 @@ public:
             return fail(ErrorCode::kEnvironment,
                         problem("slurm-silent", "Slurm does not answer"),
                         printable(words_of(outcome)),
-                        "the job goes on; ask again with `cybelectl job status`");
+                        "the job continues; ask again with `cybelectl job status`");
         }
         std::vector<JobStatus> found;
         for (const std::string_view line : text::split(outcome.output, '\n')) {

@@ -204,7 +204,7 @@ submission_body(const Submission& submission, const std::string& script, Version
         if (row == std::end(kRows) || !row->put(directive.value, version, job)) {
             return fail(ErrorCode::kInput,
                         problem("slurmrestd-option",
-                                "slurmrestd cannot be told `" + printable(directive.option) +
+                                "slurmrestd does not support `" + printable(directive.option) +
                                     (directive.has_value ? "=" + printable(directive.value) : "") +
                                     "`"),
                         "it reads no directives of a script, and has no field for this one",

@@ -48,7 +48,7 @@ tl::unexpected<Error> trouble_with(const Service& service, const ServiceAnswer& 
         printable(service.connection().address) + " said HTTP " + std::to_string(answer.status) +
             (trouble ? ": " + printable(trouble->text) : std::string()),
         may_be_the_token(answer) ? "see whether the token is still good, and whether slurmctld runs"
-                                 : "the job goes on; ask again with `cybelectl job status`");
+                                 : "the job continues; ask again with `cybelectl job status`");
 }
 
 /// Slurm's REST service. It has no files: records and logs are seen where their folder is shared

@@ -124,7 +124,7 @@ void SshLogin::keep_path(const std::string& path) const {
 }
 
 Error SshLogin::broken(const Outcome& outcome) const {
-    std::string because = "the connection ended before the answer was whole";
+    std::string because = "the connection ended before the answer was complete";
     if (outcome.timed_out) {
         because = "no answer came within the time limit";
     } else if (outcome.code == kOfSsh && !text::trimmed(outcome.errors).empty()) {

@@ -22,7 +22,7 @@ public:
     /// `ssh LOGIN REMOTE`; `remote` is read by the login shell there, so it must be a text that
     /// every shell reads alike.
     [[nodiscard]] Command command(const std::string& remote) const;
-    /// Why the connection ended before the answer was whole (kExecution): what was done there is
+    /// Why the connection ended before the answer was complete (kExecution): what was done there is
     /// not known, but where it never began (kEnvironment).
     [[nodiscard]] Error broken(const Outcome& outcome) const;
     [[nodiscard]] const std::string& name() const {

@@ -57,7 +57,7 @@ Result<std::string> taken(std::string_view text, const std::string& source) {
     if (token.empty() || is_odd) {
         return fail(ErrorCode::kEnvironment,
                     problem("token-missing", "there is no token from " + printable(source)),
-                    token.empty() ? "it gave nothing" : "what it gave is no token",
+                    token.empty() ? "it gave nothing" : "its output is not a token",
                     "it must give the token alone, as `scontrol token` does");
     }
     return std::string(token);

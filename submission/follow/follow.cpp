@@ -258,7 +258,7 @@ private:
             followed_.asked_by = number;
             asked_at_ = Clock::now();
             if (options_.on_word) {
-                options_.on_word("cancelling; once more leaves at once");
+                options_.on_word("cancelling; press again to leave immediately");
             }
             CYBELE_CHECK(cancel());
         }

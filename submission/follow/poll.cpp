@@ -434,7 +434,7 @@ Result<bool> resolve(JobContext& context, Entry& entry) {
         entry.client = entry.client.empty() ? std::string() : kFound; // empty: it is this process
     } else if (context.now() >= entry.asked + kSearchSeconds) {
         entry.state = State::kNotSubmitted;
-        entry.reason = "the scheduler never took it";
+        entry.reason = "the scheduler never accepted it";
         entry.ended = context.now();
     } else {
         return false;

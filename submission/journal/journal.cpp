@@ -21,7 +21,7 @@ namespace {
 constexpr int kJournalVersion = 1;
 constexpr DatabaseUse kJournalUse{
     "the journal of jobs",
-    "make room on the disk (df), then `cybelectl job attach`",
+    "free disk space (df), then `cybelectl job attach`",
     "name a folder that you can write: CYBELE_STATE_DIR=DIR",
     "keep another journal: CYBELE_STATE_DIR=DIR",
     15'000,
@@ -106,8 +106,8 @@ Result<void> Journal::check_empty(bool held_jobs) const {
                     is_foreign ? "it holds other tables" : "it held the journal of jobs",
                     status.st_uid,
                     status.st_mode & kPermissions),
-        "restore it from a copy; or move it away, and take up the jobs that run: "
-        "cybelectl job attach .cybelectl/UUID");
+        "restore it from a copy; or move it away, and reattach to the running jobs: cybelectl job "
+        "attach .cybelectl/UUID");
 }
 
 Result<void> Journal::prepare(bool held_jobs) const {
@@ -244,7 +244,7 @@ Result<Entry> Journal::find(const std::string& text) const {
                     "the journal " + printable(path_.native()) + " knows none by that id or UUID",
                     !named.empty() && !named.back().id.empty()
                         ? "job " + named.back().id + " was called so last: name its id"
-                        : "`cybelectl job list --all` shows them; a record is taken up with "
+                        : "`cybelectl job list --all` shows them; reattach to a record with "
                           "`cybelectl job attach .cybelectl/UUID`");
     }
     std::string uuids;

@@ -219,9 +219,9 @@ private:
 
     Result<void> enter(const Submission& submission, std::string& id) {
         if (submission.job == nullptr) {
-            return fail(
-                ErrorCode::kInput,
-                problem("local-script-alone", "the local scheduler takes Jobs, no scripts alone"));
+            return fail(ErrorCode::kInput,
+                        problem("local-script-alone",
+                                "the local scheduler accepts Jobs only, not scripts"));
         }
         const launchers::Job& job = *submission.job;
         EnvironmentMap variables = environment_.all();

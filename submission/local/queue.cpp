@@ -22,7 +22,7 @@ namespace {
 constexpr int kQueueVersion = 1;
 constexpr DatabaseUse kQueueUse{
     "the local scheduler's queue",
-    "make room on the disk (df), then try again",
+    "free disk space (df), then try again",
     "name a folder that you can write: CYBELE_STATE_DIR=DIR",
     "keep another queue: CYBELE_STATE_DIR=DIR",
     15'000,

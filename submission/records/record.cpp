@@ -54,7 +54,7 @@ Result<ExitRecord> parse_exit_record(std::string_view text, const std::filesyste
     const auto damaged = [&] {
         return fail(ErrorCode::kInput,
                     problem("record-malformed", printable(path.native()) + " is damaged"),
-                    "it is no record of a job's end",
+                    "it is not a record of a job's end",
                     "ask the scheduler for the job; the file can be removed");
     };
     if (!document.is_object()) {

@@ -25,7 +25,7 @@ constexpr unsigned kPrivate = 0700;
 tl::unexpected<Error> refused(const fs::path& path, std::string because) {
     return fail(ErrorCode::kEnvironment,
                 problem("record-folder-refused",
-                        "the record of a job cannot be kept in " + printable(path.native())),
+                        "the record of a job cannot be stored in " + printable(path.native())),
                 std::move(because),
                 "give the Job a workdir of your own, or remove " + printable(path.native()) +
                     " where it is not needed");

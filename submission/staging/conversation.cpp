@@ -70,7 +70,7 @@ Error broken_off(const SshLogin& login, const Outcome& outcome, std::string_view
         fault.code = ErrorCode::kEnvironment;
         fault.message =
             "the connection to " + printable(login.name()) + " broke while " + std::string(doing);
-        fault.help += "; try again, and what has arrived is gone on with";
+        fault.help += "; try again: the transfer is resumed";
     }
     return Error(std::move(fault));
 }

@@ -180,13 +180,13 @@ private:
                                     std::string(words_behind(lines.back()))));
         }
         if (lines.size() != count + 1 || !lines.back().starts_with("end")) {
-            return fail(broken_off(login_, outcome, "it was asked what is there"));
+            return fail(broken_off(login_, outcome, "it listed the existing files"));
         }
         Inventory inventory;
         for (std::size_t index = 0; index < count; ++index) {
             const auto words = words_of_line(lines[index]);
             if (words.size() != 3) {
-                return fail(broken_off(login_, outcome, "it was asked what is there"));
+                return fail(broken_off(login_, outcome, "it listed the existing files"));
             }
             inventory.staged_files.push_back({words[0] == "same",
                                               words[0] == "folder",

@@ -148,7 +148,7 @@ void add_item(const Item& item, const std::string& to, const fs::path& source) {
         item.refuse("from",
                     problem("input-missing", "there is no " + printable(source.native())),
                     "relative paths start at the Job's folder",
-                    "mend the path, or make the file first");
+                    "fix the path, or make the file first");
         return;
     }
     if (target.empty()) {

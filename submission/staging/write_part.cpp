@@ -27,10 +27,10 @@ struct Remedies {
 };
 /// By CopyFor.
 constexpr std::array<Remedies, 2> kRemedies = {{
-    {"make room there; what has arrived is gone on with by the next submission",
+    {"free space there; the next submission resumes the transfer",
      "name a `workdir` in which you may write",
      "submit again when nothing writes to it"},
-    {"make room there and collect again: what has arrived is gone on with",
+    {"free space there and collect again: the transfer is resumed",
      "name a folder in which you may write: --to DIR",
      "collect again when nothing writes to it"},
 }};

@@ -142,7 +142,7 @@ Result<void> check_patterns(const std::vector<std::string>& patterns) {
             Fault fault;
             fault.code = ErrorCode::kInput;
             fault.set(problem("results-pattern",
-                              "'" + printable(pattern) + "' is no pattern of results"));
+                              "'" + printable(pattern) + "' is not a valid pattern of results"));
             fault.because = complaint.because;
             fault.help = complaint.help;
             faults.push_back(std::move(fault));
@@ -160,7 +160,7 @@ Result<std::unique_ptr<Results>> results_of(const CollectRequest& request) {
                     problem("results-without-files",
                             "the results of job " + entry.id + " do not come through " +
                                 printable(shown(entry.login))),
-                    "the service takes jobs, and hands no files out",
+                    "the service accepts jobs but cannot transfer files",
                     "fetch them by ssh: scp -r " + connection.host + ":" + entry.workdir + " .");
     }
     if (connection.kind != Connection::Kind::kSsh) {

@@ -13,7 +13,7 @@ Result<void> find_facts_in_files(JobInput& input) {
         return {};
     }
     CYBELE_TRY(const auto contents, images::open_contents(input.image_file));
-    CYBELE_TRY(const auto root, images::files_of(contents, "the launch is judged by them"));
+    CYBELE_TRY(const auto root, images::files_of(contents, "the launch is checked against them"));
     CYBELE_TRY(const auto query_result, images::survey_files(root));
     CYBELE_TRY(const auto found, images::check_facts(root, query_result, input.facts->labels));
     const std::array<std::pair<std::string_view, std::string*>, 3> wanted{

@@ -23,7 +23,7 @@ Result<void> judge_remote(const JobInput& input, const std::string& login) {
     if (!is_remote(input)) {
         return fail(Error(input.job.fault_at(
             "image",
-            problem("oci-image-not-started", "an OCI image is no image that a job can start"),
+            problem("oci-image-not-started", "a job cannot start an OCI image"),
             printable(input.image) + " is converted by a build, which a submission does not do",
             "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
     }

@@ -51,10 +51,11 @@ void set_count(const std::string& text, const char* option, std::uint32_t& into,
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value == 0) {
-        faults.add(usage_fault(problem("count-value",
-                                       std::string(option) + " takes a count of 1 or more, not '" +
-                                           printable(text) + "'"),
-                               std::string("write ") + option + " 1, or more"));
+        faults.add(
+            usage_fault(problem("count-value",
+                                std::string(option) + " requires a count of 1 or more, not '" +
+                                    printable(text) + "'"),
+                        std::string("write ") + option + " 1, or more"));
         return;
     }
     into = value;
@@ -72,7 +73,7 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
         faults.add(usage_fault(
             problem("tasks-exceed-machines",
                     fmt::format("{} tasks are asked for", std::max<std::uint64_t>(room, tasks))),
-            "lower -N, -n or --ntasks-per-node: no machine has so many cores"));
+            "lower -N, -n or --ntasks-per-node: no machine has that number of cores"));
         return;
     }
     if (tasks == 0) {
@@ -213,7 +214,7 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
         faults.add(job.fault_at("launch.ranks-multiple-of",
                                 problem("tasks-not-multiple",
                                         std::to_string(job.resources.tasks) +
-                                            " tasks are no multiple of " +
+                                            " tasks are not a multiple of " +
                                             std::to_string(job.launch.ranks_multiple_of)),
                                 "the program deals its work out in such groups",
                                 "change -n, -N or --ntasks-per-node"));
@@ -227,10 +228,9 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     put(overrides.queue, job.queue);
     put(overrides.account, job.account);
     if (!overrides.name.empty() && !schedulers::is_job_name(overrides.name)) {
-        Fault fault =
-            usage_fault(problem("job-name-option",
-                                "-J takes a job's name, not '" + printable(overrides.name) + "'"),
-                        "write for example -J wheat-1");
+        Fault fault = usage_fault(
+            problem("job-name-option", "-J: invalid job name '" + printable(overrides.name) + "'"),
+            "write for example -J wheat-1");
         fault.because = schedulers::kJobNameRule;
         faults.add(std::move(fault));
     }

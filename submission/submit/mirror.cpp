@@ -49,20 +49,21 @@ Json read_map(const fs::path& file, Faults& faults) {
     }
     Json map = Json::parse(*text, nullptr, false);
     if (!map.is_object()) {
-        complain(faults,
-                 problem("mirror-file-malformed", printable(file.native()) + " is no JSON object"),
-                 "a ConfigMap's key became this file",
-                 "write it as `cybelectl kube render --kind MirrorJob` does");
+        complain(
+            faults,
+            problem("mirror-file-malformed", printable(file.native()) + " is not a JSON object"),
+            "a ConfigMap's key became this file",
+            "write it as `cybelectl kube render --kind MirrorJob` does");
         return Json::object();
     }
     for (const auto& [key, value] : map.items()) {
         if (!value.is_string()) {
-            complain(
-                faults,
-                problem("mirror-value-not-text",
-                        "'" + printable(key) + "' of " + printable(file.native()) + " is no text"),
-                "all settings of a mirror are texts",
-                "put it in quotes");
+            complain(faults,
+                     problem("mirror-value-not-text",
+                             "'" + printable(key) + "' of " + printable(file.native()) +
+                                 " is not a text"),
+                     "all settings of a mirror are texts",
+                     "put it in quotes");
         }
     }
     return map;
@@ -170,10 +171,11 @@ void read_period(const fs::path& file, Mirror& mirror, Faults& faults) {
     const bool is_count = !digits.empty() && digits.size() < 6 &&
                           digits.find_first_not_of("0123456789") == std::string::npos;
     if (!is_count || std::stoi(digits) == 0) {
-        complain(faults,
-                 problem("mirror-seconds", printable(file.native()) + " is no count of seconds"),
-                 "it holds '" + printable(digits) + "'",
-                 "write a number, as 30");
+        complain(
+            faults,
+            problem("mirror-seconds", printable(file.native()) + " is not a number of seconds"),
+            "it holds '" + printable(digits) + "'",
+            "write a number, as 30");
         return;
     }
     mirror.longest = std::chrono::seconds(std::stoi(digits));

@@ -104,7 +104,7 @@ Result<void> check_text(const fs::path& file, const BatchScript& script) {
                                {line, 1},
                                problem("script-lines-carriage-return",
                                        "the script has lines that end with a carriage return"),
-                               "the shell and the batch system take it for a part of the last word",
+                               "the shell and the batch system read it as part of the last word",
                                "remove them: `tr -d '\\r' <OLD >NEW`; then submit NEW")));
     }
     const bool names_shell = text.starts_with("#!") || script.find("shell") != nullptr;
@@ -163,13 +163,13 @@ Result<void> check_arguments(const std::string& scheduler, const std::vector<std
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";
     for (const std::string& word : words) {
         if (word.empty() || word.find_first_not_of(kPlain) != std::string::npos) {
-            return fail(ErrorCode::kUsage,
-                        problem("torque-argument",
-                                "TORQUE cannot pass the argument '" + printable(word) + "'"),
-                        "`qsub -F` takes all arguments as one text, which a shell splits into "
-                        "words",
-                        "use letters, digits and _ . / : = , + @ % - only, or write it into the "
-                        "script");
+            return fail(
+                ErrorCode::kUsage,
+                problem("torque-argument",
+                        "TORQUE cannot pass the argument '" + printable(word) + "'"),
+                "`qsub -F` accepts all arguments as one text, which a shell splits into words",
+                "use letters, digits and _ . / : = , + @ % - only, or write it into the "
+                "script");
         }
     }
     return {};
@@ -355,7 +355,7 @@ Result<void> check_way(const std::string& login, const std::string& workdir) {
                     problem("script-directory-unknown",
                             "it is not known in which directory of " + printable(shown(login)) +
                                 " the script is to be submitted"),
-                    "behind a login, a job runs in a directory of the other machine",
+                    "through a login, a job runs in a directory of the other machine",
                     "add --workdir /PATH, a directory that its nodes share");
     }
     return {};
@@ -376,7 +376,7 @@ Result<const Taker*> taker_of(const std::string& scheduler) {
     if (found == kTakers.end()) {
         return fail(ErrorCode::kUsage,
                     problem("script-scheduler-unsupported",
-                            scheduler + " takes no batch script of your own"),
+                            scheduler + " does not accept your own batch script"),
                     "the qstat of Slurm's wrappers does not say how a job ended",
                     "use Slurm's own commands: --scheduler slurm");
     }

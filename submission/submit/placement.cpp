@@ -56,7 +56,8 @@ PlacementReason by_ability(const PlacementInput& input) {
 
 PlacementReason by_nodes(const PlacementInput& input) {
     if (input.nodes > 1 && input.is_mpi) {
-        return to_cluster(fmt::format("MPI on {} nodes wants the cluster's network", input.nodes));
+        return to_cluster(
+            fmt::format("MPI on {} nodes requires the cluster's network", input.nodes));
     }
     return silent(input.nodes == 1 ? "one node" : "no MPI between the nodes");
 }
@@ -118,7 +119,7 @@ PlacementReason by_estimate(const PlacementInput& input) {
     const double own = *cluster * (missing < missing_there ? kMargin : 1.0);
     const double other = *kubernetes * (missing_there < missing ? kMargin : 1.0);
     const std::string because =
-        fmt::format("{:.0f} s until the end on the cluster, {:.0f} s on Kubernetes; data lies {}",
+        fmt::format("{:.0f} s until the end on the cluster, {:.0f} s on Kubernetes; data is {}",
                     *cluster,
                     *kubernetes,
                     missing < missing_there   ? "on the cluster"

@@ -19,7 +19,7 @@ void add_workdir(const launchers::Job& job, const fs::path& workdir, Faults& fau
     if (!fs::is_directory(workdir, error)) {
         faults.add(job.fault_at("workdir",
                                 problem("workdir-missing", "the working directory does not exist"),
-                                printable(workdir.native()) + " is no directory",
+                                printable(workdir.native()) + " is not a directory",
                                 "make it: `mkdir -p " + shell_quote(workdir.native()) + "`"));
     }
 }
@@ -38,7 +38,7 @@ void add_outputs(const launchers::Job& job,
             faults.add(job.fault_at(
                 field,
                 problem("output-folder-missing-there", "the folder of this output does not exist"),
-                printable((workdir / folder).native()) + " is no directory",
+                printable((workdir / folder).native()) + " is not a directory",
                 "make it: `mkdir -p " + shell_quote((workdir / folder).native()) + "`"));
         }
     }

@@ -262,7 +262,7 @@ chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatC
                     problem("nothing-to-resubmit", "nothing of job " + job.id + " is to run again"),
                     job.array.empty() ? "it ended well"
                                       : "each of its elements that is asked for ended well",
-                    "leave --failed out to run it again all the same");
+                    "leave --failed out to run it again nevertheless");
     }
     if (job.array.empty()) {
         return std::optional<std::string>();
@@ -334,7 +334,7 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
                     problem("record-not-in-journal",
                             "the journal does not know the job of " + printable(file->native())),
                     "only the journal says how it ended",
-                    "take it up first: cybelectl job attach " +
+                    "reattach to it first: cybelectl job attach " +
                         shell_quote(file->parent_path().native()));
     }
     CYBELE_CHECK(check_foreign_request(*file, record));
@@ -348,7 +348,7 @@ repeat_request(const Entry& job, const std::vector<Entry>& elements, const Repea
                     problem("job-not-ended",
                             "job " + (job.id.empty() ? job.uuid : job.id) +
                                 " has not ended: it is " + std::string(state_text(job.state))),
-                    "it would run twice at the same time",
+                    "two copies would run at the same time",
                     "wait for it (cybelectl job wait), or cancel it (cybelectl job cancel)");
     }
     const Json asked = parse_json(job.request);

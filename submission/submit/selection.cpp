@@ -118,7 +118,7 @@ Result<Selection> read_selection(const std::string& states,
         } else {
             faults.add(selection_fault(
                 problem("since-value", "--since does not read '" + printable(since) + "'"),
-                "it takes an age or a moment of UTC",
+                "it requires an age or a UTC time",
                 "write --since '2 d', or --since 2026-11-22T08:30"));
         }
     }

@@ -73,7 +73,7 @@ Result<void> check_way(const launchers::Job& job, const Connection& connection) 
     return fail(Error(job.fault_at(
         "stage-in",
         problem("files-not-transferable", "files do not come to " + printable(connection.address)),
-        "the service takes jobs, and no files",
+        "the service accepts jobs but cannot transfer files",
         "copy them yourself and drop `stage-in`, or reach the scheduler "
         "through ssh")));
 }
@@ -98,7 +98,7 @@ plan_of(const TransferSet& transfers, const Inventory& inventory, const launcher
             faults.add(job.fault_at(staged.field + ".to",
                                     problem("staged-target-is-folder",
                                             "there is a folder named " + printable(staged.target)),
-                                    "a file cannot take its place",
+                                    "a file cannot replace it",
                                     "write another `to`, or remove the folder"));
             continue;
         }
@@ -145,7 +145,7 @@ bring_to(Destination& destination, const TransferSet& transfers, const launchers
                                 format_size(plan.transferred.bytes),
                                 printable(transfers.workdir.native()),
                                 format_size(inventory.free.value_or(0))),
-                    "make room there, or name another `workdir`");
+                    "free space there, or name another `workdir`");
     }
     if (!plan.uploads.empty()) {
         CYBELE_CHECK(destination.put(plan.uploads));

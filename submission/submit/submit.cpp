@@ -45,7 +45,7 @@ Result<std::string> login_asked(const JobInput& input, const SubmitRequest& requ
         connection.kind != Connection::Kind::kRimrock) {
         return fail(ErrorCode::kUsage,
                     problem("token-command-unused", "--token-command is for REST services"),
-                    "the Site reaches its scheduler by commands or ssh, which take no token",
+                    "the Site reaches its scheduler by commands or ssh, which use no token",
                     "drop it, or name a Site with `through: {slurmrestd: URL}`");
     }
     connection.token_command = request.token_command;
@@ -143,7 +143,7 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
             input.job.fault_at("workdir",
                                problem("job-without-remote-folder",
                                        "the Job names no folder of " + printable(shown(login))),
-                               "behind a login, a job runs in a folder of the other machine",
+                               "through a login, a job runs in a folder of the other machine",
                                "write `workdir: /PATH`, a folder that its nodes share")));
     }
     CYBELE_TRY(const Connection connection, read_connection(login));
@@ -153,7 +153,7 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     }
     if (login.starts_with('-')) {
         return fail(ErrorCode::kUsage,
-                    problem("host-malformed", "'" + printable(login) + "' is no host"),
+                    problem("host-malformed", "'" + printable(login) + "' is not a valid host"),
                     "ssh would read it as an option",
                     "write HOST, USER@HOST, or a name of ~/.ssh/config");
     }

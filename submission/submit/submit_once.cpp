@@ -149,7 +149,7 @@ tl::unexpected<Error> refuse(JobContext& context, Entry& entry, const Receipt& r
 tl::unexpected<Error> unknown_outcome(const Entry& entry, const std::string& words) {
     return fail(ErrorCode::kEnvironment,
                 problem("submission-unknown",
-                        "it is not known whether " + entry.scheduler + " took the job"),
+                        "it is not known whether " + entry.scheduler + " accepted the job"),
                 in_one_line(words),
                 "find out with `cybelectl job attach " + entry.uuid +
                     "`; do not submit it again before");
@@ -186,7 +186,7 @@ Result<void> search(JobContext& context,
     if (entry.id.empty()) {
         return fail(ErrorCode::kEnvironment,
                     problem("scheduler-did-not-answer",
-                            entry.scheduler + " did not take the job; nothing was submitted"),
+                            entry.scheduler + " did not accept the job; nothing was submitted"),
                     in_one_line(words),
                     "submit it again");
     }
@@ -331,7 +331,7 @@ Result<Submitted> hand_over(JobContext& context,
             problem("journal-write-failed",
                     "job " + receipt.id + " was submitted, but the journal could not keep its id"),
             kept.error().faults().front().because,
-            "when that is mended: cybelectl job attach " + submitted.entry.uuid);
+            "when that is fixed: cybelectl job attach " + submitted.entry.uuid);
     }
     if (on_word && !receipt.words.empty()) {
         on_word(in_one_line(receipt.words));

@@ -153,7 +153,7 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
     chmod 666 config/config.yaml
     refuses 5 "$CYBELECTL" config show
     assert_line --partial "other users can write $place/config/config.yaml (owner 0, mode 0666)"
-    assert_line "help: take that permission away: chmod go-w $place/config/config.yaml"
+    assert_line "help: remove that permission: chmod go-w $place/config/config.yaml"
     chmod 644 config/config.yaml
     "$CYBELECTL" config trust .
     chown $attacker config/trusted-folders
@@ -170,7 +170,7 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
         # shellcheck disable=SC2086
         (cd work && as_uid $attacker $how)
         refuses 255 "$CYBELECTL" submit work/j.yaml --scheduler local --wait
-        assert_output --partial 'the record of a job cannot be kept in'
+        assert_output --partial 'the record of a job cannot be stored in'
         rm -rf work/.cybelectl
     done
     mkdir work/.cybelectl

@@ -126,14 +126,14 @@ host_job() {
     for format in text json; do
         run -5 sh -c '"$1" submit demo.yaml --scheduler local --format "$2" >/dev/full' - "$CYBELECTL" "$format"
         assert_output --partial 'cannot write standard output'
-        assert_output --regexp 'No space left on device; job [0-9]+ is submitted and goes on'
+        assert_output --regexp 'No space left on device; job [0-9]+ is submitted and still runs'
         assert_output --regexp 'do not submit it again: cybelectl job status [0-9]+'
         run -5 sh -c '"$1" submit demo.yaml --scheduler local --format "$2" >&-' - "$CYBELECTL" "$format"
-        assert_output --regexp 'job [0-9]+ is submitted and goes on'
+        assert_output --regexp 'job [0-9]+ is submitted and still runs'
         # shellcheck disable=SC2016
         run -5 bash -c 'exec {gone}> >(true); wait "$!"; "$1" submit demo.yaml --scheduler local --format "$2" >&"$gone"' - \
             "$CYBELECTL" "$format"
-        assert_output --regexp 'job [0-9]+ is submitted and goes on'
+        assert_output --regexp 'job [0-9]+ is submitted and still runs'
     done
     run -0 sh -c '"$1" submit demo.yaml --scheduler local --wait >/dev/full' - "$CYBELECTL"
     assert_line --partial 'warning: cannot write standard output'

@@ -252,7 +252,7 @@ wrong() {
 @test "a word of the command line is told by its option, not by a line of the Job" {
     printf '%s\n' 'kind: Job' 'name: good' 'command: [a]' >good.yaml
     refuses 2 "$CYBELECTL" job check good.yaml -J 'two words'
-    assert_line "error: -J takes a job's name, not 'two words'"
+    assert_line "error: -J: invalid job name 'two words'"
     refuses 2 "$CYBELECTL" job check good.yaml -N 4000000000 --ntasks-per-node 2
     assert_line 'error: 8000000000 tasks are asked for'
     refuses 3 "$CYBELECTL" job check good.yaml --scheduler local -c 100000
@@ -284,7 +284,7 @@ wrong() {
     printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'launch: {kind: mpi, ranks-multiple-of: 2}' \
         'resources: {tasks-per-node: 4}' >bad.yaml
     refuses 3 "$CYBELECTL" job check bad.yaml --scheduler slurm -n 3
-    assert_output --partial '3 tasks are no multiple of 2'
+    assert_output --partial '3 tasks are not a multiple of 2'
 }
 
 @test "an image is verified before it is submitted and again in the job" {

@@ -171,7 +171,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     fake sbatch '"$real" "$@"' "head -c 1M /dev/zero >'$small/ballast' 2>/dev/null" 'exit 0'
     refuses 5 slurm env PATH="$place/fake:$PATH" CYBELE_STATE_DIR="$small/state" cybelectl submit full-disk.yaml --scheduler slurm
     assert_line --regexp 'error: job [0-9]+ was submitted, but the journal could not keep its id'
-    assert_line --regexp 'help: when that is mended: cybelectl job attach [0-9a-f-]{36}'
+    assert_line --regexp 'help: when that is fixed: cybelectl job attach [0-9a-f-]{36}'
     uuid=$(grep -o '[0-9a-f-]\{36\}' <<<"$output" | tail -n 1)
     slurm rm "$small/ballast"
     run slurm env CYBELE_STATE_DIR="$small/state" cybelectl job attach "$uuid" --wait
@@ -191,7 +191,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     ends_with 255 "$pid"
     run cat filled.said
     assert_line --partial 'because: no space is left on the device'
-    assert_line --partial 'help: make room on the disk (df), then `cybelectl job attach'
+    assert_line --partial 'help: free disk space (df), then `cybelectl job attach'
     slurm rm "$small/ballast"
     run slurm env CYBELE_STATE_DIR="$small/state" cybelectl job attach "$(cat filled.out)" --wait
     assert_equal "$status" 7
@@ -204,7 +204,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     slurm sh -c "head -c 400K /dev/zero >'$small/ballast'"
     refuses 5 slurm cybelectl job collect "$id" --to "$small/results"
     assert_line 'because: No space left on device'
-    assert_line 'help: make room there and collect again: what has arrived is gone on with'
+    assert_line 'help: free space there and collect again: the transfer is resumed'
     assert_equal "$(slurm find "$small/results" -type f ! -name '*.part')" ''
     slurm rm "$small/ballast"
     run slurm cybelectl job collect "$id" --to "$small/results"

@@ -132,7 +132,7 @@ nothing_came() {
 @test "what cannot be pulled is told at its line, and nothing is submitted" {
     write_remote docker docker://registry.example/app:1
     refuses 3 submit docker.yaml
-    assert_output --partial 'an OCI image is no image that a job can start'
+    assert_output --partial 'a job cannot start an OCI image'
     assert_output --partial '--> docker.yaml:3'
     write_remote shub shub://group/app
     refuses 3 submit shub.yaml

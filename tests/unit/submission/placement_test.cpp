@@ -79,9 +79,9 @@ std::vector<std::pair<std::string, PlacementInput>> cases() {
     add("the cluster is later", estimated(300, 0));
     add("the cluster is earlier", estimated(-50, 0));
     add("as late as the other, the data as far", estimated(0, 0));
-    add("the cluster is a little earlier, the data lies on Kubernetes",
+    add("the cluster is a little earlier, the data is on Kubernetes",
         estimated(-50, kGiBOfPlacement));
-    add("the cluster is much earlier, the data lies on Kubernetes", estimated(-99, 0));
+    add("the cluster is much earlier, the data is on Kubernetes", estimated(-99, 0));
     input = estimated(-50, 0);
     input.cluster.bytes_per_second.reset();
     add("an unknown bandwidth makes the estimate unknown", input);

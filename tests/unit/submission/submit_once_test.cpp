@@ -250,7 +250,7 @@ TEST_CASE("an unclear answer is searched for by the same client, and never asked
     const auto lost = bench.submit();
     REQUIRE_FALSE(lost.has_value());
     CHECK(lost.error().code() == ErrorCode::kEnvironment);
-    CHECK(lost.error().message() == "slurm did not take the job; nothing was submitted");
+    CHECK(lost.error().message() == "slurm did not accept the job; nothing was submitted");
     CHECK(bench.talk.submissions == 2);
     CHECK(bench.entries().back().state == State::kNotSubmitted);
 }
