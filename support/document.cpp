@@ -134,7 +134,7 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
         return fault_at(document.source,
                         name->mark,
                         problem("kind-differs",
-                                "a " + std::string(kind.name) + " is wanted here, not kind '" +
+                                "a " + std::string(kind.name) + " is expected here, not kind '" +
                                     printable(name->scalar) + "'"),
                         is_known ? "the file is a document of another kind" : "no such kind exists",
                         help);
@@ -230,12 +230,13 @@ private:
                    const yaml::Node& value,
                    const std::string& path) {
         if (!field.not_yet.empty()) {
-            Fault fault = fault_at(
-                reading_.document_.source,
-                key.mark,
-                problem("field-not-supported-yet", "not yet: " + std::string(field.not_yet)),
-                "this version reads and checks '" + path + "', but cannot act on it",
-                "leave '" + path + "' out");
+            Fault fault =
+                fault_at(reading_.document_.source,
+                         key.mark,
+                         problem("field-not-supported-yet",
+                                 "not supported yet: " + std::string(field.not_yet)),
+                         "this version reads and checks '" + path + "', but cannot act on it",
+                         "leave '" + path + "' out");
             reading_.not_yet_.push_back(std::move(fault));
         }
         const bool is_empty = value.kind == Kinds::kScalar && value.scalar.empty();
@@ -246,7 +247,7 @@ private:
             tell(path,
                  value.mark,
                  problem("field-without-value", "'" + path + "' has no value"),
-                 "it wants " + describe(*field.shape),
+                 "it requires " + describe(*field.shape),
                  field.is_required ? "write `" + name + ": " + example_of(*field.shape) + "`"
                                    : "remove `" + name + "`, or give it a value");
             return;
@@ -352,7 +353,7 @@ private:
                  problem("fields-exclude-each-other",
                          "'" + written[1]->scalar + "' and '" + written[0]->scalar +
                              "' exclude each other"),
-                 "'" + std::string(table.title) + "' takes one of " + names,
+                 "'" + std::string(table.title) + "' accepts only one of " + names,
                  "remove `" + written[1]->scalar + "`, or remove `" + written[0]->scalar + "`");
         } else if (written.empty() && group.is_required) {
             tell(path,
@@ -371,7 +372,7 @@ private:
             tell(path,
                  value.mark,
                  problem("item-without-value", "'" + path + "' has no value"),
-                 "it wants " + describe(shape),
+                 "it requires " + describe(shape),
                  "remove the item");
             return;
         case Kinds::kScalar:
@@ -412,7 +413,7 @@ private:
             tell(path,
                  value.mark,
                  problem("field-value",
-                         "'" + path + "' wants " + describe(*wanted) + ", not " +
+                         "'" + path + "' requires " + describe(*wanted) + ", not " +
                              kind_of_node(value)),
                  complaint.because,
                  complaint.help);
@@ -439,7 +440,7 @@ private:
         tell(path,
              value.mark,
              problem("field-type",
-                     "'" + path + "' wants " + describe(shape) + ", not " + kind_of_node(value)),
+                     "'" + path + "' requires " + describe(shape) + ", not " + kind_of_node(value)),
              "the field decides the type",
              help_for_value(shape, value, reading_.document_.source));
     }

@@ -60,7 +60,7 @@ Complaint check_name(std::string_view text) {
     }
     const std::string better = suggest_name(text);
     return {"a name has small letters, digits and `-`, begins with a letter, does not end with "
-            "`-` and has at most 50 characters, so that every scheduler and Kubernetes takes it",
+            "`-` and has at most 50 characters, so that every scheduler and Kubernetes accepts it",
             better.empty() ? "" : "write `" + better + "`"};
 }
 
@@ -149,7 +149,8 @@ Complaint check_size(std::string_view text) {
     if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) {
         return {"a number without a unit is megabytes to one scheduler and bytes to another", help};
     }
-    return {"a size is whole, in units of 1024: KiB, MiB, GiB, TiB, PiB, or K, M, G, T, P", help};
+    return {"a size is an integer, in units of 1024: KiB, MiB, GiB, TiB, PiB, or K, M, G, T, P",
+            help};
 }
 
 Complaint check_path(std::string_view text) {

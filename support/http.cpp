@@ -283,7 +283,7 @@ Result<fs::path> HttpClient::check() const {
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (outcome.output != std::string(kProgram) + " " CYBELE_VERSION "\n") {
         const std::string_view said = last_line(outcome.output);
-        return fail(other_version(said.empty() ? "no version that it tells" : std::string(said)));
+        return fail(other_version(said.empty() ? "no version" : std::string(said)));
     }
     return helper_;
 }

@@ -116,7 +116,7 @@ std::string image_reference_fault(std::string_view text, std::string& help) {
         help = near.empty() ? "write `oras" + std::string(text.substr(scheme)) +
                                   "`, or download the file and name its path"
                             : "did you mean `" + near + "://`?";
-        return "`" + std::string(name) + "://` is no transport that is known";
+        return "`" + std::string(name) + "://` is not a known transport";
     }
     const std::string_view rest = text.substr(scheme + 3);
     if (rest.empty() || rest.find(' ') != std::string_view::npos || rest.front() == '/') {

@@ -37,7 +37,7 @@ std::string_view kind_of(mode_t mode) {
 tl::unexpected<Error> no_file(const fs::path& path, std::string_view is) {
     return fail(ErrorCode::kInput,
                 problem("output-name", "cannot write a file as " + printable(path.native())),
-                std::string(is) + ", and a file would take its place",
+                std::string(is) + ", and a file would replace it",
                 "choose another name");
 }
 

@@ -17,7 +17,7 @@ namespace {
 tl::unexpected<Error> refused(const OwnFolder& folder, std::string because, std::string remedy) {
     return fail(ErrorCode::kEnvironment,
                 problem("own-folder-refused",
-                        std::string(folder.holds) + " cannot be kept in " +
+                        std::string(folder.holds) + " cannot be stored in " +
                             printable(folder.path.native())),
                 std::move(because),
                 std::move(remedy));

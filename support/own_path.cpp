@@ -170,9 +170,8 @@ private:
                                    shown,
                                    status_.st_uid,
                                    status_.st_mode & kPermissions),
-                       is_own
-                           ? "take that permission away: chmod go-w " + shell_quote(shown_.native())
-                           : "use one in a folder of your own",
+                       is_own ? "remove that permission: chmod go-w " + shell_quote(shown_.native())
+                              : "use one in a folder of your own",
                        is_own ? "path-writable-by-others" : "path-not-trusted");
     }
 

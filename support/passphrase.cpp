@@ -76,7 +76,7 @@ Result<Secret> read_from_file(const PassphraseSource& source) {
         Fault fault;
         fault.code = ErrorCode::kInput;
         fault.set(problem("passphrase-not-secret",
-                          fmt::format("the passphrase in {} is no secret", from)));
+                          fmt::format("the passphrase in {} is not secret", from)));
         fault.because = "other users may read the file";
         fault.help = fmt::format("close it: chmod 600 {}", from);
         fault.is_warning = true;
@@ -110,7 +110,7 @@ public:
         if (!is_changed_) {
             return fail(ErrorCode::kEnvironment,
                         problem("passphrase-terminal", "cannot ask for the passphrase"),
-                        "the terminal cannot be told to hide what is typed",
+                        "the terminal cannot hide what is typed",
                         "give it in a file, by --passphrase-file");
         }
         CYBELE_CHECK(write_all(fd_.get(), prompt, from));

@@ -207,7 +207,7 @@ std::optional<Refusal> behind_value(std::string_view text, const Stop& stop) {
         return std::nullopt;
     }
     return Refusal{stop.mark,
-                   "words stand behind the value",
+                   "there is text after the value",
                    "the value ends with its quote or bracket",
                    "remove `" + printable(line.substr(at)) + "`"};
 }
@@ -284,9 +284,9 @@ constexpr SyntaxHelp kSyntaxHelp[] = {
     {"end of sequence flow", "close the `[` with `]`"},
     {"illegal flow end", "remove the bracket that closes nothing, or put the value into quotes"},
     {"end of map not found",
-     "begin all keys of a map in one column, and write nothing behind a closing quote"},
+     "begin all keys of a map in one column, and write nothing after a closing quote"},
     {"end of sequence not found",
-     "begin all items of a list in one column, and write nothing behind a closing quote"},
+     "begin all items of a list in one column, and write nothing after a closing quote"},
     {"illegal block entry", "begin the list on a line of its own, a `- ` before each item"},
     {"illegal EOF in scalar", "close the quotes"},
     {"illegal document indicator", "close the quotes"},

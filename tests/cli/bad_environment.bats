@@ -40,7 +40,7 @@ user() {
     run user HOME=/nonexistent/home cybelectl job render serial.yaml --scheduler slurm
     assert_success
     refuses 255 user HOME=/nonexistent/home cybelectl submit serial.yaml --scheduler local --wait
-    assert_line 'error: the journal of jobs cannot be kept in /nonexistent/home/.local/state/cybelectl'
+    assert_line 'error: the journal of jobs cannot be stored in /nonexistent/home/.local/state/cybelectl'
     assert_line 'help: name a folder that you can write: CYBELE_STATE_DIR=DIR'
     refuses 5 user HOME=/nonexistent/home cybelectl image add hello-mpi.sif a:1
     assert_line 'help: name a folder that you can write: CYBELE_STORE=DIR'
@@ -91,7 +91,7 @@ with_full() {
 
 @test "a TMPDIR that does not exist: builds say so, the rest works" {
     refuses 5 user TMPDIR=/nonexistent/tmp cybelectl build a.def -o x.sif
-    assert_line 'error: the tree that is built cannot be kept in /nonexistent/tmp'
+    assert_line 'error: the tree that is built cannot be stored in /nonexistent/tmp'
     assert_line 'help: name a folder that you can write: CYBELE_TMPDIR=DIR'
     assert_not_exist x.sif
     for fuse in '' -c; do

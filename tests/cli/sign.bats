@@ -113,7 +113,7 @@ state() { jq -r "$1" <<<"$output"; }
     echo secret >open && chmod 644 open
     run "$CYBELECTL" sign "$image" --key locked.pem --passphrase-file open
     assert_success
-    assert_line --partial 'the passphrase in open is no secret'
+    assert_line --partial 'the passphrase in open is not secret'
 }
 
 @test "a policy decides: any, all, a number" {

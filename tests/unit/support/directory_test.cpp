@@ -20,7 +20,7 @@ TEST_CASE(
     CHECK(names_in(fd.get(), made->path()).value_or(std::vector<std::string>()) == all);
 }
 
-TEST_CASE("what is no directory is an error with its name") {
+TEST_CASE("what is not a directory is an error with its name") {
     const UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const auto names = names_in(fd.get(), "/dev/null");
     REQUIRE_FALSE(names);

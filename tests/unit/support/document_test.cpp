@@ -67,25 +67,25 @@ TEST_CASE("a wrong value is told with its place, the reason and a remedy") {
         const char* help;
     };
     const Row rows[] = {
-        {"box: 4", "'box' wants a size, not '4'", 6, "write `4 GiB`"},
-        {"box: {size: 4 GB}", "'box.size' wants a size, not '4 GB'", 13, "write `4 GiB`"},
-        {"time: 30", "'time' wants a duration, not '30'", 7, "write `30 min`"},
-        {"time: 1:30", "'time' wants a duration, not '1:30'", 7, "write `01:30:00`"},
-        {"count: 04", "'count' wants a count, not '04'", 8, "write `4`"},
-        {"count: \"4\"", "'count' wants a count, not '4'", 8, "write `4`"},
-        {"count: four", "'count' wants a count, not 'four'", 8, "write `4`"},
-        {"wet: yes", "'wet' wants a flag, not 'yes'", 6, "write `true`"},
-        {"wet: \"false\"", "'wet' wants a flag, not 'false'", 6, "write `false`"},
+        {"box: 4", "'box' requires a size, not '4'", 6, "write `4 GiB`"},
+        {"box: {size: 4 GB}", "'box.size' requires a size, not '4 GB'", 13, "write `4 GiB`"},
+        {"time: 30", "'time' requires a duration, not '30'", 7, "write `30 min`"},
+        {"time: 1:30", "'time' requires a duration, not '1:30'", 7, "write `01:30:00`"},
+        {"count: 04", "'count' requires a count, not '04'", 8, "write `4`"},
+        {"count: \"4\"", "'count' requires a count, not '4'", 8, "write `4`"},
+        {"count: four", "'count' requires a count, not 'four'", 8, "write `4`"},
+        {"wet: yes", "'wet' requires a flag, not 'yes'", 6, "write `true`"},
+        {"wet: \"false\"", "'wet' requires a flag, not 'false'", 6, "write `false`"},
         {"box: {size: 4 G, colour: gren}",
-         "'box.colour' wants one of red, green, not 'gren'",
+         "'box.colour' requires one of red, green, not 'gren'",
          26,
          "did you mean `green`?"},
-        {"colours: red", "'colours' wants a list, not 'red'", 10, "write `[red]`"},
+        {"colours: red", "'colours' requires a list, not 'red'", 10, "write `[red]`"},
         {"cuont: 4", "unknown field 'cuont'", 1, "did you mean `count`?"},
         {"box: {colour: red}", "'size' is missing", 6, "add `size: 4 GiB`"},
         {"time:", "'time' has no value", 1, "remove `time`, or give it a value"},
-        {"run: \"a\\u0001\"", "'run' wants a script, not 'a\\x01'", 6, "remove them"},
-        {"other: \"a\\nb\"", "'other' wants a text, not 'a\\nb'", 8, "write it on one line"},
+        {"run: \"a\\u0001\"", "'run' requires a script, not 'a\\x01'", 6, "remove them"},
+        {"other: \"a\\nb\"", "'other' requires a text, not 'a\\nb'", 8, "write it on one line"},
     };
     for (const auto& row : rows) {
         CAPTURE(row.line);
@@ -114,9 +114,9 @@ TEST_CASE("what is no such document at all") {
     };
     const Row rows[] = {
         {"title: a\n", "'kind' is missing", 1, "add `kind: Job` as the first line"},
-        {"kind: Jobb\n", "a Job is wanted here, not kind 'Jobb'", 1, "did you mean `kind: Job`?"},
+        {"kind: Jobb\n", "a Job is expected here, not kind 'Jobb'", 1, "did you mean `kind: Job`?"},
         {"kind: Site\n",
-         "a Job is wanted here, not kind 'Site'",
+         "a Job is expected here, not kind 'Site'",
          1,
          "give another file; this one is read by `cybelectl site check t.yaml`"},
         {"- a\n", "a Job is a map of fields", 1, "add `kind: Job` as the first line"},
@@ -164,7 +164,7 @@ TEST_CASE("what is not yet done is kept apart from faults") {
     REQUIRE(reading.has_value());
     CHECK(reading->faults().empty());
     REQUIRE(reading->not_yet().size() == 1);
-    CHECK(reading->not_yet().front().message == "not yet: magic");
+    CHECK(reading->not_yet().front().message == "not supported yet: magic");
     CHECK(reading->not_yet().front().where->line == 3);
 }
 

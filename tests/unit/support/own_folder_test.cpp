@@ -20,7 +20,7 @@ TEST_CASE("a folder of our own is made, private, or refused with the variable th
     const auto refused = make_own_folder({"/proc/none", "the cache", "CYBELE_CACHE_DIR"});
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code() == ErrorCode::kEnvironment);
-    CHECK(refused.error().message() == "the cache cannot be kept in /proc/none");
+    CHECK(refused.error().message() == "the cache cannot be stored in /proc/none");
     CHECK(refused.error().faults().front().help ==
           "name a folder that you can write: CYBELE_CACHE_DIR=DIR");
 }
