@@ -79,7 +79,7 @@ void tell_failed(const Session& session, const std::vector<std::string>& failed,
         fmt::format(
             "{} of {} images were not built: {}", failed.size(), all, fmt::join(failed, ", "))));
     fault.help =
-        "`--variant " + failed.front() + " -v` builds that one alone, with its whole output";
+        "`--variant " + failed.front() + " -v` builds that one alone, with its complete output";
     session.note({fault});
 }
 
@@ -96,7 +96,7 @@ Result<void> check_shared(const BuildOptions& options) {
                 problem("option-with-all", option + " with --all"),
                 option == "--passphrase-fd" ? "each variant is signed by a program of its own"
                                             : "each variant has an image of its own",
-                option == "-o" ? "leave -o out: the images lie beside the Recipe"
+                option == "-o" ? "leave -o out: the images are written next to the Recipe"
                 : option == "--provenance"
                     ? "build the variants one by one, with --variant"
                     : "give the passphrase by --passphrase-file or $CYBELE_PASSPHRASE");

@@ -35,8 +35,8 @@ Result<unsigned> parse_timeout(const std::string& text) {
     if (times == 0 || number == 0 || number > kMost / times) {
         return fail(
             ErrorCode::kUsage,
-            problem("step-timeout-value", "--timeout takes a time, not '" + printable(text) + "'"),
-            "it is the longest that one step may take, at most 30 days",
+            problem("step-timeout-value", "--timeout: invalid duration '" + printable(text) + "'"),
+            "it limits each step; at most 30 days",
             "write --timeout 90s, 30m or 2h");
     }
     return number * times;
@@ -135,7 +135,8 @@ Result<int> build(Session& session, BuildOptions& options) {
 }
 
 void add_output_options(CLI::App& verb, BuildOptions& options) {
-    verb.add_option("-o,--output", options.output, "the image's file; NAME.sif beside the source")
+    verb.add_option(
+            "-o,--output", options.output, "image file (default: NAME.sif next to the source)")
         ->type_name("FILE");
     verb.add_option("--sign-key", options.sign_key, "sign with this private PEM key")
         ->type_name("FILE");
@@ -146,12 +147,11 @@ void add_output_options(CLI::App& verb, BuildOptions& options) {
 }
 
 void add_network_options(CLI::App& verb, BuildOptions& options) {
-    verb.add_option(
-            "--mirror", options.build.mirror, "package mirror; the machine's own without it")
+    verb.add_option("--mirror", options.build.mirror, "package mirror (default: the machine's)")
         ->type_name("URL");
     verb.add_option("--pip-index",
                     options.build.pip_index,
-                    "where pip asks in build steps; else where the machine's own does")
+                    "index of Python packages in build steps (default: the machine's)")
         ->type_name("URL");
     verb.add_option("--ca-file",
                     options.ca_file,
@@ -174,8 +174,7 @@ void add_list_options(CLI::App& verb, BuildOptions& options) {
         ->type_name("FILE");
     verb.add_option("--sbom",
                     options.build.sbom,
-                    "list of packages in the image; the Recipe's "
-                    "without it, of a definition none")
+                    "list of packages in the image (default: the Recipe's; none for a definition)")
         ->check(CLI::IsMember({"spdx", "none"}));
 }
 
@@ -192,7 +191,7 @@ void add_recipe_options(CLI::App& verb, BuildOptions& options) {
         ->check(CLI::Range(1, 64));
     verb.add_flag("--unlocked",
                   options.build.ignores_lock,
-                  "ignore the Lock beside the Recipe; take packages without a checksum");
+                  "ignore the Lock next to the Recipe; install packages without a checksum");
 }
 
 void add_step_options(CLI::App& verb, BuildOptions& options) {
@@ -205,9 +204,8 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_flag("--no-cache", options.no_cache, "run every step again");
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,
-                  "build twice, and report whether the images are equal, else which files differ");
-    verb.add_option("--timeout", options.timeout, "the longest that one step may take")
-        ->type_name("TIME");
+                  "build two times and report whether the images are equal, or which files differ");
+    verb.add_option("--timeout", options.timeout, "time limit of one step")->type_name("TIME");
 }
 
 } // namespace

@@ -23,7 +23,7 @@ Result<std::map<std::string, std::string>> read_assignments(const AssignmentOpti
             Fault fault;
             fault.code = ErrorCode::kUsage;
             fault.set(problem("assignment-malformed",
-                              name + " takes NAME=VALUE, not '" + printable(word) + "'"));
+                              name + " requires NAME=VALUE, not '" + printable(word) + "'"));
             fault.because = option.because;
             fault.help = "write " + name + " NAME=VALUE";
             faults.push_back(std::move(fault));

@@ -53,7 +53,7 @@ Result<std::string> changeable_image_path(const std::string& image) {
                 problem("stored-image-read-only",
                         "an image in the store is never changed: " + printable(image)),
                 "its name there is the digest of its bytes",
-                fmt::format("take a copy, change it, add it again: cybelectl image copy {} app.sif",
+                fmt::format("copy it, change the copy, add that: cybelectl image copy {} app.sif",
                             shell_quote(image)));
 }
 

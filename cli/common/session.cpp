@@ -37,7 +37,7 @@ Result<void> Session::check_epoch() const {
     }
     return fail(ErrorCode::kUsage,
                 problem("source-date-epoch",
-                        std::string(kEpoch) + " is no time: '" + printable(*text) + "'"),
+                        std::string(kEpoch) + " is not a valid time: '" + printable(*text) + "'"),
                 "it is the number of seconds since 1970, until the year 9999",
                 "set it as `date +%s` prints it, or unset it");
 }

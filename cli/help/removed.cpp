@@ -44,7 +44,7 @@ constexpr RemovedOption kOptions[] = {
     {"build",
      "--delta",
      "",
-     "a build copies the unchanged parts of the image before it, which takes a second",
+     "a build copies the unchanged parts of the previous image, in about a second",
      "leave --delta out"},
     {"build", "--sbom", "cyclonedx", kOnlySpdx, "write `--sbom spdx`"},
     {"inspect", "--make-sbom", "cyclonedx", kOnlySpdx, "write `--make-sbom spdx`"},

@@ -139,7 +139,7 @@ std::optional<Usage> missing_verb(const CLI::App& app,
         verbs += (verbs.empty() ? "" : ", ") + verb->get_name();
     }
     return Usage{
-        "`" + called.path + "` needs a verb behind it", "name one: " + verbs, "command-missing"};
+        "`" + called.path + "` needs a command after it", "name one: " + verbs, "command-missing"};
 }
 
 /// `--format csv`, in CLI11's words "--format: csv not in {text,json}".
@@ -168,7 +168,7 @@ std::optional<Usage> wrong_choice(std::string_view message) {
     const std::string option = // of a positional: its value alone
         message.starts_with('-') ? std::string(message.substr(0, colon)) + " " : std::string();
     return Usage{
-        std::string(message.substr(0, colon)) + " takes " + shown + ", not '" + printable(word) +
+        std::string(message.substr(0, colon)) + " accepts " + shown + ", not '" + printable(word) +
             "'",
         did_you_mean(near, "write `" + option + known.front() + "`, or another of these words"),
         "option-value"};

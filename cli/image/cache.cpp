@@ -246,7 +246,7 @@ Result<int> verify_cache(Session& session, const CacheOptions& options) {
         return fail(ErrorCode::kUsage,
                     problem("unpacked-images-not-verifiable",
                             "images that were unpacked cannot be verified"),
-                    "they are folders, of which no digest is kept",
+                    "they are folders, of which no digest is stored",
                     "remove them: `cybelectl cache prune --kind unpacked --all`; the next start "
                     "unpacks the image again");
     }

@@ -50,7 +50,7 @@ Result<void> check_kind(const std::string& kind) {
     return fail(ErrorCode::kUsage,
                 problem("cache-kind-unknown", "the cache has no kind '" + printable(kind) + "'"),
                 "the kinds are bases, steps, images, packages and unpacked",
-                "leave out --kind to see all that is kept");
+                "leave out --kind to see everything in the cache");
 }
 
 Result<std::uint64_t> read_keep(std::string text) {
@@ -70,11 +70,10 @@ Result<std::uint64_t> read_keep(std::string text) {
     const std::size_t power = unit.empty() ? 0 : kUnits.find(unit) + 1;
     if (!(number >= 0) || number > 1e15 || unit.size() > 1 ||
         (power == 0 && (!unit.empty() || is_binary))) {
-        return fail(
-            ErrorCode::kUsage,
-            problem("cache-size-value", "--keep takes a size, not '" + printable(text) + "'"),
-            {},
-            "write --keep 500M, --keep 2G or --keep 2GiB");
+        return fail(ErrorCode::kUsage,
+                    problem("cache-size-value", "--keep: invalid size '" + printable(text) + "'"),
+                    {},
+                    "write --keep 500M, --keep 2G or --keep 2GiB");
     }
     return static_cast<std::uint64_t>(
         number * std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(power)));

@@ -152,7 +152,7 @@ Result<int> verify_store(const Session& session, const ImageChangeOptions& optio
         print_document(std::move(document));
     } else if (!session.is_quiet) {
         Session::print(fmt::format(
-            "{} of {} images are whole\n", images.size() - damages.size(), images.size()));
+            "{} of {} images are intact\n", images.size() - damages.size(), images.size()));
     }
     std::vector<Fault> faults;
     for (const registry::Damage& damage : damages) {
@@ -173,7 +173,7 @@ Result<std::chrono::seconds> duration_of(const std::string& option, const std::s
     if (!duration) {
         return fail(ErrorCode::kUsage,
                     problem("duration-value",
-                            fmt::format("{} takes a duration, not '{}'", option, printable(text))),
+                            fmt::format("{}: invalid duration '{}'", option, printable(text))),
                     {},
                     fmt::format("write {} '{}'", option, suggest_duration(text)));
     }
@@ -261,7 +261,7 @@ void install_names(CLI::App& image, Session& session) {
                                "cybelectl image add app.sif group/app:1.0",
                                "cybelectl image add big.sif --link"});
     verb->add_option("file", options->file, "the SIF file")->required()->type_name("FILE");
-    verb->add_option("name", options->name, "NAME[:TAG]; the file's name without it")
+    verb->add_option("name", options->name, "NAME[:TAG] (default: the file's name)")
         ->type_name("NAME");
     verb->add_flag("--link",
                    options->is_link,

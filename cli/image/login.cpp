@@ -91,10 +91,11 @@ Result<int> logout(const Session& session, const LoginOptions& options) {
 Result<std::chrono::seconds> stall_limit(const std::string& text) {
     const auto limit = parse_duration(text);
     if (!limit || limit->count() < 1) {
-        return fail(ErrorCode::kUsage,
-                    problem("stall-limit-value", "'" + printable(text) + "' is no stall limit"),
-                    "the setting `stall-limit` is a time of a second or more",
-                    "write it as `30 s` or `2 min`");
+        return fail(
+            ErrorCode::kUsage,
+            problem("stall-limit-value", "'" + printable(text) + "' is not a valid stall limit"),
+            "the setting `stall-limit` is a time of a second or more",
+            "write it as `30 s` or `2 min`");
     }
     return *limit;
 }

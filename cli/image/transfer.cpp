@@ -62,7 +62,7 @@ pull_request(const Session& session, const TransferOptions& options, const std::
             return registry::verify_sif(file,
                                         *shared,
                                         printable(name) +
-                                            " is not verified, and nothing of it is kept",
+                                            " is not verified, and nothing of it is stored",
                                         "ask who pushed it to sign it; is it the right key?");
         };
     }
@@ -360,8 +360,9 @@ void finish_transfer_verb(CLI::App& verb,
 void add_output_flags(CLI::App& verb, TransferOptions& options) {
     add_library(verb, options);
     verb.add_flag("--link", options.is_link, "the file is a hard link into the store");
-    verb.add_flag("--force", options.is_forced, "takes the place of a file that is there");
-    verb.add_option("--arch", options.architecture, "of the image; this machine's without it")
+    verb.add_flag("--force", options.is_forced, "replace an existing file");
+    verb.add_option(
+            "--arch", options.architecture, "architecture of the image (default: this machine's)")
         ->type_name("ARCH");
     verb.add_option("--verify", options.verify, "public key or Policy that must have signed it")
         ->type_name("FILE");
@@ -381,8 +382,9 @@ void install_pull(CLI::App& image, Session& session) {
     verb->add_option("reference", options->sources, "oras://… or library://…, [:TAG][@sha256:…]")
         ->required()
         ->type_name("REF");
-    verb->add_option("-o,--output", options->output, "a file besides")->type_name("FILE");
-    verb->add_option("--name", options->name, "NAME[:TAG] in the store; the registry's without it")
+    verb->add_option("-o,--output", options->output, "also write to FILE")->type_name("FILE");
+    verb->add_option(
+            "--name", options->name, "NAME[:TAG] in the store (default: as in the registry)")
         ->type_name("NAME");
     verb->add_flag("--no-store", options->has_no_store, "into the file only");
     add_output_flags(*verb, *options);
@@ -406,9 +408,8 @@ void install_image_transfers(CLI::App& image, Session& session) {
     verb->add_option("reference", options->target, "oras://HOST/NAME[:TAG]")
         ->required()
         ->type_name("REF");
-    verb->add_flag("--no-attach",
-                   options->attaches_nothing,
-                   "do not put the image's lists of packages beside it");
+    verb->add_flag(
+        "--no-attach", options->attaches_nothing, "do not attach the image's lists of packages");
     finish_transfer_verb(*verb, session, options, push);
 
     options = std::make_shared<TransferOptions>();

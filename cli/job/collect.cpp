@@ -64,7 +64,7 @@ void install_job_collect(CLI::App& job, Session& session) {
                   "cybelectl job collect 1234_7",
                   "cybelectl job collect 1234 --to results-2 --results 'tiles/*.csv'"});
     verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
-    verb->add_option("--to", options->to, "folder; the Job's, beside its document")
+    verb->add_option("--to", options->to, "folder (default: the Job's, next to its document)")
         ->type_name("DIR");
     verb->add_option("--results", options->patterns, "patterns; the Job's")->type_name("PATTERN");
     add_format(*verb, session);

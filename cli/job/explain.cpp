@@ -73,7 +73,9 @@ void install_job_explain(CLI::App& job, Session& session) {
     verb->add_option("script", options->script, "a script with #SBATCH or #PBS lines")
         ->type_name("SCRIPT");
     verb->add_option("--log", options->log, "output of a job that went wrong")->type_name("FILE");
-    verb->add_option("--scheduler", options->scheduler, "who reads it; else its directives say")
+    verb->add_option("--scheduler",
+                     options->scheduler,
+                     "scheduler of the script (default: by its directives)")
         ->check(CLI::IsMember({"slurm", "torque", "pbspro"}));
     verb->add_flag("--strict", options->is_strict, "anything found is a fault");
     add_format(*verb, session);

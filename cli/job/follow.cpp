@@ -31,7 +31,7 @@ Result<std::vector<submission::Entry>> acknowledged(submission::JobContext& cont
                         problem("submission-unknown",
                                 "it is not known yet whether job " + entry.uuid + " was submitted"),
                         "the search was interrupted",
-                        "go on with `cybelectl job attach " + entry.uuid + "`");
+                        "continue with `cybelectl job attach " + entry.uuid + "`");
         }
         entries.push_back(std::move(entry));
     }

@@ -135,7 +135,7 @@ Result<int> logs(Session& session, const LogsOptions& options) {
                     problem("job-without-output",
                             "job " + entry.uuid + " has written nothing: it has no id yet"),
                     "its submission was not acknowledged",
-                    "take it up with `cybelectl job attach " + entry.uuid + "`");
+                    "reattach to it with `cybelectl job attach " + entry.uuid + "`");
     }
     if (!options.follow || entry.ended != 0) {
         return print_logs(session, context, entry, options.is_errors);
@@ -157,7 +157,7 @@ void install_job_logs(CLI::App& job, Session& session) {
                                "cybelectl job logs 1234 --follow",
                                "cybelectl job logs 1234_7 --follow"});
     verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
-    verb->add_flag("-f,--follow", options->follow, "go on until the job ends");
+    verb->add_flag("-f,--follow", options->follow, "continue until the job ends");
     verb->add_flag("--stderr", options->is_errors, "its standard error");
     add_follow_options(*verb, options->choice);
     verb->callback([&session, options] {

@@ -66,7 +66,7 @@ Result<submission::SubmitRequest> submit_request(Session& session, const SubmitO
 Error unread_id(const Error& error, const submission::Entry& entry) {
     Fault fault = error.faults().front();
     fault.because += (fault.because.empty() ? "" : "; ") + std::string("job ") + entry.id +
-                     " is submitted and goes on";
+                     " is submitted and still runs";
     fault.help = "do not submit it again: cybelectl job status " + entry.id;
     return Error(fault);
 }
@@ -120,7 +120,7 @@ Result<int> follow_submission(Session& session,
     } else {
         tell(session,
              "cybelectl: left job " + submitted.entry.id +
-                 "; it goes on, see `cybelectl job wait " + submitted.entry.id + "`");
+                 "; the job continues: `cybelectl job wait " + submitted.entry.id + "`");
     }
     return code_of(followed);
 }

@@ -51,9 +51,10 @@ void add_target_options(CLI::App& verb, TargetOptions& options) {
     auto* const yaml = verb.add_flag(
         "--kube", options.is_yaml, "write the yaml of a bridge's object instead of submitting");
     verb.add_flag("--apply", options.is_applied, "--kube, handed to `kubectl apply`")->needs(yaml);
-    verb.add_option("--kind", options.kind, "kind of the object; else as `kube render` chooses")
+    verb.add_option("--kind", options.kind, "kind of the object (default: as in `kube render`)")
         ->check(CLI::IsMember(kubernetes::kind_names()));
-    verb.add_option("--namespace", options.name_space, "the object's; else the Job's")
+    verb.add_option(
+            "--namespace", options.name_space, "namespace of the object (default: the Job's)")
         ->type_name("NAME");
 }
 
@@ -80,7 +81,7 @@ Result<std::optional<int>> submit_elsewhere(Session& session,
             "target",
             problem("no-target-fits", "neither the cluster nor Kubernetes can run this Job"),
             placement.table[placement.decided].because,
-            "see the whole table with --explain")));
+            "see the complete table with --explain")));
     }
     if (*placement.target == submission::Target::kCluster) {
         return std::optional<int>();

@@ -75,9 +75,9 @@ Result<int> new_pem(const Session& session, const KeyOptions& options) {
                                    PassphraseUse::kChoose));
     }
     CYBELE_TRY(const auto public_file, images::new_key(wanted));
-    Session::print(fmt::format("private key {} ({}), public key {} (give it away)\n",
+    Session::print(fmt::format("private key {} ({}), public key {} (share)\n",
                                printable(options.file),
-                               encrypts ? "encrypted" : "keep it",
+                               encrypts ? "encrypted" : "keep secret",
                                printable(public_file.native())));
     return 0;
 }
@@ -174,7 +174,7 @@ Result<int> import(const Session& session, const KeyOptions& options) {
             fault.code = ErrorCode::kInput;
             fault.set(problem("keys-left-out",
                               fmt::format("{} of {} is left out", skipped, printable(file))));
-            fault.because = "keys of version 4 are taken";
+            fault.because = "only keys of version 4 are supported";
             fault.is_warning = true;
             session.note({fault});
         }
@@ -191,7 +191,7 @@ Result<int> import(const Session& session, const KeyOptions& options) {
     if (all.certificates().empty()) {
         return fail(ErrorCode::kInput,
                     problem("no-key-to-import", "there is no key to import"),
-                    "what was read holds none that can be taken",
+                    "the input has no supported key",
                     "export one with `gpg --export`, or `gpg --export-secret-keys`");
     }
     const auto directory = pgp::KeyDirectory::of(session.environment);

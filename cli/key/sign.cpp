@@ -69,12 +69,11 @@ add_pgp(const Session& session, const SignVerbOptions& options, images::Signers&
         CYBELE_TRY(ring, images::openpgp::KeyDirectory::of(session.environment).secret_ring());
     }
     if (ring.certificates().empty()) {
-        return fail(
-            ErrorCode::kInput,
-            problem("no-openpgp-private-key", "no OpenPGP key to sign with"),
-            "the keyring has no private key",
-            "`cybelectl key import FILE` takes an export of GnuPG, `cybelectl key new --pgp` "
-            "makes one");
+        return fail(ErrorCode::kInput,
+                    problem("no-openpgp-private-key", "no OpenPGP key to sign with"),
+                    "the keyring has no private key",
+                    "import one from GnuPG with `cybelectl key import FILE`, or make one with "
+                    "`cybelectl key new --pgp`");
     }
     CYBELE_TRY(const images::openpgp::Certificate* const chosen, ring.choose(options.fingerprint));
     CYBELE_TRY(images::openpgp::SecretKey key,
@@ -181,12 +180,11 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
     verb.add_option("--fingerprint", options.fingerprint, "of the OpenPGP key, or its user id")
         ->type_name("F")
         ->needs(pgp);
-    verb.add_option("--pgp-keyring", options.keyring, "where it is; Apptainer's without it")
+    verb.add_option("--pgp-keyring", options.keyring, "its folder (default: Apptainer's)")
         ->type_name("FILE")
         ->needs(pgp);
-    verb.add_option("--certificate",
-                    options.certificates,
-                    "stores this chain of a key beside its signature")
+    verb.add_option(
+            "--certificate", options.certificates, "certificate chain to store with the signature")
         ->type_name("FILE")
         ->allow_extra_args(false);
     verb.add_option("--timestamp-url", options.timestamp_url, "stores its time stamp, too")

@@ -113,7 +113,7 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
             !std::filesystem::exists(images::openpgp::kGlobalKeyring, error)) {
             return fail(ErrorCode::kUsage,
                         problem("verify-without-key", "no key to verify with"),
-                        "a signature says nothing without the key of somebody who is trusted",
+                        "a signature proves nothing without the key of a trusted signer",
                         "give the public key of the one who signed the image: --key FILE");
         }
         request.use_default_keyrings = true;
@@ -178,14 +178,20 @@ std::string refuse_empty(const std::string& value) {
 void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
     verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
     add_many(verb, "--key", options.keys, "public PEM key; may be given again");
-    verb.add_flag("--pgp", options.use_pgp, "whoever Apptainer's keyrings know");
-    add_many(verb, "--pgp-keyring", options.keyrings, "whoever this keyring knows");
+    verb.add_flag("--pgp", options.use_pgp, "accept signers in Apptainer's keyrings");
+    add_many(verb, "--pgp-keyring", options.keyrings, "accept signers in this keyring");
     add_many(verb, "--certificate", options.certificates, "a signer's certificate, with its chain");
-    add_many(verb, "--certificate-roots", options.roots, "whoever is certified under these");
-    add_many(verb, "--certificate-intermediates", options.intermediates, "between them");
-    add_many(verb, "--timestamp-roots", options.timestamp_roots, "of time stamp authorities");
+    add_many(
+        verb, "--certificate-roots", options.roots, "accept signers certified under these roots");
+    add_many(verb,
+             "--certificate-intermediates",
+             options.intermediates,
+             "certificates between root and signer");
+    add_many(verb, "--timestamp-roots", options.timestamp_roots, "roots of time stamp authorities");
     add_many(verb, "--crl", options.crls, "list of revoked certificates");
-    verb.add_option("--revocation", options.revocation, "an unknown state: soft accepts it")
+    verb.add_option("--revocation",
+                    options.revocation,
+                    "check for revoked certificates; soft accepts an unknown state")
         ->check(CLI::IsMember({"none", "soft", "hard"}))
         ->capture_default_str();
     verb.add_option("--policy", options.policy, "who must have signed: a Policy document")
@@ -200,9 +206,10 @@ void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
         ->type_name("N")
         ->allow_extra_args(false)
         ->excludes(group);
-    verb.add_flag("--legacy-insecure",
-                  options.accepts_legacy,
-                  "take signatures of Singularity 3.0 to 3.5, which leave names and types open");
+    verb.add_flag(
+        "--legacy-insecure",
+        options.accepts_legacy,
+        "accept signatures of Singularity 3.0 to 3.5, which do not cover names and types");
 }
 
 } // namespace

@@ -142,9 +142,10 @@ void install_render(CLI::App& kube, Session& session) {
     add_job_options(*verb, session, *options);
     verb->add_option("--kind",
                      options->kind,
-                     fmt::format("kind of the object: {}; else the Site's, else TorqueJob",
+                     fmt::format("kind of the object: {} (default: the Site's, or TorqueJob)",
                                  fmt::join(kubernetes::kind_names(), ", ")));
-    verb->add_option("-n,--namespace", options->name_space, "the object's; else the Job's")
+    verb->add_option(
+            "-n,--namespace", options->name_space, "namespace of the object (default: the Job's)")
         ->type_name("NAME");
     verb->add_option("--batch", options->batch, "a batch script to carry instead of a rendered one")
         ->type_name("FILE");
@@ -166,7 +167,7 @@ void install_crd(CLI::App& kube, Session& session) {
             "kind", options->kind, fmt::format("{}", fmt::join(kubernetes::crd_names(), " or ")))
         ->required()
         ->type_name("KIND");
-    verb->add_option("--group", options->group, "API group; else our own, cybelectl.io")
+    verb->add_option("--group", options->group, "API group (default: cybelectl.io)")
         ->type_name("GROUP");
     verb->add_option("-o,--output", options->output, "file; - is standard output")
         ->type_name("FILE");

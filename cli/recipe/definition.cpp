@@ -197,9 +197,10 @@ Result<int> print_definition(const DefinitionOptions& options) {
 
 void add_parser_options(CLI::App& verb, DefinitionOptions& options) {
     add_build_arguments(verb, options.build_arguments);
-    verb.add_option("--dialect",
-                    options.dialect,
-                    "whose parser judges: apptainer, ce or singularity3, with >=VERSION or without")
+    verb.add_option(
+            "--dialect",
+            options.dialect,
+            "parser to check against: apptainer, ce or singularity3, optionally with >=VERSION")
         ->type_name("DIALECT")
         ->capture_default_str();
 }

@@ -133,7 +133,7 @@ Result<int> import_file(Session& session, const RecipeImportOptions& options) {
         fs::exists(options.output, error)) {
         return fail(ErrorCode::kInput,
                     problem("import-output-exists", printable(options.output) + " exists already"),
-                    "an import replaces nothing unless it is told to",
+                    "an import replaces a file only with --force",
                     "add --force to replace it, or choose another file");
     }
     CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
@@ -177,12 +177,12 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_option("file", options->file, "what to import; - is standard input")
         ->required()
         ->type_name("FILE");
-    verb->add_option("--kind", options->kind, "what it is; else its name or its lines tell")
+    verb->add_option("--kind", options->kind, "kind of the file (default: detected)")
         ->type_name("KIND");
-    verb->add_option("-o,--output", options->output, "file; else standard output")
+    verb->add_option("-o,--output", options->output, "output file (default: standard output)")
         ->type_name("FILE");
     verb->add_option(
-            "--name", options->name, "of the Recipe; else the file's, that of -o, or its folder's")
+            "--name", options->name, "name of the Recipe (default: from FILE, -o or the folder)")
         ->type_name("NAME");
     verb->add_option(
             "--base", options->base, "what the image begins with, where the file says nothing")

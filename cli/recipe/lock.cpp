@@ -165,13 +165,16 @@ void install_recipe_lock(CLI::App& recipe, Session& session) {
     add_assignments(*verb, kRecipeArguments, options->arguments);
     verb->add_flag(
         "--check", options->is_check, "only report whether the Lock fits; 3 if it does not");
-    verb->add_option("-o,--output", options->output, "file; else NAME.lock.yaml next to the Recipe")
+    verb->add_option("-o,--output",
+                     options->output,
+                     "output file (default: NAME.lock.yaml next to the Recipe)")
         ->type_name("FILE");
-    verb->add_option("--mirror", options->mirror, "package mirror; else the machine's own")
+    verb->add_option("--mirror", options->mirror, "package mirror (default: the machine's)")
         ->type_name("URL");
     add_access(*verb, options->access);
     add_library(*verb, options->access);
-    verb->add_option("--pip-index", options->pip_index, "where pip asks; else the machine's own")
+    verb->add_option(
+            "--pip-index", options->pip_index, "index of Python packages (default: the machine's)")
         ->type_name("URL");
     add_format(*verb, session);
     verb->callback([&session, options] {

@@ -318,7 +318,7 @@ void add_check(Verbs& verbs) {
     verb.add_flag("--strict", verbs.options().is_strict, "warnings count as faults");
     verb.add_flag("--unlocked",
                   verbs.options().is_unlocked,
-                  "ignore the Lock; take packages without a checksum");
+                  "ignore the Lock; install packages without a checksum");
 }
 
 void add_render(Verbs& verbs) {
@@ -340,11 +340,12 @@ void add_render(Verbs& verbs) {
                     options.dialect,
                     "the program that must understand it, as `apptainer>=1.2`, `ce>=4.0`")
         ->type_name("DIALECT");
-    verb.add_option("-o,--output", options.output, "file; else standard output")->type_name("FILE");
-    verb.add_option("--mirror", options.mirror, "package mirror; else {{ mirror }}")
+    verb.add_option("-o,--output", options.output, "output file (default: standard output)")
+        ->type_name("FILE");
+    verb.add_option("--mirror", options.mirror, "package mirror (default: {{ mirror }})")
         ->type_name("URL");
     verb.add_flag(
-        "--unlocked", options.is_unlocked, "ignore the Lock; take packages without a checksum");
+        "--unlocked", options.is_unlocked, "ignore the Lock; install packages without a checksum");
 }
 
 void add_others(Verbs& verbs) {
@@ -368,7 +369,8 @@ void add_others(Verbs& verbs) {
                                {"cybelectl recipe new solver"},
                                new_recipe);
     make.add_option("name", options.file, "of the Recipe")->required()->type_name("NAME");
-    make.add_option("-o,--output", options.output, "file; else NAME.yaml")->type_name("FILE");
+    make.add_option("-o,--output", options.output, "output file (default: NAME.yaml)")
+        ->type_name("FILE");
 }
 
 } // namespace

@@ -120,7 +120,7 @@ Result<std::vector<std::uint8_t>> signature(const AddOptions& options) {
     }
     if (!is_entity) {
         return fail(ErrorCode::kUsage,
-                    problem("sif-signer-fingerprint", "--signentity is no fingerprint"),
+                    problem("sif-signer-fingerprint", "--signentity is not a fingerprint"),
                     "a signature names its signer by 40 hexadecimal digits",
                     "give the fingerprint of the primary key, or 40 zeros for none");
     }
@@ -192,11 +192,11 @@ Result<std::uint64_t> copy_bytes(const Source& from, int to, std::uint64_t offse
 }
 
 tl::unexpected<Error> no_object(const std::string& name, std::string because, std::string help) {
-    return fail(
-        ErrorCode::kInput,
-        problem("sif-object-file", fmt::format("{} is no file for an object", printable(name))),
-        std::move(because),
-        std::move(help));
+    return fail(ErrorCode::kInput,
+                problem("sif-object-file",
+                        fmt::format("{} cannot be the file of an object", printable(name))),
+                std::move(because),
+                std::move(help));
 }
 
 /// Asked by name first, for opening a FIFO would wait.

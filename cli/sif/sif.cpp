@@ -53,7 +53,7 @@ Result<Target> target_of(const SifOptions& options) {
     }
     return fail(ErrorCode::kUsage,
                 problem("sif-object-number",
-                        fmt::format("'{}' is no object's number", printable(options.first))),
+                        fmt::format("'{}' is not an object number", printable(options.first))),
                 {},
                 "give the number that `cybelectl sif list` shows, then the image");
 }
@@ -117,11 +117,11 @@ Result<int> header(const Session& session, const SifOptions& options) {
 Result<int> make_new(const Session& session, const SifOptions& options) {
     struct stat status {};
     if (::lstat(options.image.c_str(), &status) == 0) { // a link that leads nowhere, too
-        return fail(ErrorCode::kInput,
-                    problem("sif-file-exists",
-                            fmt::format("{} is there already", printable(options.image))),
-                    "a new image takes the place of no file",
-                    "choose another name, or remove it first");
+        return fail(
+            ErrorCode::kInput,
+            problem("sif-file-exists", fmt::format("{} exists already", printable(options.image))),
+            "a new image does not replace a file",
+            "choose another name, or remove it first");
     }
     images::NewImage image;
     image.launch_script.clear();
@@ -297,7 +297,8 @@ void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<Sif
         {"cybelectl sif del 3 app.sif", "cybelectl sif del 3 app.sif --zero --compact"});
     take_target(*del_verb, *options);
     del_verb->add_flag("--zero", options->how.zero, "overwrite its bytes with zeros");
-    del_verb->add_flag("--compact", options->how.compact, "cut the file behind the last object");
+    del_verb->add_flag(
+        "--compact", options->how.compact, "truncate the file after the last object");
     do_verb(*del_verb, session, options, del);
 
     CLI::App* primary = add_verb(

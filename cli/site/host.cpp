@@ -41,11 +41,12 @@ Result<diagnostics::DoctorInput> input_of(const Session& session) {
             input.environment.set(variable, value);
         }
     }
-    input.folders = {{"journal",
-                      submission::Journal::folder(session.environment),
-                      "CYBELE_STATE_DIR",
-                      "no job can be submitted"},
-                     {"store", store.path, "CYBELE_STORE", "images cannot be kept by name", false}};
+    input.folders = {
+        {"journal",
+         submission::Journal::folder(session.environment),
+         "CYBELE_STATE_DIR",
+         "no job can be submitted"},
+        {"store", store.path, "CYBELE_STORE", "images cannot be stored by name", false}};
     return input;
 }
 

@@ -57,7 +57,7 @@ teardown() { leave_place; }
     nothing_left
 }
 
-@test "a file that is no SIF is refused by every verb that reads images" {
+@test "a file that is not a SIF is refused by every verb that reads images" {
     echo 'no image' >x.sif
     refuses 3 "$CYBELECTL" verify x.sif --key "$FIXTURE/demo.pub"
     refuses 3 "$CYBELECTL" inspect x.sif

@@ -103,7 +103,7 @@ END
     local epoch
     for epoch in x 1.5 -1 '1 ' 0x10 253402300800 99999999999999999999; do
         SOURCE_DATE_EPOCH=$epoch refuses 2 "$CYBELECTL" build -F base.def -o epoch.sif
-        assert_output --partial "SOURCE_DATE_EPOCH is no time: '$epoch'"
+        assert_output --partial "SOURCE_DATE_EPOCH is not a valid time: '$epoch'"
         assert_file_not_exists epoch.sif
         SOURCE_DATE_EPOCH=$epoch run -0 "$CYBELECTL" exec base.sif sh -c 'echo "$SOURCE_DATE_EPOCH"'
         assert_output "$epoch"

@@ -170,7 +170,7 @@ END
     refuses 2 "$CYBELECTL" --versoin
     assert_line "help: did you mean '--version'?"
     refuses 2 "$CYBELECTL" submit job.yaml --scheduler=slrum
-    assert_line "error: --scheduler takes local, pbspro, slurm, slurm-torque, torque, not 'slrum'"
+    assert_line "error: --scheduler accepts local, pbspro, slurm, slurm-torque, torque, not 'slrum'"
     assert_line "help: did you mean 'slurm'?"
     refuses 2 "$CYBELECTL" site
     assert_line 'help: name one: probe, check'
