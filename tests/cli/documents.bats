@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The documents: every command in them is run by a test and names only existing commands and options; every link leads somewhere, in the
-# files and in the one HTML page; the index is complete; the English is plain. Half a minute. What the console blocks print: pages.bats,
-# integration/tutorials.bats.
+# files and in the one HTML page; the index is complete; the English is plain, also in the texts of the program. Half a minute. What
+# the console blocks print: pages.bats, integration/tutorials.bats.
 load ../parts/suite.bash
 
 setup() { work_place; }
@@ -141,6 +141,36 @@ END
     assert_failure
     assert_line --partial 'long.md:1: 101 characters'
     assert_line --partial 'long.md:3: a paragraph of 6 lines'
+}
+
+@test "errors, rules, fields and help are in plain English: no phrase of phrases.tsv in a string or the help of a command" {
+    run "$repo/tests/docs/check-texts"
+    assert_success
+    assert_output 'no findings'
+}
+
+@test "a phrase of a string is reported with its place: joined strings are read as one, comments, code and paths are not" {
+    printf '%s\n' 'auto a = fail("it is " // told' '               "told twice");' 'auto b = " wants " + x;' 'auto c = "`is told` here";' \
+        'auto d = "rm /var/kept now";' '/* is told */ auto e = R"(it is' 'no file)";' "auto f = '\"';" 'auto g = "{} is no {}";' \
+        'auto h = "\"told\" is it";' 'auto i = "kept";' >texts.cpp
+    run "$repo/tests/docs/check-texts" "$place/texts.cpp"
+    assert_failure
+    assert_line --partial "texts.cpp:1: 'told': write report,"
+    assert_line --partial "texts.cpp:1: 'twice': write"
+    assert_line --partial "texts.cpp:3: 'wants': write requires"
+    assert_line --partial "texts.cpp:6: 'is no': write"
+    assert_line --partial "texts.cpp:9: 'is no': write"
+    assert_line --partial "texts.cpp:10: 'told': write"
+    assert_equal "${#lines[@]}" 6
+}
+
+@test "a phrase in the help of a command is reported with the command" {
+    printf '%s\n' '#!/usr/bin/env bash' "if [[ \$1 == help ]]; then printf 'verb%s\\n' {1..60}; else echo 'Options:';" \
+        "    [[ \$1 != verb7 ]] || printf '  %-25s %s\\n' '-o FILE' 'a file that is' '' 'told'; fi" >program
+    chmod +x program
+    CYBELECTL=$place/program run "$repo/tests/docs/check-texts"
+    assert_failure
+    assert_output "cybelectl verb7 --help, line 3: 'told': write report, show, print, state; \"tell apart\": distinguish"
 }
 
 @test "one HTML page of all pages: its links lead somewhere, nothing is loaded from elsewhere, each page is in it" {
