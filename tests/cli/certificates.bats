@@ -83,7 +83,7 @@ ROWS
     assert_failure 2
     verify good.sif --require all # of whom?
     assert_failure 2
-    [[ $stderr == *'roots stand for whoever is certified under them'* ]]
+    [[ $stderr == *'roots accept every signer certified under them'* ]]
     verify good.sif --require 2 # somebody else under the root may have signed, too
     assert_failure 4
 }

@@ -285,7 +285,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
 @test "no image is called sha256, which begins a digest" {
     export CYBELE_STORE=$place/reserved
     refuses 3 "$CYBELECTL" image add app.sif sha256:1987d6041b27
-    assert_line --partial 'for the digest of an image'
+    assert_line --partial 'read it as the digest of an image'
     refuses 3 "$CYBELECTL" image add app.sif sha256
     "$CYBELECTL" image add app.sif app
     refuses 3 "$CYBELECTL" image tag app sha256:abcdef

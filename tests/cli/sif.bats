@@ -151,7 +151,7 @@ END
     assert_line --partial 'FS (Squashfs/*System/arm64)'
     assert_equal "$(head -c 47 app.sif | tail -c 2)" 04
     refuses 3 "$CYBELECTL" sif setprim 1 app.sif
-    assert_line --partial 'no partition but Def.FILE'
+    assert_line --partial 'not a partition but Def.FILE'
 }
 
 @test "options that are missing or unknown are told with what there is" {

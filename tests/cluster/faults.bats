@@ -77,7 +77,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     # It asks again after ten seconds; the client's pass five times as fast.
     behind unheard env FAKETIME_ONLY_CMDS=cybelectl faketime -f '+0 x5' cybelectl job cancel "$id"
     pid=$!
-    wait_for 20 grep -q 'did not take the request to cancel: .*authentication error' unheard.said
+    wait_for 20 grep -q 'did not accept the request to cancel: .*authentication error' unheard.said
     munge start
     ends_with 0 "$pid"
     assert is_in_state unheard CANCELLED

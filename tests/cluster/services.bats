@@ -126,7 +126,7 @@ token_in_turn() {
     assert_success
     write_site far '{slurmrestd: "http://slurm.example:6820"}'
     refuses 3 submit refused far
-    assert_output --partial 'no address for a token'
+    assert_output --partial 'is not a valid address for a token'
     printf '%s\n' 'SLURM_JWT=from-a-file' >token.txt
     refuses 5 slurm env CYBELE_TOKEN_FILE="$place/none" cybelectl submit refused.yaml --site bare.yaml
 }

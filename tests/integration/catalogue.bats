@@ -98,7 +98,7 @@ teardown_file() { leave_place; }
     assert_equal "$read" "${output% seconds=*}"
     echo 'one two three' >wrong.tsv
     run -1 "$CYBELECTL" exec bpmf.sif bpmf --read wrong.tsv
-    assert_output --partial 'no file of ratings'
+    assert_output --partial 'is not a file of ratings'
     run -2 "$CYBELECTL" exec bpmf.sif bpmf --iterations many
 }
 

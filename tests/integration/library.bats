@@ -87,7 +87,7 @@ plain() { "$CYBELECTL" image "$@" --plain-http; }
     rm library/hash
     echo text >library/group/tools/app/text.amd64.sif
     refuses 3 plain pull "library://$host/group/tools/app:text"
-    assert_output --partial 'is no SIF'
+    assert_output --partial 'is not a SIF'
     refuses 3 plain push app.sif "library://$host/group/tools/app:3"
     assert_output --partial 'pulled only'
     refuses 3 plain pull shub://group/app

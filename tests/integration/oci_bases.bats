@@ -275,12 +275,12 @@ push_base() { # NAME:TAG
     try 3 'is not a file' docker-archive nowhere.tar
     try 3 'has no such image' docker-archive "$images/base.docker.tar:other:1"
     printf x >broken.tar
-    try 3 'is it a tar file' oci-archive broken.tar
+    try 3 'is it a complete tar file' oci-archive broken.tar
     try 3 'the header names no image' docker ''
     "$CYBELECTL" sif new app.sif
     plain push app.sif "oras://$host/sif:1"
     try 3 'begin with oras://' docker "$host/sif:1"
-    try 3 'is no SIF' oras "$host/base:1"
+    try 3 'is not a SIF' oras "$host/base:1"
 }
 
 @test "layouts that lie are refused, and nothing is kept" {

@@ -128,7 +128,7 @@ TEST_CASE("what cannot be the primary partition is told") {
     wanted.objects.push_back(partition(PartType::kOverlay));
     write(path, wanted);
     const std::string before = content(path);
-    CHECK(change_refusal(set_primary(path, 1, kChangedAt)).find("no partition but Def.FILE") !=
+    CHECK(change_refusal(set_primary(path, 1, kChangedAt)).find("not a partition but Def.FILE") !=
           std::string::npos);
     CHECK(change_refusal(set_primary(path, 3, kChangedAt)).find("one of type Overlay") !=
           std::string::npos);

@@ -28,7 +28,7 @@ const Flip kFlips[] = {
      ByteKind::kCovered,
      [](auto& b) { flip_byte(b, 31); },
      "launch script or"},
-    {"magic", ByteKind::kStructural, [](auto& b) { flip_byte(b, 32); }, "no SIF image"},
+    {"magic", ByteKind::kStructural, [](auto& b) { flip_byte(b, 32); }, "not a SIF image"},
     {"version", ByteKind::kStructural, [](auto& b) { flip_byte(b, 42); }, "unknown version"},
     {"architecture", ByteKind::kStructural, [](auto& b) { flip_byte(b, 46); }, "architecture"},
     {"id", ByteKind::kCovered, [](auto& b) { flip_byte(b, 48); }, "launch script or the id"},
@@ -161,7 +161,7 @@ const Flip kFlips[] = {
     {"signature cut",
      ByteKind::kCovered,
      [](auto& b) { put(b, entry(3) + kSize, 100); },
-     "no DSSE envelope"},
+     "not a DSSE envelope"},
 };
 
 } // namespace

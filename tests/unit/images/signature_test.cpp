@@ -282,8 +282,8 @@ TEST_CASE("an envelope of another kind, an OpenPGP signature and rubbish do not 
                   R"({"version":1,"header":{"digest":"sha256:00"},"objects":[{"relativeId":-1}]})"),
          "a relativeId is missing or no number"},
         {"-----BEGIN PGP SIGNED MESSAGE-----\n", "it is an OpenPGP signature, and no keyring"},
-        {"", "no DSSE envelope"},
-        {std::string(1000, '\xff'), "no DSSE envelope"},
+        {"", "not a DSSE envelope"},
+        {std::string(1000, '\xff'), "not a DSSE envelope"},
     };
     for (const auto& one : cases) {
         CAPTURE(one.because);

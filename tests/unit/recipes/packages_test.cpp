@@ -233,7 +233,7 @@ TEST_CASE("a Lock of an earlier version is valid until the Recipe changes, and n
     const auto stale = locked_variant(*lock, read_packages_recipe("base: debian:12\nhelp: x\n"));
     REQUIRE_FALSE(stale.has_value());
     const Fault& fault = stale.error().faults().front();
-    CHECK(has(fault.because, "an earlier version made it, whose Locks are for the whole Recipe"));
+    CHECK(has(fault.because, "an earlier version made it, whose Locks cover the entire Recipe"));
     CHECK(has(fault.help, "cybelectl recipe lock"));
 }
 
