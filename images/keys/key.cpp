@@ -249,7 +249,7 @@ Result<PrivateKey> PrivateKey::read(const fs::path& path, const PassphraseSource
         return fail(ErrorCode::kInput,
                     problem("key-parts-differ",
                             fmt::format("cannot sign with {}", printable(path.native()))),
-                    "its private and public parts do not belong together",
+                    "its private and public keys do not match",
                     "make a key pair: cybelectl key new");
     }
     return key;

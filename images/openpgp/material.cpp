@@ -281,7 +281,7 @@ Result<KeyHandle> read_private(const PublicMaterial& material,
     if (key == nullptr) {
         return fail(ErrorCode::kInput,
                     problem("openpgp-private-key-damaged", "an OpenPGP private key is damaged"),
-                    "its private and public parts do not belong together",
+                    "its private and public keys do not match",
                     "export it again");
     }
     return key;
@@ -302,7 +302,7 @@ Result<std::string> sign_digest(const PublicMaterial& material,
     if (!verifies(material, material.algorithm, hash, digest, numbers)) {
         return fail(ErrorCode::kInput,
                     problem("openpgp-key-parts-differ", "cannot sign with an OpenPGP key"),
-                    "its private and public parts do not belong together",
+                    "its private and public keys do not match",
                     "export it again");
     }
     return numbers;

@@ -329,7 +329,7 @@ sign_image(const fs::path& path, const Signers& signers, const SignOptions& opti
     return fail(ErrorCode::kEnvironment,
                 problem("image-changed-while-signing",
                         fmt::format("cannot sign {}", printable(path.native()))),
-                "another program changed it each time while its signature was made",
+                "the file changed repeatedly while it was being signed",
                 "sign it when it is finished");
 }
 

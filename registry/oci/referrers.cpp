@@ -109,7 +109,7 @@ Result<void> Registry::list_referrer(const Manifest& attachment) {
         ErrorCode::kEnvironment,
         problem("referrers-changed",
                 "the list of what is attached to " + attachment.subject + " was not changed"),
-        "others change it all the time, and each loses what the other wrote",
+        "concurrent updates overwrote each other",
         "try again later");
 }
 

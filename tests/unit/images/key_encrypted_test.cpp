@@ -193,5 +193,5 @@ TEST_CASE("the halves of a pair must belong together") {
                 .has_value());
     const auto key = PrivateKey::read(here / "k");
     REQUIRE_FALSE(key.has_value());
-    CHECK(words(key.error()).find("do not belong together") != std::string::npos);
+    CHECK(words(key.error()).find("its private and public keys do not match") != std::string::npos);
 }
