@@ -63,14 +63,14 @@ void check_environment(const PlanInput& input, Faults& faults) {
 
 void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
     if (plan.ranks > 1) {
-        faults.add(
-            job.fault_at(job.resources.nodes > 1 ? "resources.nodes" : "resources.tasks-per-node",
-                         problem("launch-single-process",
-                                 fmt::format("launch `{}` starts one process, and {} are asked",
-                                             kind_text(plan.kind),
-                                             plan.ranks)),
-                         "the others would never start",
-                         "write `launch: mpi`, or ask for one task"));
+        faults.add(job.fault_at(
+            job.resources.nodes > 1 ? "resources.nodes" : "resources.tasks-per-node",
+            problem("launch-single-process",
+                    fmt::format("`launch: {}` starts one process, but {} tasks are requested",
+                                kind_text(plan.kind),
+                                plan.ranks)),
+            "the rest would never start",
+            "write `launch: mpi`, or ask for one task"));
     }
 }
 

@@ -293,7 +293,7 @@ void plan_guard(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             : "build the image from a Recipe with `mpi`";
     Fault note = job.fault_at(
         "launch",
-        problem("launch-without-guard", "the launch cannot be guarded against N jobs of one rank"),
+        problem("launch-without-guard", "cannot check that the ranks will find each other"),
         because,
         help);
     note.is_warning = true;

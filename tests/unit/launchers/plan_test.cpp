@@ -300,7 +300,7 @@ TEST_CASE("what cannot be guarded is told, and `guard: false` is silent") {
 
 TEST_CASE("tasks that would never start are refused") {
     CHECK(launcher_of("resources: {tasks-per-node: 2}\n", kSlurm) ==
-          "refused: launch `serial` starts one process, and 2 are asked\n");
+          "refused: `launch: serial` starts one process, but 2 tasks are requested\n");
     CHECK(launcher_of("launch: {kind: openmp, threads: 3}\nresources: {cpus-per-task: 2}\n",
                       kSlurm) == "refused: 3 threads do not fit on 2 CPUs a task\n");
 }
