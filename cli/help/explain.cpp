@@ -283,7 +283,7 @@ Result<int> explain_topic(const std::string& topic) {
         known += (known.empty() ? "" : ", ") + std::string(name);
     }
     return fail(ErrorCode::kUsage,
-                problem("topic-unknown", "nothing is written about '" + printable(topic) + "'"),
+                problem("topic-unknown", "no help page for '" + printable(topic) + "'"),
                 "the pages are " + known,
                 meant.empty() ? "name one of them; `cybelectl explain` says what each is about"
                               : "did you mean '" + meant + "'?");

@@ -81,14 +81,14 @@ Result<int> help(const CLI::App& program, const HelpOptions& options) {
                                                 : commands_for(program, options.words.back());
     if (!commands.empty()) {
         return fail(ErrorCode::kUsage,
-                    problem("command-unknown", "there is no verb '" + printable(wanted) + "'"),
+                    problem("command-unknown", "unknown command '" + printable(wanted) + "'"),
                     "",
                     verb_hint(commands, {"--help"}));
     }
     const std::vector<std::string_view> names(known.begin(), known.end());
     const std::string meant = nearest(wanted, names);
     return fail(ErrorCode::kUsage,
-                problem("command-unknown", "there is no verb '" + printable(wanted) + "'"),
+                problem("command-unknown", "unknown command '" + printable(wanted) + "'"),
                 "",
                 meant.empty() ? "`cybelectl --help` lists the verbs"
                               : "did you mean '" + meant + "'?");

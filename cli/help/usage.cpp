@@ -76,7 +76,7 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& na
 }
 
 Usage unknown_verb(const CLI::App& app, const Called& called) {
-    const std::string message = "there is no verb '" + printable(called.unknown) + "'";
+    const std::string message = "unknown command '" + printable(called.unknown) + "'";
     const auto commands = commands_for(app, called.unknown);
     if (!commands.empty()) {
         return {message, verb_hint(commands, called.following), "command-unknown"};

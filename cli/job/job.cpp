@@ -103,7 +103,7 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
         return static_cast<int>(ErrorCode::kInput);
     }
     if (!session.is_quiet && !session.is_json()) {
-        Session::print(options.file + (has_notes ? ": notes above\n" : ": nothing wrong\n"));
+        Session::print(options.file + (has_notes ? ": notes above\n" : ": no problems found\n"));
     }
     return 0;
 }

@@ -50,7 +50,7 @@ struct KeyOptions {
 Result<int> new_pem(const Session& session, const KeyOptions& options) {
     if (options.file.empty()) {
         return fail(ErrorCode::kUsage,
-                    problem("key-file-not-named", "no file for the key"),
+                    problem("key-file-not-named", "missing output file for the key"),
                     {},
                     "give one, `cybelectl key new site.pem`, or --pgp for an OpenPGP key");
     }

@@ -67,7 +67,7 @@ void say_kube_report(const Session& session, const kubernetes::CheckReport& repo
     if (session.is_quiet) {
         return;
     }
-    Session::print(report.findings.empty() ? report.file + ": nothing wrong\n"
+    Session::print(report.findings.empty() ? report.file + ": no problems found\n"
                                            : fmt::format("{}: {} errors, {} warnings, {} notes\n",
                                                          report.file,
                                                          report.count(lint::Severity::kError),

@@ -59,7 +59,7 @@ void say_findings(const Session& session,
     const auto warnings = file.report.count(true);
     const auto notes = file.report.findings.size() - errors - warnings;
     Session::print(file.report.findings.empty()
-                       ? file.file + ": nothing wrong\n"
+                       ? file.file + ": no problems found\n"
                        : fmt::format("{}: {} by {}; {} errors, {} warnings, {} notes\n",
                                      file.file,
                                      file.report.is_accepted ? "accepted" : "refused",

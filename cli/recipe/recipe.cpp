@@ -98,7 +98,7 @@ Result<int> check_recipe(Session& session, const RecipeOptions& options) {
     }
     session.note(warnings);
     if (!session.is_quiet && warnings.empty()) {
-        Session::print(options.file + ": nothing wrong\n");
+        Session::print(options.file + ": no problems found\n");
     }
     return is_refused ? 3 : 0;
 }

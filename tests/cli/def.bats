@@ -17,7 +17,7 @@ teardown() {
 @test "a definition without fault ends with 0" {
     run "$CYBELECTL" def check good.def
     assert_success
-    assert_output "good.def: nothing wrong"
+    assert_output "good.def: no problems found"
 }
 
 @test "what the reference refuses ends with 3, with place, line, caret and remedy" {

@@ -19,7 +19,7 @@ END
 @test "check reads includes, conditions and all variants; all faults at once" {
     write_matrix
     run -0 "$CYBELECTL" recipe check m.yaml
-    assert_output 'm.yaml: nothing wrong'
+    assert_output 'm.yaml: no problems found'
     printf 'kind: Recipe\npackages: {sytem: [jq]}\n' >part.yaml
     printf 'include: [part.yaml]\nfiles: [{from: a, to: b}]\n' >>m.yaml
     refuses 3 "$CYBELECTL" recipe check m.yaml

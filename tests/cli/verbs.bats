@@ -85,7 +85,7 @@ teardown() { leave_place; }
 @test "a mistyped verb is told by name, with the one that was meant" {
     run "$CYBELECTL" exce a.sif
     assert_equal "$status" 2
-    assert_line "error: there is no verb 'exce'"
+    assert_line "error: unknown command 'exce'"
     assert_line "help: did you mean 'exec'?"
     run "$CYBELECTL" job rendr a.yaml
     assert_line "help: did you mean 'render'?"

@@ -23,7 +23,7 @@ teardown_file() { leave_place; }
     for recipe in "$catalogue"/*.yaml; do
         name=$(basename "$recipe" .yaml)
         run -0 "$CYBELECTL" recipe check "beside/$name.yaml"
-        assert_output --partial 'nothing wrong'
+        assert_output --partial 'no problems found'
         run -0 "$CYBELECTL" job check "$catalogue/$name/job.yaml"
         local -a variant=()
         [[ $name != neuroblastoma ]] || variant=(--variant neuroblastoma-cpu)
