@@ -153,10 +153,7 @@ void add_network_options(CLI::App& verb, BuildOptions& options) {
                     options.build.pip_index,
                     "index of Python packages in build steps (default: the machine's)")
         ->type_name("URL");
-    verb.add_option("--ca-file",
-                    options.ca_file,
-                    "certificates that build steps and registries are "
-                    "trusted by")
+    verb.add_option("--ca-file", options.ca_file, "CA certificates for build steps and registries")
         ->type_name("FILE");
     verb.add_option("--authfile", options.access.authfile, "registry credentials file")
         ->type_name("FILE");
@@ -181,13 +178,14 @@ void add_list_options(CLI::App& verb, BuildOptions& options) {
 void add_recipe_options(CLI::App& verb, BuildOptions& options) {
     add_build_arguments(verb, options.build_arguments);
     add_assignments(verb, kRecipeArguments, options.recipe_arguments);
-    auto* variant = verb.add_option(
-        "--variant", options.build.variant, "which image of a Recipe with a matrix");
+    auto* variant =
+        verb.add_option("--variant", options.build.variant, "variant of a Recipe with a matrix");
     variant->type_name("NAME");
     verb.add_flag("--all", options.is_all, "build every variant of the Recipe")->excludes(variant);
     verb.add_option("--jobs",
                     options.jobs,
-                    "how many stages at a time (the cores), with --all: how many images (1)")
+                    "number of stages built at a time (default: the cores), with --all of images "
+                    "(default: 1)")
         ->check(CLI::Range(1, 64));
     verb.add_flag("--unlocked",
                   options.build.ignores_lock,
@@ -195,11 +193,10 @@ void add_recipe_options(CLI::App& verb, BuildOptions& options) {
 }
 
 void add_step_options(CLI::App& verb, BuildOptions& options) {
-    verb.add_option("--compression", options.build.compression, "of the file system")
+    verb.add_option("--compression", options.build.compression, "compression of the file system")
         ->check(CLI::IsMember({"zstd", "gzip"}));
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
-    verb.add_flag(
-        "--sandbox", options.is_sandbox, "make a directory, which can be changed, not an image");
+    verb.add_flag("--sandbox", options.is_sandbox, "make a writable directory instead of an image");
     verb.add_flag("-T,--notest", options.no_test, "do not run %test");
     verb.add_flag("--no-cache", options.no_cache, "run every step again");
     verb.add_flag("--verify-reproducible",

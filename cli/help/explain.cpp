@@ -310,7 +310,7 @@ void install_explain(CLI::App& app, Session& session) {
                      "recipe, job, site, exit-codes, glossary, …, a rule's id, or an error's name; "
                      "without one, all topics are listed")
         ->type_name("TOPIC");
-    verb->add_flag("--schema", *is_schema, "the document's JSON schema, for editors");
+    verb->add_flag("--schema", *is_schema, "print the JSON schema of the document, for editors");
     verb->callback([&session, topic, is_schema] {
         session.action = [topic, is_schema] {
             return *is_schema       ? print_schema(*topic)

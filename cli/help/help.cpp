@@ -106,10 +106,11 @@ void install_help(CLI::App& app, Session& session) {
                                "cybelectl help --all",
                                "cybelectl help --list"});
     verb->add_option("verb", options->words, "the words of the verb; none: the program's own help");
-    CLI::Option* man = verb->add_flag("--man", options->is_man, "as a man page, in man(7)");
+    CLI::Option* man = verb->add_flag("--man", options->is_man, "print a man page, in man(7)");
     CLI::Option* list =
-        verb->add_flag("--list", options->is_list, "all verbs, a line each")->excludes(man);
-    verb->add_flag("--all", options->is_all, "the rarely used commands, with what they do")
+        verb->add_flag("--list", options->is_list, "list all commands, one per line")
+            ->excludes(man);
+    verb->add_flag("--all", options->is_all, "list rarely used commands, too")
         ->excludes(man)
         ->excludes(list);
     verb->callback([&app, &session, options] {

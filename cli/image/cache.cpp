@@ -301,7 +301,7 @@ void install_cache(CLI::App& app, Session& session) {
     const auto add_kind = [&](CLI::App* verb) {
         verb->add_option("--kind",
                          options->kind,
-                         "only these: bases, steps, images, packages, unpacked (by starts)")
+                         "only this kind: bases, steps, images, packages, unpacked (by starts)")
             ->type_name("KIND");
     };
     CLI::App* list_verb =
@@ -325,7 +325,7 @@ void install_cache(CLI::App& app, Session& session) {
                                [&session, options] { return prune(session, *options); });
     add_kind(prune_verb);
     CLI::Option* keep =
-        prune_verb->add_option("--keep", options->keep, "how much may stay, for example 2G")
+        prune_verb->add_option("--keep", options->keep, "size to keep, for example 2G")
             ->type_name("SIZE");
     CLI::Option* unused =
         prune_verb->add_option("--unused", options->days, "remove entries unused for DAYS days")

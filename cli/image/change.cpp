@@ -265,7 +265,7 @@ void install_names(CLI::App& image, Session& session) {
         ->type_name("NAME");
     verb->add_flag("--link",
                    options->is_link,
-                   "hard link instead of bytes of its own; do not write to the file again");
+                   "make a hard link instead of a copy; do not write to the file again");
     finish_change_verb(*verb, session, options, add_image);
 
     options = std::make_shared<ImageChangeOptions>();
@@ -283,7 +283,7 @@ void install_names(CLI::App& image, Session& session) {
                     "Remove names or images; an image is deleted with its last name.",
                     {"cybelectl image remove app:1.0", "cybelectl image remove sha256:4f2a91"});
     verb->add_option("images", options->images, "names or digests")->required()->type_name("IMAGE");
-    verb->add_flag("--force", options->is_forced, "images in use, too");
+    verb->add_flag("--force", options->is_forced, "remove images in use, too");
     finish_change_verb(*verb, session, options, remove);
 }
 

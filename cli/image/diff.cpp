@@ -288,7 +288,7 @@ void install_image_diff(CLI::App& image, Session& session) {
     verb->add_option("after", options->after, "the one to compare it with")
         ->required()
         ->type_name("B");
-    verb->add_option("--ignore", options->ignored, "what may differ; can be given again")
+    verb->add_option("--ignore", options->ignored, "differences to ignore; can be given again")
         ->check(CLI::IsMember({"time", "id"}))
         ->allow_extra_args(false)
         ->type_name("WHAT");
@@ -303,11 +303,11 @@ void install_image_diff(CLI::App& image, Session& session) {
                                "file"}))
         ->allow_extra_args(false)
         ->type_name("SECTION");
-    auto* const times = verb->add_flag("--times",
-                                       options->lists_times,
-                                       "list files that differ in their times only, which are "
-                                       "counted otherwise");
-    verb->add_flag("--summary", options->is_summary, "print how many things of each kind differ")
+    auto* const times =
+        verb->add_flag("--times",
+                       options->lists_times,
+                       "list files that differ only in their times (default: count them)");
+    verb->add_flag("--summary", options->is_summary, "print the number of differences of each kind")
         ->excludes(times);
     add_format(*verb, session);
     verb->callback([&session, options] {

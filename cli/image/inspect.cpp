@@ -257,17 +257,17 @@ Result<int> inspect(Session& session, const InspectOptions& options) {
 void add_metadata_flags(CLI::App& verb, InspectOptions& options) {
     auto& metadata = options.metadata;
     verb.add_flag("-l,--labels", metadata.labels, "labels (the default)");
-    verb.add_flag("-d,--deffile", metadata.deffile, "the definition file");
-    verb.add_flag("-r,--runscript", metadata.runscript, "the runscript");
-    verb.add_flag("-s,--startscript", metadata.startscript, "the script of instances");
-    verb.add_flag("-t,--test", metadata.test, "the test script");
-    verb.add_flag("-e,--environment", metadata.environment, "the environment scripts");
-    verb.add_flag("-H,--helpfile", metadata.helpfile, "the help text");
-    verb.add_option("--app", options.app, "of this app instead of the container")
+    verb.add_flag("-d,--deffile", metadata.deffile, "print the definition file");
+    verb.add_flag("-r,--runscript", metadata.runscript, "print the runscript");
+    verb.add_flag("-s,--startscript", metadata.startscript, "print the start script of instances");
+    verb.add_flag("-t,--test", metadata.test, "print the test script");
+    verb.add_flag("-e,--environment", metadata.environment, "print the environment scripts");
+    verb.add_flag("-H,--helpfile", metadata.helpfile, "print the help text");
+    verb.add_option("--app", options.app, "app to show instead of the container")
         ->type_name("NAME");
-    verb.add_flag("--list-apps", options.list_apps, "the names of the apps");
-    verb.add_flag("--all", options.all, "all of these, as Apptainer's JSON");
-    verb.add_flag("-j,--json", options.json, "as Apptainer's JSON");
+    verb.add_flag("--list-apps", options.list_apps, "list the names of the apps");
+    verb.add_flag("--all", options.all, "print all of these, as Apptainer's JSON");
+    verb.add_flag("-j,--json", options.json, "print Apptainer's JSON");
 }
 
 } // namespace
@@ -287,14 +287,15 @@ void install_inspect(CLI::App& app, Session& session) {
     verb->add_option("globs", options->globs, "with --files: only what matches a shell pattern")
         ->type_name("GLOB");
     add_metadata_flags(*verb, *options);
-    verb->add_flag("--files", options->files, "every file: mode, owner, size, time, path, target");
     verb->add_flag(
-        "--packages", options->packages, "the packages of dpkg, rpm, apk, pip and conda");
+        "--files", options->files, "list every file: mode, owner, size, time, path, target");
+    verb->add_flag(
+        "--packages", options->packages, "list the packages of dpkg, rpm, apk, pip and conda");
     verb->add_flag("--facts",
                    options->facts,
                    "MPI, libc, python, java, CUDA as the files say, and whether the labels agree");
-    verb->add_flag("--sbom", options->sbom, "the SBOM object, as it is");
-    verb->add_option("--make-sbom", options->make_sbom, "an SBOM made of the packages")
+    verb->add_flag("--sbom", options->sbom, "print the SBOM object without changes");
+    verb->add_option("--make-sbom", options->make_sbom, "make an SBOM of the packages")
         ->check(CLI::IsMember({"spdx"}))
         ->type_name("FORM");
     add_format(*verb, session);

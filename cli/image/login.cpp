@@ -117,7 +117,7 @@ void finish_login_verb(CLI::App& verb,
 } // namespace
 
 void add_access(CLI::App& verb, AccessOptions& options) {
-    verb.add_option("--ca-file", options.ca_file, "certificates that the registry is trusted by")
+    verb.add_option("--ca-file", options.ca_file, "CA certificates for the registry")
         ->type_name("FILE");
     verb.add_option("--authfile", options.authfile, "registry credentials file, read first")
         ->type_name("FILE");
@@ -165,8 +165,9 @@ void install_image_logins(CLI::App& image, Session& session) {
                  {"cybelectl image login registry.example -u alice",
                   "cybelectl image login registry.example -u alice --password-stdin "
                   "<token.txt"});
-    verb->add_option("-u,--username", options->user, "who logs in")->type_name("USER");
-    verb->add_flag("--password-stdin", options->from_stdin, "read it from standard input");
+    verb->add_option("-u,--username", options->user, "user name of the login")->type_name("USER");
+    verb->add_flag(
+        "--password-stdin", options->from_stdin, "read the password from standard input");
     verb->add_option("--token-server",
                      options->token_server,
                      "give the login also to this token server of the registry, of another origin")

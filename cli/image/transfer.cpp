@@ -359,7 +359,7 @@ void finish_transfer_verb(CLI::App& verb,
 
 void add_output_flags(CLI::App& verb, TransferOptions& options) {
     add_library(verb, options);
-    verb.add_flag("--link", options.is_link, "the file is a hard link into the store");
+    verb.add_flag("--link", options.is_link, "make the file a hard link into the store");
     verb.add_flag("--force", options.is_forced, "replace an existing file");
     verb.add_option(
             "--arch", options.architecture, "architecture of the image (default: this machine's)")
@@ -386,7 +386,7 @@ void install_pull(CLI::App& image, Session& session) {
     verb->add_option(
             "--name", options->name, "NAME[:TAG] in the store (default: as in the registry)")
         ->type_name("NAME");
-    verb->add_flag("--no-store", options->has_no_store, "into the file only");
+    verb->add_flag("--no-store", options->has_no_store, "write to the file only");
     add_output_flags(*verb, *options);
     finish_transfer_verb(*verb, session, options, pull_all);
 }

@@ -66,7 +66,8 @@ void install_job_collect(CLI::App& job, Session& session) {
     verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
     verb->add_option("--to", options->to, "folder (default: the Job's, next to its document)")
         ->type_name("DIR");
-    verb->add_option("--results", options->patterns, "patterns; the Job's")->type_name("PATTERN");
+    verb->add_option("--results", options->patterns, "patterns of files (default: the Job's)")
+        ->type_name("PATTERN");
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] { return collect_results(session, *options); };

@@ -166,9 +166,9 @@ void install_job_convert(CLI::App& job, Session& session) {
                      "a script with #SBATCH or #PBS lines, or the yaml of a batch/v1 Job or a Pod")
         ->required()
         ->type_name("FILE");
-    verb->add_option("-o,--output", options->output, "file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
-    verb->add_flag("--strict", options->is_strict, "a line that could not be carried is a fault");
+    verb->add_flag("--strict", options->is_strict, "exit with 3 if a line could not be converted");
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] { return convert(session, *options); };

@@ -72,12 +72,12 @@ void install_job_explain(CLI::App& job, Session& session) {
                                "cybelectl job explain --log slurm-42.out"});
     verb->add_option("script", options->script, "a script with #SBATCH or #PBS lines")
         ->type_name("SCRIPT");
-    verb->add_option("--log", options->log, "output of a job that went wrong")->type_name("FILE");
+    verb->add_option("--log", options->log, "output of a failed job")->type_name("FILE");
     verb->add_option("--scheduler",
                      options->scheduler,
                      "scheduler of the script (default: by its directives)")
         ->check(CLI::IsMember({"slurm", "torque", "pbspro"}));
-    verb->add_flag("--strict", options->is_strict, "anything found is a fault");
+    verb->add_flag("--strict", options->is_strict, "treat every finding as an error (exit code 3)");
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] { return explain_script(session, *options); };

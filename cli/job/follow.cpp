@@ -154,7 +154,8 @@ void install_job_follow(CLI::App& job, Session& session) {
                  "Cancel jobs, and wait until the scheduler confirms it.",
                  {"cybelectl job cancel 1234 1235", "cybelectl job cancel 1234_7"});
     cancel_verb->add_option("id", options->names, kIdHelp)->required()->type_name("ID");
-    cancel_verb->add_flag("--no-wait", options->does_not_wait, "ask only");
+    cancel_verb->add_flag(
+        "--no-wait", options->does_not_wait, "request the cancellation without waiting for it");
     add_follow_options(*cancel_verb, options->choice);
     cancel_verb->callback([&session, options] {
         session.action = [&session, options] { return cancel(session, *options); };

@@ -12,9 +12,10 @@ void add_job_options(CLI::App& verb, Session& session, JobOptions& options) {
     verb.add_option("job", options.file, "the Job, or a folder with job.yaml")
         ->required()
         ->type_name("JOB");
-    verb.add_option("--scheduler", options.scheduler, "dialect; the Site's, else local")
+    verb.add_option(
+            "--scheduler", options.scheduler, "batch system (default: the Site's, or local)")
         ->check(CLI::IsMember(schedulers::dialect_names()));
-    verb.add_option("--site", options.site, "the Site where it will run")->type_name("FILE");
+    verb.add_option("--site", options.site, "Site where the job will run")->type_name("FILE");
     add_format(verb, session);
 }
 

@@ -139,7 +139,7 @@ void install_job(CLI::App& app, Session& session) {
                                      "cybelectl job check job.yaml --site hall-a.yaml --strict"});
     add_job_options(*check_verb, session, *options);
     add_overrides(*check_verb, *options);
-    check_verb->add_flag("--strict", *is_strict, "notes count as faults");
+    check_verb->add_flag("--strict", *is_strict, "treat notes as errors (exit code 3)");
     check_verb->callback([&session, options, is_strict] {
         session.action = [&session, options, is_strict] {
             return check_job(session, *options, *is_strict);
@@ -158,12 +158,13 @@ void install_job(CLI::App& app, Session& session) {
         ->add_option(
             "arguments", options->overrides.arguments, "of a Job with `launch: batch`, after `--`")
         ->type_name("ARGUMENTS");
-    render_verb->add_option("-o,--output", options->output, "file; - is standard output")
+    render_verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
     auto is_for_all = std::make_shared<bool>(false);
-    render_verb->add_flag("--all-schedulers",
-                          *is_for_all,
-                          "a script for each that can run it, in the folder of --output");
+    render_verb->add_flag(
+        "--all-schedulers",
+        *is_for_all,
+        "write a script for each batch system that can run it, into the folder of --output");
     render_verb->add_flag("--plain",
                           options->is_plain,
                           "only directives, exports and the launch: no record, checks or clean-up");

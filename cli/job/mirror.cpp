@@ -104,7 +104,8 @@ void install_job_mirror(CLI::App& job, Session& session) {
     verb->add_option("--job", options->files.job, "folder with `job` and `monitoring_period`")
         ->required()
         ->type_name("DIR");
-    verb->add_option("--uid", options->identity, "whose job it is; CYBELECTL_UID")
+    verb->add_option(
+            "--uid", options->identity, "user id of the job's owner (default: CYBELECTL_UID)")
         ->type_name("TEXT");
     verb->add_option("--monitoring-period",
                      options->longest_seconds,

@@ -57,13 +57,13 @@ void install_job_new(CLI::App& job, Session& session) {
     CLI::Option* const image =
         verb->add_option("--image",
                          options->image,
-                         "image file or reference; its labels say how it is launched")
+                         "image file or reference, whose labels decide how it is launched")
             ->type_name("IMAGE");
     verb->add_option(
             "--recipe", options->recipe, "Recipe, or a folder with one (default: this folder)")
         ->type_name("RECIPE")
         ->excludes(image);
-    verb->add_option("-o,--output", options->output, "file of the Job; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file of the Job; - is standard output")
         ->capture_default_str()
         ->type_name("FILE");
     verb->callback([&session, options] {

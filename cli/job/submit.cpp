@@ -268,10 +268,12 @@ void install_job_resubmit(CLI::App& job, Session& session) {
     verb->add_flag("--failed",
                    options->choice_of_elements.failed,
                    "only elements that did not end well; a job only where it did not");
-    verb->add_option("-a,--array", options->choice_of_elements.array, "only these elements")
+    verb->add_option("-a,--array",
+                     options->choice_of_elements.array,
+                     "elements to submit again, for example 3 or 1-5")
         ->type_name("RANGE");
     verb->add_option(
-            "--host", options->submission.host, "the login node, reached by ssh; that of before")
+            "--host", options->submission.host, "login node, reached by ssh (default: as before)")
         ->type_name("LOGIN");
     add_progress_options(*verb, options->submission);
     add_access(*verb, options->submission.access);
@@ -301,11 +303,11 @@ void install_submit(CLI::App& app, Session& session) {
     add_job_options(*verb, session, *options);
     add_script_options(*verb, options->script);
     add_overrides(*verb, *options);
-    verb->add_option("--host", options->host, "the login node, reached by ssh; the Site's")
+    verb->add_option("--host", options->host, "login node, reached by ssh (default: the Site's)")
         ->type_name("LOGIN");
     verb->add_option("--token-command",
                      options->token_command,
-                     "prints the token of a REST service; the Site's")
+                     "command that prints the token of a REST service (default: the Site's)")
         ->type_name("COMMAND");
     add_progress_options(*verb, *options);
     add_target_options(*verb, options->target);

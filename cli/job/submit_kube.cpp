@@ -45,7 +45,8 @@ submit_yaml(Session& session, const submission::JobInput& input, const TargetOpt
 } // namespace
 
 void add_target_options(CLI::App& verb, TargetOptions& options) {
-    verb.add_option("--target", options.target, "where it runs; the Job's, else cluster")
+    verb.add_option(
+            "--target", options.target, "where the job runs (default: the Job's, or cluster)")
         ->check(CLI::IsMember({"auto", "cluster", "kubernetes"}));
     verb.add_flag("--explain", options.is_explained, "print the rule of `auto`; submit nothing");
     auto* const yaml = verb.add_flag(

@@ -18,7 +18,7 @@ void add_script_options(CLI::App& verb, ScriptOptions& options) {
             ->type_name("FILE");
     verb.add_option("--workdir",
                     options.workdir,
-                    "of a script: the directory where it is submitted; the current one")
+                    "directory where a script is submitted (default: the current one)")
         ->type_name("DIR")
         ->needs(script);
     CLI::Option* const job = verb.get_option("job");

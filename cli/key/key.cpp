@@ -262,17 +262,17 @@ void install_new(CLI::App& key, Session& session, const std::shared_ptr<KeyOptio
                   "cybelectl key new centre.pem --encrypt --passphrase-file secret.txt",
                   "cybelectl key new --pgp --name 'A Site' --email keys@site.example"});
     verb->add_option("file", options->file, "the private key's file")->type_name("FILE");
-    verb->add_option("--algorithm", options->algorithm, "of the key")
+    verb->add_option("--algorithm", options->algorithm, "algorithm of the key")
         ->check(CLI::IsMember({"ed25519", "ecdsa", "ecdsa-p384", "ecdsa-p521", "rsa", "rsa-4096"}))
         ->capture_default_str();
     verb->add_flag("--encrypt",
                    options->encrypts,
-                   "with a passphrase for the PEM key, asked for unless it is given");
-    verb->add_flag("--pgp", options->is_pgp, "an OpenPGP key, always with a passphrase");
-    verb->add_option("--name", options->name, "of a person or site, in the OpenPGP key");
-    verb->add_option("--email", options->email, "its address");
-    verb->add_option("--comment", options->comment, "its comment");
-    verb->add_option("--days", options->days, "until the OpenPGP key expires; never by default")
+                   "encrypt the PEM key with a passphrase, asked for unless given");
+    verb->add_flag("--pgp", options->is_pgp, "make an OpenPGP key, always with a passphrase");
+    verb->add_option("--name", options->name, "name of a person or site in the OpenPGP key");
+    verb->add_option("--email", options->email, "e-mail address in the OpenPGP key");
+    verb->add_option("--comment", options->comment, "comment in the OpenPGP key");
+    verb->add_option("--days", options->days, "days until the OpenPGP key expires (default: never)")
         ->check(CLI::Range(1, 36500));
     verb->add_flag(
         "--no-passphrase", options->has_no_passphrase, "leave the OpenPGP key unencrypted");
@@ -310,9 +310,9 @@ void install_export(CLI::App& key, Session& session, const std::shared_ptr<KeyOp
     verb->add_option("key", options->id, "a fingerprint, a key id, or a part of the user id")
         ->required()
         ->type_name("KEY");
-    verb->add_flag("--armor", options->armors, "as text");
-    verb->add_flag("--secret", options->is_secret, "with its private part, encrypted as it is");
-    verb->add_option("-o,--output", options->output, "standard output by default")
+    verb->add_flag("--armor", options->armors, "write text instead of binary data");
+    verb->add_flag("--secret", options->is_secret, "include the private key, encrypted as it is");
+    verb->add_option("-o,--output", options->output, "output file (default: standard output)")
         ->type_name("FILE");
     verb->callback([&session, options] {
         session.action = [&session, options] { return export_key(session, *options); };

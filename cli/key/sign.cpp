@@ -177,7 +177,8 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
         ->type_name("FILE")
         ->allow_extra_args(false);
     auto* const pgp = verb.add_flag("--pgp", options.use_pgp, "sign with an OpenPGP key");
-    verb.add_option("--fingerprint", options.fingerprint, "of the OpenPGP key, or its user id")
+    verb.add_option(
+            "--fingerprint", options.fingerprint, "fingerprint or user id of the OpenPGP key")
         ->type_name("F")
         ->needs(pgp);
     verb.add_option("--pgp-keyring", options.keyring, "its folder (default: Apptainer's)")
@@ -187,11 +188,13 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
             "--certificate", options.certificates, "certificate chain to store with the signature")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    verb.add_option("--timestamp-url", options.timestamp_url, "stores its time stamp, too")
+    verb.add_option("--timestamp-url",
+                    options.timestamp_url,
+                    "time-stamp service whose time stamp is stored, too")
         ->type_name("URL");
     auto* const group =
-        verb.add_option("--group-id,-g", options.group, "signs this group only")->type_name("N");
-    verb.add_option("--sif-id,-i", options.objects, "signs this object only; may be given again")
+        verb.add_option("--group-id,-g", options.group, "sign this group only")->type_name("N");
+    verb.add_option("--sif-id,-i", options.objects, "sign this object only; may be given again")
         ->type_name("N")
         ->allow_extra_args(false)
         ->excludes(group);

@@ -194,15 +194,15 @@ void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
                     "check for revoked certificates; soft accepts an unknown state")
         ->check(CLI::IsMember({"none", "soft", "hard"}))
         ->capture_default_str();
-    verb.add_option("--policy", options.policy, "who must have signed: a Policy document")
+    verb.add_option("--policy", options.policy, "Policy document that names the required signers")
         ->type_name("FILE")
         ->check(CLI::Validator(refuse_empty, ""));
     verb.add_option("--require", options.require, "any (default), all, or a number of signers")
         ->type_name("N")
         ->check(CLI::Validator(refuse_empty, ""));
     auto* const group =
-        verb.add_option("-g,--group-id", options.group, "this group only")->type_name("N");
-    verb.add_option("-i,--sif-id", options.objects, "this object only; may be given again")
+        verb.add_option("-g,--group-id", options.group, "check this group only")->type_name("N");
+    verb.add_option("-i,--sif-id", options.objects, "check this object only; may be given again")
         ->type_name("N")
         ->allow_extra_args(false)
         ->excludes(group);

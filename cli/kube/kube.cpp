@@ -120,7 +120,7 @@ void install_kube_check(CLI::App& kube, Session& session) {
     verb->add_option("file", options->files, "yaml files; - is standard input")
         ->required()
         ->type_name("FILE");
-    verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit status 3)");
+    verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit code 3)");
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json", "sarif"}))
         ->capture_default_str();
@@ -147,9 +147,9 @@ void install_render(CLI::App& kube, Session& session) {
     verb->add_option(
             "-n,--namespace", options->name_space, "namespace of the object (default: the Job's)")
         ->type_name("NAME");
-    verb->add_option("--batch", options->batch, "a batch script to carry instead of a rendered one")
+    verb->add_option("--batch", options->batch, "batch script to use instead of a rendered one")
         ->type_name("FILE");
-    verb->add_option("-o,--output", options->output, "file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
     verb->callback([&session, options] {
         session.action = [&session, options] { return render_objects(session, *options); };
@@ -169,7 +169,7 @@ void install_crd(CLI::App& kube, Session& session) {
         ->type_name("KIND");
     verb->add_option("--group", options->group, "API group (default: cybelectl.io)")
         ->type_name("GROUP");
-    verb->add_option("-o,--output", options->output, "file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
     verb->callback([&session, options] { session.action = [options] { return crd(*options); }; });
 }

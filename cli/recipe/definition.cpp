@@ -245,11 +245,11 @@ void install_format(CLI::App& def,
         ->required()
         ->type_name("DEF");
     add_parser_options(*verb, *options);
-    verb->add_option("-o,--output", options->output, "file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
     verb->add_flag("-i,--in-place", options->is_in_place, "write each file back");
     verb->add_flag(
-        "--check", options->only_checks, "write nothing; 3 where a file is not formatted");
+        "--check", options->only_checks, "write nothing; exit with 3 if a file is not formatted");
     verb->callback([&session, options] {
         session.action = [&session, options] { return format(session, *options); };
     });
@@ -267,7 +267,7 @@ void install_print(CLI::App& def,
         ->required()
         ->expected(1)
         ->type_name("DEF");
-    verb->add_option("-o,--output", options->output, "file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json"}))

@@ -89,8 +89,9 @@ void install_generate(CLI::App& app, Session& session) {
     verb->add_option("folder", options->folder, "the project's folder")
         ->type_name("DIR")
         ->capture_default_str();
-    verb->add_flag(
-        "--check", options->is_check, "write nothing; 3 and a diff where a file is stale");
+    verb->add_flag("--check",
+                   options->is_check,
+                   "write nothing; print a diff and exit with 3 if a file is stale");
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] { return run(session, *options); };

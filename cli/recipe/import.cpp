@@ -20,7 +20,7 @@ namespace cybele::cli {
 namespace {
 
 constexpr AssignmentOption kBuildArguments{"--build-arg",
-                                           "value of an ARG of a Dockerfile",
+                                           "value of an ARG of the Dockerfile",
                                            "it gives a value to an ARG of the Dockerfile"};
 
 namespace fs = std::filesystem;
@@ -184,16 +184,13 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_option(
             "--name", options->name, "name of the Recipe (default: from FILE, -o or the folder)")
         ->type_name("NAME");
-    verb->add_option(
-            "--base", options->base, "what the image begins with, where the file says nothing")
+    verb->add_option("--base", options->base, "base of the image, if the file names none")
         ->capture_default_str()
         ->type_name("BASE");
     verb->add_option("--sources", options->sources, "address of the folder with installers")
         ->type_name("URL");
     add_assignments(*verb, kBuildArguments, options->arguments);
-    verb->add_flag("--lift",
-                   options->lifts_all,
-                   "make packages of installations that are only nearly the same");
+    verb->add_flag("--lift", options->lifts_all, "convert similar installations to packages, too");
     verb->add_flag(
         "--strict", options->is_strict, "exit with 3 if anything could not be converted");
     verb->add_flag("--force", options->replaces, "replace the file that -o names");

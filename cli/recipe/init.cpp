@@ -118,7 +118,7 @@ void install_init(CLI::App& app, Session& session) {
             ->type_name("DIR")
             ->excludes(name)
             ->excludes(kind);
-    verb->add_option("-o,--output", options->source.output, "folder for both (default: DIR)")
+    verb->add_option("-o,--output", options->source.output, "output folder of both (default: DIR)")
         ->type_name("DIR")
         ->needs(from);
     verb->add_flag("-F,--force", options->source.replaces, "replace an existing Recipe and Job")

@@ -163,8 +163,9 @@ void install_recipe_lock(CLI::App& recipe, Session& session) {
         ->required()
         ->type_name("RECIPE|DIR");
     add_assignments(*verb, kRecipeArguments, options->arguments);
-    verb->add_flag(
-        "--check", options->is_check, "only report whether the Lock fits; 3 if it does not");
+    verb->add_flag("--check",
+                   options->is_check,
+                   "only report whether the Lock fits; exit with 3 if it does not");
     verb->add_option("-o,--output",
                      options->output,
                      "output file (default: NAME.lock.yaml next to the Recipe)")

@@ -294,7 +294,7 @@ public:
     }
 
     void take_variant(CLI::App& verb) {
-        verb.add_option("--variant", options_->variant, "which one of a Recipe with a matrix")
+        verb.add_option("--variant", options_->variant, "variant of a Recipe with a matrix")
             ->type_name("NAME");
     }
 
@@ -315,7 +315,7 @@ void add_check(Verbs& verbs) {
                   {"cybelectl recipe check app.yaml", "cybelectl recipe check app.yaml --strict"},
                   check_recipe);
     verbs.take_recipe(verb);
-    verb.add_flag("--strict", verbs.options().is_strict, "warnings count as faults");
+    verb.add_flag("--strict", verbs.options().is_strict, "treat warnings as errors (exit code 3)");
     verb.add_flag("--unlocked",
                   verbs.options().is_unlocked,
                   "ignore the Lock; install packages without a checksum");
@@ -355,8 +355,9 @@ void add_others(Verbs& verbs) {
                                {"cybelectl recipe list", "cybelectl recipe list --distributions"},
                                list_recipes);
     list.add_option("folder", options.file, "the project's folder")->type_name("DIR");
-    list.add_flag("--distributions", options.shows_distributions, "what can be a base instead");
-    list.add_flag("--needs", options.shows_needs, "generic package names instead");
+    list.add_flag(
+        "--distributions", options.shows_distributions, "list distributions for `base` instead");
+    list.add_flag("--needs", options.shows_needs, "list generic package names instead");
     CLI::App& show = verbs.add(
         "show",
         "Show a Recipe as it is built: includes, conditions and arguments resolved.",

@@ -280,18 +280,20 @@ void declare_add_options(CLI::App& verb, AddOptions& options) {
                     options.sbom_format,
                     "of an SBOM: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
                     "spdx-tag-value, spdx-yaml, syft-json");
-    verb.add_option("--groupid", options.group, "the object's group; 0: none")
+    verb.add_option("--groupid", options.group, "group of the object; 0: none")
         ->check(CLI::Range(0U, ~images::kGroupMask))
         ->capture_default_str();
-    CLI::Option* link = verb.add_option("--link", options.link, "the object that it belongs to");
-    verb.add_option("--linkgroup", options.link_group, "the group that it belongs to")
+    CLI::Option* link = verb.add_option("--link", options.link, "object that it is linked to");
+    verb.add_option("--linkgroup", options.link_group, "group that it is linked to")
         ->excludes(link);
     // A hole of up to that size may come before the object.
     constexpr std::uint64_t kMaximumAlignment = std::uint64_t{1} << 30U;
-    verb.add_option(
-            "--alignment", options.alignment, "in bytes; 4096 for a partition, none for all others")
+    verb.add_option("--alignment",
+                    options.alignment,
+                    "alignment in bytes (default: 4096 for a partition, none for others)")
         ->check(CLI::Range(std::uint64_t{1}, kMaximumAlignment));
-    verb.add_option("--filename", options.name, "the object's name; none")->type_name("NAME");
+    verb.add_option("--filename", options.name, "name of the object (default: none)")
+        ->type_name("NAME");
 }
 
 Result<NewObject> new_object(const AddOptions& options) {

@@ -269,7 +269,7 @@ void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<SifO
                  "Write an object's bytes to standard output, or to a file.",
                  {"cybelectl sif dump 1 app.sif", "cybelectl sif dump 4 app.sif -o root.squashfs"});
     take_target(*dump_verb, *options);
-    dump_verb->add_option("-o,--output", options->output, "the file")->type_name("FILE");
+    dump_verb->add_option("-o,--output", options->output, "output file")->type_name("FILE");
     do_verb(*dump_verb, session, options, dump);
 }
 

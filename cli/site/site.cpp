@@ -64,7 +64,7 @@ void install_site(CLI::App& app, Session& session) {
                  "Write a Site from this machine's scheduler, runtime, MPI and queues.",
                  {"cybelectl site probe --name hall-a -o hall-a.yaml"});
     probe_verb->add_option("--name", options->name, "the Site's name")->type_name("NAME");
-    probe_verb->add_option("-o,--output", options->output, "file; - is standard output")
+    probe_verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
     add_format(*probe_verb, session);
     probe_verb->callback([&session, options] {
@@ -75,7 +75,7 @@ void install_site(CLI::App& app, Session& session) {
                                     "Compare a Site with this machine.",
                                     {"cybelectl site check hall-a.yaml --strict"});
     check_verb->add_option("site", options->file, "the Site")->required()->type_name("FILE");
-    check_verb->add_flag("--strict", options->is_strict, "notes count as faults");
+    check_verb->add_flag("--strict", options->is_strict, "treat notes as errors (exit code 3)");
     add_format(*check_verb, session);
     check_verb->callback([&session, options] {
         session.action = [&session, options] { return check_site(session, *options); };
