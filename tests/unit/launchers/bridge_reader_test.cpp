@@ -79,3 +79,26 @@ TEST_CASE("bridge: refusals with place and remedy") {
         CHECK_FALSE(fault.help.empty());
     }
 }
+
+TEST_CASE("bridge: namespaces and accounts of every allowed length and letter") {
+    const auto is_read = [](const std::string& space, const std::string& account) {
+        return read_bridge("kind: Bridge\nname: a\nsite: s.yaml\naccounts:\n  - {namespace: '" +
+                               space + "', account: '" + account + "', workdir: /w}\n",
+                           "b.yaml")
+            .has_value();
+    };
+    const std::string most(63, 'n');
+    const std::string too_many(64, 'n');
+    CHECK(is_read("0a-z9", "Az0._-9"));
+    CHECK(is_read(most, most));
+    CHECK_FALSE(is_read(too_many, "e"));
+    CHECK_FALSE(is_read("n", too_many));
+    for (const char* space : {"", "-n", "n-", "n.m", "n/m", "n:", "n`"}) {
+        CAPTURE(space);
+        CHECK_FALSE(is_read(space, "e"));
+    }
+    for (const char* account : {"", "-e", ".e", "e f", "e/f", "e{", "e@"}) {
+        CAPTURE(account);
+        CHECK_FALSE(is_read("n", account));
+    }
+}

@@ -135,12 +135,15 @@ TEST_CASE("spark: what cannot be is refused at its field") {
           "workers of 5 cores do not fit on 4 CPUs a node\n");
     CHECK(plan_of(head + "launch: {kind: spark, executor-cores: 4}\n") ==
           "executors of 4 cores do not fit in a worker of 3\n");
+    CHECK(holds(plan_of(head + "launch: {kind: spark, executor-cores: 3}\n"),
+                "first-worker-cores: 3\n"));
     CHECK(holds(plan_of(head + "launch: {kind: spark, worker-cores: 0}\n"), "unread: "));
     for (const char* name : {"spark.authenticate",
                              "spark.authenticate.secret",
                              "spark.master",
                              "spark.driver.memory",
                              "spark.local.dir",
+                             "spark.eventLog",
                              "spark.eventLog.dir"}) {
         CHECK(plan_of(head + "launch: {kind: spark, properties: {" + name + ": x}}\n") ==
               "`" + std::string(name) + "` is set by the launch\n");
@@ -149,6 +152,8 @@ TEST_CASE("spark: what cannot be is refused at its field") {
           "'javax.x' is not a property of Spark\n");
     CHECK(holds(plan_of(head + "launch: {kind: spark, properties: {spark.sql.x: 'a b'}}\n"),
                 "worker-cores: 4\nfirst-worker-cores: 3\n"));
+    CHECK(holds(plan_of(head + "launch: {kind: spark, properties: {spark.masters: x}}\n"),
+                "worker-cores: 4\n"));
 }
 
 TEST_CASE("mpi-bind: the host's MPI must be of the same library and of no newer C library") {

@@ -237,6 +237,33 @@ TEST_CASE("limits of the Site's queue are told all at once") {
     CHECK(make_plan({&small, &site, nullptr, kLocal}, none).queue.empty());
 }
 
+TEST_CASE("a time without a limit, and a limit without a time, are no fault") {
+    const std::pair<const char*, const char*> rows[] = {
+        {"{time: 3 h}", ""}, {"{nodes: 1}", ", max-time: 2 h"}, {"{time: 2 h}", ", max-time: 2 h"}};
+    for (const auto& [resources, limit] : rows) {
+        const Job job = job_of("launch: mpi\nresources: " + std::string(resources) + "\n");
+        const Site site = site_of("queues: [{name: batch" + std::string(limit) + "}]\n");
+        Faults faults;
+        (void)make_plan({&job, &site, nullptr, kSlurm}, faults);
+        CHECK_FALSE(faults.has_errors());
+    }
+}
+
+TEST_CASE("a fault of the queue stands where the queue is named") {
+    const Job named = job_of("launch: mpi\nqueue: batch\n");
+    const Job unnamed = job_of("launch: mpi\n");
+    const Site site = site_of("queues: [{name: batch}]\n");
+    const Site none = site_of("");
+    const auto file_of = [](const Job& job, const Site* where) {
+        return fault_at_queue(job, where, problem("test", "x"), "y", "z").where.value().file;
+    };
+    CHECK(file_of(named, &site) == "j.yaml");
+    CHECK(file_of(named, nullptr) == "j.yaml");
+    CHECK(file_of(unnamed, &site) == "s.yaml");
+    CHECK(file_of(unnamed, &none) == "j.yaml");
+    CHECK(file_of(unnamed, nullptr) == "j.yaml");
+}
+
 TEST_CASE("memory of a core counts for each core of a node's tasks") {
     const Site site = site_of("queues:\n  - {name: batch, memory-per-node: 64 GiB}\n");
     for (const auto& [size, is_refused] : {std::pair("2 GiB", true), std::pair("1 GiB", false)}) {
@@ -255,6 +282,9 @@ TEST_CASE("binding and oversubscribing are said in the launcher's own words") {
               .find("--cpu-bind=cores") != std::string::npos);
     CHECK(launcher_of("launch: {kind: mpi, launcher: srun, binding: none}\n", kSlurm)
               .find("--cpu-bind=none") != std::string::npos);
+    const std::string shared =
+        launcher_of("launch: {kind: mpi, launcher: srun, oversubscribe: true}\n", kSlurm);
+    CHECK(shared.find("--cpu-bind=cores") == std::string::npos);
     const std::string crowded = "launch: {kind: mpi, launcher: mpirun, oversubscribe: true}\n";
     CHECK(
         launcher_of(crowded, kTorque, "openmpi 4.1.4", "mpi: [{family: openmpi, version: 4.1.4}]\n")
