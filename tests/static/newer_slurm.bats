@@ -60,6 +60,33 @@ teardown_file() { stop_nodes; }
     assert_equal "$status" 9
 }
 
+@test "each element of an array is a job: listed, its output, one of them cancelled, the failed ones run again" {
+    local id elements index
+    host_job parts 'script: |' '  echo "of $CYBELE_ARRAY_INDEX"; [ "$CYBELE_ARRAY_INDEX" != 2 ] || sleep 300; exit $((CYBELE_ARRAY_INDEX % 2 * 7))' \
+        'array: 0-3' 'output: {stdout: parts-%a.out}'
+    id=$(submit parts)
+    ended() {
+        [[ $(slurm cybelectl job list --elements --format json "$1" | jq -r '[.jobs[].state] | map(select(. == "done" or . == "failed")) | length') == "$2" ]]
+    }
+    wait_for 30 ended "$id" 3
+    assert_equal "$(slurm cybelectl job list --elements --format json "$id" | jq -r '.jobs[] | "\(.id) \(.state)"' | sed "s/^$id/ID/")" \
+        $'ID_0 done\nID_1 failed\nID_2 running\nID_3 failed'
+    run slurm cybelectl job cancel "${id}_2"
+    assert_success
+    run slurm cybelectl job wait "$id"
+    assert_failure
+    elements=$(slurm cybelectl job list --elements --format json "$id")
+    assert_equal "$(jq -r '.jobs[] | "\(.index) \(.state) \(.code)"' <<<"$elements")" $'0 done 0\n1 failed 7\n2 cancelled 143\n3 failed 7'
+    for index in 0 1 3; do
+        assert_equal "$(cat "$(jq -r ".jobs[$index].stdout" <<<"$elements")")" "of $index"
+    done
+    run --separate-stderr slurm cybelectl job resubmit "$id" --failed --array 1,3
+    assert_success
+    assert_regex "$output" '^[0-9]+$'
+    run slurm cybelectl job wait "$output"
+    assert_equal "$status" 7
+}
+
 @test "srun --mpi=pmix in a job of two nodes: two ranks, each with its number" {
     host_job ranks "command: [sh, -c, 'echo \$(hostname) \$PMIX_RANK']" "launch: {kind: mpi, launcher: srun, pmi: pmix$(root_too)}" \
         'resources: {nodes: 2, tasks-per-node: 1}'
