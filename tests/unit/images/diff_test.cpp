@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "images/container/container.hpp"
+#include "images/container/metadata.hpp"
 #include "images/inspection/diff.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
