@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/batch_cluster.hpp"
 
+#include "bridge/job_name.hpp"
 #include "bridge/record_scripts.hpp"
 #include "bridge/record_sight.hpp"
 #include "launchers/documents/job.hpp"
@@ -67,12 +68,7 @@ further_options(const Object& object, const std::string& default_queue, bool is_
         options.insert(options.end(), {is_slurm ? "-p" : "-q", queue});
     }
     if (!name.empty()) {
-        constexpr std::size_t kLongestPbsName = 15;
-        const bool begins_with_digit = name.front() >= '0' && name.front() <= '9';
-        const std::string short_name = (begins_with_digit ? "j" : "") + name;
-        options.insert(
-            options.end(),
-            {is_slurm ? "-J" : "-N", is_slurm ? name : short_name.substr(0, kLongestPbsName)});
+        options.insert(options.end(), {is_slurm ? "-J" : "-N", job_name(name, is_slurm)});
     }
     return options;
 }
@@ -213,7 +209,9 @@ Call BatchCluster::hand_over_call(const Object& object, const Login& login, int 
                             {record.native(),
                              std::to_string(attempt),
                              std::to_string(object.spec.batch.size()),
-                             incoming.native()});
+                             incoming.native(),
+                             settings_.bridge + " " + object.space + "/" + object.name + " " +
+                                 object.resource_version});
     call.argv.insert(call.argv.end(), submit.argv.begin(), submit.argv.end());
     call.programs = {submit.argv.front()};
     call.set = submit.set;

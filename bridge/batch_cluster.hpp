@@ -20,6 +20,7 @@
 namespace cybele::bridge {
 
 struct ClusterSettings {
+    std::string bridge;  ///< its name, for the records
     std::string dialect; ///< slurm, torque, slurm-torque, pbspro
     std::string default_queue;
     launchers::BridgeWay reader;

@@ -60,7 +60,7 @@ void refuse(Decision& decision, const Case& one, const Refusal& refusal) {
 
 void admit(Decision& decision, const Case& one) {
     const Condition* accepted = one.object.status.find("Accepted");
-    const bool was_accepted = accepted != nullptr && accepted->reason == "AcceptedByAdmin";
+    const bool was_accepted = accepted != nullptr && accepted->reason == kAcceptedByAdmin;
     const bool is_old = one.object.created != 0 &&
                         one.world.now - one.object.created > one.world.times.keep_records;
     if (const auto refusal = refusal_of(one)) {

@@ -145,7 +145,9 @@ spec:
   - expression: >-
       (has(object.metadata.finalizers) && 'cybelectl.io/batch-job' in object.metadata.finalizers) ==
       (oldObject != null && has(oldObject.metadata.finalizers) &&
-      'cybelectl.io/batch-job' in oldObject.metadata.finalizers)
+      'cybelectl.io/batch-job' in oldObject.metadata.finalizers) ||
+      (has(object.metadata.deletionTimestamp) &&
+      authorizer.requestResource.check('forget').allowed())
     message: only the bridge adds and removes the finalizer cybelectl.io/batch-job
 ---
 apiVersion: admissionregistration.k8s.io/v1

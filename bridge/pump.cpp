@@ -81,4 +81,17 @@ Pump::post(const std::string& path, std::string body, std::chrono::milliseconds 
     return send(call);
 }
 
+std::optional<apiserver::Reply> Pump::patch(const std::string& path,
+                                            std::string_view type,
+                                            std::string body,
+                                            std::chrono::milliseconds limit) {
+    apiserver::Call call;
+    call.method = "PATCH";
+    call.path = path;
+    call.content_type = type;
+    call.body = std::move(body);
+    call.limit = limit;
+    return send(call);
+}
+
 } // namespace cybele::bridge

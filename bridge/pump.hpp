@@ -37,6 +37,10 @@ public:
                                                       std::chrono::milliseconds limit);
     [[nodiscard]] std::optional<apiserver::Reply>
     post(const std::string& path, std::string body, std::chrono::milliseconds limit);
+    [[nodiscard]] std::optional<apiserver::Reply> patch(const std::string& path,
+                                                        std::string_view type,
+                                                        std::string body,
+                                                        std::chrono::milliseconds limit);
 
     [[nodiscard]] apiserver::Connection& connection() {
         return connection_;

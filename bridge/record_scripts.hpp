@@ -7,19 +7,20 @@
 /// What may be done by one controller only begins with mkdir, which succeeds for one of them.
 namespace cybele::bridge {
 
-/// RECORD NUMBER BYTES INCOMING COMMAND…: takes the claim of that number, moves the script into it
-/// and calls the batch system's submission. Exit code 17: another controller has the claim. 18:
-/// nothing was begun.
+/// RECORD NUMBER BYTES INCOMING OBJECT COMMAND…: takes the claim of that number, moves the script
+/// into it, notes there whose job it is and calls the batch system's submission. Exit code 17:
+/// another controller has the claim. 18: nothing was begun.
 inline constexpr std::string_view kHandOver = R"sh(umask 077
-record=$1 claim=$1/claim-$2 bytes=$3 incoming=$4
-shift 4
+record=$1 claim=$1/claim-$2 bytes=$3 incoming=$4 object=$5
+shift 5
 if ! mkdir "$claim" 2>/dev/null; then
     rm -f "$incoming"
     [ -d "$claim" ] && exit 17
     echo "the folder $claim cannot be made" >&2
     exit 18
 fi
-if ! head -c "$bytes" "$incoming" >"$claim/job.sh" || [ "$(wc -c <"$claim/job.sh")" -ne "$bytes" ]; then
+if ! head -c "$bytes" "$incoming" >"$claim/job.sh" || [ "$(wc -c <"$claim/job.sh")" -ne "$bytes" ] ||
+    ! printf '%s\n' "$object" >"$claim/object"; then
     rm -rf "$claim" "$incoming"
     echo "the script cannot be written below $record" >&2
     exit 18
@@ -115,6 +116,30 @@ inline constexpr std::string_view kGiveBack = R"sh(rm -rf "$1/claim-$2"
 /// RECORD ID: the id of the job that is let go, in the place of another.
 inline constexpr std::string_view kNoteAnswer = R"sh(umask 077
 mkdir -p "$1" && printf '%s\n' "$2" >"$1/answer.$$" && mv "$1/answer.$$" "$1/answer"
+)sh";
+
+/// WORKDIR UID…: a line for each: `UID none`, `UID orphan`, or `UID claim BRIDGE NAMESPACE/NAME
+/// REVISION` of the last claim.
+inline constexpr std::string_view kDescribe = R"sh(work=$1
+shift
+if [ ! -d "$work" ] || [ ! -x "$work" ] || [ ! -r "$work" ]; then
+    echo "the folder $work cannot be read" >&2
+    exit 1
+fi
+for uid; do
+    record=$work/.cybelectl/$uid
+    if [ -e "$record/orphan" ]; then
+        echo "$uid orphan"
+    elif [ -d "$record/claim-1" ]; then
+        object=
+        for file in "$record"/claim-*/object; do
+            [ ! -f "$file" ] || IFS= read -r object <"$file"
+        done
+        echo "$uid claim $object"
+    else
+        echo "$uid none"
+    fi
+done
 )sh";
 
 /// RECORD: the object was deleted, and its job stays.

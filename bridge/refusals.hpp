@@ -22,6 +22,9 @@ inline constexpr std::string_view kQueueLimit = "QueueLimit";
 inline constexpr std::string_view kResultsRootNotAdmitted = "ResultsRootNotAdmitted";
 inline constexpr std::string_view kTooOldToBeSure = "TooOldToBeSure";
 
+/// Reason of `Accepted=True` by a person, after TooOldToBeSure.
+inline constexpr std::string_view kAcceptedByAdmin = "AcceptedByAdmin";
+
 /// What a reason means for the object.
 struct RefusalRow {
     std::string_view reason;

@@ -141,6 +141,7 @@ private:
     ClusterSettings cluster_settings() {
         const launchers::Bridge& document = request_.configuration.document;
         ClusterSettings settings;
+        settings.bridge = document.name;
         settings.dialect = request_.configuration.dialect;
         settings.default_queue = request_.configuration.site.default_queue;
         settings.accounts = document.accounts;

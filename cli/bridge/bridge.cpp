@@ -53,6 +53,10 @@ void install_bridge(CLI::App& app, Session& session) {
     install_bridge_run(*bridge, session);
     install_bridge_check(*bridge, session);
     install_bridge_status(*bridge, session);
+    install_bridge_logs(*bridge, session);
+    install_bridge_orphans(*bridge, session);
+    install_bridge_accept(*bridge, session);
+    install_bridge_forget(*bridge, session);
     install_bridge_install(*bridge, session);
 }
 

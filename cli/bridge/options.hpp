@@ -26,8 +26,12 @@ void add_bridge_access(CLI::App& verb, BridgeOptions& options);
 [[nodiscard]] Result<bridge::ServiceRequest> service_request(const Session& session,
                                                              const BridgeOptions& options);
 
+void install_bridge_accept(CLI::App& bridge, Session& session);
 void install_bridge_check(CLI::App& bridge, Session& session);
+void install_bridge_forget(CLI::App& bridge, Session& session);
 void install_bridge_install(CLI::App& bridge, Session& session);
+void install_bridge_logs(CLI::App& bridge, Session& session);
+void install_bridge_orphans(CLI::App& bridge, Session& session);
 void install_bridge_status(CLI::App& bridge, Session& session);
 void install_bridge_run(CLI::App& bridge, Session& session);
 

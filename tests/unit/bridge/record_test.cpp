@@ -41,6 +41,7 @@ struct RecordPlace {
                                       std::to_string(attempt),
                                       std::to_string(script.size()),
                                       incoming.native(),
+                                      "test default/job 7",
                                       "sh",
                                       "-c",
                                       submit});
@@ -70,6 +71,7 @@ TEST_CASE("a hand-over takes its claim once, and its answer is found") {
     CHECK(place.search().claims == 0);
     CHECK(place.hand_over(1, "#!/bin/sh\necho 'x'", "echo 77") == 0);
     CHECK(read_file(place.record / "claim-1" / "job.sh").value() == "#!/bin/sh\necho 'x'");
+    CHECK(read_file(place.record / "claim-1" / "object").value() == "test default/job 7\n");
     CHECK(place.hand_over(1, "#!/bin/sh\n", "echo 78") == 17);
     const auto sight = place.search();
     CHECK(sight.was_read);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/logs.hpp"
+
+#include "bridge/outputs.hpp"
+#include "bridge/server_session.hpp"
+#include "bridge/ways.hpp"
+#include "submission/follow/log_reader.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace cybele::bridge {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{2'000};
+
+bool has_ended(const Object& object) {
+    return object.status.holds("Complete") || object.status.holds("Failed");
+}
+
+Result<const launchers::BridgeAccount*> row_of(const ServiceRequest& service,
+                                               const Object& object) {
+    for (const launchers::BridgeAccount& row : service.configuration.document.accounts) {
+        if (row.name_space == object.space && row.account == object.status.account) {
+            return &row;
+        }
+    }
+    return fail(ErrorCode::kInput,
+                problem("bridge-account-unknown",
+                        fmt::format("account {} of namespace {} is not in the Bridge",
+                                    printable(object.status.account),
+                                    object.space)),
+                "output is read as the account of the job",
+                "add the row to `accounts` of " + printable(service.configuration.file.native()));
+}
+
+Result<std::string>
+path_of(const Object& object, const launchers::BridgeAccount& row, bool is_errors) {
+    if (object.status.job_id.empty()) {
+        return fail(
+            ErrorCode::kInput,
+            problem("bridge-object-without-job",
+                    fmt::format("{}/{} has no job yet", object.space, object.name)),
+            "nothing was submitted for it",
+            fmt::format(
+                "kubectl describe {} -n {} {}", kind_text(object.kind), object.space, object.name));
+    }
+    const Streams paths = output_paths(object, row.workdir);
+    std::string path = is_errors ? paths.standard_error : paths.standard_output;
+    if (path.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("bridge-output-unknown",
+                            fmt::format("the name of the output of {}/{} is not known",
+                                        object.space,
+                                        object.name)),
+                    "its script uses a pattern that only the batch system can expand",
+                    "name the file with %j or %x alone in the script");
+    }
+    return path;
+}
+
+tl::unexpected<Error> no_output(const std::string& path, bool is_over) {
+    return fail(ErrorCode::kInput,
+                problem("bridge-output-missing", fmt::format("{} does not exist", printable(path))),
+                is_over ? "the job ended without it, or it was removed"
+                        : "the job has not written output yet",
+                is_over ? "look for it on the cluster" : "wait for it with --follow");
+}
+
+/// One job's file, read piece by piece.
+class Logs {
+public:
+    Logs(ServerSession& server,
+         const LogsRequest& request,
+         submission::Host& host,
+         const std::string& path)
+        : server_(server), request_(request), host_(host), reader_(path) {}
+
+    Result<void> run(Object object) {
+        while (true) {
+            const bool is_last = !request_.follows || has_ended(object);
+            CYBELE_TRY(const bool goes_on, read(is_last));
+            if (!goes_on || is_last || request_.is_interrupted()) {
+                break;
+            }
+            std::this_thread::sleep_for(kBetweenLooks);
+            const std::string uid = object.uid;
+            CYBELE_TRY(object, server_.object(request_.place));
+            if (object.uid != uid) {
+                break; // another object has the name
+            }
+        }
+        return exists_ || request_.is_interrupted()
+                   ? Result<void>()
+                   : Result<void>(no_output(reader_.file().native(), has_ended(object)));
+    }
+
+private:
+    /// All that is there. Whether somebody still reads it.
+    Result<bool> read(bool is_last) {
+        bool has_more = true;
+        while (has_more) {
+            CYBELE_TRY(const submission::Answers answers, host_.exchange({}, {reader_.next()}));
+            const submission::ReadBack& back = answers.files.front();
+            exists_ = exists_ || back.exists;
+            const std::string text =
+                reader_.take(back, submission::LogReader::Clock::now(), is_last);
+            has_more = reader_.has_more();
+            if (!text.empty() && !request_.print(text)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    ServerSession& server_;
+    const LogsRequest& request_;
+    submission::Host& host_;
+    submission::LogReader reader_;
+    bool exists_ = false;
+};
+
+} // namespace
+
+Result<void> show_logs(const ServiceRequest& service, const LogsRequest& request) {
+    CYBELE_TRY(const std::unique_ptr<ServerSession> server, ServerSession::open(service));
+    CYBELE_TRY(Object object, server->object(request.place));
+    const launchers::BridgeAccount nothing;
+    const launchers::BridgeAccount* row = &nothing;
+    if (!object.status.job_id.empty()) {
+        CYBELE_TRY(row, row_of(service, object));
+    }
+    CYBELE_TRY(const std::string path, path_of(object, *row, request.is_errors));
+    const auto host =
+        host_of({row->way, row->account, service.sockets, service.environment, nullptr});
+    return Logs(*server, request, *host, path).run(std::move(object));
+}
+
+} // namespace cybele::bridge

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/object.hpp"
+
+#include <filesystem>
+
+namespace cybele::bridge {
+
+/// The files that the object's job writes its output to, absolute: as its script names them, else
+/// as the batch system does. Empty: only the batch system knows them.
+[[nodiscard]] Streams output_paths(const Object& object, const std::filesystem::path& workdir);
+
+} // namespace cybele::bridge

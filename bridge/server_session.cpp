@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/server_session.hpp"
+
+#include "bridge/api_server.hpp"
+#include "bridge/patterns.hpp"
+#include "support/http.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace cybele::bridge {
+namespace {
+
+using PageJson = nlohmann::json;
+
+constexpr std::chrono::milliseconds kPage{30'000};
+
+/// A token of the server, as a query's value.
+std::string percent_encoded_token(std::string_view text) {
+    std::string encoded;
+    for (const char letter : text) {
+        const bool is_plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+                              std::string_view("-._~").find(letter) != std::string_view::npos;
+        encoded += is_plain ? std::string(1, letter)
+                            : fmt::format("%{:02X}", static_cast<unsigned char>(letter));
+    }
+    return encoded;
+}
+
+const PageJson& page_part(const PageJson& json, const char* name) {
+    static const PageJson none = PageJson::object();
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    return found == json.end() ? none : *found;
+}
+
+std::string page_text(const PageJson& json, const char* name) {
+    const PageJson& value = page_part(json, name);
+    return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+tl::unexpected<Error> silent(const std::optional<apiserver::Reply>& reply) {
+    return fail(ErrorCode::kEnvironment,
+                problem("api-server-silent", "the API server does not answer"),
+                reply && reply->failure ? reply->failure->faults().front().because
+                                        : "no answer within 30 seconds",
+                "see whether `kubectl version` works with the same kubeconfig");
+}
+
+Result<Object> object_of_item(PageJson item, const PageJson& list) {
+    item["apiVersion"] = kGroupVersion; // items of a list do not repeat their kind
+    if (!item.contains("kind")) {
+        std::string kind = page_text(list, "kind");
+        item["kind"] = kind.substr(0, kind.size() - std::min<std::size_t>(4, kind.size()));
+    }
+    return read_object(item.dump(-1, ' ', false, PageJson::error_handler_t::replace));
+}
+
+} // namespace
+
+bool is_place_text(const std::string& text) {
+    const std::size_t slash = text.find('/');
+    return slash != std::string::npos &&
+           is_object_place(text.substr(0, slash), text.substr(slash + 1));
+}
+
+ServerSession::ServerSession(const ServiceRequest& request, apiserver::Access access)
+    : request_(request),
+      space_(request.name_space.empty() ? access.name_space() : request.name_space),
+      connection_(
+          HttpClient::find(request.environment, request.program.native()), std::move(access), 1),
+      pump_(connection_) {}
+
+Result<std::unique_ptr<ServerSession>> ServerSession::open(const ServiceRequest& request) {
+    CYBELE_TRY(apiserver::Access access,
+               apiserver::Access::read(request.environment, request.access));
+    return std::unique_ptr<ServerSession>(new ServerSession(request, std::move(access)));
+}
+
+Result<PageJson> ServerSession::read(const std::string& path, bool may_be_missing) {
+    constexpr int kNotFound = 404;
+    const auto reply = pump_.get(path, kPage);
+    if (reply && reply->status == kNotFound && may_be_missing) {
+        return PageJson::object();
+    }
+    if (reply && reply->ok()) {
+        return parse_json(reply->body);
+    }
+    if (reply && reply->status != 0) {
+        return fail(apiserver::refusal("reading " + path, *reply));
+    }
+    return silent(reply);
+}
+
+Result<void> ServerSession::each_object(const std::function<void(const Object&)>& take) {
+    std::vector<std::string> spaces = request_.configuration.document.namespaces;
+    if (spaces.empty()) {
+        spaces.emplace_back();
+    }
+    for (const std::string& space : spaces) {
+        const std::string path = collection_path(request_.configuration.site.kind, space);
+        std::string next;
+        do {
+            const std::string more = next.empty() ? "" : "&continue=" + percent_encoded_token(next);
+            CYBELE_TRY(const PageJson list, read(path + "?limit=200" + more, false));
+            const PageJson& items = page_part(list, "items");
+            for (const PageJson& item : items.is_array() ? items : PageJson::array()) {
+                if (const auto object = object_of_item(item, list)) {
+                    take(*object);
+                }
+            }
+            next = page_text(page_part(list, "metadata"), "continue");
+        } while (!next.empty());
+    }
+    return {};
+}
+
+Result<Object> ServerSession::object(const std::string& place) {
+    if (!is_place_text(place)) {
+        return fail(ErrorCode::kUsage,
+                    problem("bridge-object-name-invalid",
+                            "'" + printable(place) + "' is not the name of an object"),
+                    "an object is named as NAMESPACE/NAME",
+                    "write it like physics/lolcow");
+    }
+    const std::size_t slash = place.find('/');
+    const std::string path =
+        collection_path(request_.configuration.site.kind, place.substr(0, slash)) + "/" +
+        place.substr(slash + 1);
+    CYBELE_TRY(const PageJson json, read(path, true));
+    if (json.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("bridge-object-missing",
+                            fmt::format("{} {} does not exist",
+                                        kind_text(request_.configuration.site.kind),
+                                        place)),
+                    "the API server has no object of that name",
+                    fmt::format("kubectl get {}s -A", kind_text(request_.configuration.site.kind)));
+    }
+    return read_object(json.dump(-1, ' ', false, PageJson::error_handler_t::replace));
+}
+
+Result<bool> ServerSession::exists(const std::string& place, const std::string& uid) {
+    const std::size_t slash = place.find('/');
+    CYBELE_TRY(const PageJson json,
+               read(collection_path(request_.configuration.site.kind, place.substr(0, slash)) +
+                        "/" + place.substr(slash + 1),
+                    true));
+    return page_text(page_part(json, "metadata"), "uid") == uid;
+}
+
+Result<void> ServerSession::patch(const std::string& what,
+                                  const std::string& path,
+                                  std::string_view type,
+                                  std::string body) {
+    constexpr int kNotFound = 404;
+    constexpr int kConflict = 409;
+    constexpr int kUnprocessable = 422;
+    const auto reply = pump_.patch(path, type, std::move(body), kPage);
+    if (!reply || reply->status == 0) {
+        return silent(reply);
+    }
+    if (reply->ok()) {
+        return {};
+    }
+    Fault fault = apiserver::refusal(what, *reply).faults().front();
+    if (reply->status == kConflict || reply->status == kNotFound) {
+        fault.help = "repeat the command: the object was changed meanwhile";
+    } else if (reply->status == kUnprocessable) {
+        fault.help = "run the command as an administrator, or with the bridge's service account";
+    }
+    return fail(Error(std::move(fault)));
+}
+
+} // namespace cybele::bridge
