@@ -81,6 +81,14 @@ END
     kubectl create rolebinding -n physics users --role=users --serviceaccount=physics:eve
     is_allowed() { as_eve create -f named.yaml --dry-run=server; }
     wait_for 10 is_allowed
+    # Who has the verb forget may release a deleted object; who may edit objects may not.
+    job stuck
+    kubectl --as=system:serviceaccount:cybelectl:cybelectl-bridge patch slurmjob -n physics stuck --type merge \
+        -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}'
+    kubectl delete slurmjob -n physics stuck --wait=false
+    run ! as_eve patch slurmjob -n physics stuck --type merge -p '{"metadata": {"finalizers": []}}'
+    run -0 "$CYBELECTL" bridge forget physics/stuck
+    run ! kubectl get slurmjob -n physics stuck
     run ! as_eve patch slurmjob -n physics able --subresource status --type merge -p '{"status": {"jobId": "1"}}'
 }
 
