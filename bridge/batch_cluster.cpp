@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/batch_cluster.hpp"
 
+#include "bridge/collect_script.hpp"
+#include "bridge/collected.hpp"
 #include "bridge/job_name.hpp"
+#include "bridge/outputs.hpp"
 #include "bridge/record_scripts.hpp"
 #include "bridge/record_sight.hpp"
 #include "launchers/documents/job.hpp"
@@ -103,6 +106,9 @@ BatchCluster::BatchCluster(ClusterSettings settings)
     for (const launchers::BridgeAccount& row : settings_.accounts) {
         Login& login = logins_[row.account];
         login.workdir = row.workdir;
+        // Several namespaces may use the account; admission checked those of the object's own row.
+        login.results_roots.insert(
+            login.results_roots.end(), row.results_roots.begin(), row.results_roots.end());
         login.host = host(row.way, row.account);
         login.backend =
             submission::command_backend(commands_of(settings_.dialect), host(row.way, row.account));
@@ -356,13 +362,44 @@ void BatchCluster::cancel(const std::vector<Named>& jobs) {
     }
 }
 
-std::optional<Condition> BatchCluster::collect(const Object& /*object*/,
-                                               const std::string& /*account*/) {
-    return Condition{"ResultsCollected",
-                     "False",
-                     "GivenUp",
-                     "this version copies no results; they are where the job wrote them",
-                     settings_.clock ? settings_.clock() : 0};
+std::optional<Collected> BatchCluster::collect(const Object& object, const std::string& account) {
+    Login* login = login_of(account);
+    if (login == nullptr || !may_act()) {
+        return std::nullopt;
+    }
+    const std::int64_t now = settings_.clock ? settings_.clock() : 0;
+    const std::string target = host_path_of(object);
+    if (target.empty()) {
+        return not_collected("VolumeNotSupported",
+                             "results are copied to hostPath volumes only; they are where the job "
+                             "wrote them",
+                             now);
+    }
+    const Streams output = output_paths(object, login->workdir);
+    std::vector<std::string> words{login->workdir.native(),
+                                   record_of(object, login->workdir).native(),
+                                   target,
+                                   object.spec.results->from,
+                                   output.standard_output,
+                                   output.standard_error};
+    words.insert(words.end(), login->results_roots.begin(), login->results_roots.end());
+    Call call = record_call(kCollect, *login, std::move(words));
+    call.directory.clear(); // where it cannot be entered, the script says so
+    const auto answers = login->host->exchange({call}, {});
+    if (!answers) {
+        report(answers.error().message());
+        return std::nullopt;
+    }
+    const cybele::Outcome& outcome = answers->outcomes.front();
+    if (!outcome.ok()) {
+        report(submission::words_of(outcome));
+        return std::nullopt;
+    }
+    auto collected = read_collected(outcome.output, now);
+    if (collected) {
+        collected->output = output;
+    }
+    return collected;
 }
 
 void BatchCluster::note_orphan(const Object& object, const std::string& account) {

@@ -52,7 +52,7 @@ public:
     note_answer(const Object& object, const std::string& account, const std::string& id) override;
     void release(const std::vector<Named>& jobs) override;
     void cancel(const std::vector<Named>& jobs) override;
-    [[nodiscard]] std::optional<Condition> collect(const Object& object,
+    [[nodiscard]] std::optional<Collected> collect(const Object& object,
                                                    const std::string& account) override;
     void note_orphan(const Object& object, const std::string& account) override;
 
@@ -65,6 +65,7 @@ private:
     /// One account of the cluster, and how commands are run as it.
     struct Login {
         std::filesystem::path workdir;
+        std::vector<std::string> results_roots;
         std::unique_ptr<submission::Host> host;
         std::unique_ptr<submission::Backend> backend;
     };

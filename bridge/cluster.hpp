@@ -21,6 +21,15 @@ struct Named {
     std::string id;
 };
 
+/// What became of an object's results.
+struct Collected {
+    Condition condition; ///< ResultsCollected
+    Streams output = {}; ///< where the job wrote it
+    Streams tail = {};
+    std::vector<ResultFile> files = {};
+    std::int64_t count = 0; ///< of all files
+};
+
 /// A batch system with the records of its jobs. Everything but `poll` runs as the job's account.
 class Cluster {
 public:
@@ -48,7 +57,7 @@ public:
     virtual void release(const std::vector<Named>& jobs) = 0;
     virtual void cancel(const std::vector<Named>& jobs) = 0;
     /// Copies results; unset: not finished yet.
-    [[nodiscard]] virtual std::optional<Condition> collect(const Object& object,
+    [[nodiscard]] virtual std::optional<Collected> collect(const Object& object,
                                                            const std::string& account) = 0;
     /// Notes in the record that the job runs on without its object.
     virtual void note_orphan(const Object& object, const std::string& account) = 0;

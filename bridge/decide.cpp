@@ -204,8 +204,7 @@ void let_go(Decision& decision, const Case& one) {
 bool are_results_settled(const Case& one) {
     const Condition* collected = one.object.status.find("ResultsCollected");
     const bool has_none = !one.object.spec.results || one.object.status.job_id.empty();
-    const bool is_final =
-        collected != nullptr && (collected->status == "True" || collected->reason == "GivenUp");
+    const bool is_final = collected != nullptr && collected->status != "Unknown";
     const Condition* failed = one.object.status.find("Failed");
     const bool was_cancelled =
         failed != nullptr && (failed->reason == "Cancelled" || failed->reason == kLeftNoTrace);

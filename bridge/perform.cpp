@@ -122,12 +122,16 @@ private:
         return true;
     }
 
-    bool take_results(std::optional<Condition> condition) {
-        if (!condition) {
+    bool take_results(std::optional<Collected> collected) {
+        if (!collected) {
             return false;
         }
         Status status = object_.status;
-        status.set(std::move(*condition));
+        status.set(std::move(collected->condition));
+        status.output = std::move(collected->output);
+        status.tail = std::move(collected->tail);
+        status.results = std::move(collected->files);
+        status.results_count = collected->count;
         return take(server_.write_status(object_, status));
     }
 

@@ -208,13 +208,13 @@ public:
         }
     }
 
-    std::optional<bridge::Condition> collect(const bridge::Object& /*object*/,
+    std::optional<bridge::Collected> collect(const bridge::Object& /*object*/,
                                              const std::string& /*account*/) override {
         world_.point();
         if (world_.chance(50)) {
             return std::nullopt;
         }
-        return bridge::Condition{"ResultsCollected", "True", "Copied", "", world_.now};
+        return bridge::Collected{{"ResultsCollected", "True", "Copied", "", world_.now}};
     }
 
     void note_orphan(const bridge::Object& /*object*/, const std::string& /*account*/) override {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace cybele::bridge {
+
+/// WORKDIR RECORD TARGET FROM STDOUT STDERR ROOT…: copies results as the account, in a process of
+/// its own that survives the connection, and shows what came of it: `busy`, or the report, which
+/// begins with `collected` or `failed REASON WORDS` and ends with `complete`. Repeated, it
+/// continues: files whose digest is right are not copied again, and a part of a file is continued.
+inline constexpr std::string_view kCollect = R"sh(umask 077
+work=$1 record=$2 target=$3 from=$4 out=$5 err=$6 state=$2/results
+shift 6
+cd "$work" 2>/dev/null || {
+    echo "the folder $work cannot be entered" >&2
+    exit 1
+}
+mkdir -p "$state" || exit 1
+fail() {
+    echo "failed $1 $2" >"$state/report.new"
+    finish
+}
+finish() {
+    for stream in stdout stderr; do
+        file=$out
+        [ $stream = stdout ] || file=$err
+        if [ -n "$file" ] && [ -f "$file" ] && [ -r "$file" ]; then
+            echo "tail $stream $(tail -c 2048 -- "$file" | wc -c)"
+            tail -c 2048 -- "$file"
+            echo
+        fi
+    done >>"$state/report.new"
+    echo complete >>"$state/report.new"
+    mv "$state/report.new" "$state/report"
+    exit 0
+}
+digest() {
+    set -- "$(sha256sum <"$1")" && echo "${1%% *}"
+}
+# copy FILE NAME: below $real, under a part's name until its digest is right.
+copy() {
+    to=$real/$2 sum=$(digest "$1") || fail CopyFailed "$1 cannot be read"
+    size=$(wc -c <"$1")
+    if [ ! -f "$to" ] || [ "$(digest "$to")" != "$sum" ]; then
+        mkdir -p -- "${to%/*}" 2>/dev/null || fail CopyFailed "${to%/*} cannot be created"
+        folder=$(cd -P -- "${to%/*}" && pwd -P) || fail CopyFailed "${to%/*} cannot be entered"
+        case $folder/ in "$real"/*) ;; *) fail RootNotAdmitted "$to leads out of $real" ;; esac
+        had=0
+        if [ -f "$to.part" ]; then
+            had=$(wc -c <"$to.part")
+            [ "$had" -le "$size" ] && [ "$(head -c "$had" "$1" | sha256sum)" = "$(sha256sum <"$to.part")" ] || had=0
+        fi
+        if [ "$had" = 0 ]; then
+            cat <"$1" >"$to.part"
+        else
+            tail -c "+$((had + 1))" -- "$1" >>"$to.part"
+        fi || fail CopyFailed "$to.part cannot be written"
+        [ "$(digest "$to.part")" = "$sum" ] || fail CopyFailed "$1 changed while it was copied"
+        mv -f -- "$to.part" "$to" || fail CopyFailed "$to cannot be replaced"
+    fi
+    count=$((count + 1))
+    [ "$count" -gt 32 ] || echo "result $((size)) $sum $2" >>"$state/list"
+}
+collect() {
+    mkdir -p -- "$target" 2>/dev/null && real=$(cd -P -- "$target" 2>/dev/null && pwd -P) ||
+        fail CopyFailed "$target cannot be created"
+    inside=
+    for root; do
+        root=$(cd -P -- "$root" 2>/dev/null && pwd -P) || continue
+        case $real/ in "${root%/}"/*) inside=yes ;; esac
+    done
+    [ -n "$inside" ] || fail RootNotAdmitted "$target leads to $real, which is below no admitted root"
+    count=0
+    : >"$state/list"
+    IFS=
+    for match in $from; do # a pattern is expanded, and nothing is split
+        if [ -f "$match" ]; then
+            copy "$match" "${match##*/}"
+        elif [ -d "$match" ]; then
+            match=${match%/}
+            (cd -- "$match" && find . -type f) >"$state/files" || fail CopyFailed "$match cannot be listed"
+            while IFS= read -r file; do
+                copy "$match/${file#./}" "${match##*/}/${file#./}"
+            done <"$state/files"
+        else
+            fail ResultsMissing "$match does not exist on the cluster"
+        fi
+    done
+    for match in "$out" "$err"; do
+        [ -z "$match" ] || [ ! -f "$match" ] || { [ "$match" = "$err" ] && [ "$err" = "$out" ] && [ -n "$seen" ]; } ||
+            copy "$match" "${match##*/}"
+        seen=yes
+    done
+    { echo collected && cat "$state/list" && echo "count $count"; } >"$state/report.new"
+    finish
+}
+is_alive() {
+    IFS=' ' read -r host pid <"$state/worker" && [ "$host" = "$(uname -n)" ] && kill -0 "$pid"
+}
+if [ ! -e "$state/report" ] && ! is_alive 2>/dev/null; then
+    seen=
+    (
+        trap '' HUP
+        IFS=' ' read -r pid rest </proc/self/stat
+        echo "$(uname -n) $pid" >"$state/worker"
+        collect "$@"
+    ) </dev/null >/dev/null 2>&1 &
+fi
+tries=0
+while [ ! -e "$state/report" ] && [ $tries -lt 15 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+if [ -e "$state/report" ]; then
+    cat "$state/report"
+else
+    echo busy
+fi
+exit 0
+)sh";
+
+} // namespace cybele::bridge

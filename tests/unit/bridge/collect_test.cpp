@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/collect_script.hpp"
+#include "bridge/collected.hpp"
+#include "submission/backends/shell_host.hpp"
+#include "support/file.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A work folder and an admitted root, worked on by a real shell.
+struct CollectPlace {
+    TempDirectory folder = TempDirectory::make(fs::temp_directory_path(), "collect-").value();
+    fs::path work = folder.path() / "work";
+    fs::path root = folder.path() / "root";
+    std::unique_ptr<submission::Host> host = submission::shell_host(
+        {{"sh", "-s"}, "this machine", {{"PATH", "/usr/local/bin:/usr/bin:/bin"}}});
+
+    CollectPlace() {
+        fs::create_directories(work / "out" / "sub");
+        fs::create_directories(root);
+        write(work / "out" / "a", "one\n");
+        write(work / "out" / "sub" / "b c", "two\n");
+        write(work / "job.out", "said\xff\n");
+    }
+    static void write(const fs::path& file, const std::string& text) {
+        std::ofstream(file) << text;
+    }
+    std::optional<bridge::Collected> collect(const std::string& from, const fs::path& target) {
+        submission::Call call;
+        call.argv = {"sh",
+                     "-c",
+                     std::string(bridge::kCollect),
+                     "cybelectl",
+                     work.native(),
+                     (folder.path() / "record").native(),
+                     target.native(),
+                     from,
+                     "job.out",
+                     "",
+                     "/nonexistent/root",
+                     root.native()};
+        for (int tries = 0; tries < 50; ++tries) { // a worker does it
+            const auto answers = host->exchange({call}, {});
+            REQUIRE(answers.has_value());
+            REQUIRE(answers->outcomes.front().ok());
+            if (auto collected = bridge::read_collected(answers->outcomes.front().output, 7)) {
+                return collected;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+        return std::nullopt;
+    }
+};
+
+} // namespace
+
+TEST_CASE("a folder and the output are copied below the root, with size and digest") {
+    CollectPlace place;
+    const auto collected = place.collect("out", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "True");
+    CHECK(collected->count == 3);
+    REQUIRE(collected->files.size() == 3);
+    CHECK(collected->files.back().name == "job.out");
+    CHECK(collected->files.back().size == 6);
+    CHECK(collected->files.back().sha256.size() == 64);
+    CHECK(collected->tail.standard_output == "said?\n");
+    CHECK(read_file(place.root / "new" / "out" / "sub" / "b c").value() == "two\n");
+    CHECK_FALSE(fs::exists(place.root / "new" / "job.out.part"));
+}
+
+TEST_CASE("a pattern is expanded; a part of a file is continued") {
+    CollectPlace place;
+    fs::create_directories(place.root / "new");
+    CollectPlace::write(place.root / "new" / "a.part", "on");
+    const auto collected = place.collect("out/[ab]*", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "True");
+    CHECK(read_file(place.root / "new" / "a").value() == "one\n");
+}
+
+TEST_CASE("a link that leads out of the roots, and a missing file, are reported with a reason") {
+    CollectPlace place;
+    fs::create_directories(place.folder.path() / "elsewhere");
+    fs::create_directory_symlink(place.folder.path() / "elsewhere", place.root / "link");
+    auto collected = place.collect("out", place.root / "link");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "False");
+    CHECK(collected->condition.reason == "RootNotAdmitted");
+    CHECK(fs::is_empty(place.folder.path() / "elsewhere"));
+    fs::remove_all(place.folder.path() / "record");
+    collected = place.collect("nothing", place.root);
+    REQUIRE(collected);
+    CHECK(collected->condition.reason == "ResultsMissing");
+    CHECK(collected->tail.standard_output == "said?\n");
+}
+
+TEST_CASE("a report that is cut is not a report") {
+    CHECK_FALSE(bridge::read_collected("busy\n", 1));
+    CHECK_FALSE(bridge::read_collected("collected\ncount 1\n", 1));
+    CHECK_FALSE(bridge::read_collected("collected\ntail stdout 99\nx\ncomplete\n", 1));
+    CHECK_FALSE(bridge::read_collected("complete\n", 1));
+    CHECK(bridge::read_collected("collected\ncount 0\ncomplete\n", 1));
+}
