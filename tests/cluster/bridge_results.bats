@@ -49,6 +49,7 @@ is_settled() { [[ -n $(condition "$1" ResultsCollected status) ]]; }
     assert_equal "$(field bad .status.tail.stdout)" trouble
     assert_equal "$(field good .status.output.stdout)" "$place/work/slurm-$id.out"
     cmp "work/slurm-$id.out" "results/good/slurm-$id.out"
+    # shellcheck disable=SC2317 # called by wait_for
     is_free() { [[ -z $(field good .metadata.finalizers) ]]; }
     wait_for 10 is_free
 }
