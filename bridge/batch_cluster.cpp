@@ -383,7 +383,7 @@ std::optional<Collected> BatchCluster::collect(const Object& object, const std::
                                    output.standard_output,
                                    output.standard_error};
     words.insert(words.end(), login->results_roots.begin(), login->results_roots.end());
-    Call call = record_call(kCollect, *login, std::move(words));
+    Call call = record_call(kCollectResults, *login, std::move(words));
     call.directory.clear(); // where it cannot be entered, the script says so
     const auto answers = login->host->exchange({call}, {});
     if (!answers) {

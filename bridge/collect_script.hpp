@@ -9,7 +9,7 @@ namespace cybele::bridge {
 /// its own that survives the connection, and shows what came of it: `busy`, or the report, which
 /// begins with `collected` or `failed REASON WORDS` and ends with `complete`. Repeated, it
 /// continues: files whose digest is right are not copied again, and a part of a file is continued.
-inline constexpr std::string_view kCollect = R"sh(umask 077
+inline constexpr std::string_view kCollectResults = R"sh(umask 077
 work=$1 record=$2 target=$3 from=$4 out=$5 err=$6 state=$2/results
 shift 6
 cd "$work" 2>/dev/null || {

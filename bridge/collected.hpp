@@ -15,7 +15,7 @@ namespace cybele::bridge {
 [[nodiscard]] Collected
 not_collected(std::string_view reason, std::string message, std::int64_t now);
 
-/// The report of kCollect; unset: it is not finished, or is not a complete report.
+/// The report of kCollectResults; unset: it is not finished, or is not a complete report.
 [[nodiscard]] std::optional<Collected> read_collected(std::string_view text, std::int64_t now);
 
 } // namespace cybele::bridge

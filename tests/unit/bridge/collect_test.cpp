@@ -38,7 +38,7 @@ struct CollectPlace {
         submission::Call call;
         call.argv = {"sh",
                      "-c",
-                     std::string(bridge::kCollect),
+                     std::string(bridge::kCollectResults),
                      "cybelectl",
                      work.native(),
                      (folder.path() / "record").native(),
