@@ -3,6 +3,7 @@
 
 #include "bridge/api_server.hpp"
 #include "bridge/batch_cluster.hpp"
+#include "bridge/probe.hpp"
 #include "bridge/pump.hpp"
 #include "bridge/ways.hpp"
 #include "support/http.hpp"
@@ -63,8 +64,8 @@ Fault fault_of(ErrorCode code, Problem problem, std::string because, std::string
 
 class Checks {
 public:
-    Checks(const ServiceRequest& request, const Report& report)
-        : request_(request), report_(report),
+    Checks(const ServiceRequest& request, bool probes, const Report& report)
+        : request_(request), probes_(probes), report_(report),
           plural_(text::lowered(kind_text(request.configuration.site.kind)) + "s") {}
 
     void run() {
@@ -266,10 +267,25 @@ private:
                          "set PATH in ~/.profile of that user"));
         } else {
             good(what);
+            probe(row);
+        }
+    }
+
+    void probe(const launchers::BridgeAccount& row) {
+        if (!probes_) {
+            return;
+        }
+        const std::string what =
+            fmt::format("probe of account {}: a held job was found and cancelled", row.account);
+        if (auto fault = probe_account(request_, row)) {
+            bad(what, std::move(*fault));
+        } else {
+            good(what);
         }
     }
 
     const ServiceRequest& request_;
+    bool probes_;
     const Report& report_;
     std::string plural_;
     std::string own_space_;
@@ -278,8 +294,9 @@ private:
 } // namespace
 
 void check_bridge(const ServiceRequest& request,
+                  bool probes,
                   const std::function<void(const CheckFinding&)>& report) {
-    Checks(request, report).run();
+    Checks(request, probes, report).run();
 }
 
 } // namespace cybele::bridge

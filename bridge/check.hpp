@@ -17,8 +17,10 @@ struct CheckFinding {
 };
 
 /// Checks rights and resource definition on the API server, and each way as each account. Changes
-/// nothing. Each finding is reported as soon as it is known.
+/// nothing, unless it `probes`: then each account submits a held job, which is found and cancelled.
+/// Each finding is reported as soon as it is known.
 void check_bridge(const ServiceRequest& request,
+                  bool probes,
                   const std::function<void(const CheckFinding&)>& report);
 
 } // namespace cybele::bridge

@@ -11,13 +11,13 @@
 namespace cybele::cli {
 namespace {
 
-struct LogsOptions : BridgeOptions {
+struct BridgeLogsOptions : BridgeOptions {
     std::string object;
     bool is_errors = false;
     bool follows = false;
 };
 
-Result<int> print_logs(const Session& session, const LogsOptions& options) {
+Result<int> print_bridge_logs(const Session& session, const BridgeLogsOptions& options) {
     CYBELE_TRY(const bridge::ServiceRequest service, service_request(session, options));
     SignalWatch signals;
     bridge::LogsRequest request;
@@ -36,7 +36,7 @@ Result<int> print_logs(const Session& session, const LogsOptions& options) {
         const nlohmann::ordered_json line{{"stream", options.is_errors ? "stderr" : "stdout"},
                                           {"text", text}};
         return Session::try_print(
-            line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n")
+                   line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n")
             .has_value();
     };
     CYBELE_CHECK(bridge::show_logs(service, request));
@@ -46,7 +46,7 @@ Result<int> print_logs(const Session& session, const LogsOptions& options) {
 } // namespace
 
 void install_bridge_logs(CLI::App& bridge, Session& session) {
-    auto options = std::make_shared<LogsOptions>();
+    auto options = std::make_shared<BridgeLogsOptions>();
     CLI::App* verb = add_verb(bridge,
                               "logs",
                               "Print the output of an object's job.",
@@ -61,7 +61,7 @@ void install_bridge_logs(CLI::App& bridge, Session& session) {
     verb->add_flag("--stderr", options->is_errors, "standard error instead of standard output");
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return print_logs(session, *options); };
+        session.action = [&session, options] { return print_bridge_logs(session, *options); };
     });
 }
 

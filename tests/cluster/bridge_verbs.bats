@@ -119,3 +119,27 @@ END
     run as_bridge "$CYBELECTL" bridge check --kubeconfig /nonexistent
     assert [ "$status" -ne 0 ]
 }
+
+@test "check --probe submits a held job, finds it and cancels it, and says what the site does to it" {
+    local before
+    write_bridge
+    before=$(find work -path '*/claim-1' | wc -l)
+    run -0 as_bridge "$CYBELECTL" bridge check --probe
+    assert_line "ok: probe of account $user: a held job was found and cancelled"
+    assert_equal "$(in_queue)" ''
+    # A site whose sbatch replaces the comment, and one that refuses the job.
+    mv commands/sbatch commands/real
+    printf '%s\n' '#!/bin/bash' 'set -- "${@/--comment=*/--comment=site}"' "exec '$place/commands/real' \"\$@\"" >commands/sbatch
+    chmod +x commands/sbatch
+    run as_bridge "$CYBELECTL" bridge check --probe
+    assert_equal "$status" 5
+    assert_line --regexp '^error: job [0-9]+ of .* lost its token$'
+    printf '%s\n' '#!/bin/bash' "echo 'sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified' >&2" 'exit 1' >commands/sbatch
+    run as_bridge "$CYBELECTL" bridge check --probe
+    assert_equal "$status" 5
+    assert_line "error: $user cannot submit a held job"
+    assert_line --partial 'Invalid account'
+    mv commands/real commands/sbatch
+    assert_equal "$(in_queue)" ''
+    assert_equal "$(find work -path '*/claim-1' | wc -l)" "$before"
+}
