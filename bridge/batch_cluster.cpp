@@ -379,7 +379,7 @@ std::optional<Collected> BatchCluster::collect(const Object& object, const std::
     std::vector<std::string> words{login->workdir.native(),
                                    record_of(object, login->workdir).native(),
                                    target,
-                                   object.spec.results->from,
+                                   object.spec.results.value_or(ResultsWish{}).from,
                                    output.standard_output,
                                    output.standard_error};
     words.insert(words.end(), login->results_roots.begin(), login->results_roots.end());

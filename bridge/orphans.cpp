@@ -5,11 +5,13 @@
 #include "bridge/patterns.hpp"
 #include "bridge/record_scripts.hpp"
 #include "bridge/server_session.hpp"
+#include "submission/backends/command_backend.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -122,6 +124,7 @@ Result<void> add_orphans(const ServiceRequest& request,
                          ServerSession& server,
                          std::vector<Orphan>& orphans) {
     std::vector<std::string> uids;
+    uids.reserve(jobs.size());
     for (const SeenJob& job : jobs) {
         uids.push_back(job.token);
     }
@@ -170,6 +173,7 @@ Result<std::vector<Orphan>> cancel_orphans(const ServiceRequest& request,
     std::string words;
     BatchCluster cluster = cluster_of(request, words);
     std::vector<Named> jobs;
+    jobs.reserve(orphans.size());
     for (const Orphan& orphan : orphans) {
         jobs.push_back({orphan.account, orphan.id});
     }
