@@ -147,7 +147,9 @@ std::string unexpanded(std::string_view word) {
 Tree environment(const Object& object) {
     std::map<std::string, std::string> values = object.job.environment;
     const auto threads = object.job.launch.threads.value_or(object.job.resources.cpus_per_task);
-    values.emplace("OMP_NUM_THREADS", std::to_string(threads));
+    if (!object.job.launch.has_own_threads) {
+        values.emplace("OMP_NUM_THREADS", std::to_string(threads));
+    }
     Tree::List list;
     for (const auto& [name, value] : values) {
         list.push_back(Tree::Map{{"name", name}, {"value", unexpanded(value)}});
@@ -158,7 +160,11 @@ Tree environment(const Object& object) {
 Tree::List command(const Job& job) {
     Tree::List words;
     if (!job.script.empty()) {
-        return {"/bin/sh", "-eu", "-c", job.script, job.name};
+        const bool has_shell = job.says("shell");
+        const auto shell = has_shell ? job.shell : std::vector<std::string>{"/bin/sh", "-eu"};
+        words.insert(words.end(), shell.begin(), shell.end());
+        words.insert(words.end(), {"-c", job.script, job.name});
+        return words;
     }
     for (const auto& word : job.command) {
         words.emplace_back(word);

@@ -24,10 +24,11 @@ struct Launch {
     LaunchKind kind = LaunchKind::kSerial;
     std::optional<std::uint32_t> threads; ///< unset: cpus-per-task; of Spark 1
     bool takes_all_threads = false;       ///< `threads: all`, in place of a number
+    bool has_own_threads = false;         ///< `threads: own`: the program counts them by itself
     std::string places = "cores";         ///< openmp: cores, threads, sockets
     std::string bind = "close";           ///< openmp: close, spread, none
     std::string launcher = "auto";        ///< mpi: auto, mpirun, srun
-    std::string pmi = "auto";             ///< mpi: auto, pmix, pmi2
+    std::string pmi = "auto";             ///< mpi: auto, pmix, pmi2, default
     std::string binding = "auto";         ///< mpi: auto, core, none
     bool guard = true;
     std::uint32_t ranks_multiple_of = 1;
@@ -140,7 +141,7 @@ struct Job {
     std::optional<JobImage> image; ///< unset: the program is the host's
     std::vector<std::string> command;
     std::string script;                     ///< instead of command
-    std::vector<std::string> shell{"bash"}; ///< batch: what reads `script`
+    std::vector<std::string> shell{"bash"}; ///< what reads `script`, where it is said; of batch
     std::vector<std::string> arguments;     ///< batch: `$1`, `$2` … of `script`
     std::vector<std::string> modules;
     std::string setup;

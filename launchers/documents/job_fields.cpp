@@ -28,11 +28,11 @@ constexpr Shape kImage{.type = Type::kMap, .table = &kImageTable, .scalar = &kIm
 // launch
 constexpr std::string_view kLaunchKinds[] = {
     "serial", "openmp", "mpi", "mpi-bind", "horovod", "torch", "spark", "batch"};
-constexpr std::string_view kThreadWords[] = {"all"};
+constexpr std::string_view kThreadWords[] = {"all", "own"};
 constexpr std::string_view kPlaces[] = {"cores", "threads", "sockets"};
 constexpr std::string_view kBinds[] = {"close", "spread", "none"};
 constexpr std::string_view kLaunchers[] = {"auto", "mpirun", "srun"};
-constexpr std::string_view kPmis[] = {"auto", "pmix", "pmi2"};
+constexpr std::string_view kPmis[] = {"auto", "pmix", "pmi2", "default"};
 constexpr std::string_view kBindings[] = {"auto", "core", "none"};
 constexpr Shape kLaunchKind{.type = Type::kWord, .words = kLaunchKinds};
 constexpr Shape kThreads{.type = Type::kCount, .words = kThreadWords};
@@ -45,11 +45,17 @@ constexpr Table kProperties{.title = "properties", .rest = &kValue};
 constexpr Shape kPropertyMap{.type = Type::kMap, .table = &kProperties};
 constexpr Field kLaunchFields[] = {
     {"kind", &kLaunchKind, "how the program is started", false, "serial"},
-    {"threads", &kThreads, "threads of a task; unset: `cpus-per-task`; `all`: of its cores"},
+    {"threads",
+     &kThreads,
+     "threads of a task; unset: `cpus-per-task`; `all`: of its cores; `own`: no variable is set"},
     {"places", &kPlace, "openmp: what a thread is bound to", false, "cores"},
     {"bind", &kBind, "openmp: how threads are spread", false, "close"},
     {"launcher", &kLauncher, "mpi, mpi-bind, horovod: who starts the ranks", false, "auto"},
-    {"pmi", &kPmi, "mpi, mpi-bind, horovod: how ranks find each other", false, "auto"},
+    {"pmi",
+     &kPmi,
+     "mpi, mpi-bind, horovod: how ranks find each other; `default`: srun's own",
+     false,
+     "auto"},
     {"binding", &kBinding, "mpi, mpi-bind, horovod: what a rank is bound to", false, "auto"},
     {"guard", &kFlag, "mpi, mpi-bind, horovod: refuse N jobs of one rank", false, "true"},
     {"ranks-multiple-of", &kCount, "mpi, mpi-bind, horovod: a condition on tasks", false, "1"},
@@ -217,7 +223,7 @@ constexpr Field kJobFields[] = {
     {"command", &kArgv, "the program and its arguments; Spark: application and arguments"},
     {"script", &kScript, "instead of `command`; neither: the image's runscript"},
     {"launch", &kLaunch, "how the program is started", false, "serial"},
-    {"shell", &kShell, "batch: the program that reads `script`, as `[bash, -l]`", false, "bash"},
+    {"shell", &kShell, "batch, serial, openmp: the program that reads `script`, as `[bash, -l]`"},
     {"arguments", &kArgv, "batch: `$1`, `$2` … of `script`"},
     {"modules", &kTexts, "loaded before the program starts, after those of the Site"},
     {"setup", &kScript, "shell code before the program, on the first node"},

@@ -11,15 +11,19 @@ using document::View;
 
 constexpr std::string_view kDialectsWithDirectives[] = {"slurm", "torque", "pbspro"};
 
-/// Fields that have a meaning for a script alone.
-struct OfBatch {
-    std::string_view field;
-    std::string_view because;
-};
-constexpr OfBatch kOfBatch[] = {
-    {"shell", "other launches run `script` by /bin/sh on each task"},
-    {"arguments", "other launches have their words in `command`"},
-};
+/// A script that one process reads, which is not a batch launch's.
+bool has_one_process(const Job& job) {
+    return job.launch.kind == LaunchKind::kSerial || job.launch.kind == LaunchKind::kOpenmp;
+}
+
+void check_shell(Reading& reading, const Job& job) {
+    if (job.shell.empty() || job.shell.front().empty()) {
+        reading.complain("shell",
+                         problem("batch-shell-empty", "`shell` names no program"),
+                         "it reads the script",
+                         "write `shell: bash`");
+    }
+}
 
 void check_script(Reading& reading, const View& root, const Job& job) {
     if (root.has("command")) {
@@ -34,12 +38,7 @@ void check_script(Reading& reading, const View& root, const Job& job) {
                          "it runs the script on the first node, and nothing else",
                          "add `script: |` and the commands below it");
     }
-    if (job.shell.empty() || job.shell.front().empty()) {
-        reading.complain("shell",
-                         problem("batch-shell-empty", "`shell` names no program"),
-                         "it reads the script",
-                         "write `shell: bash`");
-    }
+    check_shell(reading, job);
     if (root.table("launch").has("threads")) {
         reading.complain("launch.threads",
                          problem("batch-threads", "`threads` has no effect with `launch: batch`"),
@@ -90,14 +89,25 @@ void check_batch(Reading& reading, const View& root, const Job& job) {
         check_script(reading, root, job);
         return;
     }
-    for (const OfBatch& row : kOfBatch) {
-        if (root.has(row.field)) {
-            reading.complain(row.field,
-                             problem("batch-field-elsewhere",
-                                     "`" + std::string(row.field) + "` belongs to `launch: batch`"),
-                             std::string(row.because),
-                             "write `launch: batch`, or remove `" + std::string(row.field) + "`");
-        }
+    if (root.has("arguments")) {
+        reading.complain("arguments",
+                         problem("batch-field-elsewhere", "`arguments` belongs to `launch: batch`"),
+                         "other launches have their words in `command`",
+                         "write `launch: batch`, or remove `arguments`");
+    }
+    if (root.has("shell") && !has_one_process(job)) {
+        reading.complain(
+            "shell",
+            problem("shell-of-ranks", "`shell` belongs to a launch of one process, or of `batch`"),
+            "other launches run `script` by /bin/sh in each task",
+            "remove `shell`, or write `launch: batch`");
+    } else if (root.has("shell") && !root.has("script")) {
+        reading.complain("shell",
+                         problem("shell-without-script", "`shell` without a `script`"),
+                         "it reads the script, and a `command` has none",
+                         "remove `shell`, or write `script: |` and the commands below it");
+    } else if (root.has("shell")) {
+        check_shell(reading, job);
     }
 }
 

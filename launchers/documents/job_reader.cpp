@@ -80,6 +80,7 @@ Launch read_launch(const View& view) {
     }
     launch.threads = view.maybe_count("threads");
     launch.takes_all_threads = view.has("threads") && view.text("threads") == "all";
+    launch.has_own_threads = view.has("threads") && view.text("threads") == "own";
     launch.places = view.text("places");
     launch.bind = view.text("bind");
     launch.launcher = view.text("launcher");

@@ -80,6 +80,9 @@ bool is_srun(MpiLauncher launcher) {
     return launcher == MpiLauncher::kSrunPmix || launcher == MpiLauncher::kSrunPmi2;
 }
 
+/// `pmi: default`: srun decides by the setting of its cluster.
+constexpr std::string_view kDefaultPmi = "default";
+
 /// The launcher that the Job names, or the one that suits image and Site: mpirun, unless the Site's
 /// srun is known to speak what the image's MPI wants.
 MpiLauncher choose(const PlanInput& input, const LaunchPlan& plan, std::string& pmi) {
@@ -87,7 +90,7 @@ MpiLauncher choose(const PlanInput& input, const LaunchPlan& plan, std::string& 
     const bool is_mpich =
         compatibility::mpirun_of(plan.image_mpi.family) == MpiLauncher::kMpirunMpich;
     const std::string wanted = launch.pmi != "auto" ? launch.pmi : is_mpich ? "pmi2" : "pmix";
-    pmi = pmi_name(input.site, wanted);
+    pmi = wanted == kDefaultPmi ? wanted : pmi_name(input.site, wanted);
     const bool is_offered = input.site != nullptr && input.site->pmi.has_value() && !pmi.empty();
     const bool takes_srun = launch.launcher == "srun" ||
                             (launch.launcher == "auto" && input.place.has_srun &&
@@ -154,7 +157,8 @@ compatibility::Image image_side(const PlanInput& input, const LaunchPlan& plan) 
 
 void judge_pair(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
-    if (!job.image || !plan.image_mpi.is_known() || (plan.bind && !plan.host_mpi.is_known())) {
+    if (!job.image || !plan.image_mpi.is_known() || plan.pmi == kDefaultPmi ||
+        (plan.bind && !plan.host_mpi.is_known())) {
         return;
     }
     const auto verdict = judge_plan(input, plan, {});
@@ -240,9 +244,9 @@ void write_srun(const PlanInput& input, const std::string& pmi, LaunchPlan& plan
     // A step keeps the allocation's CPUs a task only when told so (Slurm 22.05 to 23.02), and one
     // dead rank must end the others.
     append_words(plan.launcher,
-                 fmt::format("srun --mpi={} --nodes={} --ntasks={} --ntasks-per-node={} "
+                 fmt::format("srun {}--nodes={} --ntasks={} --ntasks-per-node={} "
                              "--cpus-per-task={} --kill-on-bad-exit=1",
-                             pmi,
+                             pmi == kDefaultPmi ? "" : fmt::format("--mpi={} ", pmi),
                              plan.nodes,
                              plan.ranks,
                              plan.ranks_per_node,

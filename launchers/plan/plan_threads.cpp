@@ -60,7 +60,7 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             variables.emplace_back(name, value);
         }
     };
-    if (job.environment.contains("OMP_NUM_THREADS")) {
+    if (job.environment.contains("OMP_NUM_THREADS") && !job.launch.has_own_threads) {
         faults.add(job.fault_at(
             "environment.OMP_NUM_THREADS",
             problem("threads-set-elsewhere", "OMP_NUM_THREADS is set from `launch.threads`"),
@@ -68,7 +68,9 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             "write `threads` under `launch`"));
     }
     for (const auto name : kThreadVariables) {
-        set(name, std::to_string(plan.threads));
+        if (!job.launch.has_own_threads) {
+            set(name, std::to_string(plan.threads));
+        }
     }
     if (job.launch.kind == LaunchKind::kOpenmp) {
         if (job.launch.bind == "none") {
@@ -78,7 +80,7 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             set("OMP_PROC_BIND", job.launch.bind);
         }
     } else if (is_mpi_kind(plan.kind) && plan.threads > 1 && !plan.is_oversubscribed &&
-               has_own_cores(plan)) {
+               !job.launch.has_own_threads && has_own_cores(plan)) {
         set("OMP_PLACES", "cores");
         set("OMP_PROC_BIND", "close");
     }

@@ -29,7 +29,7 @@ bool put_outputs(const BatchScript& script, std::map<std::string, std::string>& 
     const bool has_output = fields.contains("output.stdout");
     if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
         if (!has_output) {
-            fields["output.stdout"] = yaml_quote("slurm-%j.out");
+            fields["output.stdout"] = yaml_quote(has_array ? "slurm-%A_%a.out" : "slurm-%j.out");
         }
         fields.emplace("output.stderr", fields["output.stdout"]);
         return true;
@@ -62,7 +62,8 @@ std::string launch_text(const TypedLaunch& launch) {
     };
     put("launcher", launch.launcher);
     put("pmi", launch.pmi);
-    put("threads", launch.threads ? std::to_string(*launch.threads) : "");
+    put("threads", launch.threads);
+    put("options", launch.options.empty() ? "" : flow_list(launch.options));
     return settings.empty() ? launch.kind : fmt::format("{{kind: {}{}}}", launch.kind, settings);
 }
 
@@ -87,6 +88,7 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     line("image", launch->image.empty() ? "" : yaml_quote(launch->image));
     line("command", launch->command.empty() ? "" : flow_list(launch->command));
     line("launch", launch_text(*launch));
+    line("shell", launch->script.empty() ? "" : shell_text(explanation.script, true));
     line("modules", launch->modules.empty() ? "" : flow_list(launch->modules));
     line("binds", launch->binds.empty() ? "" : flow_list(launch->binds));
     text += launch->environment.empty() ? "" : "environment:\n";
@@ -96,6 +98,7 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     write_fields(options.fields, text);
     write_words(explanation.script, options.words, text);
     text += launch->setup.empty() ? "" : "setup: " + block_text(launch->setup, 0);
+    text += launch->script.empty() ? "" : "script: " + block_text(launch->script, 0);
     if (!launchers::read_job(conversion.yaml, "job.yaml")) {
         return std::nullopt;
     }

@@ -27,35 +27,6 @@ std::set<std::size_t> directive_lines_of(const BatchScript& script) {
     return lines;
 }
 
-/// The body: all lines but the first with `#!` and those of directives.
-std::string body_of(const BatchScript& script) {
-    const std::set<std::size_t> taken = directive_lines_of(script);
-    std::string body;
-    for (std::size_t index = 0; index < script.lines.size(); ++index) {
-        const bool is_shebang = index == 0 && script.lines[0].starts_with("#!");
-        if (!is_shebang && !taken.contains(index + 1)) {
-            body += script.lines[index] + "\n";
-        }
-    }
-    return body;
-}
-
-/// `bash` where nothing else is said; programs of /bin by their names alone.
-std::string shell_text(const BatchScript& script) {
-    std::vector<std::string> words = shell_words_of(script);
-    if (words.empty() || words == std::vector<std::string>{"/bin/bash"}) {
-        return {};
-    }
-    if (words.front() == "/bin/bash" || words.front() == "/bin/sh") {
-        words.front().erase(0, std::string_view("/bin/").size());
-    }
-    std::string list;
-    for (const std::string& word : words) {
-        list += (list.empty() ? "" : ", ") + yaml_quote(word);
-    }
-    return words.size() == 1 ? list : "[" + list + "]";
-}
-
 struct OddReason {
     OddLine::Why why;
     std::string_view because;
@@ -225,6 +196,33 @@ check_written(const Conversion& conversion, const std::string& body, const Batch
 
 } // namespace
 
+std::string body_of(const BatchScript& script) {
+    const std::set<std::size_t> taken = directive_lines_of(script);
+    std::string body;
+    for (std::size_t index = 0; index < script.lines.size(); ++index) {
+        const bool is_shebang = index == 0 && script.lines[0].starts_with("#!");
+        if (!is_shebang && !taken.contains(index + 1)) {
+            body += script.lines[index] + "\n";
+        }
+    }
+    return body;
+}
+
+std::string shell_text(const BatchScript& script, bool says_bash) {
+    std::vector<std::string> words = shell_words_of(script);
+    if (words.empty() || (!says_bash && words == std::vector<std::string>{"/bin/bash"})) {
+        return {};
+    }
+    if (words.front() == "/bin/bash" || words.front() == "/bin/sh") {
+        words.front().erase(0, std::string_view("/bin/").size());
+    }
+    std::string list;
+    for (const std::string& word : words) {
+        list += (list.empty() ? "" : ", ") + yaml_quote(word);
+    }
+    return words.size() == 1 ? list : "[" + list + "]";
+}
+
 void write_fields(const std::map<std::string, std::string>& fields, std::string& text) {
     std::string map;
     for (const auto& [field, value] : fields) {
@@ -345,7 +343,7 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
         options.fields.erase(found);
     }
     text += "launch: batch\n";
-    if (const std::string shell = shell_text(script); !shell.empty()) {
+    if (const std::string shell = shell_text(script, false); !shell.empty()) {
         text += fmt::format("shell: {}\n", shell);
     }
     write_fields(options.fields, text);

@@ -28,6 +28,12 @@ void write_words(const BatchScript& script,
 [[nodiscard]] std::string names_text(const std::string& text,
                                      std::map<std::string, std::string>& fields);
 
+/// The body: all lines but the first with `#!` and those of directives.
+[[nodiscard]] std::string body_of(const BatchScript& script);
+
+/// The value of `shell`, programs of /bin by their names alone; empty: bash, unless it is said.
+[[nodiscard]] std::string shell_text(const BatchScript& script, bool says_bash);
+
 /// A name as documents take it: small letters, digits and `-`, 50 at most.
 [[nodiscard]] std::string document_name(const std::string& text);
 

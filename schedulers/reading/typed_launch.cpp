@@ -3,8 +3,12 @@
 
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/asked_parts.hpp"
+#include "schedulers/reading/convert_batch.hpp"
 #include "schedulers/reading/launcher_options.hpp"
 #include "schedulers/reading/script_shell.hpp"
+#include "schedulers/reading/typed_body.hpp"
+#include "schedulers/reading/typed_setup.hpp"
+#include "schedulers/reading/typed_words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,189 +25,37 @@ std::string_view last_part(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-/// A word that the shell passes on as it is.
-bool is_literal(const ShellWord& word) {
-    return !word.has_expansion && !word.is_redirection &&
-           word.raw.find_first_of("*?[]{}~<>!\\\n") == std::string::npos && !word.text.empty();
-}
-
-/// `$SLURM_SUBMIT_DIR` and its like, quoted or not.
-bool is_submit_directory(const ShellWord& word) {
-    constexpr std::array<std::string_view, 4> kForms{
-        "$PBS_O_WORKDIR", "${PBS_O_WORKDIR}", "$SLURM_SUBMIT_DIR", "${SLURM_SUBMIT_DIR}"};
-    return is_among(word.text, kForms);
-}
-
-/// What is asked for, as numbers.
-struct Place {
-    std::uint64_t nodes = 1;
-    std::uint64_t tasks = 1;
-    std::uint64_t cpus = 1;
-    bool is_exact = true; ///< false: the scheduler chooses nodes or tasks
-};
-
-std::uint64_t number_in(const BatchOptions& options, const std::string& field) {
-    const auto found = options.fields.find(field);
-    return found == options.fields.end() ? 0 : whole_number(found->second).value_or(0);
-}
-
-Place place_of_options(const BatchOptions& options) {
-    Place place;
-    const std::uint64_t nodes = number_in(options, "resources.nodes");
-    const std::uint64_t tasks = number_in(options, "resources.tasks");
-    const std::uint64_t each = number_in(options, "resources.tasks-per-node");
-    place.nodes = std::max<std::uint64_t>(nodes, 1);
-    place.cpus = std::max<std::uint64_t>(number_in(options, "resources.cpus-per-task"), 1);
-    place.tasks = tasks != 0 ? tasks : place.nodes * std::max<std::uint64_t>(each, 1);
-    const bool is_one = place.tasks == 1 && place.nodes == 1;
-    const bool is_even = nodes != 0 && (each != 0 ? place.tasks == place.nodes * each
-                                                  : tasks == 0 || place.nodes == 1);
-    place.is_exact = is_one || is_even;
-    return place;
-}
-
-/// The body, command by command.
+/// The launch, word by word.
 class Understanding {
 public:
-    Understanding(const BatchScript& script, const BatchOptions& options)
-        : script_(script), options_(options), place_(place_of_options(options)) {}
+    Understanding(const BatchScript& script, const BatchOptions& options, const Place& place)
+        : script_(script), options_(options), place_(place) {}
 
-    bool read() {
-        const auto& commands = script_.commands;
-        for (std::size_t index = 0; index < commands.size(); ++index) {
-            const ShellCommand& command = commands[index];
-            const bool is_plain = (command.before.empty() || command.before == "\n") &&
-                                  (command.after == "\n" || command.after.empty());
-            const bool is_last = index + 1 == commands.size();
-            if (!is_plain ||
-                !(is_last ? take_launch(command) : take_setting(command) || take_line(command))) {
+    bool read(const ShellCommand& command, const Constants& constants) {
+        bool is_before_program = true;
+        for (const ShellWord& word : command.words) {
+            const auto value = word_value(word.raw, constants);
+            if (!value || value->empty()) {
                 return false;
             }
+            const auto equals = word.raw.find('=');
+            const std::string name = word.raw.substr(0, equals);
+            is_before_program = is_before_program && equals != std::string::npos &&
+                                launchers::check_variable(name).because.empty();
+            if (!is_before_program) {
+                words_.push_back(*value);
+            } else if (!is_harmless_variable(name) || (*value)[equals + 1] == '@') {
+                return false;
+            } else {
+                launch.environment[name] = value->substr(equals + 1);
+            }
         }
-        const bool is_pbs = script_.reader == Reader::kTorque || script_.reader == Reader::kPbspro;
-        return !launch.kind.empty() && (!is_pbs || enters_submit_directory_);
+        return !words_.empty() && take_starter() && take_container() && take_program();
     }
 
     TypedLaunch launch;
 
 private:
-    bool take_setting(const ShellCommand& command) {
-        const auto& words = command.words;
-        const std::string_view name = command.program();
-        if (words.empty() || words.front().text != name) {
-            return false;
-        }
-        if (name == "set") {
-            constexpr std::array<std::string_view, 6> kKnown{
-                "-e", "-u", "-eu", "-o", "pipefail", "-euo"};
-            return std::all_of(words.begin() + 1, words.end(), [&](const ShellWord& word) {
-                return is_among(word.text, kKnown);
-            });
-        }
-        if (name == "cd") {
-            enters_submit_directory_ = words.size() == 2 && is_submit_directory(words[1]);
-            return enters_submit_directory_;
-        }
-        if (name == "module" && take_modules(words)) {
-            return true;
-        }
-        return name == "export" && take_variables(words);
-    }
-
-    /// A line of its own that only says something, or prepares the shell: it runs before the
-    /// program as it stands.
-    bool take_line(const ShellCommand& command) {
-        constexpr std::array<std::string_view, 7> kSaying{
-            "echo", "date", "hostname", "pwd", "whoami", "nvidia-smi", "printf"};
-        constexpr std::array<std::string_view, 5> kPreparing{
-            "source", ".", "ulimit", "conda", "module"};
-        const std::string& line = script_.lines[command.line - 1];
-        const bool is_whole =
-            !line.ends_with('\\') && line.find("<<") == std::string::npos &&
-            std::none_of(command.words.begin(), command.words.end(), [](const ShellWord& word) {
-                return word.raw.find('\n') != std::string::npos;
-            });
-        const bool is_saying = is_among(command.program(), kSaying);
-        const bool is_preparing = is_among(command.program(), kPreparing);
-        const bool has_settings = !launch.environment.empty() || launch.threads.has_value();
-        if (!is_whole || (!is_saying && (!is_preparing || has_settings))) {
-            return false;
-        }
-        is_prepared_ = is_prepared_ || is_preparing;
-        launch.setup += line + "\n";
-        return true;
-    }
-
-    bool take_modules(const std::vector<ShellWord>& words) {
-        if (is_prepared_ || words.size() < 3 ||
-            (words[1].text != "load" && words[1].text != "add")) {
-            return false;
-        }
-        const auto is_name = [](const ShellWord& word) {
-            return is_literal(word) && !word.text.starts_with('-');
-        };
-        if (!std::all_of(words.begin() + 2, words.end(), is_name)) {
-            return false;
-        }
-        for (std::size_t index = 2; index < words.size(); ++index) {
-            launch.modules.push_back(words[index].text);
-        }
-        return true;
-    }
-
-    bool take_variables(const std::vector<ShellWord>& words) {
-        for (std::size_t index = 1; index < words.size(); ++index) {
-            const ShellWord& word = words[index];
-            const auto equals = word.text.find('=');
-            const std::string name = word.text.substr(0, equals);
-            if (equals == std::string::npos || !launchers::check_variable(name).because.empty()) {
-                return false;
-            }
-            const std::string value = word.text.substr(equals + 1);
-            if (name == "OMP_NUM_THREADS") {
-                const bool is_all =
-                    value == "$SLURM_CPUS_PER_TASK" || value == "${SLURM_CPUS_PER_TASK}";
-                if (is_all && !options_.fields.contains("resources.cpus-per-task")) {
-                    return false;
-                }
-                launch.threads = is_all ? place_.cpus : whole_number(value);
-                if (!launch.threads || *launch.threads == 0) {
-                    return false;
-                }
-                continue;
-            }
-            if (!is_literal(word) || !is_harmless(name) || value.starts_with('@')) {
-                return false;
-            }
-            launch.environment[name] = value;
-        }
-        return true;
-    }
-
-    /// Variables that neither the runtime nor our script sets.
-    static bool is_harmless(std::string_view name) {
-        constexpr std::array<std::string_view, 6> kKeptVariables{
-            "HOME", "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "TMPDIR", "SHELL"};
-        return !is_among(name, kKeptVariables) && !name.starts_with("OMP_") &&
-               name.find("_NUM_THREADS") == std::string_view::npos && !name.starts_with("SLURM_") &&
-               !name.starts_with("SRUN_") && !name.starts_with("PBS_") &&
-               !name.starts_with("CYBELE_") && !name.starts_with("OMPI_") &&
-               !name.starts_with("UCX_");
-    }
-
-    bool take_launch(const ShellCommand& command) {
-        for (const ShellWord& word : command.words) {
-            if (!is_literal(word)) {
-                return false;
-            }
-            words_.push_back(word.text);
-        }
-        if (words_.empty() || words_.front().find('=') != std::string::npos) {
-            return false;
-        }
-        return take_starter() && take_container() && take_program();
-    }
-
     /// Options up to the first other word; false: one is not understood.
     template <class Put>
     bool take_options(Starter starter, Put put) {
@@ -243,28 +95,62 @@ private:
         at_ = 1;
         launch.kind = "mpi";
         launch.launcher = is_srun ? "srun" : "mpirun";
+        launch.pmi = is_srun ? "default" : "";
         bool has_count = is_srun; // srun starts as many as were asked for
-        const auto is = [](const std::string& value, std::uint64_t number) {
-            return whole_number(value) == number;
-        };
-        const bool is_read = take_options(
-            is_srun ? Starter::kSrun : Starter::kOpenMpi,
-            [&](const std::string& name, const std::string& value) {
-                if (name == "-n" || name == "--ntasks" || name == "-np" || name == "--np") {
-                    has_count = true;
-                    return is(value, place_.tasks);
-                }
-                if (is_srun && (name == "-N" || name == "--nodes")) {
-                    return is(value, place_.nodes);
-                }
-                if (is_srun && (name == "-c" || name == "--cpus-per-task")) {
-                    return is(value, place_.cpus);
-                }
-                launch.pmi = value;
-                return is_srun && name == "--mpi" && (value == "pmix" || value == "pmi2");
-            });
-        const bool is_right_place = is_srun == (script_.reader == Reader::kSlurm) || !is_srun;
-        return is_read && has_count && place_.is_exact && place_.tasks > 1 && is_right_place;
+        const bool is_read = take_options(is_srun ? Starter::kSrun : Starter::kOpenMpi,
+                                          [&](const std::string& name, const std::string& value) {
+                                              const bool is_count = name == "-n" ||
+                                                                    name == "--ntasks" ||
+                                                                    name == "-np" || name == "--np";
+                                              has_count = has_count || is_count;
+                                              return is_count  ? whole_number(value) == place_.tasks
+                                                     : is_srun ? take_srun_option(name, value)
+                                                               : false;
+                                          });
+        const bool is_right_place = !is_srun || script_.reader == Reader::kSlurm;
+        return is_read && has_count && place_.is_exact && is_right_place &&
+               (is_srun || place_.tasks > 1);
+    }
+
+    bool take_srun_option(const std::string& name, const std::string& value) {
+        constexpr std::array<std::string_view, 11> kPassed{"--cpu-bind",
+                                                           "--cpu_bind",
+                                                           "--distribution",
+                                                           "-m",
+                                                           "--hint",
+                                                           "--unbuffered",
+                                                           "-u",
+                                                           "--label",
+                                                           "-l",
+                                                           "--gpu-bind",
+                                                           "--mem-bind"};
+        const auto number = whole_number(value);
+        if (name == "-N" || name == "--nodes") {
+            return number == place_.nodes;
+        }
+        if (name == "-c" || name == "--cpus-per-task") {
+            return number == place_.cpus;
+        }
+        if (name == "--ntasks-per-node") {
+            return place_.nodes * number.value_or(0) == place_.tasks;
+        }
+        if (name == "--kill-on-bad-exit" || name == "-K") {
+            return value.empty() || value == "1"; // ours
+        }
+        if (name == "--export") {
+            return value == "ALL"; // as without it
+        }
+        if (name == "--mpi") {
+            launch.pmi = value;
+            return value == "pmix" || value == "pmi2";
+        }
+        if (is_among(name, kPassed)) {
+            launch.options.push_back(value.empty()            ? name
+                                     : name.starts_with("--") ? name + "=" + value
+                                                              : name + value);
+            return true;
+        }
+        return false;
     }
 
     bool take_container() {
@@ -275,30 +161,46 @@ private:
         const std::string action = words_[at_ + 1];
         at_ += 2;
         bool has_gpu_option = false;
-        const bool is_read = take_options(
-            Starter::kContainer, [&](const std::string& name, const std::string& value) {
-                if (name == "--nv") {
-                    has_gpu_option = true;
-                    return true;
-                }
-                if (name != "-B" && name != "--bind") {
-                    return false;
-                }
-                const bool is_bind =
-                    launchers::check_bind(value).because.empty() && value.front() == '/';
-                launch.binds.push_back(value);
-                return is_bind;
-            });
+        const bool is_read = take_options(Starter::kContainer,
+                                          [&](const std::string& name, const std::string& value) {
+                                              if (name == "--nv") {
+                                                  has_gpu_option = true;
+                                                  return true;
+                                              }
+                                              if (name != "-B" && name != "--bind") {
+                                                  return false;
+                                              }
+                                              return take_binds(value);
+                                          });
         // The option goes with the Job's GPUs, not without.
-        const bool has_gpus = options_.fields.contains("resources.gpus-per-node");
+        const bool has_gpus = options_.fields.contains("resources.gpus-per-node") ||
+                              options_.fields.contains("resources.gpus") ||
+                              options_.fields.contains("resources.gpus-per-task");
         if (!is_read || at_ == words_.size() || has_gpu_option != has_gpus) {
             return false;
         }
         launch.image = words_[at_++];
-        const bool is_file = launch.image.ends_with(".sif");
+        const bool is_file = launch.image.ends_with(".sif") && !has_index(launch.image);
         const bool is_exec = action == "exec" && at_ < words_.size();
         const bool is_run = action == "run" && at_ == words_.size();
         return is_file && (is_exec || is_run);
+    }
+
+    bool take_binds(std::string_view list) {
+        while (!list.empty()) {
+            const std::string bind(list.substr(0, list.find(',')));
+            list.remove_prefix(std::min(bind.size() + 1, list.size()));
+            if (bind.empty() || bind.front() != '/' || has_index(bind) ||
+                !launchers::check_bind(bind).because.empty()) {
+                return false;
+            }
+            launch.binds.push_back(bind);
+        }
+        return !launch.binds.empty();
+    }
+
+    static bool has_index(std::string_view text) {
+        return text.find(launchers::kIndexMark) != std::string_view::npos;
     }
 
     bool take_program() {
@@ -306,24 +208,26 @@ private:
         if (launch.command.empty()) {
             return !launch.image.empty();
         }
-        constexpr std::array<std::string_view, 22> kNotPrograms{
-            "if",     "for",   "while", "until",  "case",   "select", "function", "time",
-            "source", ".",     "eval",  "exec",   "export", "wait",   "exit",     "cd",
-            "module", "alias", "trap",  "ulimit", "conda",  "{"};
+        // Words of the shell, and programs that start several themselves.
+        constexpr std::array<std::string_view, 9> kNotPrograms{"time",
+                                                               "exec",
+                                                               "eval",
+                                                               "torchrun",
+                                                               "accelerate",
+                                                               "deepspeed",
+                                                               "srun",
+                                                               "mpirun",
+                                                               "mpiexec"};
         const std::string& first = launch.command.front();
-        const bool is_free = first.starts_with('-') || is_among(first, kNotPrograms) ||
-                             first == "torchrun" || first == "srun" || first == "mpirun" ||
-                             first == "mpiexec" || first == "echo";
-        return !is_free;
+        return !first.starts_with('-') && !has_index(first) &&
+               !is_among(last_part(first), kNotPrograms);
     }
 
     const BatchScript& script_;
     const BatchOptions& options_;
-    Place place_;
+    const Place& place_;
     std::vector<std::string> words_;
     std::size_t at_ = 0;
-    bool enters_submit_directory_ = false;
-    bool is_prepared_ = false; ///< modules that come later would be loaded too early
 };
 
 /// Options that change nothing of what is started, nor of its outputs.
@@ -337,11 +241,87 @@ bool is_free_word(const std::string& word) {
            word.starts_with("-W group_list") || word.starts_with("-M ") || word.starts_with("-m ");
 }
 
-bool is_shell_of_launch(const BatchScript& script) {
+/// Bash or sh, with no option but one for a login shell.
+bool is_shell_of_launch(const BatchScript& script, bool may_login) {
     const std::vector<std::string> words = shell_words_of(script);
     const std::string name = shell_name_of(script);
-    return words.size() == 1 && (name == "bash" || name == "sh") && !script.lines.empty() &&
+    const bool is_login = words.size() == 2 && (words[1] == "-l" || words[1] == "--login");
+    const bool is_env = words.size() == 2 && last_part(words[0]) == "env" && words[1] == name;
+    return (words.size() == 1 || is_env || (may_login && is_login)) &&
+           (name == "bash" || name == "sh") && !script.lines.empty() &&
            script.lines.front().starts_with("#!");
+}
+
+bool starts_at_home_of(const BatchScript& script) {
+    return script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
+}
+
+/// A launch of which each word is known before the job runs.
+std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
+                                           const BatchOptions& options,
+                                           const Body& body,
+                                           const Place& place) {
+    const Statement& last = body.statements.back();
+    if (body.place + 1 != body.statements.size() || last.commands.size() != 1 ||
+        last.is_conditional || !is_shell_of_launch(script, false)) {
+        return std::nullopt;
+    }
+    auto setup = typed_setup(script, options, body, place);
+    Understanding understanding(script, options, place);
+    if (!setup || (starts_at_home_of(script) && !setup->enters_submit_directory) ||
+        !understanding.read(*body.launch, setup->constants)) {
+        return std::nullopt;
+    }
+    TypedLaunch launch = std::move(understanding.launch);
+    const bool is_kept = launch.image.empty() || !setup->hides_from_container;
+    const bool is_alone = launch.kind == "serial" || !setup->steers_launcher;
+    if (!is_kept || !is_alone || (setup->threads && *setup->threads > place.cpus)) {
+        return std::nullopt; // more threads than cores are refused by a launch of ours
+    }
+    launch.modules = std::move(setup->modules);
+    launch.setup = std::move(setup->text);
+    launch.environment.merge(setup->environment);
+    launch.threads =
+        setup->threads ? std::to_string(*setup->threads)
+        : launch.kind == "serial" && !options.fields.contains("resources.cpus-per-task") ? "own"
+                                                                                         : "";
+    return launch;
+}
+
+/// One program of the host that the body's own shell starts, with its words as they are.
+std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
+                                            const BatchOptions& options,
+                                            const Body& body,
+                                            const Place& place) {
+    constexpr std::array<std::string_view, 11> kStarters{"mpirun",
+                                                         "mpiexec",
+                                                         "mpiexec.hydra",
+                                                         "orterun",
+                                                         "ibrun",
+                                                         "aprun",
+                                                         "jsrun",
+                                                         "apptainer",
+                                                         "singularity",
+                                                         "bash",
+                                                         "sh"};
+    constexpr std::size_t kMostText = 64 * 1024;
+    const std::string_view program = last_part(body.launch->program());
+    std::string text = body_of(script);
+    text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
+    const std::vector<std::string> shell = shell_words_of(script);
+    if (place.nodes != 1 || place.tasks != 1 || !place.is_exact || text.size() > kMostText ||
+        is_among(program, kStarters) || program.ends_with(".sh") ||
+        !is_shell_of_launch(script, true)) {
+        return std::nullopt;
+    }
+    TypedLaunch launch;
+    launch.kind = "serial";
+    launch.script = starts_at_home_of(script) ? "cd # as qsub starts a script\n" + text : text;
+    launch.shell = shell;
+    const bool sets_threads = text.find("_NUM_THREADS") != std::string::npos;
+    const bool has_cpus = options.fields.contains("resources.cpus-per-task");
+    launch.threads = sets_threads || !has_cpus ? "own" : "";
+    return launch;
 }
 
 } // namespace
@@ -353,21 +333,13 @@ std::optional<TypedLaunch> typed_launch(const BatchScript& script, const BatchOp
     const bool is_plain = std::all_of(script.odd.begin(), script.odd.end(), [](const OddLine& odd) {
         return odd.why == OddLine::Why::kComment;
     });
-    if (!is_all_fields || !is_plain || !is_shell_of_launch(script) || script.commands.empty()) {
+    const auto body = body_with_one_launch(script);
+    if (!is_all_fields || !is_plain || !body) {
         return std::nullopt;
     }
-    Understanding understanding(script, options);
-    if (!understanding.read()) {
-        return std::nullopt;
-    }
-    TypedLaunch launch = std::move(understanding.launch);
-    const std::uint64_t cpus =
-        std::max<std::uint64_t>(number_in(options, "resources.cpus-per-task"), 1);
-    // More threads than cores are refused by a launch of ours; without a count there is no limit.
-    if (launch.threads && *launch.threads > cpus) {
-        return std::nullopt;
-    }
-    return launch;
+    const Place place = place_of_options(options);
+    auto launch = launch_of_words(script, options, *body, place);
+    return launch ? std::move(launch) : launch_of_script(script, options, *body, place);
 }
 
 } // namespace cybele::schedulers

@@ -16,11 +16,14 @@ struct TypedLaunch {
     std::string launcher;
     std::string pmi;
     std::string image;
+    std::vector<std::string> options; ///< of the launcher
     std::vector<std::string> binds;
     std::vector<std::string> command;
     std::vector<std::string> modules;
-    std::string setup; ///< lines that say something, or prepare the shell
-    std::optional<std::uint64_t> threads;
+    std::string setup;              ///< lines that say something, or prepare the shell
+    std::vector<std::string> shell; ///< in place of `command`: what reads …
+    std::string script;             ///< … the body as it is
+    std::string threads;            ///< a number, `own`, or empty: those of the task
     std::map<std::string, std::string> environment;
 };
 

@@ -80,8 +80,13 @@ ProgramWords program_words(const Rendering& rendering) {
         }
     }
     if (!job.script.empty()) {
-        for (const char* word : {"/bin/sh", "-eu", "-c"}) {
-            program.own.emplace_back(word);
+        if (job.says("shell")) {
+            for (const std::string& word : job.shell) {
+                program.own.push_back(shell_quote(word));
+            }
+            program.own.emplace_back("-c");
+        } else {
+            program.own.insert(program.own.end(), {"/bin/sh", "-eu", "-c"});
         }
         program.own.push_back(shell_quote(job.script));
         program.own.push_back(shell_quote(job.name));

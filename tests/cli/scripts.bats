@@ -175,6 +175,34 @@ convert() { "$CYBELECTL" job convert "$@"; }
     done
 }
 
+@test "a script with one launch becomes a typed launch that prints and ends as the script did" {
+    export XDG_STATE_HOME=$PWD/state
+    mkdir sub
+    printf '%s\n' '#!/bin/sh' 'printf "<%s>" "$@" "$LEVEL" "$PLACE" "${OMP_NUM_THREADS-none}"; exit "${CODE:-0}"' >show
+    chmod +x show
+    printf '%s\n' '#!/bin/bash' '#SBATCH -n 1' 'where=/data; level="a  b"' 'FILES="x y"' 'export LEVEL="$FILES" PLACE=$PWD' \
+        './show "$FILES" z' >words.sh
+    printf '%s\n' '#!/bin/bash' '#SBATCH -c 1' 'if [ -d sub ]; then export PLACE=here; fi' 'export CODE=3' \
+        'export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK' './show' >code.sh
+    printf '%s\n' '#!/bin/bash' '#SBATCH -n 1' 'word="b c"' 'cd sub' 'CODE=2 ../show "${word/b/d}" $PWD >log' \
+        'echo "ended with $?"' 'cat log # and that is all' >body.sh
+    local name expected
+    for name in words code body; do
+        expected=0
+        SLURM_CPUS_PER_TASK=1 bash "$name.sh" >expected || expected=$?
+        convert "$name.sh" -o "$name.yaml"
+        run grep '^launch:' "$name.yaml"
+        assert_output --partial serial
+        run "$CYBELECTL" submit "$name.yaml" --scheduler local --wait --stdout got --stderr errors
+        assert_equal "$status" "$expected"
+        diff expected got
+    done
+    run cat words.yaml
+    assert_line 'command: ["./show", "x y", "z"]'
+    run cat body.yaml
+    assert_line "  cat log # and that is all"
+}
+
 @test "what is no script is not converted" {
     printf 'hello\n' >text
     refuses 3 convert text

@@ -78,7 +78,13 @@ constexpr const char* kTwoByTwo =
 
 TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Site") {
     const std::string pmix = "pmi: [pmix_v4, pmi2]\n";
-    const std::array<PlanRow, 15> rows{{
+    const std::array<PlanRow, 16> rows{{
+        {"{kind: mpi, launcher: srun, pmi: default}",
+         kSlurm,
+         "mpich 4.0.2",
+         "pmi: [pmix_v4]\n",
+         "srun --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4 "
+         "--kill-on-bad-exit=1"},
         {"mpi",
          kSlurm,
          "openmpi 4.1.4",

@@ -150,7 +150,14 @@ std::string job_name_of(const Cell& cell) {
 Words program_of(const Cell& cell) {
     const Json script = value_at(cell.job, "script");
     if (!script.is_null()) {
-        return {"/bin/sh", "-eu", "-c", script.get<std::string>(), job_name_of(cell)};
+        Words words{"/bin/sh", "-eu"};
+        if (const Json shell = value_at(cell.job, "shell"); shell.is_string()) {
+            words = {shell.get<std::string>()};
+        } else if (shell.is_array()) {
+            words = shell.get<Words>();
+        }
+        words.insert(words.end(), {"-c", script.get<std::string>(), job_name_of(cell)});
+        return words;
     }
     Words words;
     for (const Json& word : value_at(cell.job, "command")) {
@@ -290,8 +297,9 @@ std::uint64_t threads_of(const Cell& cell, const Asked& asked) {
     const std::uint64_t share = kind != "torch"         ? 1
                                 : processes.is_number() ? processes.get<std::uint64_t>()
                                                         : std::max<std::uint64_t>(1, asked.gpus);
-    return kind == "spark" && !threads.is_string() ? 1
-                                                   : std::max<std::uint64_t>(1, asked.cpus / share);
+    return kind == "spark" && threads != Json("all")
+               ? 1
+               : std::max<std::uint64_t>(1, asked.cpus / share);
 }
 
 void check_environment(const Cell& cell, std::map<std::string, Words>& told) {
@@ -346,7 +354,9 @@ void check_words(const Cell& cell, std::map<std::string, Words> told) {
         CHECK(told["threads"] == Words{std::to_string(threads_of(cell, asked))});
         check_program(cell, told["program"]);
     }
-    CHECK(told["OMP_NUM_THREADS"] == Words{std::to_string(threads_of(cell, asked))});
+    if (value_at(cell.job, "launch.threads") != Json("own")) {
+        CHECK(told["OMP_NUM_THREADS"] == Words{std::to_string(threads_of(cell, asked))});
+    }
     if (kind.starts_with("mpi") || kind == "horovod") {
         check_launcher(cell, asked, told["launcher"]);
     } else {

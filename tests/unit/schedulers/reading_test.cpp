@@ -332,7 +332,25 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"mpirun ./p\n", "launch: batch\n"},
         Row{"export OMP_NUM_THREADS=8\nsrun ./p\n", "launch: batch\n"},
         Row{"export PATH=/x\nsrun ./p\n", "launch: batch\n"},
-        Row{"if true; then module load a; fi\nsrun ./p\n", "launch: batch\n"},
+        Row{"if true; then module load a; fi\nsrun ./p\n",
+            "setup: |\n  if true; then module load a; fi\n"},
+        Row{"srun ./p\n", "launch: {kind: mpi, launcher: srun, pmi: default}\n"},
+        Row{"srun -n $SLURM_NTASKS --cpu-bind=cores -u ./p\n",
+            "pmi: default, options: [\"--cpu-bind=cores\", \"-u\"]}\n"},
+        Row{"B=/data\nsrun $B/p \"${B}\"/x --of=$B\n",
+            "command: [\"/data/p\", \"/data/x\", \"--of=/data\"]\n"},
+        Row{"B=/data\nsource s.sh\nsrun $B/p\n", "launch: batch\n"}, // it may set B
+        Row{"if true; then\nB=/data\nfi\nsrun $B/p\n", "launch: batch\n"},
+        Row{"B='/a b'\nsrun $B/p\n", "launch: batch\n"},
+        Row{"B+=/data\nsrun $B/p\n", "launch: batch\n"},
+        Row{"workdir=/data\nsrun $workdir/p\n", "launch: batch\n"}, // a variable of ours
+        Row{"mkdir -p out\nexport OUT=$PWD/out\nsrun ./p\n",
+            "setup: |\n  mkdir -p out\n  export OUT=$PWD/out\n"},
+        Row{"export PYTHONPATH=/x\nsrun --mpi=pmix apptainer exec i.sif p\n", "launch: batch\n"},
+        Row{"for i in 1 2; do\nsrun ./p\ndone\n", "launch: batch\n"},
+        Row{"srun ./p $1\n", "launch: batch\n"},
+        Row{"srun -o log ./p\n", "launch: batch\n"},
+        Row{"srun ./p\necho done\n", "launch: batch\n"}, // its code is the job's
         Row{"source s.sh\nmodule load a\nsrun ./p\n", "setup: |\n  source s.sh\n  module load a\n"},
         Row{"./p\n", "launch: batch\n"},
         Row{"srun ./p\nsrun ./q\n", "launch: batch\n"},
@@ -348,6 +366,50 @@ TEST_CASE("what a script runs becomes launch, image and command") {
     }
     const auto nothing = explain_script("#!/bin/bash\n#SBATCH -n 4\n", "s.sh");
     CHECK(convert_script(*nothing, "s").error().code() == ErrorCode::kInput);
+}
+
+TEST_CASE("one program of the host becomes a serial launch") {
+    struct Row {
+        const char* script;
+        const char* yaml; ///< a part of the Job
+    };
+    constexpr std::array kRows{
+        Row{"#!/bin/bash\n#SBATCH -n 1\npython x.py 3\n",
+            "command: [\"python\", \"x.py\", \"3\"]\nlaunch: {kind: serial, threads: own}\n"},
+        Row{"#!/bin/bash\n#SBATCH -c 4\npython x.py\n", "launch: serial\n"},
+        Row{"#!/bin/bash\n#SBATCH -c 4\nexport OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\n./x\n",
+            "launch: {kind: serial, threads: 4}\n"},
+        Row{"#!/bin/bash\n#SBATCH -a 0-3\npython x.py --row=$SLURM_ARRAY_TASK_ID\n",
+            "command: [\"python\", \"x.py\", \"--row=@{index}\"]\n"},
+        Row{"#!/bin/bash\n#SBATCH -a 0-3\npython x.py\n", "stdout: \"slurm-%A_%a.out\"\n"},
+        // What depends on the run, or comes after the program, stays in its shell.
+        Row{"#!/bin/bash -l\n#SBATCH -n 1\n\ncd data\npython x.py \"$SCRATCH\" > log\necho $?\n",
+            "launch: {kind: serial, threads: own}\nshell: [\"bash\", \"-l\"]\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n\ncd data\npython x.py \"$SCRATCH\" > log\necho $?\n",
+            "shell: \"bash\"\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\ncd data\n# that is all\npython x.py $A\necho $?\n",
+            "script: |\n  cd data\n  # that is all\n  python x.py $A\n  echo $?\n"},
+        Row{"#!/bin/bash\n#SBATCH -c 2\nexport MKL_NUM_THREADS=$N\n./x\n", "threads: own}\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n./x\n",
+            "script: |\n  cd # as qsub starts a script\n  ./x\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\ncd $PBS_O_WORKDIR\n./x\n",
+            "command: [\"./x\"]\nlaunch: {kind: serial, threads: own}\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x & ./y\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x; ./y\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 2\n./x $A\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x | tee log\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x $1\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\ntrap 'x' USR1\n./x\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\nf() { ./x; }\nf\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\nmpirun -np 4 ./x $A\n", "launch: batch\n"},
+        Row{"#!/bin/tcsh\n#SBATCH -n 1\n./x\n", "launch: batch\n"}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.script);
+        const auto explanation = explain_script(row.script, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
+    }
 }
 
 } // namespace cybele::schedulers

@@ -228,6 +228,19 @@ TEST_CASE("more than the machine has is refused when the job starts") {
     CHECK(holds(memory.errors, "error: 900 TiB of memory are asked"));
 }
 
+TEST_CASE("the Job's shell reads the script of one process, which may count its threads itself") {
+    Bench bench;
+    const auto own = bench.run("shell: bash\nlaunch: {kind: serial, threads: own}\nscript: |\n"
+                               "  words=(a 'b c')\n"
+                               "  false\n"
+                               "  echo \"<${words[1]}> <$NOT_SET> <${MKL_NUM_THREADS-none}>\"\n");
+    CHECK_MESSAGE(own.ok(), own.errors);
+    CHECK(own.output == "<b c> <> <none>\n");
+    const auto strict = bench.run("script: |\n  false\n  echo reached\n");
+    CHECK(strict.code == 1);
+    CHECK(strict.output.empty());
+}
+
 TEST_CASE("the host's mpirun starts the ranks, and a dead rank ends the job") {
     Bench bench;
     const std::string head = "launch: {kind: mpi, guard: false, allow-root: true, oversubscribe: "

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/typed_body.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::schedulers {
+namespace {
+
+/// What prepares a launch, cleans up after it or prints something.
+constexpr std::string_view kSetupPrograms =
+    " module ml export cd echo source . conda mamba micromamba date mkdir ulimit set unset "
+    "hostname "
+    "pwd exit printf nvidia-smi rocm-smi sleep whoami which type command uname env printenv lscpu "
+    "free df ls cat rm cp mv ln touch chmod umask shopt true : test [ [[ spack nproc tar rsync "
+    "declare typeset readonly alias basename dirname head tail wc hash pip pip3 ";
+/// What is not one launch, whatever it starts.
+constexpr std::string_view kOtherPrograms =
+    " for while until case select function do done esac { } wait trap eval coproc "
+    "sbatch qsub parallel xargs docker podman shifter ";
+
+bool is_in_list(std::string_view list, std::string_view word) {
+    return !word.empty() && word.find(' ') == std::string_view::npos &&
+           list.find(" " + std::string(word) + " ") != std::string_view::npos;
+}
+
+/// What a command runs, after the words of a condition.
+std::string_view program_of_command(const ShellCommand& command, bool& is_conditional) {
+    constexpr std::array<std::string_view, 6> kConditions{"if", "then", "elif", "else", "fi", "!"};
+    const auto& words = command.words;
+    std::size_t at = 0;
+    while (at < words.size() &&
+           std::find(kConditions.begin(), kConditions.end(), words[at].raw) != kConditions.end()) {
+        is_conditional = true;
+        ++at;
+    }
+    ShellCommand rest;
+    rest.words.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+    const std::string_view program = rest.program();
+    const auto found = std::find_if(
+        words.begin(), words.end(), [&](const ShellWord& word) { return word.text == program; });
+    return found == words.end() ? std::string_view{} : std::string_view(found->text);
+}
+
+/// `eval "$(conda shell.bash hook)"` and its like.
+bool is_hook(const ShellCommand& command) {
+    return command.program() == "eval" && command.words.size() == 2 &&
+           command.words[1].text.find("$(") == 0 &&
+           command.words[1].text.find(" shell.bash hook") != std::string::npos;
+}
+
+/// Whether a line reads the script's arguments or its path.
+bool reads_arguments(std::string_view line) {
+    const auto start = line.find_first_not_of(" \t");
+    if (start == std::string_view::npos || line[start] == '#') {
+        return false;
+    }
+    for (auto at = line.find('$'); at != std::string_view::npos; at = line.find('$', at + 1)) {
+        std::string_view rest = line.substr(at + 1);
+        rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
+        if (!rest.empty() &&
+            std::string_view("0123456789@*#").find(rest.front()) != std::string_view::npos) {
+            return true;
+        }
+    }
+    return line.find("BASH_SOURCE") != std::string_view::npos;
+}
+
+/// Lines from `begin` to `end` without blank lines and comments at their end.
+std::string text_of_lines(const BatchScript& script, std::size_t begin, std::size_t end) {
+    const auto is_text = [&](std::size_t line) {
+        const std::string& text = script.lines[line - 1];
+        const auto start = text.find_first_not_of(" \t");
+        return start != std::string::npos && text[start] != '#';
+    };
+    while (end > begin + 1 && !is_text(end - 1)) {
+        --end;
+    }
+    std::string text;
+    for (std::size_t line = begin; line < end; ++line) {
+        text += script.lines[line - 1] + "\n";
+    }
+    return text;
+}
+
+/// Commands on one line, or with an operator between them, are one statement.
+std::vector<Statement> statements_of(const BatchScript& script) {
+    std::vector<Statement> statements;
+    std::vector<std::size_t> begins;
+    const ShellCommand* last = nullptr;
+    for (const ShellCommand& command : script.commands) {
+        const bool goes_on = last != nullptr && (last->after != "\n" || last->line == command.line);
+        if (!goes_on) {
+            statements.emplace_back();
+            begins.push_back(command.line);
+        }
+        statements.back().commands.push_back(&command);
+        last = &command;
+    }
+    begins.push_back(script.lines.size() + 1);
+    for (std::size_t index = 0; index < statements.size(); ++index) {
+        statements[index].text = text_of_lines(script, begins[index], begins[index + 1]);
+    }
+    return statements;
+}
+
+bool is_plain_operator(std::string_view text) {
+    return text.empty() || text == "\n" || text == ";" || text == "&&" || text == "||" ||
+           text == "|";
+}
+
+} // namespace
+
+std::optional<Body> body_with_one_launch(const BatchScript& script) {
+    if (std::any_of(script.lines.begin(), script.lines.end(), reads_arguments)) {
+        return std::nullopt;
+    }
+    Body body;
+    body.statements = statements_of(script);
+    int depth = 0;
+    for (std::size_t index = 0; index < body.statements.size(); ++index) {
+        Statement& statement = body.statements[index];
+        for (const ShellCommand* command : statement.commands) {
+            bool is_conditional = depth > 0;
+            const std::string_view program = program_of_command(*command, is_conditional);
+            depth += command->words.front().raw == "if" ? 1 : 0;
+            depth -= command->words.front().raw == "fi" ? 1 : 0;
+            statement.is_conditional = statement.is_conditional || is_conditional;
+            if (!is_plain_operator(command->before) || !is_plain_operator(command->after)) {
+                return std::nullopt;
+            }
+            if (program.empty() || is_hook(*command) || is_in_list(kSetupPrograms, program)) {
+                continue;
+            }
+            const bool is_piped = command->before == "|" || command->after == "|";
+            if (is_in_list(kOtherPrograms, program) || body.launch != nullptr || is_piped) {
+                return std::nullopt;
+            }
+            body.place = index;
+            body.launch = command;
+        }
+    }
+    return body.launch == nullptr || depth != 0 ? std::nullopt
+                                                : std::optional<Body>(std::move(body));
+}
+
+} // namespace cybele::schedulers

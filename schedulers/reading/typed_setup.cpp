@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/typed_setup.hpp"
+
+#include "launchers/documents/job.hpp"
+#include "launchers/documents/job_fields_rules.hpp"
+#include "schedulers/reading/asked_parts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::schedulers {
+namespace {
+
+template <std::size_t kSize>
+bool is_one_of(std::string_view word, const std::array<std::string_view, kSize>& words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+template <std::size_t kSize>
+bool starts_with_one_of(std::string_view word, const std::array<std::string_view, kSize>& starts) {
+    return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) {
+        return word.starts_with(start);
+    });
+}
+
+std::uint64_t number_in(const BatchOptions& options, const std::string& field) {
+    const auto found = options.fields.find(field);
+    return found == options.fields.end() ? 0 : whole_number(found->second).value_or(0);
+}
+
+/// Variables of our script (script/batch_functions has most of them): set-up may not change them.
+bool is_our_variable(std::string_view name) {
+    constexpr std::string_view kOurs =
+        " IFS HOME PWD ENV BASH_ENV array_index code count cpus digest directory_of_job "
+        "directory_of_script end ended file "
+        "folder folders format good group host hosts hosts_of_job idle image inside job_number "
+        "keys "
+        "key kept launcher mode module name name_passed names nap new nodes options owner pause "
+        "payload place private probe process record required runtime said scratch seen signal "
+        "start "
+        "state turns used verified verifier word workdir container exported ";
+    return kOurs.find(" " + std::string(name) + " ") != std::string_view::npos ||
+           name.starts_with("host_") || name.starts_with("cybele_");
+}
+
+bool is_thread_variable(std::string_view name) {
+    return name.starts_with("OMP_") || name.find("_NUM_THREADS") != std::string_view::npos;
+}
+
+/// A line of the set-up that may stay as it is.
+struct KeptLine {
+    std::string text;
+    bool is_constant = false;                                ///< known values alone …
+    std::vector<std::pair<std::string, std::string>> values; ///< … with their names
+    bool is_exported = false;
+    bool is_needed = true; ///< false: where no later line reads a name, a field says the same
+};
+
+/// The set-up, statement by statement.
+class SetupReading {
+public:
+    SetupReading(const BatchScript& script, const BatchOptions& options, const Place& place)
+        : options_(options), place_(place) {
+        add_constants(script);
+    }
+
+    std::optional<TypedSetup> read(const Body& body) {
+        for (std::size_t index = 0; index < body.place; ++index) {
+            if (!take(body.statements[index])) {
+                return std::nullopt;
+            }
+        }
+        return settle() ? std::optional<TypedSetup>(std::move(setup_)) : std::nullopt;
+    }
+
+private:
+    /// Numbers of the allocation that the batch system puts into variables.
+    void add_constants(const BatchScript& script) {
+        const auto has = [&](const char* field) { return options_.fields.contains(field); };
+        const auto put = [&](const char* name, std::uint64_t number) {
+            setup_.constants[name] = std::to_string(number);
+        };
+        if (script.reader == Reader::kSlurm && place_.is_exact) {
+            put("SLURM_NNODES", place_.nodes);
+            put("SLURM_JOB_NUM_NODES", place_.nodes);
+            if (has("resources.tasks") || has("resources.tasks-per-node")) {
+                put("SLURM_NTASKS", place_.tasks);
+                put("SLURM_NPROCS", place_.tasks);
+            }
+        }
+        if (script.reader == Reader::kSlurm && has("resources.cpus-per-task")) {
+            put("SLURM_CPUS_PER_TASK", place_.cpus);
+        }
+        if (has("array")) {
+            const char* const index = script.reader == Reader::kSlurm    ? "SLURM_ARRAY_TASK_ID"
+                                      : script.reader == Reader::kTorque ? "PBS_ARRAYID"
+                                                                         : "PBS_ARRAY_INDEX";
+            setup_.constants[index] = launchers::kIndexMark;
+        }
+    }
+
+    bool take(const Statement& statement) {
+        const ShellCommand& command = *statement.commands.front();
+        const bool is_alone = statement.commands.size() == 1 && !statement.is_conditional;
+        if (is_alone && !command.words.front().is_redirection) {
+            const std::string_view name = command.program();
+            if (name == "set") {
+                return is_known_set(command);
+            }
+            if (name == "cd") {
+                setup_.enters_submit_directory = enters_submit_directory(command);
+                return setup_.enters_submit_directory;
+            }
+            if (name == "module" && take_modules(command)) {
+                return true;
+            }
+            if (name.empty() || name == "export") {
+                return take_values(command, statement.text, name == "export");
+            }
+        }
+        return take_lines(statement);
+    }
+
+    static bool is_known_set(const ShellCommand& command) {
+        constexpr std::array<std::string_view, 6> kKnown{
+            "-e", "-u", "-eu", "-o", "pipefail", "-euo"};
+        return std::all_of(command.words.begin() + 1,
+                           command.words.end(),
+                           [&](const ShellWord& word) { return is_one_of(word.text, kKnown); });
+    }
+
+    /// `cd $SLURM_SUBMIT_DIR` and its like, quoted or not.
+    static bool enters_submit_directory(const ShellCommand& command) {
+        constexpr std::array<std::string_view, 4> kForms{
+            "$PBS_O_WORKDIR", "${PBS_O_WORKDIR}", "$SLURM_SUBMIT_DIR", "${SLURM_SUBMIT_DIR}"};
+        return command.words.size() == 2 && is_one_of(command.words[1].text, kForms);
+    }
+
+    bool take_modules(const ShellCommand& command) {
+        const auto& words = command.words;
+        if (is_prepared_ || words.size() < 3 ||
+            (words[1].text != "load" && words[1].text != "add")) {
+            return false;
+        }
+        std::vector<std::string> names;
+        for (std::size_t index = 2; index < words.size(); ++index) {
+            const auto name = word_value(words[index].raw, {});
+            if (!name || name->empty() || name->starts_with('-')) {
+                return false;
+            }
+            names.push_back(*name);
+        }
+        setup_.modules.insert(setup_.modules.end(), names.begin(), names.end());
+        return true;
+    }
+
+    /// `NAME=VALUE …` and `export NAME=VALUE …`.
+    bool take_values(const ShellCommand& command, const std::string& text, bool is_exported) {
+        KeptLine line{text, true, {}, is_exported, true};
+        for (std::size_t index = is_exported ? 1 : 0; index < command.words.size(); ++index) {
+            const std::string& raw = command.words[index].raw;
+            const auto equals = raw.find('=');
+            std::string name = raw.substr(0, equals);
+            const bool is_appended = name.ends_with('+');
+            name.resize(name.size() - (is_appended ? 1 : 0));
+            if (!launchers::check_variable(name).because.empty() || is_our_variable(name)) {
+                return false;
+            }
+            const auto value =
+                equals == std::string::npos || is_appended
+                    ? std::nullopt
+                    : word_value(std::string_view(raw).substr(equals + 1), setup_.constants);
+            if (value && name == "PATH") {
+                return false; // our script's own programs would be lost
+            }
+            if (is_exported && name == "OMP_NUM_THREADS") {
+                setup_.threads = value ? whole_number(*value) : std::nullopt;
+                line.is_needed = command.words.size() != 2;
+                if (!setup_.threads || *setup_.threads == 0) {
+                    return false;
+                }
+            } else if (is_thread_variable(name) && (!is_exported || !value)) {
+                return false;
+            }
+            if (is_exported) {
+                note_export(name);
+            }
+            if (value) {
+                setup_.constants[name] = *value;
+                line.values.emplace_back(name, *value);
+            } else if (equals != std::string::npos) {
+                setup_.constants.erase(name);
+            }
+            line.is_constant = line.is_constant && value.has_value();
+        }
+        lines_.push_back(std::move(line));
+        return true;
+    }
+
+    void note_export(std::string_view name) {
+        constexpr std::array<std::string_view, 7> kHidden{
+            "LD_PRELOAD", "LD_AUDIT", "PYTHON", "PERL5LIB", "APPTAINER", "SINGULARITY", "CYBELE_"};
+        constexpr std::array<std::string_view, 7> kSteering{
+            "OMPI_", "PRTE_", "PMIX_", "PMI_", "I_MPI_", "SRUN_", "UCX_"};
+        setup_.hides_from_container =
+            setup_.hides_from_container || starts_with_one_of(name, kHidden);
+        setup_.steers_launcher = setup_.steers_launcher || starts_with_one_of(name, kSteering) ||
+                                 name.starts_with("SLURM_");
+    }
+
+    /// Lines that run before the program as they stand.
+    bool take_lines(const Statement& statement) {
+        constexpr std::array<std::string_view, 8> kNotBefore{
+            "cd", "pushd", "popd", "exit", "exec", "return", "set", "shopt"};
+        for (const ShellCommand* command : statement.commands) {
+            const std::string_view name = command->program();
+            for (const ShellWord& word : command->words) {
+                if (is_one_of(word.text, kNotBefore)) {
+                    return false;
+                }
+                const auto equals = word.raw.find('=');
+                const std::string variable = word.raw.substr(0, equals);
+                if (equals == std::string::npos ||
+                    !launchers::check_variable(variable).because.empty()) {
+                    continue;
+                }
+                if (is_our_variable(variable) || is_thread_variable(variable)) {
+                    return false;
+                }
+                setup_.constants.erase(variable);
+                note_export(variable);
+            }
+            if (name == "source" || name == "." || name == "eval") {
+                forget_values(); // any of them may be another then
+            }
+            is_prepared_ = is_prepared_ || (name != "echo" && name != "date" && name != "printf");
+        }
+        lines_.push_back({statement.text, false, {}, false, true});
+        return true;
+    }
+
+    void forget_values() {
+        std::erase_if(setup_.constants, [](const auto& each) {
+            return !each.first.starts_with("SLURM_") && !each.first.starts_with("PBS_");
+        });
+    }
+
+    /// Which lines stay, and which become variables of the environment.
+    bool settle() {
+        std::string later;
+        bool is_last = true; // so far: the environment is set after the set-up
+        for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
+            const bool is_read =
+                std::any_of(line->values.begin(), line->values.end(), [&](const auto& value) {
+                    return mentions(later, value.first);
+                });
+            if (is_last && line->is_exported && line->is_constant && !is_read &&
+                becomes_field(*line)) {
+                continue;
+            }
+            if (line->is_needed || is_read) {
+                if (std::any_of(line->values.begin(), line->values.end(), [](const auto& value) {
+                        return is_thread_variable(value.first) && value.first != "OMP_NUM_THREADS";
+                    })) {
+                    return false; // ours would count
+                }
+                is_last = is_last && line->is_constant && !line->is_exported;
+                later += line->text;
+                setup_.text.insert(0, line->text);
+            }
+        }
+        return true;
+    }
+
+    bool becomes_field(const KeptLine& line) {
+        const auto fits = [](const auto& value) {
+            return value.first == "OMP_NUM_THREADS" ||
+                   ((is_harmless_variable(value.first) || is_thread_variable(value.first)) &&
+                    !value.second.starts_with('@'));
+        };
+        if (!std::all_of(line.values.begin(), line.values.end(), fits)) {
+            return false;
+        }
+        for (const auto& [name, value] : line.values) {
+            if (name != "OMP_NUM_THREADS") {
+                setup_.environment.emplace(name, value); // the last one counts
+            }
+        }
+        return true;
+    }
+
+    const BatchOptions& options_;
+    const Place& place_;
+    TypedSetup setup_;
+    std::vector<KeptLine> lines_;
+    bool is_prepared_ = false; ///< modules that come later would be loaded too early
+};
+
+} // namespace
+
+Place place_of_options(const BatchOptions& options) {
+    Place place;
+    const std::uint64_t nodes = number_in(options, "resources.nodes");
+    const std::uint64_t tasks = number_in(options, "resources.tasks");
+    const std::uint64_t each = number_in(options, "resources.tasks-per-node");
+    place.nodes = std::max<std::uint64_t>(nodes, 1);
+    place.cpus = std::max<std::uint64_t>(number_in(options, "resources.cpus-per-task"), 1);
+    place.tasks = tasks != 0 ? tasks : place.nodes * std::max<std::uint64_t>(each, 1);
+    const bool is_one = place.tasks == 1 && place.nodes == 1;
+    const bool is_even = nodes != 0 && (each != 0 ? place.tasks == place.nodes * each
+                                                  : tasks == 0 || place.nodes == 1);
+    place.is_exact = is_one || is_even;
+    return place;
+}
+
+bool is_harmless_variable(std::string_view name) {
+    constexpr std::array<std::string_view, 6> kKeptVariables{
+        "HOME", "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "TMPDIR", "SHELL"};
+    constexpr std::array<std::string_view, 6> kSetElsewhere{
+        "SLURM_", "SRUN_", "PBS_", "CYBELE_", "OMPI_", "UCX_"};
+    return !is_one_of(name, kKeptVariables) && !is_thread_variable(name) &&
+           !starts_with_one_of(name, kSetElsewhere);
+}
+
+std::optional<TypedSetup> typed_setup(const BatchScript& script,
+                                      const BatchOptions& options,
+                                      const Body& body,
+                                      const Place& place) {
+    return SetupReading(script, options, place).read(body);
+}
+
+} // namespace cybele::schedulers
