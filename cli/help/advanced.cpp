@@ -8,11 +8,11 @@ namespace cybele::cli {
 namespace {
 
 constexpr std::string_view kAdvanced[] = {
-    "bridge accept", "bridge forget", "bridge install", "bridge orphans", "bridge status",
-    "completion",    "config trust",  "def print",      "image path",     "image tags",
-    "install-as",    "job hold",      "job mirror",     "job release",    "key export",
-    "key import",    "kube crd",      "sif add",        "sif del",        "sif dump",
-    "sif header",    "sif new",       "sif recover",    "sif setprim",
+    "bridge accept", "bridge forget", "bridge install", "bridge logs", "bridge orphans",
+    "bridge status", "completion",    "config trust",   "def print",   "image path",
+    "image tags",    "install-as",    "job hold",       "job mirror",  "job release",
+    "key export",    "key import",    "kube crd",       "sif add",     "sif del",
+    "sif dump",      "sif header",    "sif new",        "sif recover", "sif setprim",
 };
 
 } // namespace

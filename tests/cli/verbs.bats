@@ -107,7 +107,7 @@ hints() {
     hints 'cancel x' '|cybelectl job cancel x|'
     hints 'pull x --force' '|cybelectl image pull x --force|'
     hints 'status' 'one of |cybelectl job status|, |cybelectl bridge status|'
-    hints 'logs x' '|cybelectl job logs x|'
+    hints 'logs x' 'one of |cybelectl job logs x|, |cybelectl bridge logs x|'
     hints 'job submit x' '|cybelectl submit x|'
     hints 'recipe build x' '|cybelectl build x|'
     hints 'render x' 'one of |cybelectl recipe render x|, |cybelectl job render x|, |cybelectl kube render x|'
