@@ -203,7 +203,8 @@ ranks_wait() {
     ranks_wait kept &
     local rank=$!
     wait_for 20 test -s kept
-    run bash -c 'exec 9<hello-mpi.sif; "$1" exec --join always hello-mpi.sif sh -c "ls /proc/\$\$/fd | tr \"\n\" \" \"" 3<&- 4<&- 5<&- 6<&- 7<&- 8<&-' sh "$CYBELECTL"
+    # No pipe inside: a shell holds its reading end (3) until it has started the second program.
+    run bash -c 'exec 9<hello-mpi.sif; "$1" exec --join always hello-mpi.sif sh -c "ls /proc/\$\$/fd; :" 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- | paste -sd " "' sh "$CYBELECTL"
     refute_output --regexp '(^| )[3-8]( |$)'
     assert_output --regexp '(^| )9( |$)'
     touch kept.end
