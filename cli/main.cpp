@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/instance_verbs.hpp"
 #include "cli/apptainer/own_words.hpp"
 #include "cli/bridge/bridge.hpp"
 #include "cli/common/call.hpp"
@@ -155,8 +156,11 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     session.long_work = &heartbeat;
     session.words = words;
     session.find_image = [&session](const cybele::cli::StartOptions& options) {
-        return cybele::cli::start_image(session, options);
+        return cybele::cli::is_running_instance(options)
+                   ? cybele::Result<std::string>(options.image)
+                   : cybele::cli::start_image(session, options);
     };
+    session.start_with_instance = cybele::cli::start_with_instance;
     session.demand_signatures = cybele::cli::demand_signatures;
     session.other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
     if (cybele::cli::read_start(session)) {

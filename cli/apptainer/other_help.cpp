@@ -23,6 +23,12 @@ constexpr StartText kStarts[] = {
     {"run", "run [FLAGS] IMAGE [ARGUMENT...]", "Start the runscript of an image."},
     {"shell", "shell [FLAGS] IMAGE", "Start a shell in a container."},
     {"test", "test [FLAGS] IMAGE [ARGUMENT...]", "Run the tests of an image."},
+    {"instance start",
+     "instance start [FLAGS] IMAGE NAME [ARGUMENT...]",
+     "Start a named container in the background, with the startscript of the image."},
+    {"instance run",
+     "instance run [FLAGS] IMAGE NAME [ARGUMENT...]",
+     "Start a named container in the background, with the runscript of the image."},
 };
 
 std::string row(std::string_view names, std::string_view value, std::string_view about) {
@@ -45,11 +51,11 @@ std::string variables_of(const StartOption& option) {
     return text.empty() ? text : text + "]";
 }
 
-std::string start_flags(runtime::Action action) {
+std::string start_flags(runtime::Action action, bool is_instance) {
     std::string carried;
     std::string refused;
     for (const StartOption& one : start_options()) {
-        if (one.is_ours || (one.is_of_shell && action != runtime::Action::kShell)) {
+        if (one.is_ours || !one.is_of(action, is_instance)) {
             continue;
         }
         (one.use == Use::kRefused ? refused : carried) +=
@@ -80,10 +86,9 @@ std::string verb_flags(std::string_view verb) {
 /// The verbs that begin with `group`, or all.
 std::string verb_rows(std::string_view group) {
     std::string rows;
-    if (group.empty()) {
-        for (const StartText& one : kStarts) {
-            rows += row(one.verb, "", one.about);
-        }
+    for (const StartText& one : kStarts) {
+        const bool is_in = group.empty() || one.verb.starts_with(std::string(group) + " ");
+        rows += is_in ? row(one.verb, "", one.about) : "";
     }
     for (const OtherVerb& one : other_verbs()) {
         const bool is_in = group.empty() || one.verb.starts_with(std::string(group) + " ");
@@ -119,7 +124,7 @@ std::string usage_of(const std::string& program, const std::string& verb) {
 std::string help_of(const std::string& program, const std::string& verb) {
     if (const StartText* const start = start_text(verb)) {
         return std::string(start->about) + "\n\n" + usage_of(program, verb) + "\n" +
-               start_flags(start_verb(verb)->action);
+               start_flags(start_verb(verb)->action, verb.starts_with("instance "));
     }
     const OtherVerb* const other = find_verb(verb);
     if (other != nullptr && other->refused.empty()) {

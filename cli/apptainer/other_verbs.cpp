@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/other_verbs.hpp"
 
+#include "cli/apptainer/instance_verbs.hpp"
 #include "cli/image/start_image.hpp"
 #include "images/sif/sif.hpp"
 #include "support/file.hpp"
@@ -235,6 +236,9 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     }
     if (verb == "cache clean") {
         return cache_clean(call);
+    }
+    if (verb.starts_with("instance ")) {
+        return instance_verb(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "overlay create") {
         return make_overlay(call).map([](int code) { return OwnWords{{}, code}; });

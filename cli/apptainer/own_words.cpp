@@ -49,7 +49,7 @@ void print_version(const Session& session, const GlobalFlags& flags) {
 std::string verb_at(const std::vector<std::string>& words, std::size_t at) {
     if (at + 1 < words.size()) {
         std::string two = words[at] + " " + words[at + 1];
-        if (find_verb(two) != nullptr) {
+        if (find_verb(two) != nullptr || start_verb(two) != nullptr) {
             return two;
         }
     }
@@ -70,7 +70,9 @@ bool is_group(std::string_view word) {
 }
 
 Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const StartVerb& verb) {
-    auto read = read_start_as(session, verb.action, flags.at + 1, verb.least_words);
+    const bool is_instance = verb.name.starts_with("instance ");
+    auto read = read_start_as(
+        session, verb.action, flags.at + (is_instance ? 2U : 1U), verb.least_words, is_instance);
     if (!read && read.error().code() == ErrorCode::kUsage) {
         const std::string& message = read.error().faults().front().message;
         if (message.starts_with("APPTAINER_") || message.starts_with("SINGULARITY_")) {

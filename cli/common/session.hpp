@@ -57,6 +57,8 @@ struct Session {
     /// Of exec, run and shell: puts a demand for signatures into the request. Unset in the small
     /// program that starts.
     std::function<Result<void>(const Session& session, StartOptions& options)> demand_signatures;
+    /// Starts an instance, or in one. Unset in the small program that starts.
+    std::function<Result<int>(const Session&, const StartOptions&)> start_with_instance;
     /// What SIGPIPE did before main() ignored it; a started program gets it back.
     void (*sigpipe_before)(int) = nullptr;
     /// Variables of folders whose relative path is ignored.

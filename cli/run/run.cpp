@@ -67,7 +67,7 @@ void install_entrance(CLI::App& app, Session& session, const Entrance& entrance)
     options->request.action = entrance.action;
     CLI::App* verb = add_verb(app, entrance.name, entrance.description, entrance.examples);
     for (const StartOption& option : start_options()) {
-        if (!option.is_of_shell || entrance.action == runtime::Action::kShell) {
+        if (option.is_of(entrance.action, false)) {
             add_option(*verb, option, *options);
         }
     }

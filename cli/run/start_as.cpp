@@ -14,14 +14,15 @@ namespace {
 constexpr StartVerb kStartVerbs[] = {{"exec", runtime::Action::kExec, 2},
                                      {"run", runtime::Action::kRun, 1},
                                      {"shell", runtime::Action::kShell, 1},
-                                     {"test", runtime::Action::kTest, 1}};
+                                     {"test", runtime::Action::kTest, 1},
+                                     {"instance start", runtime::Action::kStart, 2},
+                                     {"instance run", runtime::Action::kRun, 2}};
 
 /// Apptainer's option of this name.
-const StartOption* option_named(std::string_view name, runtime::Action action) {
+const StartOption* option_named(std::string_view name, runtime::Action action, bool is_instance) {
     const auto rows = start_options();
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const StartOption& one) {
-        return !one.is_ours && one.has_name(name) &&
-               (!one.is_of_shell || action == runtime::Action::kShell);
+        return !one.is_ours && one.has_name(name) && one.is_of(action, is_instance);
     });
     return row == rows.end() ? nullptr : &*row;
 }
@@ -116,8 +117,10 @@ Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words) {
 Result<std::optional<StartAs>> read_start_as(const Session& session,
                                              runtime::Action action,
                                              std::size_t at,
-                                             std::size_t least_words) {
+                                             std::size_t least_words,
+                                             bool is_instance) {
     StartAs read;
+    read.options.is_instance = is_instance;
     read.options.request.action = action;
     CYBELE_TRY(const FlagWords words,
                read_flag_words(
@@ -127,14 +130,14 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
                        if (name == "--help" || name == "-h") {
                            return false;
                        }
-                       const StartOption* const option = option_named(name, action);
+                       const StartOption* const option = option_named(name, action, is_instance);
                        return option == nullptr ? std::nullopt
                                                 : std::optional(!option->value.empty());
                    },
                    false));
     std::set<const StartOption*> given;
     for (const FlagWord& flag : words.flags) {
-        const StartOption* const option = option_named(flag.name, action);
+        const StartOption* const option = option_named(flag.name, action, is_instance);
         if (option == nullptr) { // --help
             return std::optional<StartAs>();
         }
@@ -149,7 +152,11 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
                                 " arg(s), only received " + std::to_string(words.rest.size())));
     }
     read.options.image = words.rest.front();
-    read.options.request.arguments.assign(words.rest.begin() + 1, words.rest.end());
+    const std::ptrdiff_t before = is_instance ? 2 : 1;
+    if (is_instance) {
+        read.options.instance = words.rest[1];
+    }
+    read.options.request.arguments.assign(words.rest.begin() + before, words.rest.end());
     return std::optional(std::move(read));
 }
 

@@ -32,7 +32,8 @@ struct GlobalFlags {
 [[nodiscard]] Result<std::optional<StartAs>> read_start_as(const Session& session,
                                                            runtime::Action action,
                                                            std::size_t at,
-                                                           std::size_t least_words);
+                                                           std::size_t least_words,
+                                                           bool is_instance = false);
 
 /// The action of a verb, and the words that it needs.
 struct StartVerb {

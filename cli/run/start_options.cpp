@@ -117,7 +117,7 @@ Result<void> take_variables(StartOptions& options,
                 return has_variable(one, name);
             });
             if (row == rows.end() || trimmed(value).empty() || is_read_elsewhere(*row) ||
-                (row->is_of_shell && options.request.action != runtime::Action::kShell)) {
+                !row->is_of(options.request.action, options.is_instance)) {
                 continue;
             }
             const auto [known, is_new] = first.emplace(name, value);
@@ -140,6 +140,10 @@ Result<void> take_variables(StartOptions& options,
     return {};
 }
 
+bool is_running_instance(const StartOptions& options) {
+    return options.image.starts_with("instance://");
+}
+
 Result<int> start(const Session& session, StartOptions& options) {
     for (const std::string& variable : options.variables) {
         CYBELE_TRY(const auto pairs, runtime::read_environment_option(variable));
@@ -148,6 +152,12 @@ Result<int> start(const Session& session, StartOptions& options) {
         }
     }
     CYBELE_TRY(options.request.image, session.find_image(options));
+    if (options.asks_for_signatures() && is_running_instance(options)) {
+        return fail(ErrorCode::kUsage,
+                    problem("instance-not-verified", "an instance cannot be verified"),
+                    "its image was verified when it was started, or not at all",
+                    "give the option to `instance start`");
+    }
     if (options.asks_for_signatures()) {
         CYBELE_CHECK(session.demand_signatures(session, options));
     }
@@ -155,6 +165,9 @@ Result<int> start(const Session& session, StartOptions& options) {
     options.request.is_compatible = !session.other_name.empty();
     if (options.request.is_compatible && options.request.action == runtime::Action::kShell) {
         options.request.arguments.clear(); // as Apptainer: they are nobody's
+    }
+    if (session.start_with_instance && (options.is_instance || is_running_instance(options))) {
+        return session.start_with_instance(session, options);
     }
     std::signal(SIGPIPE, session.sigpipe_before); // NOLINT: the program inherits it
     return runtime::start(options.request, session.environment);

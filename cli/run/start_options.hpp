@@ -33,6 +33,9 @@ struct StartOptions {
     std::vector<std::string> devices;
     std::vector<std::string> device_folders;
     std::set<const StartOption*> given; ///< by the command line
+    std::string instance;               ///< the name of an instance that is to be started
+    std::string pid_file;               ///< of that
+    bool is_instance = false;
 
     [[nodiscard]] bool asks_for_signatures() const {
         return !verify_keys.empty() || !policy.empty() || !require.empty();
@@ -60,11 +63,17 @@ struct StartOption {
     bool is_of_shell = false; ///< and of no other verb
     bool is_ours = false;     ///< Apptainer has no such option
     bool is_usual = false;    ///< shown by `--help`, not only by `--help --all` and the reference
+    bool is_of_instance = false; ///< of `instance start|run` only
 
     [[nodiscard]] bool may_repeat() const {
         return use != Use::kOnce;
     }
     [[nodiscard]] bool has_name(std::string_view name) const;
+    /// Whether a start of this kind has it.
+    [[nodiscard]] bool is_of(runtime::Action action, bool is_instance) const {
+        return (!is_of_shell || action == runtime::Action::kShell) &&
+               (!is_of_instance || is_instance);
+    }
     /// The first long name, with its hyphens.
     [[nodiscard]] std::string_view long_name() const;
 };
@@ -83,6 +92,9 @@ give(const StartOption& option, StartOptions& options, std::string_view value);
                                           const std::set<const StartOption*>& given,
                                           const Environment& environment,
                                           std::vector<std::string>& warnings);
+
+/// Whether its image names an instance, in which the program is started.
+[[nodiscard]] bool is_running_instance(const StartOptions& options);
 
 /// Starts the container in place of this process; returns as runtime::start() does.
 [[nodiscard]] Result<int> start(const Session& session, StartOptions& options);

@@ -117,6 +117,7 @@ std::string set_sharens(StartOptions& options, std::string_view /*none*/) {
 
 constexpr bool kOfShell = true;
 constexpr bool kOurs = true;
+constexpr bool kOfInstance = true;
 constexpr bool kUsual = true;
 constexpr std::string_view kNoLimits = "limits need a cgroup controller that is delegated to the "
                                        "user, which this version does not use; "
@@ -214,6 +215,8 @@ constexpr StartOption kOptions[] = {
     {"--policy", "FILE", "", Use::kOnce, "start only what a Policy's signers have signed", set_policy, false, kOurs, kUsual},
     {"--require", "N", "", Use::kOnce, "any (default), all, or a number of these signers", set_require, false, kOurs, kUsual},
     {"-s,--shell", "PATH", "SHELL", Use::kOnce, "the shell to start", set_text<&Request::shell>, kOfShell, false, kUsual},
+    {"--pid-file", "FILE", "PID_FILE", Use::kOnce, "write the process id of the instance to FILE",
+     set_own_text<&StartOptions::pid_file>, false, false, false, kOfInstance},
     {"--blkio-weight", "N", "BLKIO_WEIGHT", Use::kRefused, kNoLimits},
     {"--blkio-weight-device", "SPEC", "BLKIO_WEIGHT_DEVICE", Use::kRefused, kNoLimits},
     {"--cpu-shares", "N", "CPU_SHARES", Use::kRefused, kNoLimits},

@@ -44,7 +44,7 @@ std::optional<runtime::Action> action_of(std::string_view verb) {
 const StartOption* find_option(std::string_view name, runtime::Action action) {
     const auto options = start_options();
     const auto found = std::find_if(options.begin(), options.end(), [&](const StartOption& one) {
-        return one.has_name(name) && (!one.is_of_shell || action == runtime::Action::kShell);
+        return one.has_name(name) && one.is_of(action, false);
     });
     return found == options.end() ? nullptr : &*found;
 }

@@ -133,6 +133,11 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         }
         // An image without tests passes them.
         return std::vector<std::string>{"/bin/sh", "-c", ":"};
+    case Action::kStart:
+        if (traits.has_startscript) {
+            return std::vector<std::string>{"/.singularity.d/startscript"};
+        }
+        return std::vector<std::string>{"/bin/sh", "-c", ":"}; // the container goes on without
     case Action::kShell:
         if (!request.shell.empty()) {
             return std::vector<std::string>{request.shell};
@@ -228,7 +233,7 @@ std::string app_folder(const std::string& name) {
 }
 
 std::string_view action_name(Action action) {
-    constexpr std::array<std::string_view, 4> kNames = {"exec", "run", "shell", "test"};
+    constexpr std::array<std::string_view, 5> kNames = {"exec", "run", "shell", "test", "start"};
     return kNames.at(static_cast<std::size_t>(action));
 }
 

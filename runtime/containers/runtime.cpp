@@ -16,6 +16,7 @@
 #include "runtime/containers/rank.hpp"
 #include "runtime/containers/rendezvous.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "runtime/namespaces/instance_process.hpp"
 #include "runtime/namespaces/join.hpp"
 #include "runtime/namespaces/privileges.hpp"
 #include "runtime/namespaces/program.hpp"
@@ -168,6 +169,7 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
     traits.has_sh = can_execute("/bin/sh");
     traits.has_bash = action == Action::kShell && can_execute("/bin/bash");
     traits.has_runscript = action == Action::kRun && can_execute("/.singularity.d/runscript");
+    traits.has_startscript = action == Action::kStart && can_execute("/.singularity.d/startscript");
     traits.has_test = action == Action::kTest && can_execute("/.singularity.d/test");
     traits.has_app = !app.empty() && access(app_folder(app).c_str(), F_OK) == 0;
     traits.has_app_runscript = traits.has_app && can_execute(app_folder(app) + "/scif/runscript");
@@ -179,6 +181,12 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
     sandbox.new_pid_namespace = request.pid || request.containall;
     sandbox.is_first_process = request.no_init;
+    if (request.when_instance_started) {
+        sandbox.new_pid_namespace = true;
+        sandbox.is_first_process = true;
+        sandbox.before_program = namespaces::stay_as_first_process;
+        sandbox.when_started = request.when_instance_started;
+    }
     sandbox.kept_capabilities = all.kept_capabilities;
     if (request.no_umask) {
         sandbox.umask = kUsualMask;
@@ -359,9 +367,9 @@ Result<Rendezvous> find_container(const Request& request,
                                   const Preparation& all,
                                   const std::function<void()>& meanwhile) {
     const Rank rank = read_rank(environment);
-    const bool is_own = request.pid || request.containall || request.net || request.uts ||
-                        request.writable || request.fakeroot || !request.hostname.empty() ||
-                        !request.netns_path.empty();
+    const bool is_own = request.when_instance_started || request.pid || request.containall ||
+                        request.net || request.uts || request.writable || request.fakeroot ||
+                        !request.hostname.empty() || !request.netns_path.empty();
     if (request.join == Join::kAlways && is_own) {
         return fail(ErrorCode::kUsage,
                     problem("join-own-processes",
@@ -385,6 +393,27 @@ Result<Rendezvous> find_container(const Request& request,
 }
 
 } // namespace
+
+namespace {
+
+/// As a shell: a message, and a code of its own that the caller passes on.
+Result<int> end_with(const Request& request, const namespaces::ExecFailure& ended) {
+    const bool is_of_program = ended.code == 126 || ended.code == 127;
+    if (!is_of_program || request.is_compatible) {
+        return fail(ended.error);
+    }
+    const std::string line = "error: " + ended.error.message() + '\n';
+    (void)!write(STDERR_FILENO, line.data(), line.size());
+    return ended.code;
+}
+
+} // namespace
+
+Result<int> start_in(pid_t first, const Request& request, const Environment& environment) {
+    CYBELE_TRY(Preparation all, prepare(request, environment));
+    CYBELE_TRY(all.layers, make_environment(request, environment, all.home.target));
+    return end_with(request, namespaces::exec_in_instance(make_sandbox(request, all), first));
+}
 
 Result<int> start(const Request& request, const Environment& environment) {
     CYBELE_TRY(Preparation all, prepare(request, environment));
@@ -416,16 +445,7 @@ Result<int> start(const Request& request, const Environment& environment) {
         failure = make_container(request, environment, all, rendezvous.first_member);
     }
     CYBELE_TRY(const namespaces::ExecFailure ended, std::move(failure));
-    if (ended.code == 126 || ended.code == 127) {
-        // As a shell: a message, and a code of its own that the caller passes on.
-        const std::string line = "error: " + ended.error.message() + '\n';
-        if (request.is_compatible) {
-            return fail(ended.error);
-        }
-        (void)!write(STDERR_FILENO, line.data(), line.size());
-        return ended.code;
-    }
-    return fail(ended.error);
+    return end_with(request, ended);
 }
 
 } // namespace cybele::runtime

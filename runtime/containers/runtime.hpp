@@ -6,14 +6,17 @@
 #include "support/error.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace cybele::runtime {
 
-enum class Action { kExec, kRun, kShell, kTest };
+enum class Action { kExec, kRun, kShell, kTest, kStart };
 
 /// Whether a start shares the container of the other ranks on its node.
 enum class Join {
@@ -74,11 +77,18 @@ struct Request {
     Join join = Join::kAuto;
     std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
     bool is_verbose = false;
+    /// Of an instance: called outside when its program runs, with its process 1. Such a container
+    /// has process ids of its own and lives on when the program has ended well.
+    std::function<void(pid_t first)> when_instance_started;
 };
 
 /// Starts the container in place of this process: returns only when refused (the cli makes that
 /// exit 255) or with the exit code when a process had to stay (unpacked image, --pid).
 [[nodiscard]] Result<int> start(const Request& request, const Environment& environment);
+
+/// The same in the container of an instance, by its process 1; gives the program's exit code.
+[[nodiscard]] Result<int>
+start_in(pid_t first, const Request& request, const Environment& environment);
 
 /// The way the image would be mounted on this host and why, for `doctor` and -v.
 struct MountChoice {

@@ -155,6 +155,11 @@ ExecFailure start_inside(Sandbox sandbox, const std::function<Result<void>()>& e
     if (const auto finished = finish_inside(sandbox, entered); !finished) {
         return {finished.error(), 255};
     }
+    if (sandbox.before_program) {
+        if (const auto prepared = sandbox.before_program(); !prepared) {
+            return {prepared.error(), 255};
+        }
+    }
     if (sandbox.otherwise) {
         std::array<char, 4096> where = {};
         if (getcwd(where.data(), where.size()) != nullptr) {
@@ -189,6 +194,9 @@ ExecFailure exec_in_sandbox(const Sandbox& sandbox) {
     }
     report->write.reset();
     auto failure = receive_failure(report->read.get());
+    if (!failure && sandbox.when_started) {
+        sandbox.when_started(first);
+    }
     const int code = wait_passing_signals(first);
     if (failure) {
         return std::move(*failure);

@@ -102,6 +102,10 @@ struct Sandbox {
     /// Called last, when all namespaces are entered and no privilege is gone yet; with a descriptor
     /// (O_PATH) of the /proc that was there before the mounts.
     std::function<Result<void>(int proc)> when_entered;
+    /// Called by the process that becomes the program, right before that.
+    std::function<Result<void>()> before_program;
+    /// With new_pid_namespace: called when the program runs, outside, with process 1 as seen here.
+    std::function<void(pid_t first)> when_started;
 };
 
 /// What run_sandboxed() gives where the time limit ended the program.

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/instance_verbs.hpp"
+
+#include "runtime/containers/instance.hpp"
+#include "support/file.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace {
+
+using runtime::Instance;
+
+void inform(const Session& session, const std::string& text) {
+    if (!session.is_quiet) {
+        const std::string line = "INFO:    " + text + "\n";
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+}
+
+/// Columns as wide as their widest cell and four blanks; the last one as it is.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+    constexpr std::size_t kBetween = 4;
+    std::vector<std::size_t> widths(rows.front().size(), 0);
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+            widths[i] = std::max(widths[i], row[i].size() + kBetween);
+        }
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+            text += fmt::format("{:<{}}", row[i], widths[i]);
+        }
+        text += row.back() + "\n";
+    }
+    return text;
+}
+
+std::string json_of(const std::vector<Instance>& instances) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Instance& one : instances) {
+        list.push_back({{"instance", one.name},
+                        {"pid", one.pid},
+                        {"img", one.image},
+                        {"ip", ""},
+                        {"logErrPath", one.log_err},
+                        {"logOutPath", one.log_out}});
+    }
+    const nlohmann::ordered_json all = {{"instances", std::move(list)}};
+    return all.dump(1, '\t', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Result<void> check_user(const OtherCall& call) {
+    if (!call.has("--user")) {
+        return {};
+    }
+    return fail(ErrorCode::kEnvironment,
+                problem("apptainer-option-not-supported", "--user is not supported"),
+                "instances are recorded in the home directory of their user",
+                "run the command as that user");
+}
+
+Result<int> list(const Session& session, const OtherCall& call) {
+    const bool has_logs = call.has("--logs");
+    if (call.has("--json") && has_logs) {
+        return fail(ErrorCode::kInput,
+                    problem("instance-list-flags", "more than one flags have been set"),
+                    "--json shows the logs, too",
+                    "leave out --logs");
+    }
+    const auto found =
+        runtime::list_instances(session.environment, call.words.empty() ? "" : call.words.front());
+    if (call.has("--json")) {
+        Session::print(json_of(found));
+        return 0;
+    }
+    std::vector<std::vector<std::string>> rows;
+    if (has_logs) {
+        rows.push_back({"INSTANCE NAME", "PID", "LOGS"});
+    } else {
+        rows.push_back({"INSTANCE NAME", "PID", "IP", "IMAGE"});
+    }
+    for (const Instance& one : found) {
+        if (has_logs) {
+            rows.push_back({one.name, std::to_string(one.pid), one.log_err});
+            rows.push_back({"", "", one.log_out});
+        } else {
+            rows.push_back({one.name, std::to_string(one.pid), "", printable(one.image)});
+        }
+    }
+    Session::print(table(rows));
+    return 0;
+}
+
+tl::unexpected<Error> none_found() {
+    return fail(ErrorCode::kInput,
+                problem("instance-missing", "no instance found"),
+                "this user has started none of that name on this host, or it has ended",
+                "`apptainer instance list` shows those that run");
+}
+
+struct SignalName {
+    std::string_view name;
+    int number;
+};
+constexpr SignalName kSignals[] = {{"HUP", SIGHUP},
+                                   {"INT", SIGINT},
+                                   {"QUIT", SIGQUIT},
+                                   {"KILL", SIGKILL},
+                                   {"USR1", SIGUSR1},
+                                   {"USR2", SIGUSR2},
+                                   {"TERM", SIGTERM},
+                                   {"CONT", SIGCONT},
+                                   {"STOP", SIGSTOP}};
+
+/// "SIGTERM", "TERM", "15"
+std::optional<int> signal_of(std::string_view word) {
+    if (!word.empty() && word.size() < 3 &&
+        word.find_first_not_of("0123456789") == std::string_view::npos) {
+        return std::stoi(std::string(word));
+    }
+    if (word.starts_with("SIG")) {
+        word.remove_prefix(3);
+    }
+    const auto* const row = std::find_if(std::begin(kSignals),
+                                         std::end(kSignals),
+                                         [&](const SignalName& one) { return one.name == word; });
+    return row == std::end(kSignals) ? std::nullopt : std::optional(row->number);
+}
+
+Result<double> timeout_of(const OtherCall& call) {
+    constexpr double kUsual = 10;
+    if (!call.has("--timeout")) {
+        return kUsual;
+    }
+    const std::string text = call.value("--timeout");
+    if (text.empty() || text.size() > 6 ||
+        text.find_first_not_of("0123456789") != std::string::npos) {
+        return fail(ErrorCode::kInput,
+                    problem("instance-stop-timeout",
+                            "--timeout: invalid number of seconds '" + printable(text) + "'"),
+                    "it is a number without a unit",
+                    "write --timeout 10");
+    }
+    return std::stod(text);
+}
+
+Result<int> stop(const Session& session, const OtherCall& call) {
+    if (call.words.empty() && !call.has("--all")) {
+        return fail(ErrorCode::kInput,
+                    problem("instance-stop-name", "no instance was named"),
+                    "`instance stop` ends one of them",
+                    "name it, or write --all");
+    }
+    std::optional<int> number = SIGINT;
+    if (call.has("--signal")) {
+        number = signal_of(call.value("--signal"));
+    }
+    if (call.has("--force")) {
+        number = SIGKILL;
+    }
+    if (!number) {
+        return fail(ErrorCode::kInput,
+                    problem("instance-stop-signal",
+                            "'" + printable(call.value("--signal")) + "' is not a signal"),
+                    "a signal has a name or a number",
+                    "write --signal TERM");
+    }
+    CYBELE_TRY(const double seconds, timeout_of(call));
+    const auto found =
+        runtime::list_instances(session.environment, call.has("--all") ? "" : call.words.front());
+    if (found.empty()) {
+        return none_found();
+    }
+    for (const Instance& one : found) {
+        inform(session,
+               fmt::format("Stopping {} instance of {} (PID={})", one.name, one.image, one.pid));
+        if (runtime::stop_instance(session.environment, one, *number, seconds)) {
+            inform(
+                session,
+                fmt::format(
+                    "Killing {} instance of {} (PID={}) (Timeout)", one.name, one.image, one.pid));
+        }
+    }
+    return 0;
+}
+
+Result<int> stats(const Session& session, const OtherCall& call) {
+    if (runtime::list_instances(session.environment, call.words.front()).empty()) {
+        return none_found();
+    }
+    return fail(ErrorCode::kEnvironment,
+                problem("instance-stats", "stats are only available if cgroups are enabled"),
+                "an instance is not put into a cgroup of its own",
+                "`apptainer exec instance://NAME top` shows its processes");
+}
+
+} // namespace
+
+Result<int> instance_verb(const Session& session, const OtherCall& call) {
+    CYBELE_CHECK(check_user(call));
+    if (call.verb->verb == "instance list") {
+        return list(session, call);
+    }
+    return call.verb->verb == "instance stop" ? stop(session, call) : stats(session, call);
+}
+
+Result<int> start_with_instance(const Session& session, const StartOptions& options) {
+    if (options.instance.empty()) {
+        return runtime::start_in_instance(options.request, session.environment);
+    }
+    CYBELE_TRY(const Instance started,
+               runtime::start_instance(options.request, session.environment, options.instance));
+    inform(session, "instance started successfully");
+    if (!options.pid_file.empty()) {
+        if (const auto written = write_file(options.pid_file, std::to_string(started.pid) + "\n");
+            !written) {
+            session.note(written.error().faults());
+        }
+    }
+    return 0;
+}
+
+} // namespace cybele::cli
