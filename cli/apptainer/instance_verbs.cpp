@@ -103,8 +103,8 @@ Result<int> list(const Session& session, const OtherCall& call) {
 }
 
 tl::unexpected<Error> none_found() {
-    return fail(ErrorCode::kInput,
-                problem("instance-missing", "no instance found"),
+    return fail(ErrorCode::kUsage, // as Apptainer, which shows the usage
+                problem("instance-none-found", "no instance found"),
                 "this user has started none of that name on this host, or it has ended",
                 "`apptainer instance list` shows those that run");
 }

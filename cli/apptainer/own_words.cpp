@@ -196,7 +196,11 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     }
     CYBELE_CHECK(add_variables(session, *call));
     CYBELE_TRY(call->same, same_flags(*call));
-    CYBELE_TRY(OwnWords own, translate(session, *call));
+    auto translated = translate(session, *call);
+    if (!translated && translated.error().code() == ErrorCode::kUsage) {
+        return wrong_usage(session, std::string(verb.verb), translated.error());
+    }
+    CYBELE_TRY(OwnWords own, std::move(translated));
     if (flags.is_quiet && !own.words.empty()) {
         own.words.insert(own.words.begin(), "--quiet");
     }

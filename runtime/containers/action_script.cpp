@@ -134,10 +134,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         // An image without tests passes them.
         return std::vector<std::string>{"/bin/sh", "-c", ":"};
     case Action::kStart:
-        if (traits.has_startscript) {
-            return std::vector<std::string>{"/.singularity.d/startscript"};
-        }
-        return std::vector<std::string>{"/bin/sh", "-c", ":"}; // the container goes on without
+        return std::vector<std::string>{"/.singularity.d/startscript"};
     case Action::kShell:
         if (!request.shell.empty()) {
             return std::vector<std::string>{request.shell};

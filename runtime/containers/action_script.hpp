@@ -30,7 +30,6 @@ struct ImageTraits {
     bool has_sh = false;       ///< /bin/sh
     bool has_bash = false;     ///< /bin/bash
     bool has_runscript = false;
-    bool has_startscript = false;
     bool has_test = false;
     bool has_app = false; ///< /scif/apps/NAME, of the application that was asked for
     bool has_app_runscript = false;
