@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/typed_launch.hpp"
 
+#include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/asked_parts.hpp"
 #include "schedulers/reading/convert_batch.hpp"
@@ -232,24 +233,37 @@ private:
 
 /// Options that change nothing of what is started, nor of its outputs.
 bool is_free_word(const std::string& word) {
-    constexpr std::array<std::string_view, 24> kFree{
-        "--mail-type",  "--mail-user",  "--exclude",    "--nodelist", "--reservation", "--licenses",
-        "--comment",    "--constraint", "--dependency", "--begin",    "--nice",        "--qos",
-        "--partition",  "--switches",   "--tmp",        "--mem",      "--mem-per-cpu", "--requeue",
-        "--no-requeue", "--contiguous", "--clusters",   "--wckey",    "--deadline",    "--time"};
+    constexpr std::array<std::string_view, 25> kFree{
+        "--gres-flags",  "--mail-type", "--mail-user",   "--exclude",    "--nodelist",
+        "--reservation", "--licenses",  "--comment",     "--constraint", "--dependency",
+        "--begin",       "--nice",      "--qos",         "--partition",  "--switches",
+        "--tmp",         "--mem",       "--mem-per-cpu", "--requeue",    "--no-requeue",
+        "--contiguous",  "--clusters",  "--wckey",       "--deadline",   "--time"};
     return is_among(std::string_view(word).substr(0, word.find('=')), kFree) ||
            word.starts_with("-W group_list") || word.starts_with("-M ") || word.starts_with("-m ");
 }
 
-/// Bash or sh, with no option but one for a login shell.
-bool is_shell_of_launch(const BatchScript& script, bool may_login) {
+/// A shell by its name alone.
+bool is_plain_shell(const BatchScript& script) {
     const std::vector<std::string> words = shell_words_of(script);
     const std::string name = shell_name_of(script);
-    const bool is_login = words.size() == 2 && (words[1] == "-l" || words[1] == "--login");
     const bool is_env = words.size() == 2 && last_part(words[0]) == "env" && words[1] == name;
-    return (words.size() == 1 || is_env || (may_login && is_login)) &&
-           (name == "bash" || name == "sh") && !script.lines.empty() &&
+    return (words.size() == 1 || is_env) && (name == "bash" || name == "sh") &&
            script.lines.front().starts_with("#!");
+}
+
+/// A shell that reads a text after `-c` as it reads a file: with options such as `-l` and `-ex`.
+bool is_shell_of_text(const BatchScript& script) {
+    constexpr std::array<std::string_view, 5> kShells{"bash", "sh", "dash", "ksh", "zsh"};
+    const std::vector<std::string> words = shell_words_of(script);
+    const std::string name = shell_name_of(script);
+    const bool has_option = words.size() == 2 && last_part(words[0]) == name;
+    const bool is_known =
+        !has_option || words[1] == "--login" ||
+        (words[1].starts_with('-') && words[1].find_first_not_of("-leuvx") == std::string::npos &&
+         words[1].find('-', 1) == std::string::npos);
+    return is_known && (has_option || words.size() == 1 || is_plain_shell(script)) &&
+           is_among(name, kShells) && script.lines.front().starts_with("#!");
 }
 
 bool starts_at_home_of(const BatchScript& script) {
@@ -263,7 +277,7 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                                            const Place& place) {
     const Statement& last = body.statements.back();
     if (body.place + 1 != body.statements.size() || last.commands.size() != 1 ||
-        last.is_conditional || !is_shell_of_launch(script, false)) {
+        last.is_conditional || !is_plain_shell(script)) {
         return std::nullopt;
     }
     auto setup = typed_setup(script, options, body, place);
@@ -304,14 +318,13 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
                                                          "singularity",
                                                          "bash",
                                                          "sh"};
-    constexpr std::size_t kMostText = 64 * 1024;
+    constexpr std::size_t kMostText = std::size_t{64} << 10U;
     const std::string_view program = last_part(body.launch->program());
     std::string text = body_of(script);
     text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
     const std::vector<std::string> shell = shell_words_of(script);
     if (place.nodes != 1 || place.tasks != 1 || !place.is_exact || text.size() > kMostText ||
-        is_among(program, kStarters) || program.ends_with(".sh") ||
-        !is_shell_of_launch(script, true)) {
+        is_among(program, kStarters) || program.ends_with(".sh") || !is_shell_of_text(script)) {
         return std::nullopt;
     }
     TypedLaunch launch;
