@@ -85,6 +85,9 @@ void set_launch(const BatchJobRequest& request, Node& job, BatchJob& into) {
     if (launch == nullptr || launch->kind != Node::Kind::kMapping) {
         return;
     }
+    if (const Node* pmi = value_of(*launch, "pmi"); pmi != nullptr && pmi->scalar == "default") {
+        recipes::remove_key(*launch, "pmi"); // the image's MPI decides
+    }
     if (recipes::remove_key(*launch, "launcher")) {
         into.assumed.push_back(printable(request.file) +
                                ": `launcher: auto` in place of the script's, so that the Job runs "

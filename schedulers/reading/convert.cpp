@@ -78,6 +78,7 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     Conversion conversion;
     conversion.in_fields = options.in_fields;
     conversion.as_words = options.words.size();
+    conversion.has_body = !launch->script.empty();
     const Directive* const named = explanation.script.find("name");
     std::string& text = conversion.yaml;
     text =
@@ -121,7 +122,9 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     if (unplaced == UnplacedTasks::kOneNode && options.fields.contains("resources.tasks")) {
         options.fields.emplace("resources.nodes", "1");
     }
-    if (auto typed = convert_typed(explanation, std::move(options), name)) {
+    auto typed = convert_typed(explanation, std::move(options), name);
+    // The body of a script is of the host: a caller that adds an image would move it into that.
+    if (typed && (unplaced == UnplacedTasks::kAnywhere || !typed->has_body)) {
         return std::move(*typed);
     }
     CYBELE_TRY(Conversion conversion, convert_to_batch(explanation, name));

@@ -15,6 +15,7 @@ struct Conversion {
     std::vector<Remainder> notes; ///< what is carried, and worth a look
     std::size_t in_fields = 0;    ///< options of the batch system that became fields
     std::size_t as_words = 0;     ///< … and those that stand under `directives`
+    bool has_body = false;        ///< a launch of one process that runs the script's body
 };
 
 /// Where the tasks of a script run that does not say how many nodes it needs.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/convert_batch.hpp"
 
+#include "launchers/documents/job.hpp"
 #include "schedulers/reading/batch_fields.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "support/document_view.hpp"
