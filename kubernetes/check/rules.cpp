@@ -306,13 +306,16 @@ std::string explain_check_rule(const Rule& rule) {
 std::string check_rules_page() {
     const std::string page =
         "# Rules of `kube check`\n\n"
+        "After reading this page you can look up a rule of `kube check` by its id.\n\n"
         "An error is refused by a server, breaks the job or stops a bridge; a warning may; a note "
         "is advice.\n`kube check` ends with 3 at an error, and with `--strict` at a warning too. "
         "`cybelectl explain K19`\nshows one rule.\n\n"
         "A comment `# cybelectl: ignore K16, K22` disables rules on its own line or, where it "
         "stands alone,\non the next line; `# cybelectl: ignore-file K16` for the entire file. In a "
         "script such a comment is\na line of the script.\n\n";
-    return page + lint::table_of(check_rules());
+    return page + lint::table_of(check_rules()) +
+           "\n## See also\n\n[kube](kube.md), [how each bridge reads its "
+           "object](kube-bridges.md)\n";
 }
 
 } // namespace cybele::kubernetes

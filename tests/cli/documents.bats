@@ -170,7 +170,8 @@ END
     chmod +x program
     CYBELECTL=$place/program run "$repo/tests/docs/check-texts"
     assert_failure
-    assert_output "cybelectl verb7 --help, line 3: 'told': write report, show, print, state; \"tell apart\": distinguish"
+    assert_line "cybelectl verb7 --help, line 3: 'told': write report, show, print, state; \"tell apart\": distinguish"
+    assert_equal "$(grep -c '^cybelectl' <<<"$output")" 1
 }
 
 @test "one HTML page of all pages: its links lead somewhere, nothing is loaded from elsewhere, each page is in it" {
