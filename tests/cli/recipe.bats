@@ -176,6 +176,6 @@ END
     run -0 "$CYBELECTL" recipe render a.yaml
     refuses 3 "$CYBELECTL" build a.yaml
     assert_line --partial 'a.yaml:3:'
-    assert_line --partial 'not yet'
+    assert_line --partial 'is not supported yet'
     nothing_left a.yaml
 }

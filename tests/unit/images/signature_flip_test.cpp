@@ -40,7 +40,7 @@ const Flip kFlips[] = {
      ByteKind::kStructural,
      [](auto& b) { flip_byte(b, kTableOffset); },
      "data area overlaps"},
-    {"table size", ByteKind::kStructural, [](auto& b) { flip_byte(b, kTableSize); }, "would take"},
+    {"table size", ByteKind::kStructural, [](auto& b) { flip_byte(b, kTableSize); }, "would need"},
     {"data offset",
      ByteKind::kStructural,
      [](auto& b) { flip_byte(b, kDataOffset); },

@@ -207,7 +207,7 @@ TEST_CASE("refusals tell the reason and a remedy") {
         {"https://127.0.0.1:" + server().port() + "/", true, ErrorCode::kEnvironment, "SSL"},
         {"http://user:word@127.0.0.1/", true, ErrorCode::kInput, "password"},
         {"gopher://127.0.0.1/", true, ErrorCode::kInput, "only http: and https:"},
-        {"", true, ErrorCode::kInput, "no URL"},
+        {"", true, ErrorCode::kInput, "it is not a URL"},
     };
     for (const Row& row : rows) {
         CAPTURE(row.url);
