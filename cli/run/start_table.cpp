@@ -180,7 +180,7 @@ constexpr StartOption kOptions[] = {
      set_join, false, kOurs, kUsual},
     {"--sharens", "", "SHARENS", Use::kFlag, "the same as --join always", set_sharens, false, false, kUsual},
     {"-o,--overlay", "PATH", "OVERLAY OVERLAYIMAGE", Use::kList,
-     "PATH[:ro], laid over the image: a directory, which takes what is written, a squashfs file or "
+     "PATH[:ro], laid over the image: a directory, which receives what is written, a squashfs file or "
      "a SIF", add_text<&Request::overlays>, false, false, kUsual},
     {"-w,--writable", "", "WRITABLE", Use::kFlag, "changes go to the image, which is a directory",
      set_flag<&Request::writable>, false, false, kUsual},

@@ -62,11 +62,12 @@ std::string locked_list(const LockVariant& lock) {
 }
 
 /// Tells each package that is installed in another version than the lock's.
-constexpr std::string_view kCompare = "dpkg-query -W -f '${Package} ${Version}\\n' | awk '\n"
-                                      "    NR == FNR { locked[$1] = $2; next }\n"
-                                      "    ($1 in locked) && locked[$1] != $2 { print $1 \": locked \" "
-                                      "locked[$1] \", got \" $2; bad = 1 }\n"
-                                      "    END { exit bad }' \"$cybelectl_lock\" - >&2\n";
+constexpr std::string_view kCompare =
+    "dpkg-query -W -f '${Package} ${Version}\\n' | awk '\n"
+    "    NR == FNR { locked[$1] = $2; next }\n"
+    "    ($1 in locked) && locked[$1] != $2 { print $1 \": locked \" "
+    "locked[$1] \", got \" $2; bad = 1 }\n"
+    "    END { exit bad }' \"$cybelectl_lock\" - >&2\n";
 
 } // namespace
 
