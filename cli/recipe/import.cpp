@@ -19,9 +19,10 @@
 namespace cybele::cli {
 namespace {
 
-constexpr AssignmentOption kBuildArguments{"--build-arg",
-                                           "value of an ARG of the Dockerfile",
-                                           "it gives a value to an ARG of the Dockerfile"};
+constexpr AssignmentOption kBuildArguments{
+    "--build-arg",
+    "value of an ARG of a Dockerfile, or of {{ NAME }} of a definition file",
+    "it gives a value to an ARG of the Dockerfile"};
 
 namespace fs = std::filesystem;
 
@@ -168,8 +169,9 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     CLI::App* verb = add_verb(
         recipe,
         "import",
-        "Make a Recipe from a Dockerfile, or from a conda, pip or Spack file.",
+        "Make a Recipe from a definition file, a Dockerfile, or a conda, pip or Spack file.",
         {"cybelectl recipe import Dockerfile -o app.yaml",
+         "cybelectl recipe import app.def -o app.yaml",
          "cybelectl recipe import environment.yml --base ubuntu:24.04",
          "cybelectl recipe import requirements.txt -o app.yaml && cybelectl recipe lock app.yaml",
          "cybelectl recipe import Dockerfile --format json --strict"});

@@ -26,7 +26,7 @@ constexpr std::array kCalls{
         "apt",
         "apt-get apt",
         "install",
-        "-y --yes --assume-yes -q -qq --quiet -qqy -yq -yqq -qy",
+        "-y --yes --assume-yes -q -qq --quiet -qqy -yq -yqq -qy --no-install-suggests",
         "--no-install-recommends",
         "update clean autoclean",
         "/var/lib/apt/lists/* /var/lib/apt/lists /var/cache/apt/* /var/cache/apt/archives/*"},
@@ -37,6 +37,13 @@ constexpr std::array kCalls{
                  "--setopt=install_weak_deps=False|--nodocs",
                  "clean makecache",
                  "/var/cache/dnf /var/cache/yum /var/cache/dnf/* /var/cache/yum/*"},
+    ManagerCalls{"yum",
+                 "yum",
+                 "install",
+                 "-y --assumeyes -q --quiet",
+                 "--nodocs",
+                 "clean makecache",
+                 "/var/cache/yum /var/cache/yum/*"},
     ManagerCalls{"zypper",
                  "zypper",
                  "install in",
@@ -172,6 +179,7 @@ public:
         }
         if (lift_.system.empty() && lift_.pip.empty()) {
             Lift nothing;
+            nothing.is_idle = !commands->empty() && done == commands->size() && kept.empty();
             nothing.why_not = lift_.why_not;
             return nothing;
         }
@@ -303,6 +311,13 @@ private:
             }
         }
         std::string_view wanted = own.exact;
+        const bool has_exact = std::any_of(flags.begin(), flags.end(), [&](const auto& flag) {
+            return has_word(own.exact, flag);
+        });
+        if (context_.may_recommend && !wanted.empty() && !has_exact) {
+            wanted = {};
+            lift_.recommends = true;
+        }
         while (!wanted.empty()) {
             const auto end = wanted.find('|');
             const std::string option(wanted.substr(0, end));

@@ -13,6 +13,7 @@ namespace cybele::recipes::dockerfile {
 struct LiftContext {
     std::string manager; ///< of the base: apt, dnf, zypper, apk; empty: not known
     bool lifts_all = false;
+    bool may_recommend = false; ///< installations with recommended packages may be lifted, too
     Lookup lookup;
 };
 
@@ -21,9 +22,11 @@ struct Lift {
     bool is_lifted = false;
     std::vector<std::string> system;
     std::vector<std::string> pip;
-    std::string rest;    ///< commands that stay; empty: none
-    std::string why_not; ///< why an installation stays a step; empty: there is none
-    std::string differs; ///< with lifts_all: what is not quite the same
+    std::string rest;        ///< commands that stay; empty: none
+    std::string why_not;     ///< why an installation stays a step; empty: there is none
+    std::string differs;     ///< with lifts_all: what is not quite the same
+    bool recommends = false; ///< with may_recommend: recommended packages are installed
+    bool is_idle = false;    ///< nothing is installed, and nothing else is done
 };
 
 /// Lifts what `packages` does exactly as the commands would: the base's own manager, without

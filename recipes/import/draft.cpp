@@ -80,6 +80,8 @@ Node source_node(const SourcePackage& source) {
 
 void put_packages(Node& map, const Packages& packages) {
     Node own = map_node();
+    put_text(own, "manager", packages.manager);
+    put_text(own, "recommends", packages.recommends ? "true" : "");
     put_list(own, "system", packages.system);
     put_list(own, "needs", packages.needs);
     put_list(own, "pip", packages.pip);
@@ -215,6 +217,37 @@ std::string stages_text(const Draft& draft) {
     return text;
 }
 
+/// The fields that say what a program does, of the Recipe or of an app.
+template <class Owner>
+void put_program(Node& map, const Owner& owner) {
+    put_list(map, "run", owner.run_argv);
+    put_text(map, "run", owner.run_script);
+    put_text(map, "test", owner.test);
+    put_text(map, "help", owner.help);
+    put_texts(map, "labels", owner.labels);
+}
+
+std::string apps_text(const Draft& draft) {
+    if (draft.apps.empty()) {
+        return {};
+    }
+    std::string text = "apps:\n";
+    for (const auto& [name, app] : draft.apps) {
+        Node map = map_node();
+        put_files(map, app.files);
+        put_environment(map, app.environment);
+        put_program(map, app);
+        const std::string steps = steps_text(app.steps, "    ");
+        const bool is_empty = map.entries.empty() && steps.empty();
+        Node key = map_node();
+        put(key, name, text_node(""));
+        const std::string line = to_yaml(key);
+        text += "  " + line.substr(0, line.rfind(':')) + (is_empty ? ": {}\n" : ":\n");
+        text += (map.entries.empty() ? "" : indented(map, "    ")) + steps;
+    }
+    return text;
+}
+
 /// What `recipe new` writes first for editors, where it does.
 std::string editor_line() {
     constexpr std::string_view kStart = "# yaml-language-server:";
@@ -253,12 +286,8 @@ std::string print_draft(const Draft& draft, const std::vector<std::string>& head
     put_texts(first, "args", draft.args);
     text += to_yaml(first) + stages_text(draft) + fields_text(draft, {});
     Node last = map_node();
-    put_list(last, "run", draft.run_argv);
-    put_text(last, "run", draft.run_script);
-    put_text(last, "test", draft.test);
-    put_text(last, "help", draft.help);
-    put_texts(last, "labels", draft.labels);
-    return text + to_yaml(last);
+    put_program(last, draft);
+    return text + to_yaml(last) + apps_text(draft);
 }
 
 } // namespace cybele::recipes

@@ -31,6 +31,18 @@ struct DraftStage {
     std::vector<DraftStep> steps;
 };
 
+/// A SCIF app; its fields are those of a stage and of the Recipe.
+struct DraftApp {
+    std::vector<DraftStep> steps;
+    std::vector<FileCopy> files;
+    std::map<std::string, EnvironmentValue> environment;
+    std::vector<std::string> run_argv;
+    std::string run_script;
+    std::string test;
+    std::string help;
+    std::map<std::string, std::string> labels;
+};
+
 struct Draft : DraftStage {
     std::string version;
     std::map<std::string, std::string> args;
@@ -40,6 +52,7 @@ struct Draft : DraftStage {
     std::string test;
     std::map<std::string, std::string> labels;
     std::vector<DraftStage> stages;
+    std::map<std::string, DraftApp> apps;
 };
 
 /// `distribution` or `image`, whichever the name is: `debian:12` is one of the table's releases.

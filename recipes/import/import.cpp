@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/import.hpp"
 
+#include "recipes/import/definition.hpp"
 #include "recipes/import/dockerfile.hpp"
 #include "recipes/import/lists.hpp"
 #include "recipes/tables/tables.hpp"
@@ -33,6 +34,7 @@ constexpr KindRow kKinds[] = {
     {ImportKind::kRequirements, "requirements", "pip's requirements"},
     {ImportKind::kSpack, "spack", "a Spack environment"},
     {ImportKind::kCondaLock, "conda-lock", "a conda lock"},
+    {ImportKind::kDefinition, "definition", "a definition file"},
 };
 
 /// Names of files that say what they are; `*` stands for anything.
@@ -55,6 +57,9 @@ constexpr NameRow kFileNames[] = {
     {"", "requirements.txt", ImportKind::kRequirements},
     {"requirements", ".txt", ImportKind::kRequirements},
     {"requirements", ".in", ImportKind::kRequirements},
+    {"", ".def", ImportKind::kDefinition},
+    {"singularity", "", ImportKind::kDefinition},
+    {"apptainer", "", ImportKind::kDefinition},
 };
 
 /// What begins a line of each, for files whose name says nothing.
@@ -69,6 +74,10 @@ constexpr ContentRow kContents[] = {
     {"dependencies:", ImportKind::kConda},
     {"FROM ", ImportKind::kDockerfile},
     {"from ", ImportKind::kDockerfile},
+    {"Bootstrap:", ImportKind::kDefinition},
+    {"BootStrap:", ImportKind::kDefinition},
+    {"bootstrap:", ImportKind::kDefinition},
+    {"%post", ImportKind::kDefinition},
 };
 
 const KindRow& row_of(ImportKind kind) {
@@ -127,6 +136,9 @@ std::string name_of(const ImportRequest& request) {
 Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
     if (request.kind == ImportKind::kDockerfile) {
         return dockerfile::import_dockerfile(request, ledger);
+    }
+    if (request.kind == ImportKind::kDefinition) {
+        return definition_file::import_definition(request, ledger);
     }
     if (request.kind == ImportKind::kRequirements) {
         return import_requirements(request, ledger);
@@ -303,7 +315,7 @@ Result<Imported> import_recipe(const ImportRequest& request) {
         return fail(ledger.take_faults());
     }
     CYBELE_TRY(Draft draft, draft_of(request, ledger));
-    if (request.kind != ImportKind::kDockerfile) {
+    if (request.kind != ImportKind::kDockerfile && request.kind != ImportKind::kDefinition) {
         check_imported_base(draft, ledger);
     }
     if (ledger.is_refused()) {

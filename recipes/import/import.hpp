@@ -16,9 +16,10 @@
 namespace cybele::recipes {
 
 /// What can be made into a Recipe (docs/reference/recipe-import.md).
-enum class ImportKind { kDockerfile, kConda, kRequirements, kSpack, kCondaLock };
+enum class ImportKind { kDockerfile, kConda, kRequirements, kSpack, kCondaLock, kDefinition };
 
-/// "dockerfile", "conda", "requirements", "spack", "conda-lock": the words of `--kind`.
+/// "dockerfile", "conda", "requirements", "spack", "conda-lock", "definition": the words of
+/// `--kind`.
 [[nodiscard]] std::string_view import_word(ImportKind kind);
 [[nodiscard]] std::vector<std::string> import_words();
 /// kUsage for an unknown word, and for one that earlier versions knew.

@@ -58,6 +58,8 @@ struct SourcePackage {
 
 struct Packages {
     std::vector<std::string> system; ///< name[=version], for the base's manager
+    bool recommends = false;         ///< with what the manager recommends, as it does by default
+    std::string manager{};           ///< of a base whose name does not tell it; empty: the base's
     std::vector<std::string> needs;  ///< generic names of the table
     std::vector<std::string> pip;
     std::vector<std::string> conda_channels;

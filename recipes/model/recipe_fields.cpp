@@ -116,8 +116,19 @@ constexpr Table kSourceTable{
     .title = "packages.source", .fields = kSourceFields, .groups = kSourceGroups};
 constexpr Shape kSourceItem{.type = Type::kMap, .table = &kSourceTable};
 constexpr Shape kSource{.type = Type::kList, .item = &kSourceItem};
+constexpr std::string_view kManagerWords[] = {"apt", "dnf", "microdnf", "yum", "zypper", "apk"};
+constexpr Shape kManager{.type = Type::kWord, .words = kManagerWords};
+constexpr Shape kFlag{.type = Type::kFlag};
 constexpr Field kPackagesFields[] = {
     {"system", &kPackageList, "for the base's package manager: `name[=version]`"},
+    {"recommends",
+     &kFlag,
+     "also install what the package manager recommends, as it does by default",
+     false,
+     "false"},
+    {"manager",
+     &kManager,
+     "the package manager of an image whose name does not tell its distribution"},
     {"needs", &kTexts, "generic names, the same for every distribution"},
     {"pip", &kTexts, "requirement lines"},
     {"conda", &kConda, "conda packages"},
@@ -195,7 +206,7 @@ constexpr Field kAppFields[] = {
     {"environment", &kEnvironment, "when it runs"},
     {"run", &kRun, "what it runs"},
     {"test", &kScript, "its test"},
-    {"help", &kText, "one line for users"},
+    {"help", &kScript, "text for users"},
     {"labels", &kLabels, "its labels"},
 };
 constexpr Table kAppTable{.title = "an app", .fields = kAppFields};
@@ -209,7 +220,7 @@ constexpr Field kWhenFields[] = {
     {"on", &kOn, "`distribution`, `arch`, or an argument: text or list of alternatives", true},
     {"run", &kRun, "as at the top level"},
     {"test", &kScript, "as at the top level"},
-    {"help", &kText, "as at the top level"},
+    {"help", &kScript, "as at the top level"},
     {"labels", &kLabels, "as at the top level"},
 };
 constexpr Table kWhenTable{.title = "when", .fields = kWhenFields, .more = &kSharedTable};
@@ -247,7 +258,7 @@ constexpr Field kRecipeFields[] = {
     {"when", &kWhen, "merged where every `on` matches"},
     {"run", &kRun, "the runscript; gets the arguments"},
     {"test", &kScript, "run at the end of the build, after the generated tests"},
-    {"help", &kText, "one line for users"},
+    {"help", &kScript, "text for users"},
     {"labels", &kLabels, "of the image"},
     {"stages", &kStages, "earlier stages; the top level is the last stage and becomes the image"},
     {"apps", &kApps, "SCIF apps"},

@@ -40,6 +40,8 @@ RecipeMpi read_mpi(const View& view) {
 Packages read_packages(const View& view) {
     Packages packages;
     packages.system = view.list("system");
+    packages.recommends = view.flag("recommends");
+    packages.manager = view.text("manager");
     packages.needs = view.list("needs");
     packages.pip = view.list("pip");
     packages.conda_channels = view.table("conda").list("channels");

@@ -228,18 +228,19 @@ private:
         const auto wanted = wanted_needs(context_);
         if (row == nullptr) {
             const bool is_image = !base_of(*context_.recipe, *context_.fields).image.empty();
-            if (is_image && (!packages.system.empty() || !wanted.empty())) {
-                const std::string at =
-                    packages.system.empty() ? wanted.front().field : field("packages.system");
+            const bool has_system = !packages.system.empty() && packages.manager.empty();
+            if (is_image && (has_system || !wanted.empty())) {
+                const std::string at = has_system ? field("packages.system") : wanted.front().field;
                 // What the build of an MPI needs is written nowhere else.
                 tell(is_written(at)             ? at
                      : is_written(field("mpi")) ? field("mpi")
                                                 : "mpi",
                      problem("package-manager-unknown",
                              "which package manager the image has is not known"),
-                     "its name does not show its distribution",
-                     "install the packages in `steps`, or name an image such as "
-                     "`docker://debian:12@sha256:…`");
+                     "its name does not tell its distribution",
+                     has_system ? "name it: `packages: {manager: apt}`"
+                                : "install the packages in `steps`, or name an image such as "
+                                  "`docker://debian:12@sha256:…`");
             }
             return;
         }

@@ -20,6 +20,9 @@ struct WantedNeed {
 /// stages those that compile the probe too.
 [[nodiscard]] std::vector<std::string> system_packages(const StageContext& context);
 
+/// The base's package manager, or the one that `packages.manager` names; nullptr: not known.
+[[nodiscard]] const ManagerRow* manager_of(const StageContext& context);
+
 /// The transaction of the release's manager: `system`, `needs`, tools and `more` (sorted, once
 /// each); empty where there is nothing to install.
 [[nodiscard]] std::string system_script(const StageContext& context,

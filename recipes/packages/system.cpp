@@ -38,7 +38,7 @@ void add_tools(std::string_view way, const std::string& field, std::vector<Wante
 
 /// EL9's images have curl-minimal, which the whole curl must replace.
 bool must_erase(const StageContext& context, const std::vector<std::string>& packages) {
-    return context.base.row->column.starts_with("el") &&
+    return context.base.row != nullptr && context.base.row->column.starts_with("el") &&
            std::any_of(packages.begin(), packages.end(), [](const std::string& package) {
                return package == "curl" || package == "libcurl-devel";
            });
@@ -153,16 +153,26 @@ transaction(const ManagerRow& manager, std::vector<std::string> packages, const 
     return lines;
 }
 
+const ManagerRow* manager_of(const StageContext& context) {
+    const std::string& named = context.fields->packages.manager;
+    if (!named.empty()) {
+        return find_manager(named);
+    }
+    return context.base.row != nullptr ? find_manager(context.base.row->manager) : nullptr;
+}
+
 std::string system_script(const StageContext& context, const std::vector<std::string>& more) {
     std::vector<std::string> packages = context.fields->packages.system;
     packages.insert(packages.end(), more.begin(), more.end());
     bool wants_repositories = false;
-    const DistributionRow* row = context.base.row;
-    if (row == nullptr) {
+    const ManagerRow* known = manager_of(context);
+    if (known == nullptr) {
         return {};
     }
+    const std::string_view column =
+        context.base.row != nullptr ? context.base.row->column : std::string_view{};
     for (const auto& wanted : wanted_needs(context)) {
-        const NeedCell* cell = find_need(row->column, wanted.need);
+        const NeedCell* cell = find_need(column, wanted.need);
         if (cell != nullptr) {
             const auto words = words_of(cell->packages);
             packages.insert(packages.end(), words.begin(), words.end());
@@ -173,12 +183,13 @@ std::string system_script(const StageContext& context, const std::vector<std::st
         return {};
     }
     std::string lines;
-    const RepositoryRow* repository = find_repository(row->column);
+    const RepositoryRow* repository = find_repository(column);
     if (repository != nullptr && (wants_repositories || context.is_building())) {
         lines += repository->lines;
     }
-    ManagerRow manager = *find_manager(row->manager);
-    std::string install(manager.install);
+    ManagerRow manager = *known;
+    std::string install(context.fields->packages.recommends ? manager.install_all
+                                                            : manager.install);
     if (must_erase(context, packages)) {
         install += " --allowerasing";
     }

@@ -94,6 +94,7 @@ struct ManagerRow {
     std::string_view install;
     std::string_view pin; ///< between a package's name and its version
     std::string_view after;
+    std::string_view install_all; ///< with recommended packages and documentation
 };
 
 /// Repositories that a release has, but does not enable.

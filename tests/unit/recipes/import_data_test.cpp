@@ -28,6 +28,7 @@ const Row kRows[] = {
     {"hpc.dockerfile", ImportKind::kDockerfile},
     {"python.dockerfile", ImportKind::kDockerfile},
     {"everything.dockerfile", ImportKind::kDockerfile},
+    {"hpc.def", ImportKind::kDefinition},
     {"requirements.txt", ImportKind::kRequirements},
     {"environment.yml", ImportKind::kConda},
     {"conda-lock.yml", ImportKind::kCondaLock},

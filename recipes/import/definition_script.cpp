@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recipes/forms/words.hpp"
+#include "recipes/import/definition.hpp"
+#include "recipes/import/dockerfile_words.hpp"
+#include "recipes/import/shell_lines.hpp"
+#include "recipes/stage/render_text.hpp"
+#include "support/name.hpp"
+
+#include <set>
+
+namespace cybele::recipes::definition_file {
+namespace {
+
+using How = EnvironmentValue::How;
+
+/// The value that a variable had before, while values are put together.
+constexpr char kBefore = '\x01';
+
+/// `export PATH=/opt/x:$PATH` and its like, one after the other.
+class Assignments {
+public:
+    std::optional<std::map<std::string, EnvironmentValue>> run(std::string_view script) {
+        for (const auto& line : plain_lines(script)) {
+            if (!line.is_plain) {
+                return std::nullopt;
+            }
+            for (const auto& [begin, end] : line.commands) {
+                if (!command(without_continuations(script.substr(begin, end - begin)))) {
+                    return std::nullopt;
+                }
+            }
+        }
+        return fields();
+    }
+
+private:
+    bool command(const std::string& text) {
+        if (text.find_first_of("`~") != std::string::npos || text.find("$(") != std::string::npos) {
+            return false;
+        }
+        const auto words = dockerfile::split_words(text, '\\');
+        const bool is_export = words.front().text == "export";
+        if (is_export && words.size() == 1) {
+            return false;
+        }
+        for (std::size_t i = is_export ? 1 : 0; i < words.size(); ++i) {
+            if (!word(words[i].text, is_export)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    bool word(const std::string& text, bool is_export) {
+        const auto equals = text.find('=');
+        const std::string name = text.substr(0, equals);
+        if (!is_variable_name(name) || (equals == std::string::npos && !is_export)) {
+            return false;
+        }
+        if (is_export) {
+            exported_.insert(name);
+        }
+        if (equals == std::string::npos) {
+            return values_.contains(name);
+        }
+        const auto lookup = [&](std::string_view other) -> std::optional<dockerfile::Value> {
+            const auto found = values_.find(other);
+            const std::string value = found != values_.end() ? found->second
+                                      : other == name        ? std::string(1, kBefore)
+                                                             : std::string();
+            const bool is_known = found != values_.end() || other == name;
+            if (!is_known || (other != name && value.find(kBefore) != std::string::npos)) {
+                return std::nullopt;
+            }
+            return dockerfile::Value{value, value};
+        };
+        auto expansion = dockerfile::expand(text.substr(equals + 1), '\\', lookup);
+        if (!expansion.unknown.empty()) {
+            return false;
+        }
+        values_[name] = std::move(expansion.value.plain);
+        return true;
+    }
+
+    [[nodiscard]] std::optional<std::map<std::string, EnvironmentValue>> fields() const {
+        std::map<std::string, EnvironmentValue> fields;
+        for (const auto& [name, value] : values_) {
+            const auto field = field_of(name, value);
+            if (!field) {
+                return std::nullopt;
+            }
+            fields[name] = *field;
+        }
+        return fields;
+    }
+
+    [[nodiscard]] std::optional<EnvironmentValue> field_of(const std::string& name,
+                                                           const std::string& value) const {
+        if (name != "PATH" && !exported_.contains(name)) {
+            return std::nullopt; // only the base image knows whether it is exported
+        }
+        const auto before = value.find(kBefore);
+        if (before == std::string::npos) {
+            // a step could not know what the base's value was
+            return name == "PATH" ? std::nullopt
+                                  : std::optional(EnvironmentValue{How::kSet, literal(value)});
+        }
+        const bool is_single = value.find(kBefore, before + 1) == std::string::npos;
+        if (is_single && value.size() > 2 && before == value.size() - 1 &&
+            value[before - 1] == ':') {
+            return EnvironmentValue{How::kPrepend, literal(value.substr(0, before - 1))};
+        }
+        if (is_single && value.size() > 2 && before == 0 && value[1] == ':') {
+            return EnvironmentValue{How::kAppend, literal(value.substr(2))};
+        }
+        return std::nullopt;
+    }
+
+    std::map<std::string, std::string, std::less<>> values_;
+    std::set<std::string> exported_;
+};
+
+/// Words that a shell runs itself.
+constexpr std::string_view kShellWords = "echo printf test [ cd . source eval exec export set true "
+                                         "false : kill pwd read ulimit umask wait command type "
+                                         "unset return exit trap shift local alias";
+
+bool is_plain_word(const std::string& raw) {
+    bool is_single = false;
+    bool is_double = false;
+    for (const char c : raw) {
+        if (c == '\'' && !is_double) {
+            is_single = !is_single;
+        } else if (c == '"' && !is_single) {
+            is_double = !is_double;
+        } else if (!is_single && (c == '$' || c == '`' || c == '\\')) {
+            return false;
+        } else if (!is_single && !is_double &&
+                   std::string_view("*?[]~{}!#=").find(c) != std::string_view::npos) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+std::optional<std::map<std::string, EnvironmentValue>> read_assignments(std::string_view script) {
+    return Assignments().run(script);
+}
+
+std::optional<std::vector<std::string>> program_of(std::string_view script) {
+    std::string command;
+    for (const auto& line : plain_lines(script)) {
+        if (!line.is_plain || (!command.empty() && !line.commands.empty()) ||
+            line.commands.size() > 1) {
+            return std::nullopt;
+        }
+        for (const auto& [begin, end] : line.commands) {
+            command = without_continuations(script.substr(begin, end - begin));
+        }
+    }
+    auto words = dockerfile::split_words(command, '\\');
+    if (!words.empty() && words.front().text == "exec") {
+        words.erase(words.begin());
+    }
+    if (words.size() < 2 || words.back().text != "\"$@\"") {
+        return std::nullopt;
+    }
+    words.pop_back();
+    std::vector<std::string> program;
+    for (const auto& word : words) {
+        if (!is_plain_word(word.text)) {
+            return std::nullopt;
+        }
+        program.push_back(literal(dockerfile::expand(word.text, '\\', [](std::string_view) {
+                                      return std::nullopt;
+                                  }).value.plain));
+    }
+    return has_word(kShellWords, program.front()) || program.front().starts_with('-')
+               ? std::nullopt
+               : std::optional(std::move(program));
+}
+
+std::string interpreter_of(std::string_view script) {
+    const std::string_view line = trimmed(script.substr(0, script.find('\n')));
+    return line.starts_with("#!") ? std::string(trimmed(line.substr(2))) : std::string();
+}
+
+std::string without_last_blanks(std::string text) {
+    const auto last = text.find_last_not_of(" \t\n");
+    if (last == std::string::npos) {
+        return {};
+    }
+    const auto end = text.find('\n', last);
+    return text.substr(0, end) + "\n";
+}
+
+std::string executable_lines(const std::string& path, const std::string& text) {
+    const auto slash = path.rfind('/');
+    return "mkdir -p " + definition_quote(path.substr(0, slash)) + "\n" +
+           write_file_lines(path, text) + "chmod 755 " + definition_quote(path) + "\n";
+}
+
+} // namespace cybele::recipes::definition_file

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/grammar/definition.hpp"
+#include "recipes/import/import.hpp"
+#include "recipes/import/shell_lines.hpp"
+#include "recipes/model/recipe.hpp"
+#include "tests/unit/support/document_golden.hpp"
+
+#include <algorithm>
+
+#include <rapidcheck.h>
+
+using namespace cybele;
+using namespace cybele::recipes;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Result<Imported> import_file(const std::string& text,
+                             const std::map<std::string, std::string>& arguments = {}) {
+    ImportRequest request;
+    request.text = text;
+    request.file = "app.def";
+    request.kind = ImportKind::kDefinition;
+    request.name = "app";
+    request.build_arguments = arguments;
+    return import_recipe(request);
+}
+
+Recipe recipe_from(const std::string& text) {
+    const auto imported = import_file(text);
+    REQUIRE_MESSAGE(imported.has_value(), test::told(imported));
+    auto recipe = read_recipe(imported->text, "app.yaml");
+    REQUIRE_MESSAGE(recipe.has_value(), test::told(recipe));
+    return *recipe;
+}
+
+/// The definition that the Recipe renders to, as Apptainer's parser reads it.
+definitions::Definition rendered_from(const std::string& text) {
+    const auto rendered = render_definition(recipe_from(text), "http://mirror.example/debian");
+    REQUIRE_MESSAGE(rendered.has_value(), test::told(rendered));
+    auto parsed = definitions::parse_definition(rendered->definition.text, "app.def");
+    REQUIRE_MESSAGE(parsed.has_value(), test::told(parsed));
+    return *parsed;
+}
+
+Texts messages_from(const std::string& text) {
+    const auto imported = import_file(text);
+    Texts list;
+    for (const auto& fault : imported ? imported->notes : imported.error().faults()) {
+        list.push_back(std::to_string(fault.where ? fault.where->line : 0) + " " + fault.message);
+    }
+    return list;
+}
+
+const std::string kUbuntu = "Bootstrap: docker\nFrom: ubuntu:22.04\n\n%post\n";
+
+} // namespace
+
+TEST_CASE("installations in front of %post become packages, with what they recommend") {
+    struct Row {
+        const char* from;
+        const char* post;
+        Texts system;
+        bool recommends;
+        const char* manager;
+        std::size_t steps;
+    };
+    const Row rows[] = {
+        {"ubuntu:22.04", "apt-get update\napt-get install -y jq zip\n", {"jq", "zip"}, true, "", 0},
+        {"ubuntu:22.04",
+         "apt-get update && apt-get install -y --no-install-recommends jq=1.6\n",
+         {"jq=1.6"},
+         false,
+         "",
+         0},
+        {"ubuntu:22.04",
+         "export LC_ALL=C\napt-get update\napt-get install -y jq\nmake\n",
+         {"jq"},
+         true,
+         "",
+         1},
+        {"ubuntu:22.04", "make\napt-get install -y jq\n", {}, false, "", 1},
+        {"ubuntu:22.04", "apt-get install -y jq || true\n", {}, false, "", 1},
+        {"ubuntu:22.04", "apt-get install -y $LIST\n", {}, false, "", 1},
+        {"ubuntu:22.04", "export http_proxy=http://p:3\napt-get install -y jq\n", {}, false, "", 1},
+        {"ubuntu:22.04", "yum install -y jq\n", {}, false, "", 1},
+        {"ubuntu:16.04",
+         "apt-get -y update\napt-get -y install \\\n  jq \\\n  zip\n",
+         {"jq", "zip"},
+         true,
+         "apt",
+         0},
+        {"centos:7", "yum -y install gcc\nyum clean all\n", {"gcc"}, true, "yum", 0},
+        {"centos:7", "yum -y install epel-release\nyum -y install jq\n", {}, false, "", 1},
+        {"rockylinux/rockylinux:9", "dnf install -y gcc && make\n", {"gcc"}, true, "", 1},
+        {"alpine:3.22", "apk add --no-cache jq\n", {"jq"}, false, "", 0},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.post);
+        const Recipe recipe = recipe_from(std::string("Bootstrap: docker\nFrom: ") + row.from +
+                                          "\n%post\n" + row.post);
+        CHECK(recipe.packages.system == row.system);
+        CHECK(recipe.packages.recommends == row.recommends);
+        CHECK(recipe.packages.manager == row.manager);
+        CHECK(recipe.steps.size() == row.steps);
+    }
+}
+
+TEST_CASE("what installs more later reads the index again, which the packages' end removed") {
+    const Recipe recipe = recipe_from(
+        kUbuntu + "apt-get update\napt-get install -y jq\nmake\napt-get install -y zip\n");
+    REQUIRE(recipe.steps.size() == 1);
+    CHECK(recipe.steps[0].run ==
+          "set +u\numask 0002\napt-get update\nmake\napt-get install -y zip\n");
+}
+
+TEST_CASE("recommended packages are installed by leaving the manager's options out") {
+    const auto post = rendered_from(kUbuntu + "apt-get update\napt-get install -y jq\n")
+                          .stages.back()
+                          .joined("post");
+    CHECK(post.find("apt-get install -y \\\n    jq\n") != std::string::npos);
+    CHECK(post.find("recommends") == std::string::npos);
+}
+
+TEST_CASE("one %post is one step, in its shell and without what a step adds") {
+    struct Row {
+        const char* section;
+        const char* shell;
+        const char* head;
+    };
+    const Row rows[] = {
+        {"%post", "sh", "set +u\numask 0002\n"},
+        {"%post -u", "sh", "umask 0002\n"},
+        {"%post -c /bin/bash", "bash", "set +eu\nset +o pipefail\numask 0002\n"},
+        {"%post -c /bin/bash -eu", "bash", "set +o pipefail\numask 0002\n"},
+        {"%post -c /bin/zsh", "sh", "set +u\numask 0002\ncybelectl_script=$(mktemp)\n"},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.section);
+        const Recipe recipe = recipe_from(std::string("Bootstrap: docker\nFrom: x/y:1\n") +
+                                          row.section + "\n    make\n\n%post\n    make test\n");
+        REQUIRE(recipe.steps.size() == 1);
+        CHECK(recipe.steps[0].shell == row.shell);
+        CHECK(recipe.steps[0].run.starts_with(row.head));
+        CHECK(recipe.steps[0].run.find("make test") != std::string::npos);
+    }
+}
+
+TEST_CASE("assignments are `environment`, which the step takes away; other scripts are a file") {
+    struct Row {
+        const char* text;
+        const char* name; ///< empty: no field
+        EnvironmentValue::How how;
+        const char* value;
+    };
+    using How = EnvironmentValue::How;
+    const Row rows[] = {
+        {"export A=1\n", "A", How::kSet, "1"},
+        {"A='x y'\nexport A\n", "A", How::kSet, "x y"},
+        {"export B=/b\nexport PATH=$B/bin:$PATH\n", "PATH", How::kPrepend, "/b/bin"},
+        {"PATH=$PATH:/c\n", "PATH", How::kAppend, "/c"},
+        {"PATH=/a:$PATH\nPATH=/b:$PATH\n", "PATH", How::kPrepend, "/b:/a"},
+        {"export A=$(date)\n", "", How::kSet, ""},
+        {"A=1\n", "", How::kSet, ""},
+        {"export A=$HOME/x\n", "", How::kSet, ""},
+        {"export PATH=/only\n", "", How::kSet, ""},
+        {". /opt/env.sh\n", "", How::kSet, ""},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.text);
+        const Recipe recipe = recipe_from(kUbuntu + "make\n%environment\n" + row.text);
+        const auto found = std::find_if(recipe.environment.begin(),
+                                        recipe.environment.end(),
+                                        [&](const auto& own) { return own.first == row.name; });
+        CHECK((found != recipe.environment.end()) == !std::string(row.name).empty());
+        if (found == recipe.environment.end()) {
+            REQUIRE(recipe.steps.size() == 2);
+            CHECK(recipe.steps[0].run.find("/.singularity.d/env/90-environment.sh") !=
+                  std::string::npos);
+            CHECK(recipe.steps[0].run.find(row.text) != std::string::npos);
+        } else {
+            CHECK(found->second.how == row.how);
+            CHECK(found->second.value == row.value);
+            CHECK(recipe.steps[0].run.find(row.name) != std::string::npos);
+        }
+    }
+}
+
+TEST_CASE("a runscript of one program with its arguments is a list, any other is a script") {
+    const auto run_of = [](const std::string& text) {
+        return recipe_from("Bootstrap: docker\nFrom: x/y:1\n%runscript\n" + text);
+    };
+    CHECK(run_of("    exec /opt/x --quiet 'a b' \"$@\"\n").run_argv ==
+          Texts{"/opt/x", "--quiet", "a b"});
+    CHECK(run_of("iqtree  \"$@\"\n").run_argv == Texts{"iqtree"});
+    for (const std::string text : {"exec x $@\n", "exec x\n", "echo \"$@\"\n", "a\nb \"$@\"\n"}) {
+        CAPTURE(text);
+        CHECK(run_of(text).run_script == "set +eu\n" + text);
+    }
+    const Recipe bash = run_of("#!/bin/bash\nsource x\n");
+    CHECK(bash.run_argv == Texts{"/opt/cybelectl/import/runscript"});
+    CHECK(bash.steps[0].run.find("#!/bin/bash\nsource x\n") != std::string::npos);
+}
+
+TEST_CASE("what cannot be used is refused by line") {
+    const std::pair<std::string, Texts> rows[] = {
+        {kUbuntu + "cat > /x <<EOF\nbody\n", {"5 a here-document has no end"}},
+        {"Bootstrap: docker\nFrom: a:1\nBootstrap: docker\nFrom: b:1\n",
+         {"3 a second `Bootstrap:`"}},
+        {"Bootstrap: docker\nFrom: a:1\n%files from x\n  /a /b\n",
+         {"3 no stage before this one is named 'x'"}},
+        {"Bootstrap: scratch\n%post\n", {"1 no base is known for `Bootstrap: scratch`"}},
+        {"Bootstrap: yum\nOSVersion: 7\nMirrorURL: http://m.example/x\n",
+         {"2 no base is known for `Bootstrap: yum` with OSVersion 7"}},
+    };
+    for (const auto& [text, told] : rows) {
+        CAPTURE(text);
+        CHECK_FALSE(import_file(text).has_value());
+        CHECK(messages_from(text) == told);
+    }
+    CHECK_FALSE(import_file(kUbuntu + "echo {{ x }}\n").has_value());
+    CHECK_FALSE(import_file(kUbuntu + "make\n", {{"x", "1"}}).has_value());
+    CHECK_FALSE(import_file(kUbuntu + std::string(std::size_t{10} << 20U, 'x')).has_value());
+}
+
+TEST_CASE("arguments are replaced by their values, and that is said") {
+    const std::string text =
+        "Bootstrap: docker\nFrom: ubuntu:{{ v }}\n%arguments\nv=22.04\n%post\necho {{ v }}\n";
+    CHECK(messages_from(text) == Texts{"2 carried, but: `{{ v }}` is replaced by its value"});
+    const auto other = import_file(text, {{"v", "24.04"}});
+    REQUIRE(other.has_value());
+    CHECK(other->text.find("docker://ubuntu:24.04") != std::string::npos);
+}
+
+TEST_CASE("here-documents without an end are found") {
+    const std::pair<std::string, std::optional<std::size_t>> rows[] = {
+        {"cat <<EOF\nx\nEOF\n", std::nullopt},
+        {"cat <<-'E'\n\tx\n\tE\n", std::nullopt},
+        {"a\ncat <<EOF\n  EOF\n", 1},
+        {"echo '<<EOF'\n# <<EOF\necho $((1<<3))\n", std::nullopt},
+        {"cat <<A <<B\n1\nA\n2\nB\n", std::nullopt},
+        {"cat <<A <<B\n1\nA\n2\n", 0},
+    };
+    for (const auto& [script, line] : rows) {
+        CAPTURE(script);
+        CHECK(open_document(script) == line);
+    }
+}
+
+TEST_CASE("the rendered %post runs the same commands in their order") {
+    const Texts commands{"make -j4",
+                         "  cd /opt",
+                         "if true; then\n  true\nfi",
+                         "cat > /x <<'EOF'\n  text \\\n\nEOF",
+                         "echo 'a  b' # c",
+                         "export A=\"$B\"",
+                         "apt-get update",
+                         "apt-get install -y zip",
+                         "wget -q u | tar xz",
+                         "# comment",
+                         ""};
+    CHECK(rc::check("order", [&] {
+        const auto front = *rc::gen::container<Texts>(rc::gen::element<std::string>(
+            "apt-get update", "apt-get install -y jq", "export B=1", "apt-get clean", "# c", ""));
+        const auto body = *rc::gen::container<Texts>(rc::gen::elementOf(commands));
+        std::string rest = "./configure --prefix=/opt\n";
+        for (const auto& one : body) {
+            rest += one + "\n";
+        }
+        std::string post;
+        for (const auto& one : front) {
+            post += one + "\n";
+        }
+        const auto imported = import_file(kUbuntu + post + rest);
+        RC_ASSERT(imported.has_value());
+        const auto recipe = read_recipe(imported->text, "app.yaml");
+        RC_ASSERT(recipe.has_value());
+        const auto rendered = render_definition(*recipe, "http://mirror.example/debian");
+        RC_ASSERT(rendered.has_value());
+        const auto parsed = definitions::parse_definition(rendered->definition.text, "app.def");
+        RC_ASSERT(parsed.has_value());
+        const std::string text = parsed->stages.back().joined("post");
+        const auto at = text.find(rest);
+        RC_ASSERT(at != std::string::npos);
+        const bool installs = post.find("install") != std::string::npos;
+        RC_ASSERT(!installs || text.find(" jq") < at);
+        RC_ASSERT(post.find("export B=1") == std::string::npos || text.find("export B=1") < at);
+    }));
+}
