@@ -116,8 +116,8 @@ private:
             const std::string own = without_continuations(script_.substr(begin, end - begin));
             const Sense sense = sense_of(own);
             if (sense == Sense::kUnknown) {
-                head_ += kept;
-                at_ = begin;
+                head_ += is_all_kept ? "" : kept;
+                at_ = is_all_kept ? line.bytes.begin : begin;
                 return false;
             }
             has_effect_ = has_effect_ || sense == Sense::kKept;

@@ -128,7 +128,7 @@ constexpr Field kPackagesFields[] = {
      "false"},
     {"manager",
      &kManager,
-     "the package manager of an image whose name does not tell its distribution"},
+     "the package manager of an image whose name does not show its distribution"},
     {"needs", &kTexts, "generic names, the same for every distribution"},
     {"pip", &kTexts, "requirement lines"},
     {"conda", &kConda, "conda packages"},

@@ -73,3 +73,40 @@ teardown() { leave_place; }
     assert_line '  sources: http://mirror.example/files'
     assert_output --partial '"@{sources}/micromamba-'
 }
+
+@test "a definition file becomes a Recipe: by its name, by its first line, from standard input" {
+    printf '%s\n' 'Bootstrap: docker' 'From: centos:7' '%post' '  yum install -y gcc' '  make' >Singularity.app
+    run -0 "$CYBELECTL" recipe import Singularity.app --name app -o app.yaml
+    assert_output 'app.yaml: 5 lines carried, 0 named'
+    run -0 "$CYBELECTL" recipe render app.yaml
+    assert_line --partial 'yum install -y '
+    assert_line '  make'
+    cp Singularity.app build.txt
+    run -0 --separate-stderr "$CYBELECTL" recipe import build.txt --format json
+    assert_equal "$(jq -r '.kind' <<<"$output")" definition
+    run -0 "$CYBELECTL" recipe import - --kind definition --name x <Singularity.app
+    assert_line '  manager: yum'
+    nothing_left .schemas app.yaml build.txt Singularity.app
+}
+
+@test "a definition file that no Recipe can be is refused by line, and nothing is written" {
+    printf '%s\n' 'Bootstrap: docker' 'From: a:1' '%post' 'cat >/x <<EOF' 'text' >open.def
+    refuses 3 "$CYBELECTL" recipe import open.def -o x.yaml
+    assert_line --partial 'open.def:4:1'
+    printf '%s\n' 'Bootstrap: docker' 'From: a:1' 'Bootstrap: docker' 'From: b:1' >two.def
+    refuses 3 "$CYBELECTL" recipe import two.def -o x.yaml
+    assert_line --partial 'two.def:3:1'
+    printf '%s\n' 'Bootstrap: docker' 'From: a:1' '%files from nowhere' '/a /b' >stage.def
+    refuses 3 "$CYBELECTL" recipe import stage.def -o x.yaml
+    assert_line --partial 'stage.def:3:1'
+    printf '%s\n' 'Bootstrap: docker' 'From: a:{{ tag }}' >argument.def
+    refuses 3 "$CYBELECTL" recipe import argument.def -o x.yaml
+    assert_line --partial 'argument.def:2:'
+    refuses 2 "$CYBELECTL" recipe import argument.def --build-arg tag=1 --build-arg other=2
+    {
+        printf '%s\n' 'Bootstrap: docker' 'From: a:1' '%post'
+        head -c 10485760 /dev/zero | tr '\0' x
+    } >long.def
+    refuses 3 "$CYBELECTL" recipe import long.def -o x.yaml
+    assert_not_exist x.yaml
+}
