@@ -2,6 +2,7 @@
 #include "recipes/import/definition.hpp"
 
 #include "definitions/grammar/lines.hpp"
+#include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
 #include "recipes/import/definition_base.hpp"
 #include "recipes/import/dockerfile_words.hpp"
@@ -459,13 +460,20 @@ std::map<std::string, std::string> read_labels(Ledger& ledger, const Joined& lab
                 continue;
             }
             for (const auto& [name, value] : definitions::label_lines(lines[i])) {
-                Draft piece;
-                piece.labels[name] = literal(value);
-                if (const auto fault = fault_of(piece)) {
+                const auto complaint = check_label(name);
+                if (!complaint.because.empty()) {
+                    lose_line(
+                        ledger,
+                        part,
+                        i,
+                        {"label '" + printable(name) + "'", complaint.because, complaint.help});
+                } else if (!is_plain_payload("x " + value)) {
                     lose_line(ledger,
                               part,
                               i,
-                              {"label '" + printable(name) + "'", fault->because, fault->help});
+                              {"label '" + printable(name) + "'",
+                               "a definition file cannot carry its value",
+                               "write a value without `{{ }}`"});
                 } else {
                     list[name] = literal(value);
                     ledger.carry({first + 1 + i, first + 1 + i});

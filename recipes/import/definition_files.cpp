@@ -53,6 +53,14 @@ std::string absolute_target(std::string to) {
     return to.starts_with('/') ? to : "/" + to;
 }
 
+/// A path of which every Recipe can be sure.
+bool is_simple(std::string_view path) {
+    constexpr std::string_view kSimple =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-*";
+    return !path.empty() && path.find_first_not_of(kSimple) == std::string_view::npos &&
+           path.find("..") == std::string_view::npos;
+}
+
 /// A copy that a Recipe can have; else the line is named.
 std::optional<FileCopy> copy_of(Ledger& ledger,
                                 const Part& part,
@@ -64,6 +72,9 @@ std::optional<FileCopy> copy_of(Ledger& ledger,
     copy.stage = stage;
     copy.from = literal(from);
     copy.to = literal(to);
+    if (is_simple(from) && is_simple(to) && to.starts_with('/')) {
+        return copy; // most are, and a long list takes no longer to check than to read
+    }
     Draft piece;
     if (!stage.empty()) {
         piece.stages.emplace_back();

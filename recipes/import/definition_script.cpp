@@ -192,6 +192,9 @@ std::string without_last_blanks(std::string text) {
     if (last == std::string::npos) {
         return {};
     }
+    if (text[last] == '\\') {
+        return text; // the blank line ends its command
+    }
     const auto end = text.find('\n', last);
     return text.substr(0, end) + "\n";
 }
