@@ -309,7 +309,20 @@ private:
         }
         own.labels = read_labels(ledger_, joined(stage, "applabels", name));
         own.help = help_text(joined(stage, "apphelp", name));
-        const Joined environment = joined(stage, "appenv", name);
+        app_environment(joined(stage, "appenv", name), name, own);
+        app_scripts(stage, name, own);
+        Draft piece;
+        piece.apps[name] = own;
+        if (const auto fault = fault_of(piece)) {
+            ledger_.refuse(
+                app_mark(stage, name),
+                {"app '" + printable(name) + "': " + fault->message, fault->because, fault->help});
+            return;
+        }
+        draft.apps[name] = std::move(own);
+    }
+
+    void app_environment(const Joined& environment, const std::string& name, DraftApp& own) {
         const auto fields = read_assignments(environment.text);
         const bool has_fields =
             fields && std::all_of(fields->begin(), fields->end(), [](auto& one) {
@@ -325,6 +338,9 @@ private:
                   "the environment of an app is a list of fixed values",
                   "set the variables in the app's `run`"});
         }
+    }
+
+    void app_scripts(const Stage& stage, const std::string& name, DraftApp& own) {
         const Joined run = joined(stage, "apprun", name);
         carry(ledger_, run);
         if (!run.is_blank()) {
@@ -352,15 +368,6 @@ private:
                                  "sh",
                                  "/scif/apps/" + name});
         }
-        Draft piece;
-        piece.apps[name] = own;
-        if (const auto fault = fault_of(piece)) {
-            ledger_.refuse(
-                app_mark(stage, name),
-                {"app '" + printable(name) + "': " + fault->message, fault->because, fault->help});
-            return;
-        }
-        draft.apps[name] = std::move(own);
     }
 
     static std::optional<std::size_t> open_of(const Joined& install) {

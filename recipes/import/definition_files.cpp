@@ -61,32 +61,63 @@ bool is_simple(std::string_view path) {
            path.find("..") == std::string_view::npos;
 }
 
-/// A copy that a Recipe can have; else the line is named.
-std::optional<FileCopy> copy_of(Ledger& ledger,
-                                const Part& part,
-                                std::size_t line,
-                                const std::string& from,
-                                const std::string& to,
-                                const std::string& stage = {}) {
-    FileCopy copy;
-    copy.stage = stage;
-    copy.from = literal(from);
-    copy.to = literal(to);
-    if (is_simple(from) && is_simple(to) && to.starts_with('/')) {
+/// A copy that a Recipe can have; else the line is named. `wanted` has texts as they are meant.
+std::optional<FileCopy>
+copy_of(Ledger& ledger, const Part& part, std::size_t line, const FileCopy& wanted) {
+    FileCopy copy = wanted;
+    copy.from = literal(wanted.from);
+    copy.to = literal(wanted.to);
+    if (is_simple(wanted.from) && is_simple(wanted.to) && wanted.to.starts_with('/')) {
         return copy; // most are, and a long list takes no longer to check than to read
     }
     Draft piece;
-    if (!stage.empty()) {
+    if (!copy.stage.empty()) {
         piece.stages.emplace_back();
-        piece.stages.front().name = stage;
+        piece.stages.front().name = copy.stage;
         piece.stages.front().base = "debian:12";
     }
     piece.files.push_back(copy);
     if (const auto fault = fault_of(piece)) {
-        lose_line(ledger, part, line, {"'" + printable(from) + "'", fault->message, fault->help});
+        lose_line(
+            ledger, part, line, {"'" + printable(wanted.from) + "'", fault->message, fault->help});
         return std::nullopt;
     }
     return copy;
+}
+
+FileCopy wanted_copy(std::string from, std::string to, std::string stage = {}) {
+    FileCopy copy;
+    copy.from = std::move(from);
+    copy.to = std::move(to);
+    copy.stage = std::move(stage);
+    return copy;
+}
+
+/// The lines of `%files`, from a stage or from the host.
+std::vector<FileCopy> read_file_lines(Ledger& ledger, const Part& part, const std::string& stage) {
+    std::vector<FileCopy> files;
+    const std::size_t first = part.section->line + 1;
+    const auto lines = lines_of(part.section->text);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const auto text = trimmed(lines[i]);
+        if (text.starts_with('#')) {
+            ledger.comment(first + i, std::string(trimmed(text, "# \t")));
+            continue;
+        }
+        const auto words = text.empty() ? std::nullopt : definitions::split_file_line(lines[i]);
+        if (!words) {
+            continue;
+        }
+        const std::string target =
+            words->second.empty() ? default_target(words->first) : absolute_target(words->second);
+        const bool is_relative = !stage.empty() && !words->first.starts_with('/');
+        const std::string from = (is_relative ? "/" : "") + words->first; // as Apptainer reads it
+        if (auto copy = copy_of(ledger, part, i, wanted_copy(from, target, stage))) {
+            files.push_back(std::move(*copy));
+            ledger.carry({first + i, first + i});
+        }
+    }
+    return files;
 }
 
 /// The commands of %setup, with the image's root taken away.
@@ -250,7 +281,7 @@ private:
         }
         std::vector<FileCopy> copies;
         for (const auto& source : sources) {
-            auto one = copy_of(state_.ledger, part_, line_, source, *target);
+            auto one = copy_of(state_.ledger, part_, line_, wanted_copy(source, *target));
             if (!one) {
                 return false;
             }
@@ -288,18 +319,16 @@ bool is_system_path(std::string_view path) {
 
 std::vector<FileCopy>
 read_files(Ledger& ledger, const Part& part, const std::map<std::string, std::string>& names) {
-    std::vector<FileCopy> files;
     const auto origin = definitions::files_origin(*part.section);
     const std::size_t first = part.section->line;
     ledger.carry({first, first});
-    const auto lines = lines_of(part.section->text);
     if (origin.kind == definitions::FilesOrigin::Kind::kSkipped) {
         ledger.lose(part.lines,
                     {first, 1},
                     {"%files " + printable(part.section->arguments),
                      "Apptainer skips such a section",
                      "write `%files` or `%files from STAGE`"});
-        return files;
+        return {};
     }
     std::string stage;
     if (origin.kind == definitions::FilesOrigin::Kind::kStage) {
@@ -309,34 +338,11 @@ read_files(Ledger& ledger, const Part& part, const std::map<std::string, std::st
                           {"no stage before this one is named '" + printable(origin.stage) + "'",
                            "files are copied from an earlier stage",
                            "write the name that follows `Stage:`"});
-            return files;
+            return {};
         }
         stage = found->second;
     }
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const auto text = trimmed(lines[i]);
-        if (text.empty()) {
-            continue;
-        }
-        if (text.front() == '#') {
-            ledger.comment(first + 1 + i, std::string(trimmed(text, "# \t")));
-            continue;
-        }
-        const auto words = definitions::split_file_line(lines[i]);
-        if (!words) {
-            continue;
-        }
-        const std::string target =
-            words->second.empty() ? default_target(words->first) : absolute_target(words->second);
-        const bool is_relative = !stage.empty() && !words->first.starts_with('/');
-        const std::string from = (is_relative ? "/" : "") + words->first; // as Apptainer reads it
-        auto copy = copy_of(ledger, part, i, from, target, stage);
-        if (copy) {
-            files.push_back(std::move(*copy));
-            ledger.carry({first + 1 + i, first + 1 + i});
-        }
-    }
-    return files;
+    return read_file_lines(ledger, part, stage);
 }
 
 void carry_setup(State& state, const Joined& setup) {

@@ -102,7 +102,7 @@ teardown() { leave_place; }
     printf '%s\n' 'Bootstrap: docker' 'From: a:{{ tag }}' >argument.def
     refuses 3 "$CYBELECTL" recipe import argument.def -o x.yaml
     assert_line --partial 'argument.def:2:'
-    refuses 2 "$CYBELECTL" recipe import argument.def --build-arg tag=1 --build-arg other=2
+    refuses 3 "$CYBELECTL" recipe import argument.def --build-arg tag=1 --build-arg other=2
     {
         printf '%s\n' 'Bootstrap: docker' 'From: a:1' '%post'
         head -c 10485760 /dev/zero | tr '\0' x
