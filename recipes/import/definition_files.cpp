@@ -67,7 +67,8 @@ copy_of(Ledger& ledger, const Part& part, std::size_t line, const FileCopy& want
     FileCopy copy = wanted;
     copy.from = literal(wanted.from);
     copy.to = literal(wanted.to);
-    if (is_simple(wanted.from) && is_simple(wanted.to) && wanted.to.starts_with('/')) {
+    const bool is_usual = wanted.to.starts_with("/opt/") || wanted.to.starts_with("/usr/");
+    if (is_usual && is_simple(wanted.from) && is_simple(wanted.to)) {
         return copy; // most are, and a long list takes no longer to check than to read
     }
     Draft piece;

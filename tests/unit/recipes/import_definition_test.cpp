@@ -224,6 +224,15 @@ TEST_CASE("what cannot be used is refused by line") {
     CHECK_FALSE(import_file(kUbuntu + std::string(std::size_t{10} << 20U, 'x')).has_value());
 }
 
+TEST_CASE("files that the runtime hides are named, others are copied") {
+    const std::string text = "Bootstrap: docker\nFrom: a:1\n%files\n  x /tmp/x\n  y\n  z /opt/z\n";
+    CHECK(messages_from(text) == Texts{"4 not carried: 'x'"});
+    const Recipe recipe = recipe_from(text);
+    REQUIRE(recipe.files.size() == 2);
+    CHECK(recipe.files[0].to == "/y");
+    CHECK(recipe.files[1].to == "/opt/z");
+}
+
 TEST_CASE("arguments are replaced by their values, and that is said") {
     const std::string text =
         "Bootstrap: docker\nFrom: ubuntu:{{ v }}\n%arguments\nv=22.04\n%post\necho {{ v }}\n";
