@@ -211,26 +211,25 @@ private:
             return {};
         }
         Draft piece;
-        piece.help = without_indent(help.text);
+        std::size_t count = 0;
+        for (const auto& line : lines_of(help.text)) {
+            const auto text = trimmed(line);
+            count += text.empty() ? 0U : 1U;
+            piece.help += (piece.help.empty() || text.empty() ? "" : " ") + std::string(text);
+        }
+        piece.help = literal(piece.help);
         if (const auto fault = fault_of(piece)) {
             lose(ledger_, help, {"%help", fault->message, fault->help});
             return {};
         }
         carry(ledger_, help);
-        return piece.help;
-    }
-
-    /// The first line's indentation is that of the file's section.
-    static std::string without_indent(const std::string& text) {
-        const auto lines = lines_of(text);
-        const auto first = std::find_if(
-            lines.begin(), lines.end(), [](const auto& line) { return !trimmed(line).empty(); });
-        const std::string indent = first->substr(0, first->find_first_not_of(" \t"));
-        std::string rest;
-        for (auto line = first; line != lines.end(); ++line) {
-            rest += (line->starts_with(indent) ? line->substr(indent.size()) : *line) + "\n";
+        if (count > 1) {
+            ledger_.remark(help.mark(),
+                           {"%help in one line",
+                            "`help` of a Recipe is one line",
+                            "copy a longer text with `files`, and name its path in `help`"});
         }
-        return without_last_blanks(std::move(rest));
+        return piece.help;
     }
 
     void environment(State& state, const Joined& own) {

@@ -206,7 +206,7 @@ constexpr Field kAppFields[] = {
     {"environment", &kEnvironment, "when it runs"},
     {"run", &kRun, "what it runs"},
     {"test", &kScript, "its test"},
-    {"help", &kScript, "text for users"},
+    {"help", &kText, "one line for users"},
     {"labels", &kLabels, "its labels"},
 };
 constexpr Table kAppTable{.title = "an app", .fields = kAppFields};
@@ -220,7 +220,7 @@ constexpr Field kWhenFields[] = {
     {"on", &kOn, "`distribution`, `arch`, or an argument: text or list of alternatives", true},
     {"run", &kRun, "as at the top level"},
     {"test", &kScript, "as at the top level"},
-    {"help", &kScript, "as at the top level"},
+    {"help", &kText, "as at the top level"},
     {"labels", &kLabels, "as at the top level"},
 };
 constexpr Table kWhenTable{.title = "when", .fields = kWhenFields, .more = &kSharedTable};
@@ -258,7 +258,7 @@ constexpr Field kRecipeFields[] = {
     {"when", &kWhen, "merged where every `on` matches"},
     {"run", &kRun, "the runscript; gets the arguments"},
     {"test", &kScript, "run at the end of the build, after the generated tests"},
-    {"help", &kScript, "text for users"},
+    {"help", &kText, "one line for users"},
     {"labels", &kLabels, "of the image"},
     {"stages", &kStages, "earlier stages; the top level is the last stage and becomes the image"},
     {"apps", &kApps, "SCIF apps"},
