@@ -237,7 +237,7 @@ private:
                                                 : "mpi",
                      problem("package-manager-unknown",
                              "which package manager the image has is not known"),
-                     "its name does not tell its distribution",
+                     "its name does not show its distribution",
                      has_system ? "name it: `packages: {manager: apt}`"
                                 : "install the packages in `steps`, or name an image such as "
                                   "`docker://debian:12@sha256:…`");

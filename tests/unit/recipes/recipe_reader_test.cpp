@@ -18,6 +18,8 @@ const std::string kStage = R"(    base: {distribution: debian:12, arch: amd64, k
     compilers: {family: gnu, version: 12, target: x86-64-v3}
     packages:
       system: [gcc]
+      recommends: true
+      manager: apt
       needs: [cmake]
       pip: [numpy==1.24]
       conda: {channels: [conda-forge], packages: [numpy]}
