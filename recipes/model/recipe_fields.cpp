@@ -121,11 +121,7 @@ constexpr Shape kManager{.type = Type::kWord, .words = kManagerWords};
 constexpr Shape kFlag{.type = Type::kFlag};
 constexpr Field kPackagesFields[] = {
     {"system", &kPackageList, "for the base's package manager: `name[=version]`"},
-    {"recommends",
-     &kFlag,
-     "also install what the package manager recommends, as it does by default",
-     false,
-     "false"},
+    {"recommends", &kFlag, "also install the packages that those recommend", false, "false"},
     {"manager",
      &kManager,
      "the package manager of an image whose name does not show its distribution"},
