@@ -104,8 +104,9 @@ Result<void> ServerSession::each_object(const std::function<void(const Object&)>
         const std::string path = collection_path(request_.configuration.site.kind, space);
         std::string next;
         do {
-            const std::string more = next.empty() ? "" : "&continue=" + percent_encoded_token(next);
-            CYBELE_TRY(const PageJson list, read(path + "?limit=200" + more, false));
+            std::string query = path + "?limit=200";
+            query += next.empty() ? "" : "&continue=" + percent_encoded_token(next);
+            CYBELE_TRY(const PageJson list, read(query, false));
             const PageJson& items = page_part(list, "items");
             for (const PageJson& item : items.is_array() ? items : PageJson::array()) {
                 if (const auto object = object_of_item(item, list)) {

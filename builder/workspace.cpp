@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <ctime>
 #include <string_view>
 #include <system_error>
@@ -74,8 +75,12 @@ Result<Workspace> Workspace::make(const fs::path& parent, namespaces::IdMap map)
     sweep(parent, map);
     CYBELE_TRY(TempDirectory directory, TempDirectory::make(parent, kWorkspacePrefix));
     const fs::path file = directory.path() / kLock;
-    UniqueFd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    // Under its name only when it is locked: another build that begins now would take an unlocked
+    // one for that of a killed build, and remove the folder.
+    const fs::path fresh = directory.path() / "lock.new";
+    UniqueFd lock(::open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 ||
+        ::rename(fresh.c_str(), file.c_str()) != 0) {
         return fail(system_error("cannot lock " + printable(file.native()), errno));
     }
     return Workspace(std::move(directory), std::move(lock), map);

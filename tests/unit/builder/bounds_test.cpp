@@ -5,8 +5,10 @@
 #include "builder/output.hpp"
 #include "builder/workspace.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 using namespace cybele;
 using namespace cybele::builder;
@@ -120,4 +122,25 @@ TEST_CASE("a folder of a living build is not swept, and space is asked for first
     REQUIRE_FALSE(space);
     CHECK(space.error().code() == ErrorCode::kEnvironment);
     CHECK(space.error().faults().front().help.find("CYBELE_TMPDIR") != std::string::npos);
+}
+
+TEST_CASE("builds that begin at the same time in one folder do not sweep each other's") {
+    constexpr int kBuilds = 8;
+    constexpr int kTimes = 60;
+    const auto dir = temporary();
+    std::atomic<int> lost = 0;
+    std::vector<std::thread> builds;
+    for (int build = 0; build < kBuilds; ++build) {
+        builds.emplace_back([&] {
+            for (int time = 0; time < kTimes; ++time) {
+                const auto work = Workspace::make(dir.path(), namespaces::IdMap::kNone);
+                lost += work && fs::exists(work->path()) ? 0 : 1;
+            }
+        });
+    }
+    for (auto& build : builds) {
+        build.join();
+    }
+    CHECK(lost == 0);
+    CHECK(fs::is_empty(dir.path()));
 }
