@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,14 @@ Result<std::string> find_builder(const std::string& program, const Environment& 
                     problem("builder-missing", printable(program) + " is not installed"),
                     "it is not in PATH",
                     "load its module or install it, or leave --builder out for the embedded one");
+    }
+    std::error_code error;
+    if (fs::canonical(*found, error).filename() == "cybelectl") {
+        return fail(ErrorCode::kEnvironment,
+                    problem("builder-is-own-link",
+                            fmt::format("{} is a link to cybelectl", found->native())),
+                    "`install-as` made it",
+                    "leave --builder out for the embedded builder, or name the path of " + name);
     }
     return found->native();
 }

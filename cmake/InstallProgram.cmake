@@ -5,7 +5,16 @@ set(program_share ${CMAKE_INSTALL_DATADIR}/cybelectl)
 install(DIRECTORY recipes/catalogue DESTINATION ${program_share} COMPONENT program)
 install(DIRECTORY docs/schemas DESTINATION ${program_share} COMPONENT program FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY templates/ci DESTINATION ${program_share} COMPONENT program)
-install(FILES README.md CHANGELOG.md LICENSE docs/catalogue.md docs/failures.md docs/invariants.md docs/verified.md docs/glossary.md
+# At the top of the documents, their links to docs/ lead into the same folder.
+foreach(file IN ITEMS README.md CHANGELOG.md CONTRIBUTING.md ARCHITECTURE.md SECURITY.md RELEASING.md CODE_OF_CONDUCT.md)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(REPLACE "](docs/README.md" "](index.md" text "${text}")
+    string(REPLACE "](docs/" "](" text "${text}")
+    file(WRITE ${PROJECT_BINARY_DIR}/documents/${file} "${text}")
+    install(FILES ${PROJECT_BINARY_DIR}/documents/${file} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+endforeach()
+install(FILES LICENSE CITATION.cff docs/catalogue.md docs/failures.md docs/invariants.md docs/verified.md docs/glossary.md
     docs/compatibility.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES docs/README.md RENAME index.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(DIRECTORY docs/reference docs/tutorials docs/refusals docs/design docs/pictures docs/schemas docs/examples

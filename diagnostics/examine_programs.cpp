@@ -2,6 +2,10 @@
 #include "diagnostics/examine.hpp"
 #include "support/process.hpp"
 
+#include <system_error>
+
+#include <fmt/format.h>
+
 namespace cybele::diagnostics {
 
 namespace {
@@ -45,6 +49,12 @@ constexpr ProgramRow kPrograms[] = {
 
 Finding examine_program(const ProgramRow& row) {
     const auto path = find_program(row.name);
+    if (path && is_own_link(*path)) {
+        return lacks(row.name,
+                     fmt::format("{} is a link to cybelectl (install-as)", path->native()),
+                     row.follows,
+                     row.help);
+    }
     if (!path) {
         return (row.is_needed ? fails
                               : lacks)(row.name, "not found in PATH", row.follows, row.help);
@@ -70,6 +80,11 @@ Finding examine_program(const ProgramRow& row) {
 }
 
 } // namespace
+
+bool is_own_link(const std::filesystem::path& program) {
+    std::error_code error;
+    return std::filesystem::canonical(program, error).filename() == "cybelectl";
+}
 
 void examine_programs(Findings& findings) {
     for (const ProgramRow& row : kPrograms) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnostics/site_probe.hpp"
 
+#include "diagnostics/examine.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
@@ -107,7 +108,7 @@ void probe_runtime(ProbedSite& probed) {
     launchers::SiteRuntime& runtime = probed.site.runtime;
     for (const char* name : {"apptainer", "singularity", "cybelectl"}) {
         const auto path = find_program(name);
-        if (!path) {
+        if (!path || (std::string_view(name) != "cybelectl" && is_own_link(*path))) {
             continue;
         }
         runtime.program = name;

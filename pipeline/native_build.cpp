@@ -133,7 +133,9 @@ NativePlan cmake_plan(const SourceFolder& folder, const Evidence& found, const s
                          " -B /tmp/build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=" + to +
                          " -DCMAKE_INSTALL_RPATH=" + to + "/lib" +
                          " -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=" + to + "/bin" +
-                         " -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + to + "/lib");
+                         " -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + to + "/lib" +
+                         // else `cmake --install` deletes programs whose RPATH is another
+                         (is_installed ? " -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON" : ""));
     plan.steps.emplace_back("cmake --build /tmp/build");
     if (is_installed) {
         plan.steps.emplace_back("cmake --install /tmp/build");

@@ -6,8 +6,8 @@
 
 namespace cybele::pipeline {
 
-/// The change from one text to another, as `diff -u` shows it and `patch` takes it: one hunk from
-/// the first to the last line that differs, with three lines around. Equal texts give "".
+/// The change of the file `name` from one text to another, as `diff -u` shows it and `patch` reads
+/// it. Equal texts give "".
 [[nodiscard]] std::string
 unified_diff(std::string_view before, std::string_view after, std::string_view name);
 

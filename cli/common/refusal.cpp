@@ -57,6 +57,21 @@ constexpr PageRow kPages[] = {
     {"user-namespaces-missing", "no-user-namespaces"},
 };
 
+/// A build step's output, which is part of a reason, keeps its lines.
+std::string printable_lines(std::string_view text) {
+    std::string shown;
+    while (!text.empty()) {
+        const auto end = std::min(text.find('\n'), text.size());
+        shown += printable(text.substr(0, end));
+        text.remove_prefix(end);
+        if (text.starts_with('\n')) {
+            shown += '\n';
+            text.remove_prefix(1);
+        }
+    }
+    return shown;
+}
+
 } // namespace
 
 std::string_view page_about(const Fault& fault) {
@@ -88,7 +103,7 @@ std::string shown_faults_as_apptainer(const std::vector<Fault>& faults) {
     std::string text;
     for (const Fault& fault : faults) {
         text += (fault.is_warning ? "WARNING: " : "FATAL:   ") + printable(fault.message) +
-                (fault.because.empty() ? "" : ": " + printable(fault.because)) +
+                (fault.because.empty() ? "" : ": " + printable_lines(fault.because)) +
                 (fault.help.empty() ? "" : "; " + printable(fault.help)) + "\n";
     }
     return text;

@@ -27,6 +27,11 @@ std::string_view field_of_cpus(const Job& job) {
                                                           : "resources.tasks";
 }
 
+bool starts_ranks(const Job& job) {
+    return job.launch.kind == launchers::LaunchKind::kMpi ||
+           job.launch.kind == launchers::LaunchKind::kMpiBind;
+}
+
 Fault too_much(const Job& job, const Machine& machine, std::string_view what) {
     const Demand demand = demand_of(job);
     if (what == "cpus") {
@@ -37,7 +42,10 @@ Fault too_much(const Job& job, const Machine& machine, std::string_view what) {
                                                 machine.threads())),
                             "it would wait for ever: a task has a core for each of its CPUs, and "
                             "cores are not shared",
-                            "ask for fewer tasks or threads, or submit it to a cluster");
+                            starts_ranks(job)
+                                ? "ask for fewer tasks, or let ranks share cores to try it here: "
+                                  "`oversubscribe: true` under `launch`"
+                                : "ask for fewer tasks or threads, or submit it to a cluster");
     }
     if (what == "memory") {
         return job.fault_at(

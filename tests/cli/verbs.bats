@@ -60,6 +60,18 @@ teardown() { leave_place; }
     jq -e 'type == "object"' <<<"$output"
 }
 
+@test "a link of install-as is not taken for Apptainer: doctor, site probe, build --builder" {
+    mkdir own
+    "$CYBELECTL" install-as apptainer own
+    PATH=$place/own:/usr/bin:/bin run "$CYBELECTL" doctor
+    assert_line --regexp "apptainer.*$place/own/apptainer is a link to cybelectl"
+    PATH=$place/own:/usr/bin:/bin run "$CYBELECTL" site probe
+    refute_line --partial "$place/own/apptainer"
+    printf 'Bootstrap: scratch\n' >a.def
+    PATH=$place/own:/usr/bin:/bin refuses 5 "$CYBELECTL" build a.def --builder apptainer
+    assert_line --partial "$place/own/apptainer is a link to cybelectl"
+}
+
 @test "doctor names what is missing and how to mend it" {
     mkdir tools
     ln -s -t tools /usr/sbin/* /usr/bin/* 2>/dev/null || true

@@ -20,6 +20,11 @@ make_project() {
             "steps: [\"echo $i >/etc/tool\"]" 'run: [cat, /etc/tool]' >"project/recipes/tool-$i.yaml"
     done
     sed -i 's/^base:.*/base: {image: "docker:\/\/debian:12"}/' project/recipes/tool-30.yaml
+    # Sources beside the Recipe, and a definition file of one's own.
+    mkdir project/src
+    echo data >project/src/data
+    echo 'files: [{from: ../src/data, to: /etc/data}]' >>project/recipes/tool-29.yaml
+    printf 'Bootstrap: docker\nFrom: debian:12\n\n%%post\n    true\n' >project/own.def
     for i in $(seq 1 6); do
         printf '%s\n' 'kind: Job' "name: run-$i" "image: {recipe: ../recipes/tool-$i.yaml}" 'command: [cat, /etc/tool]' \
             'workdir: /home/eve' 'resources: {time: 5 min}' 'kubernetes: {namespace: crops}' \

@@ -34,12 +34,17 @@ project(heat CXX)
 find_package(OpenMP REQUIRED)
 add_executable(heat src/main.cpp)
 target_link_libraries(heat PRIVATE OpenMP::OpenMP_CXX)
+add_library(part SHARED src/part.cpp)
+target_link_libraries(heat PRIVATE part)
+install(TARGETS heat part RUNTIME DESTINATION bin LIBRARY DESTINATION lib)
 CMAKE
+    echo 'int part() { return 0; }' >heat/src/part.cpp
     cat >heat/src/main.cpp <<'CPP'
 #include <cstdio>
 #include <omp.h>
+int part();
 int main() {
-    int threads = 0;
+    int threads = part();
 #pragma omp parallel reduction(+ : threads)
     threads += 1;
     std::printf("first: %d threads\n", threads);

@@ -132,11 +132,15 @@ TEST_CASE("a Lock that does not fit is told, and so are all other faults at once
 TEST_CASE("a diff has the lines around, and says where a file ends without a newline") {
     CHECK(unified_diff("a\n", "a\n", "f").empty());
     CHECK(unified_diff("", "a\nb\n", "f") == "--- f\n+++ f\n@@ -0,0 +1,2 @@\n+a\n+b\n");
-    CHECK(unified_diff("a\n", "", "f") == "--- f\n+++ f\n@@ -1,1 +0,0 @@\n-a\n");
+    CHECK(unified_diff("a\n", "", "f") == "--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n");
     CHECK(unified_diff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n", "f") ==
           "--- f\n+++ f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n");
+    const std::string two =
+        unified_diff("a\n1\n2\n3\n4\n5\n6\n7\n8\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\n8\nB\n", "f");
+    CHECK(two == "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-a\n+A\n 1\n 2\n 3\n"
+                 "@@ -7,4 +7,4 @@\n 6\n 7\n 8\n-b\n+B\n");
     CHECK(unified_diff("a", "a\n", "f") ==
-          "--- f\n+++ f\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n");
+          "--- f\n+++ f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
 }
 
 TEST_CASE("patterns name files of one folder level a star") {
