@@ -111,10 +111,10 @@ std::string_view image_name(std::string_view from) {
 }
 
 const KnownBase* known_base(const Stage& stage) {
-    static constexpr KnownBase kPackages{"", ""};
+    static constexpr KnownBase kPackageBase{"", ""};
     const std::string agent = stage.header_value("bootstrap");
     if (std::find(kPackageAgents.begin(), kPackageAgents.end(), agent) != kPackageAgents.end()) {
-        return &kPackages;
+        return &kPackageBase;
     }
     if (agent != "docker") {
         return nullptr;

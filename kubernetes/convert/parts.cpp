@@ -132,12 +132,12 @@ std::string expanded(const Conversion& conversion, std::string_view text) {
 }
 
 void leave_volume(Conversion& conversion, const yaml::Node& mount, const yaml::Node* volume) {
-    struct Kind {
+    struct VolumeKind {
         std::string_view key;
         std::string_view because;
         std::string_view help;
     };
-    constexpr std::array<Kind, 4> kKinds{
+    constexpr std::array<VolumeKind, 4> kKinds{
         {{"emptyDir", "a batch job has its node's scratch instead", "let the program use $TMPDIR"},
          {"configMap",
           "a batch job has no ConfigMaps",
@@ -148,7 +148,7 @@ void leave_volume(Conversion& conversion, const yaml::Node& mount, const yaml::N
           "bind the folder that holds the data on the cluster"}}};
     std::string because = "the pod has no such volume";
     std::string help = "bind a folder of the cluster";
-    for (const Kind& kind : kKinds) {
+    for (const VolumeKind& kind : kKinds) {
         if (volume != nullptr && volume->find(kind.key) != nullptr) {
             because = kind.because;
             help = kind.help;
