@@ -39,9 +39,11 @@ launchers::BridgeWay reader_of(const launchers::Bridge& document) {
 Result<Configuration> read_configuration(const std::filesystem::path& file) {
     Configuration configuration;
     configuration.file = file;
-    CYBELE_TRY(std::string text, read_file(file));
+    CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Bridge")));
     CYBELE_TRY(configuration.document, launchers::read_bridge(std::move(text), file));
-    CYBELE_TRY(std::string site_text, read_file(configuration.document.site));
+    CYBELE_TRY(
+        std::string site_text,
+        read_file(configuration.document.site).map_error(during("reading the Site of the bridge")));
     CYBELE_TRY(const launchers::Site cluster,
                launchers::read_site(std::move(site_text), configuration.document.site));
     if (commands_of(cluster.dialect) == nullptr) {

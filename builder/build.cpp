@@ -111,7 +111,8 @@ private:
 Result<void> Build::make_bases() {
     for (StagePlan& stage : plan_.stages) {
         if (const auto make = find_agent(stage.agent)->make) {
-            CYBELE_CHECK(make(stage, agent_context()));
+            CYBELE_CHECK(make(stage, agent_context())
+                             .map_error(during("making the base (" + stage.agent + ")")));
             CYBELE_CHECK(SignalCatcher::check());
         }
     }
@@ -166,7 +167,7 @@ Result<void> Build::pack(const StageContext& context, const fs::path& target) co
         container.pack.on_copied = [&](const auto& ranges) { copied = ranges; };
     }
     context.report("pack " + printable(request_.output.filename().native()));
-    CYBELE_CHECK(images::write_container(target, container));
+    CYBELE_CHECK(images::write_container(target, container).map_error(during("packing the image")));
     keep(context, target, copied);
     return {};
 }
@@ -300,7 +301,7 @@ Result<BuildResult> Build::make_output() {
         CYBELE_CHECK(make(image));
     }
     CYBELE_CHECK(SignalCatcher::check());
-    CYBELE_CHECK(sign(image));
+    CYBELE_CHECK(sign(image).map_error(during("signing the image")));
     const auto made = made_from();
     CYBELE_TRY(const UniqueFd fd, open_for_reading(image));
     CYBELE_TRY(BuildResult result, put_in_place(image, request_));
@@ -312,8 +313,9 @@ Result<BuildResult> Build::make_output() {
 
 Result<BuildResult> Build::run() {
     CYBELE_CHECK(check_output(request_));
-    CYBELE_TRY(plan_, make_plan(request_, environment_));
-    CYBELE_CHECK(bring_images(plan_, request_, environment_));
+    CYBELE_TRY(plan_, make_plan(request_, environment_).map_error(during("planning the build")));
+    CYBELE_CHECK(bring_images(plan_, request_, environment_)
+                     .map_error(during("bringing the images that are bases")));
     CYBELE_TRY(map_, choose_map([this](const std::string& line) { tell(line); }));
     CYBELE_CHECK(cache_.prepare());
     CYBELE_TRY(const UniqueFd alone, lock_output(request_.output, cache_.directory()));

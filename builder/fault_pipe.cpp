@@ -33,7 +33,8 @@ std::optional<Error> receive_fault(int fd) {
         parts.push_back(bytes.substr(begin, end - begin));
         begin = end + 1;
     }
-    if (parts.size() != 9) {
+    constexpr std::size_t kFixed = 9;
+    if (parts.size() < kFixed) {
         return std::nullopt;
     }
     Fault fault;
@@ -45,25 +46,28 @@ std::optional<Error> receive_fault(int fd) {
         fault.where = Place{parts[4], std::stoul(parts[5]), std::stoul(parts[6]), parts[7]};
     }
     fault.id = parts[8];
+    fault.context.assign(parts.begin() + kFixed, parts.end());
     return Error(std::move(fault));
 }
 
 } // namespace
 
-/// Every part of the first fault, with its place; parts end with a NUL.
+/// Every part of the first fault, its place and its context; parts end with a NUL.
 void send_fault(int fd, const Error& error) {
     const Fault& fault = error.faults().front();
     const Place place = fault.where.value_or(Place{});
     std::string bytes;
-    for (const std::string& part : {std::to_string(static_cast<int>(fault.code)),
-                                    fault.message,
-                                    fault.because,
-                                    fault.help,
-                                    place.file,
-                                    std::to_string(place.line),
-                                    std::to_string(place.column),
-                                    place.text,
-                                    fault.id}) {
+    std::vector<std::string> parts = {std::to_string(static_cast<int>(fault.code)),
+                                      fault.message,
+                                      fault.because,
+                                      fault.help,
+                                      place.file,
+                                      std::to_string(place.line),
+                                      std::to_string(place.column),
+                                      place.text,
+                                      fault.id};
+    parts.insert(parts.end(), fault.context.begin(), fault.context.end());
+    for (const std::string& part : parts) {
         bytes += part.substr(0, kLongestText).c_str();
         bytes += '\0';
     }

@@ -73,6 +73,10 @@ private:
                                                const std::string& text,
                                                const std::string& arguments);
     [[nodiscard]] Result<void> fill_base(const fs::path& root);
+    /// For the context of an error: the step and its stage.
+    [[nodiscard]] std::string doing(const std::string& what) const {
+        return what + " of stage '" + printable(plan_.stage->name()) + "'";
+    }
     [[nodiscard]] FillContext fill_context() const {
         return {context_.request, context_.environment, surroundings_, report_};
     }
@@ -205,8 +209,9 @@ Result<void> StageBuilder::fill_base(const fs::path& root) {
     if (plan_.agent == "localimage") {
         report_("unpack " + printable(plan_.source.native()));
     }
-    CYBELE_CHECK(plan_.oci ? unpack_oci(*plan_.oci, root, report_)
-                           : find_agent(plan_.agent)->fill(plan_, root, fill_context()));
+    const auto filled = plan_.oci ? unpack_oci(*plan_.oci, root, report_)
+                                  : find_agent(plan_.agent)->fill(plan_, root, fill_context());
+    CYBELE_CHECK(filled.map_error(during(doing("unpacking the base"))));
     return images::write_base_layout(root);
 }
 
@@ -411,7 +416,7 @@ Result<void> StageBuilder::build_steps() {
     CYBELE_CHECK(fill_base(root_));
     for (const Step& step : plan_.steps) {
         report_(step.name);
-        CYBELE_CHECK(run_step(step));
+        CYBELE_CHECK(run_step(step).map_error(during(doing(step.name))));
     }
     return {};
 }
@@ -427,7 +432,7 @@ Result<void> StageBuilder::build_layers() {
         const std::string why = i == first ? why_not_reused(context_.cache, what) : "";
         report_(what.step + (why.empty() ? "" : " (" + why + ")"));
         CYBELE_CHECK(layers_->begin());
-        CYBELE_CHECK(run_step(plan_.steps[i]));
+        CYBELE_CHECK(run_step(plan_.steps[i]).map_error(during(doing(plan_.steps[i].name))));
         CYBELE_TRY(const fs::path folder, layers_->end());
         keep(keys_.steps[i].key, folder, what);
     }

@@ -271,7 +271,9 @@ build_again(builder::BuildRequest again, const fs::path& first, const Environmen
     if (again.on_step) {
         again.on_step("build it again, without the cache, to compare");
     }
-    CYBELE_TRY(const builder::BuildResult result, builder::build(again, environment));
+    CYBELE_TRY(const builder::BuildResult result,
+               builder::build(again, environment)
+                   .map_error(during("building the image again, to compare")));
     return compare_builds(first, result.image);
 }
 
@@ -281,19 +283,24 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     CYBELE_CHECK(check_builder(request));
     std::error_code error;
     CYBELE_TRY(const fs::path source, find_source(request.source));
-    CYBELE_TRY(ImagePlan plan, plan_image(request, source, environment));
+    CYBELE_TRY(ImagePlan plan,
+               plan_image(request, source, environment)
+                   .map_error(during("reading what the image is built from")));
     if (!request.output.empty()) {
         plan.output = request.output;
     }
     CYBELE_CHECK(check_output(plan.output, source, request, plan));
     CYBELE_CHECK(judge_provenance(request, source, plan.output));
-    CYBELE_TRY(const auto lines, look_at_context(plan, request.builder, environment));
+    CYBELE_TRY(const auto lines,
+               look_at_context(plan, request.builder, environment)
+                   .map_error(during("reading the files of the build context")));
     for (const std::string& line : lines) {
         if (request.on_step) {
             request.on_step(line);
         }
     }
-    CYBELE_TRY(const images::Signers signers, load_signers(request));
+    CYBELE_TRY(const images::Signers signers,
+               load_signers(request).map_error(during("reading the keys to sign with")));
     images::SignOptions signing;
     signing.now = request.now;
     const bool is_signed = !signers.keys.empty();
@@ -324,7 +331,8 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
                       : builder::build_with(request.builder, build, environment));
     BuiltImage built{output, result.bytes, request.sign_key.native(), false};
     if (is_signed && !is_own) {
-        CYBELE_CHECK(images::sign_image(unfinished.path, signers, signing));
+        CYBELE_CHECK(images::sign_image(unfinished.path, signers, signing)
+                         .map_error(during("signing the image")));
         fs::rename(unfinished.path, output, error);
         if (error) {
             return fail(system_error("cannot put " + printable(output.native()) + " in place",

@@ -151,7 +151,7 @@ void add_copies(const definitions::Definition& definition, ImagePlan& plan) {
 
 Result<ImagePlan>
 plan_recipe(const ImageBuild& request, const fs::path& source, const Environment& environment) {
-    CYBELE_TRY(std::string text, read_file(source));
+    CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
     CYBELE_TRY(const recipes::Recipe recipe,
                read_variant(std::move(text), source, request.recipe_arguments, request.variant));
     CYBELE_CHECK(check_variant(request, recipe));

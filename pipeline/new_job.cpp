@@ -73,7 +73,7 @@ Result<NewJob> for_image(const NewJobRequest& request) {
 
 Result<NewJob> for_recipe(const NewJobRequest& request) {
     CYBELE_TRY(const fs::path file, find_source(request.recipe));
-    CYBELE_TRY(std::string text, read_file(file));
+    CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Recipe")));
     CYBELE_TRY(const recipes::Recipe recipe, recipes::read_recipe(std::move(text), file));
     NewJob job;
     job.name = recipe.variants.empty() ? recipe.name : name_from(recipe.name);

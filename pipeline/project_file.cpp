@@ -67,7 +67,7 @@ Result<ProjectFile> find_project(const std::filesystem::path& folder) {
     std::error_code error;
     const std::filesystem::path file = folder / kProjectFile;
     if (std::filesystem::exists(file, error)) {
-        CYBELE_TRY(std::string text, read_file(file));
+        CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Project")));
         return read_project(std::move(text), file);
     }
     if (!std::filesystem::is_directory(folder, error)) {

@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<recipes::Recipe> read_meant(const launchers::Job& job, const fs::path& file) {
-    CYBELE_TRY(std::string text, read_file(file));
+    CYBELE_TRY(std::string text,
+               read_file(file).map_error(during("reading the Recipe of the job")));
     auto recipe = recipes::read_variant(std::move(text), file, {}, job.image->variant);
     if (!recipe && recipe.error().code() == ErrorCode::kUsage) {
         const Fault& fault = recipe.error().faults().front();

@@ -363,7 +363,7 @@ Result<std::optional<LockVariant>> find_lock(const Recipe& recipe, const fs::pat
     if (!fs::exists(path, error)) {
         return std::optional<LockVariant>();
     }
-    CYBELE_TRY(std::string text, read_file(path));
+    CYBELE_TRY(std::string text, read_file(path).map_error(during("reading the Lock")));
     CYBELE_TRY(const recipes::Lock lock, recipes::read_lock(std::move(text), path));
     CYBELE_TRY(LockVariant variant, recipes::locked_variant(lock, recipe));
     return std::optional<LockVariant>(std::move(variant));

@@ -100,7 +100,9 @@ void SourceFinder::add_base(const std::string& image, const std::string& field) 
     if (registry::is_store_reference(image)) {
         const auto find = [&]() -> Result<registry::StoredImage> {
             CYBELE_TRY(const registry::StoreName name, registry::read_store_reference(image));
-            CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(store_));
+            CYBELE_TRY(const registry::Store store,
+                       registry::Store::open_for_reading(store_).map_error(
+                           during("opening the local store of images")));
             return store.find(name);
         };
         const auto stored = find();

@@ -461,11 +461,20 @@ private:
     Reading& reading_;
 };
 
+namespace {
+
+std::string reading_of(const Kind& kind, const std::string& file) {
+    return "reading the " + std::string(kind.name) + " '" + printable(file) + "'";
+}
+
+} // namespace
+
 Result<Reading> Reading::open(const Kind& kind, yaml::Document document) {
+    std::string what = reading_of(kind, document.source.file());
     if (auto fault = fault_of_head(kind, document)) {
-        return fail(Error(std::move(*fault)));
+        return fail(Error(std::move(*fault)).with_context(what));
     }
-    Reading reading(kind, std::move(document));
+    Reading reading(kind, std::move(document), std::move(what));
     Walk walk(reading);
     walk.head();
     walk.map(*kind.table, reading.document_.root, {}, true);
@@ -473,10 +482,11 @@ Result<Reading> Reading::open(const Kind& kind, yaml::Document document) {
 }
 
 Result<Reading> Reading::open(const Kind& kind, std::string text, const std::string& file) {
+    const std::string what = reading_of(kind, file);
     if (auto fault = fault_of_file(kind, text, file)) {
-        return fail(Error(std::move(*fault)));
+        return fail(Error(std::move(*fault)).with_context(what));
     }
-    CYBELE_TRY(yaml::Document document, yaml::parse(std::move(text), file));
+    CYBELE_TRY(yaml::Document document, yaml::parse(std::move(text), file).map_error(during(what)));
     return open(kind, std::move(document));
 }
 

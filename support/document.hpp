@@ -143,8 +143,8 @@ public:
 
 private:
     friend class Walk;
-    explicit Reading(const Kind& kind, yaml::Document document)
-        : kind_(&kind), document_(std::move(document)) {}
+    explicit Reading(const Kind& kind, yaml::Document document, std::string during)
+        : kind_(&kind), document_(std::move(document)), faults_(std::move(during)) {}
     const Kind* kind_;
     yaml::Document document_;
     std::map<std::string, yaml::Mark> marks_;

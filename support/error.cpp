@@ -44,7 +44,8 @@ Error Faults::take() {
     std::stable_sort(faults_.begin(), faults_.end(), [&](const Fault& a, const Fault& b) {
         return key(a) < key(b);
     });
-    return Error(std::move(faults_));
+    Error error(std::move(faults_));
+    return during_.empty() ? error : std::move(error).with_context(during_);
 }
 
 namespace {

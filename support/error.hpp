@@ -98,9 +98,18 @@ private:
 template <class T>
 using Result = tl::expected<T, Error>;
 
+/// For `map_error`, where a module is entered: the failure of what it was asked for says so.
+/// `read_file(path).map_error(during("reading the key of the signer"))`.
+[[nodiscard]] inline auto during(std::string what) {
+    return [what = std::move(what)](Error error) { return std::move(error).with_context(what); };
+}
+
 /// Collects the faults of a document, so that all are told at once.
 class Faults {
 public:
+    Faults() = default;
+    /// What was being done, for the context of the error that take() makes.
+    explicit Faults(std::string during) : during_(std::move(during)) {}
     void add(Fault fault) {
         faults_.push_back(std::move(fault));
     }
@@ -117,6 +126,7 @@ public:
 
 private:
     std::vector<Fault> faults_;
+    std::string during_;
 };
 
 /// Returned by functions that fail:

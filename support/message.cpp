@@ -64,8 +64,11 @@ std::string format_text(const Fault& fault, bool is_coloured, bool has_id) {
             text += format_line(*fault.where);
         }
     }
-    for (const std::string& context : fault.context) {
-        text += "while: " + context + "\n";
+    // A place in a file says as much.
+    if (has_id || !fault.where) {
+        for (const std::string& context : fault.context) {
+            text += "while: " + context + "\n";
+        }
     }
     if (!fault.because.empty()) {
         text += paint("36", "because:") + " " + fault.because + "\n";

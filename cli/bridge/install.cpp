@@ -17,8 +17,11 @@ struct InstallOptions : BridgeOptions {
 Result<int> print_manifest(const InstallOptions& options) {
     bridge::InstallRequest request;
     CYBELE_TRY(request.configuration, bridge::read_configuration(options.config));
-    CYBELE_TRY(request.bridge_text, read_file(options.config));
-    CYBELE_TRY(request.site_text, read_file(request.configuration.document.site));
+    CYBELE_TRY(request.bridge_text,
+               read_file(options.config).map_error(during("reading the Bridge")));
+    CYBELE_TRY(request.site_text,
+               read_file(request.configuration.document.site)
+                   .map_error(during("reading the Site of the bridge")));
     request.name_space = options.name_space;
     request.image = options.image;
     CYBELE_TRY(const std::string text, bridge::install_manifest(request));

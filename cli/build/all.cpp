@@ -167,7 +167,7 @@ Result<int> build_all(Session& session, const BuildOptions& options) {
             "it is for a Recipe with a matrix",
             "leave --all out");
     }
-    CYBELE_TRY(std::string text, read_file(source));
+    CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
     CYBELE_TRY(const auto variants,
                pipeline::read_variants(std::move(text), source, options.build.recipe_arguments));
     if (variants.size() > 1) {

@@ -40,7 +40,8 @@ void add_build_arguments(CLI::App& verb, BuildArgumentOptions& options) {
 Result<definitions::BuildArguments> read_build_arguments(const BuildArgumentOptions& options) {
     definitions::BuildArguments arguments;
     if (!options.file.empty()) {
-        CYBELE_TRY(const std::string text, read_file(options.file));
+        CYBELE_TRY(const std::string text,
+                   read_file(options.file).map_error(during("reading the build arguments")));
         for (std::size_t begin = 0; begin < text.size();) {
             const std::size_t end = std::min(text.find('\n', begin), text.size());
             (void)add_argument(text.substr(begin, end - begin), arguments);

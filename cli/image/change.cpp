@@ -199,7 +199,9 @@ Result<int> prune_store(const Session& session, const ImageChangeOptions& option
     CYBELE_TRY(const auto root, store_root(session));
     registry::Collected collected;
     if (registry::Store::exists(root)) {
-        CYBELE_TRY(const registry::Store store, registry::Store::open(root));
+        CYBELE_TRY(
+            const registry::Store store,
+            registry::Store::open(root).map_error(during("opening the local store of images")));
         CYBELE_TRY(collected, store.collect(wishes));
     }
     if (session.is_json()) {

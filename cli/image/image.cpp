@@ -84,7 +84,9 @@ Result<int> list_images(const Session& session, const ImageOptions& options) {
     CYBELE_TRY(const auto root, store_root(session));
     std::vector<StoredImage> images;
     if (registry::Store::exists(root)) {
-        CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
+        CYBELE_TRY(const registry::Store store,
+                   registry::Store::open_for_reading(root).map_error(
+                       during("opening the local store of images")));
         CYBELE_TRY(images, store.list(Session::clock()));
     }
     if (session.is_json()) {

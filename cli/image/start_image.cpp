@@ -271,7 +271,9 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     }
     request.name = registry::StoreName{request.reference.repository, request.reference.tag, ""};
     CYBELE_TRY(const registry::Store store, open_store(session));
-    CYBELE_TRY(const registry::PullResult done, registry::pull(transport, request, store));
+    CYBELE_TRY(const registry::PullResult done,
+               registry::pull(transport, request, store)
+                   .map_error(during("pulling the image that is started")));
     CYBELE_TRY(const auto found, store.find_digest(done.digest));
     if (!found) {
         return fail(ErrorCode::kEnvironment,

@@ -214,7 +214,8 @@ Result<std::size_t> attach_sboms(const TransferOptions& options,
             request.type = form.type;
             request.title = fs::path(pushed.title).stem().native() + form.ending;
             request.bytes = sbom.bytes;
-            CYBELE_CHECK(registry::attach(transport, request));
+            CYBELE_CHECK(registry::attach(transport, request)
+                             .map_error(during("attaching the SBOM to the image in the registry")));
             ++count;
         }
     }
@@ -229,7 +230,9 @@ Result<int> push(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const registry::StoreFolder root, store_root(session));
     if (registry::is_store_reference(options.source)) {
         CYBELE_TRY(const auto name, registry::read_store_argument(options.source));
-        CYBELE_TRY(const auto store, registry::Store::open_for_reading(root));
+        CYBELE_TRY(const auto store,
+                   registry::Store::open_for_reading(root).map_error(
+                       during("opening the local store of images")));
         CYBELE_TRY(const auto image, store.find(name));
         CYBELE_TRY(request.file, store.use(image, Session::clock()));
         request.digest = image.record.digest;
@@ -238,9 +241,12 @@ Result<int> push(const Session& session, const TransferOptions& options) {
     }
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const auto transport, make_transport(session, options, client, "pushing"));
-    CYBELE_TRY(const registry::PushResult done, registry::push(transport, request));
+    CYBELE_TRY(const registry::PushResult done,
+               registry::push(transport, request).map_error(during("pushing the image")));
     if (!request.digest.empty()) {
-        CYBELE_TRY(const auto store, registry::Store::open(root));
+        CYBELE_TRY(
+            const auto store,
+            registry::Store::open(root).map_error(during("opening the local store of images")));
         CYBELE_CHECK(store.note_repository(done.digest, request.reference.place()));
     }
     CYBELE_TRY(const std::size_t attached, attach_sboms(options, transport, request));

@@ -39,7 +39,8 @@ Result<int> collect_results(Session& session, const CollectOptions& options) {
         CYBELE_TRY(request.elements, in_elements(session, context, {entry}));
     }
     session.doing("copying the results of job " + entry.id);
-    CYBELE_TRY(const submission::Collected collected, submission::collect(request));
+    CYBELE_TRY(const submission::Collected collected,
+               submission::collect(request).map_error(during("collecting the results of jobs")));
     session.note(collected.notes);
     if (session.is_json()) {
         Session::print(collected.record);

@@ -128,7 +128,8 @@ constexpr Input kInputs[] = {
 };
 
 Result<int> convert(const Session& session, const ConvertOptions& options) {
-    CYBELE_TRY(const std::string text, read_file(options.file));
+    CYBELE_TRY(const std::string text,
+               read_file(options.file).map_error(during("reading the batch script")));
     for (const Input& input : kInputs) {
         if (!input.is_it(text)) {
             continue;

@@ -32,7 +32,8 @@ schedulers::Reader reader_of(const std::string& scheduler) {
 }
 
 Result<int> explain_log(const Session& session, const ExplainOptions& options) {
-    CYBELE_TRY(const std::string text, read_file(options.log, kMostOfLog));
+    CYBELE_TRY(const std::string text,
+               read_file(options.log, kMostOfLog).map_error(during("reading the log")));
     const auto findings = schedulers::find_symptoms(text);
     Session::print(session.is_json() ? schedulers::findings_json(findings, options.log)
                                      : schedulers::findings_text(findings, options.log));

@@ -70,7 +70,8 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
             faults.add(judged.error());
         }
     };
-    take(submission::resolve_dependencies(input, session.environment));
+    take(submission::resolve_dependencies(input, session.environment)
+             .map_error(during("finding the jobs of 'after'")));
     const auto image = check_image_of(session, input);
     take(image);
     take(submission::find_facts_in_files(input));

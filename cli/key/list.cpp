@@ -141,7 +141,8 @@ Result<KeyRow> read_pem_row(const std::string& file) {
 }
 
 Result<void> add_file(std::vector<KeyRow>& rows, const std::string& file, std::int64_t now) {
-    CYBELE_TRY(std::string bytes, read_file(file, pgp::kMaximumKeyring));
+    CYBELE_TRY(std::string bytes,
+               read_file(file, pgp::kMaximumKeyring).map_error(during("reading the keyring")));
     const bool is_pgp = pgp::has_armor(bytes) ||
                         (!bytes.empty() && (static_cast<unsigned char>(bytes[0]) & 0x80U) != 0);
     auto ring = is_pgp ? pgp::Keyring::parse(bytes, file) : pgp::Keyring();

@@ -159,7 +159,8 @@ void print_signed(const Session& session,
 
 Result<int> sign(Session& session, SignVerbOptions& options) {
     CYBELE_TRY(const std::string path, changeable_image_path(options.image));
-    CYBELE_TRY(const images::Signers signers, load_signers(session, options));
+    CYBELE_TRY(const images::Signers signers,
+               load_signers(session, options).map_error(during("reading the keys to sign with")));
     images::SignOptions signing;
     signing.selection = {options.group, options.objects};
     signing.force = options.force;

@@ -83,7 +83,8 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
         take_variables(session, settings, options);
         CYBELE_TRY(request.authorities.revocation, images::revocation_of(options.revocation));
     } else {
-        CYBELE_TRY(std::string text, read_file(options.policy));
+        CYBELE_TRY(std::string text,
+                   read_file(options.policy).map_error(during("reading the Policy")));
         CYBELE_TRY(const images::Policy policy,
                    images::read_policy(std::move(text), options.policy));
         CYBELE_CHECK(images::add_policy(policy, request));

@@ -36,7 +36,8 @@ Result<int> render_objects(Session& session, const KubeOptions& options) {
     object_options.name_space = options.name_space;
     object_options.dialect = options.scheduler;
     if (!options.batch.empty()) {
-        CYBELE_TRY(object_options.script, read_file(options.batch));
+        CYBELE_TRY(object_options.script,
+                   read_file(options.batch).map_error(during("reading the batch script")));
     }
     CYBELE_TRY(const schedulers::RenderedScript object,
                kubernetes::render_object(input.render_input(), object_options));
@@ -79,7 +80,7 @@ Result<int> check_objects(Session& session, const CheckOptions& options) {
     std::vector<kubernetes::CheckReport> reports;
     bool is_good = true;
     for (const std::string& file : options.files) {
-        CYBELE_TRY(std::string text, read_file(file));
+        CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the manifest")));
         if (text.find("apiVersion") == std::string::npos) {
             return fail(
                 ErrorCode::kInput,

@@ -75,7 +75,7 @@ Result<std::vector<definitions::FileReport>> check_files(const std::vector<std::
     std::vector<definitions::FileReport> files;
     std::vector<std::string> texts;
     for (const std::string& name : names) {
-        CYBELE_TRY(std::string text, read_file(name));
+        CYBELE_TRY(std::string text, read_file(name).map_error(during("reading the definition")));
         texts.push_back(std::move(text));
         files.push_back({name, {}});
     }
@@ -147,7 +147,7 @@ Result<bool> format_file(const Session& session,
                          const DefinitionOptions& options,
                          const definitions::ParseOptions& parse,
                          const std::string& file) {
-    CYBELE_TRY(const std::string text, read_file(file));
+    CYBELE_TRY(const std::string text, read_file(file).map_error(during("reading the definition")));
     CYBELE_TRY(const std::string result, definitions::format_definition(text, file, parse));
     if (options.only_checks) {
         if (result != text && !session.is_quiet) {
@@ -187,7 +187,8 @@ Result<int> format(Session& session, const DefinitionOptions& options) {
 }
 
 Result<int> print_definition(const DefinitionOptions& options) {
-    CYBELE_TRY(const std::string text, read_file(options.files.front()));
+    CYBELE_TRY(const std::string text,
+               read_file(options.files.front()).map_error(during("reading the definition")));
     const definitions::Tree tree = definitions::read_tree(text);
     CYBELE_CHECK(write_file(options.output,
                             options.form == "json" ? definitions::tree_json(tree)

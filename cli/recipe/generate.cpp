@@ -53,7 +53,10 @@ Result<int> check_generation(Session& session, const pipeline::Generation& gener
 }
 
 Result<int> run(Session& session, const GenerateOptions& options) {
-    CYBELE_TRY(const pipeline::Generation generation, pipeline::generate(options.folder));
+    CYBELE_TRY(const pipeline::Generation generation,
+               pipeline::generate(options.folder)
+                   .map_error(during("generating the files of the project in '" +
+                                     printable(options.folder) + "'")));
     if (session.verbosity > 0) {
         session.note(generation.notes);
     }

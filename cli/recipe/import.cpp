@@ -62,7 +62,9 @@ std::string folder_name(const std::string& file) {
 Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options) {
     recipes::ImportRequest request;
     request.file = options.file == "-" ? "(standard input)" : options.file;
-    CYBELE_TRY(request.text, read_file(options.file, std::size_t{16} << 20U));
+    CYBELE_TRY(request.text,
+               read_file(options.file, std::size_t{16} << 20U)
+                   .map_error(during("reading the file that is imported")));
     if (options.kind.empty()) {
         CYBELE_TRY(request.kind, recipes::detect_import_kind(request.file, request.text));
     } else {

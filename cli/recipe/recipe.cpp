@@ -198,7 +198,7 @@ Result<std::vector<Listed>> project_recipes(const std::string& folder) {
     }
     std::sort(files.begin(), files.end());
     for (const auto& file : files) {
-        CYBELE_TRY(std::string text, read_file(file));
+        CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Recipe")));
         if (text.find("kind: Recipe") == std::string::npos) {
             continue;
         }

@@ -170,7 +170,9 @@ Result<int> start(const Session& session, StartOptions& options) {
         return session.start_with_instance(session, options);
     }
     std::signal(SIGPIPE, session.sigpipe_before); // NOLINT: the program inherits it
-    return runtime::start(options.request, session.environment);
+    return runtime::start(options.request, session.environment)
+        .map_error(
+            during("starting a container of '" + printable(options.request.image.native()) + "'"));
 }
 
 } // namespace cybele::cli

@@ -18,7 +18,8 @@ Result<images::TrustRequest> trust_request_of(const StartOptions& options,
     images::TrustRequest request;
     request.now = Session::clock();
     if (!options.policy.empty()) {
-        CYBELE_TRY(std::string text, read_file(options.policy));
+        CYBELE_TRY(std::string text,
+                   read_file(options.policy).map_error(during("reading the Policy")));
         CYBELE_TRY(const images::Policy policy,
                    images::read_policy(std::move(text), options.policy));
         CYBELE_CHECK(images::add_policy(policy, request));
@@ -48,7 +49,9 @@ Result<void> verify_start(const images::Image& image,
     const HttpClient network = HttpClient::find(environment, program);
     request.authorities.network = &network;
     CYBELE_TRY(const images::Trust trust, images::load_trust(request, environment));
-    CYBELE_TRY(const images::Verification found, images::verify_signatures(image, trust, {}));
+    CYBELE_TRY(const images::Verification found,
+               images::verify_signatures(image, trust, {})
+                   .map_error(during("verifying the image before it is started")));
     if (found.is_verified) {
         return {};
     }

@@ -185,7 +185,8 @@ int changed(const Session& session, const Target& target) {
 Result<int> add_object(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const images::NewObject object, new_object(options.add));
     CYBELE_CHECK(changeable_image_path(options.add.image));
-    CYBELE_CHECK(images::add_objects(options.add.image, {object}, session.now()));
+    CYBELE_CHECK(images::add_objects(options.add.image, {object}, session.now())
+                     .map_error(during("adding the object to the image")));
     if (session.is_json()) {
         print_sif_json({{"image", options.add.image}});
     }

@@ -37,7 +37,7 @@ Result<int> probe(Session& session, const SiteOptions& options) {
 }
 
 Result<int> check_site(Session& session, const SiteOptions& options) {
-    CYBELE_TRY(std::string text, read_file(options.file));
+    CYBELE_TRY(std::string text, read_file(options.file).map_error(during("reading the Site")));
     CYBELE_TRY(const launchers::Site site, launchers::read_site(std::move(text), options.file));
     const Faults faults =
         diagnostics::compare_site(site, diagnostics::probe_site(session.environment));

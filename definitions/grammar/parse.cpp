@@ -311,7 +311,8 @@ Result<void> as_error(const std::vector<Finding>& findings) {
 Result<Definition>
 parse_definition(std::string_view text, std::string_view file, const BuildArguments& arguments) {
     ParseOutcome outcome = read_definition(text, file, {arguments, kReference});
-    CYBELE_CHECK(as_error(outcome.refusals));
+    CYBELE_CHECK(as_error(outcome.refusals)
+                     .map_error(during("reading the definition '" + printable(file) + "'")));
     return std::move(outcome.definition);
 }
 

@@ -76,7 +76,9 @@ Result<Chain> Chain::parse(std::string_view bytes, const fs::path& name) {
 }
 
 Result<Chain> Chain::read(const fs::path& path) {
-    CYBELE_TRY(const std::string bytes, read_file(path, kMaximumChainSize));
+    CYBELE_TRY(
+        const std::string bytes,
+        read_file(path, kMaximumChainSize).map_error(during("reading the certificate chain")));
     return parse(bytes, path);
 }
 

@@ -27,7 +27,9 @@ constexpr RevocationWord kWords[] = {
     {"none", Revocation::kNone}, {"soft", Revocation::kSoft}, {"hard", Revocation::kHard}};
 
 Result<CertificateBlocks> read_blocks(const fs::path& path) {
-    CYBELE_TRY(const std::string bytes, read_file(path, kMaximumTrustSize));
+    CYBELE_TRY(
+        const std::string bytes,
+        read_file(path, kMaximumTrustSize).map_error(during("reading the trusted certificates")));
     return parse_blocks(bytes, path, kMaximumInFile);
 }
 

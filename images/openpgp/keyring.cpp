@@ -200,7 +200,8 @@ Result<Keyring> Keyring::parse(std::string_view bytes, std::string_view from) {
 }
 
 Result<Keyring> Keyring::read(const fs::path& path) {
-    CYBELE_TRY(std::string bytes, read_file(path, kMaximumKeyring));
+    CYBELE_TRY(std::string bytes,
+               read_file(path, kMaximumKeyring).map_error(during("reading the OpenPGP keyring")));
     auto keyring = parse(bytes, path.native());
     wipe(bytes);
     return keyring;

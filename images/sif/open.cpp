@@ -245,21 +245,29 @@ private:
     Image image_;
 };
 
+namespace {
+
+auto opening(const fs::path& path) {
+    return during("opening the image '" + printable(path.native()) + "'");
+}
+
+} // namespace
+
 Result<Image> Image::open(UniqueFd fd, const fs::path& path) {
     ImageReader reader(std::move(fd), path);
-    CYBELE_CHECK(reader.read());
+    CYBELE_CHECK(reader.read().map_error(opening(path)));
     return reader.take();
 }
 
 Result<Image> Image::open(const fs::path& path) {
-    CYBELE_CHECK(check_is_file(path));
-    CYBELE_TRY(UniqueFd fd, open_for_reading(path));
-    return ImageReader(std::move(fd), path).read_shared();
+    CYBELE_CHECK(check_is_file(path).map_error(opening(path)));
+    CYBELE_TRY(UniqueFd fd, open_for_reading(path).map_error(opening(path)));
+    return ImageReader(std::move(fd), path).read_shared().map_error(opening(path));
 }
 
 Result<Image> Image::open_shared(UniqueFd fd, const fs::path& path) {
-    CYBELE_CHECK(check_is_file(path));
-    return ImageReader(std::move(fd), path).read_shared();
+    CYBELE_CHECK(check_is_file(path).map_error(opening(path)));
+    return ImageReader(std::move(fd), path).read_shared().map_error(opening(path));
 }
 
 } // namespace cybele::images

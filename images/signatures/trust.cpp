@@ -210,7 +210,8 @@ Result<std::string> identity_of(const TrustRequest& request, const Environment& 
                     static_cast<int>(request.authorities.revocation));
     text += fmt::format("pgp {}\n", fmt::join(request.pgp, " "));
     const auto add = [&](std::string_view kind, const fs::path& file) -> Result<void> {
-        CYBELE_TRY(const std::string bytes, read_file(file));
+        CYBELE_TRY(const std::string bytes,
+                   read_file(file).map_error(during("reading the trusted keys")));
         text += fmt::format("{} {}\n", kind, hex(plain_sha256(bytes)));
         return {};
     };

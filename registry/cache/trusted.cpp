@@ -32,7 +32,9 @@ Result<void> verify_sif(const std::filesystem::path& file,
                         const std::string& name,
                         const std::string& help) {
     CYBELE_TRY(const images::Image image, images::Image::open(file));
-    CYBELE_TRY(const auto verification, images::verify_signatures(image, trust, {}));
+    CYBELE_TRY(const auto verification,
+               images::verify_signatures(image, trust, {})
+                   .map_error(during("verifying the image that is a base")));
     if (!verification.is_verified) {
         return fail(ErrorCode::kVerification,
                     problem("image-not-verified", name),

@@ -306,6 +306,12 @@ bool Connection::wait_for(unsigned attempt, const HttpResponse& answer, const st
 }
 
 Result<HttpResponse> Connection::send(HttpRequest request, bool is_once) {
+    const std::string what =
+        "asking " + printable(reference_.host) + " for " + printable(reference_.repository);
+    return send_named(std::move(request), is_once).map_error(during(what));
+}
+
+Result<HttpResponse> Connection::send_named(HttpRequest request, bool is_once) {
     request.ca_file = access_.ca_file;
     request.allows_plain = access_.is_plain;
     request.tells_failure = true;

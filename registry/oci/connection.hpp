@@ -77,6 +77,7 @@ private:
         std::string value;
         std::int64_t until = 0;
     };
+    [[nodiscard]] Result<HttpResponse> send_named(HttpRequest request, bool is_once);
     Result<void> find_out(const Challenge& challenge);
     Result<void> fetch_token();
     HttpRequest token_request() const;

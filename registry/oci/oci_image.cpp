@@ -298,7 +298,9 @@ Result<std::string> resolve_oci(const Transport& transport, const OciRequest& re
     }
     CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(transport.environment));
     const fs::path folder = store_directory(transport.environment);
-    CYBELE_TRY(const Store store, Store::open({folder, trusted.allows(folder)}));
+    CYBELE_TRY(const Store store,
+               Store::open({folder, trusted.allows(folder)})
+                   .map_error(during("opening the local store of images")));
     CYBELE_TRY(const OciImage image, read_local(request, &store));
     return image.digest;
 }

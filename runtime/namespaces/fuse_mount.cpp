@@ -144,7 +144,9 @@ Result<void> SquashfsServer::wait_for_answer(const SquashfsPoint& point, UniqueF
 }
 
 Result<void> mount_squashfs_by_fuse(const SquashfsPart& part, const SquashfsPoint& point) {
-    CYBELE_TRY(SquashfsServer server, SquashfsServer::start(part, SquashfsServer::Mounts::kShared));
+    CYBELE_TRY(SquashfsServer server,
+               SquashfsServer::start(part, SquashfsServer::Mounts::kShared)
+                   .map_error(during("mounting the file system of the image")));
     return server.mount(point);
 }
 

@@ -62,7 +62,9 @@ Result<void> take_final_ids(const Sandbox::Ids& ids, int proc) {
 
 /// The mounts and the root.
 Result<void> enter_root(const Sandbox& sandbox) {
-    CYBELE_TRY(RootBuilder root, RootBuilder::start(sandbox));
+    CYBELE_TRY(
+        RootBuilder root,
+        RootBuilder::start(sandbox).map_error(during("making the namespaces of the container")));
     for (const Mount& one : sandbox.mounts) {
         CYBELE_CHECK(root.add(one));
     }

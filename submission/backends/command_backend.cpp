@@ -163,7 +163,8 @@ public:
 
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
         CYBELE_TRY(const Answers answers,
-                   host_->exchange(commands_->cancellation(ids_of(jobs)), {}));
+                   host_->exchange(commands_->cancellation(ids_of(jobs)), {})
+                       .map_error(during("asking the scheduler to cancel")));
         for (const Outcome& outcome : answers.outcomes) {
             if (!outcome.ok() && !commands_->is_over_already(outcome)) {
                 return fail(
@@ -195,14 +196,16 @@ public:
     /// What each call says is not looked at: one unknown job makes it fail for all.
     Result<void> release(const std::vector<std::string>& ids) override {
         if (!ids.empty()) {
-            CYBELE_CHECK(host_->exchange(commands_->releasing(ids), {}));
+            CYBELE_CHECK(host_->exchange(commands_->releasing(ids), {})
+                             .map_error(during("asking the scheduler to release held jobs")));
         }
         return {};
     }
 
     Result<void> hold(const std::vector<JobRef>& jobs, bool is_held) override {
         CYBELE_TRY(const Answers answers,
-                   host_->exchange(commands_->holding(ids_of(jobs), is_held), {}));
+                   host_->exchange(commands_->holding(ids_of(jobs), is_held), {})
+                       .map_error(during("asking the scheduler to hold or release")));
         for (const Outcome& outcome : answers.outcomes) {
             if (!outcome.ok()) {
                 return fail(ErrorCode::kExecution,
@@ -221,12 +224,16 @@ public:
         if (!call) {
             return std::vector<Spent>();
         }
-        CYBELE_TRY(const Answers answers, host_->exchange({*call}, {}));
+        CYBELE_TRY(
+            const Answers answers,
+            host_->exchange({*call}, {}).map_error(during("asking the scheduler what jobs used")));
         return commands_->spent(answers.outcomes.front());
     }
 
     Result<std::vector<ReadBack>> read(const std::vector<Reading>& files) override {
-        CYBELE_TRY(Answers answers, host_->exchange({}, files));
+        CYBELE_TRY(
+            Answers answers,
+            host_->exchange({}, files).map_error(during("reading files where the job runs")));
         return std::move(answers.files);
     }
 
@@ -245,7 +252,9 @@ private:
     }
 
     Result<Answers> ask(const std::vector<Call>& calls, const std::vector<Reading>& files) {
-        CYBELE_TRY(Answers answers, host_->exchange(calls, files));
+        CYBELE_TRY(Answers answers,
+                   host_->exchange(calls, files)
+                       .map_error(during("asking the scheduler for the state of jobs")));
         const std::vector<Call> others = commands_->instead_of(calls, answers.outcomes);
         if (others.empty()) {
             return answers;

@@ -25,7 +25,8 @@ Result<ServiceAnswer> Service::send(const ServiceRequest& request) {
     http.maximum_size = kMostAnswerBytes;
     http.redirects = 0;
     http.allows_plain = true; // check_address() has judged it
-    CYBELE_TRY(HttpResponse response, client_.send(http));
+    CYBELE_TRY(HttpResponse response,
+               client_.send(http).map_error(during("asking " + printable(way_.address))));
     return ServiceAnswer{response.status, std::move(response.body)};
 }
 

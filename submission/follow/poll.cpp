@@ -16,7 +16,8 @@
 namespace cybele::submission {
 
 Result<JobContext> JobContext::open(const Environment& environment, Clock clock) {
-    CYBELE_TRY(Journal journal, Journal::open(environment));
+    CYBELE_TRY(Journal journal,
+               Journal::open(environment).map_error(during("opening the journal of jobs")));
     return JobContext(std::move(journal), environment, std::move(clock));
 }
 

@@ -88,7 +88,9 @@ Result<std::optional<ExitRecord>> read_exit_record(const std::filesystem::path& 
     if (!std::filesystem::exists(path, error)) {
         return std::nullopt;
     }
-    CYBELE_TRY(const std::string text, read_file(path, std::size_t{1} << 16U));
+    CYBELE_TRY(
+        const std::string text,
+        read_file(path, std::size_t{1} << 16U).map_error(during("reading the record of a job")));
     CYBELE_TRY(ExitRecord record, parse_exit_record(text, path));
     return std::optional(std::move(record));
 }

@@ -96,7 +96,9 @@ pipeline::ImageBuild recipe_build_of(const JobInput& input,
 
 Result<void>
 provide_built(JobInput& input, const pipeline::RecipeImage& made, const SubmitRequest& request) {
-    CYBELE_TRY(const pipeline::ImageState state, pipeline::state_of_image(made, request.build));
+    CYBELE_TRY(const pipeline::ImageState state,
+               pipeline::state_of_image(made, request.build)
+                   .map_error(during("comparing the image with its Recipe")));
     if (state.is_current()) {
         if (state.is_unlocked && request.on_notes) {
             request.on_notes({unlocked_note(input, made)});
@@ -169,7 +171,9 @@ Result<std::vector<Fault>> check_image(JobInput& input, const pipeline::ImageBui
         return notes;
     }
     const pipeline::RecipeImage& made = *input.made;
-    CYBELE_TRY(const pipeline::ImageState state, pipeline::state_of_image(made, build));
+    CYBELE_TRY(const pipeline::ImageState state,
+               pipeline::state_of_image(made, build)
+                   .map_error(during("comparing the image with its Recipe")));
     if (!state.is_current()) {
         input.facts.reset(); // they are those of another image
     }

@@ -265,7 +265,9 @@ Result<void>
 resolve_stored(JobInput& input, const std::string& reference, const registry::StoreFolder& root) {
     const auto find = [&]() -> Result<registry::StoredImage> {
         CYBELE_TRY(const registry::StoreName name, registry::read_store_reference(reference));
-        CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
+        CYBELE_TRY(const registry::Store store,
+                   registry::Store::open_for_reading(root).map_error(
+                       during("opening the local store of images")));
         return store.find(name);
     };
     const auto image = find();
@@ -289,7 +291,8 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
         return {};
     }
     if (!job.image->recipe.empty()) {
-        CYBELE_TRY(input.made, pipeline::image_of_job(job));
+        CYBELE_TRY(input.made,
+                   pipeline::image_of_job(job).map_error(during("finding the image of the job")));
         input.image = input.made->name;
         input.image_file = input.made->file;
         return {};
@@ -334,7 +337,7 @@ Result<void> read_image_facts(JobInput& input) {
 Result<JobInput> read_job_input(const JobRequest& request) {
     CYBELE_TRY(const fs::path file, find_job(request.file));
     JobInput input;
-    CYBELE_TRY(std::string text, read_file(file));
+    CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Job")));
     if (is_own_script(text)) {
         return fail(ErrorCode::kInput,
                     problem("script-is-not-job",
@@ -345,7 +348,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     }
     CYBELE_TRY(input.job, launchers::read_job(std::move(text), file));
     if (!request.site.empty()) {
-        CYBELE_TRY(std::string site, read_file(request.site));
+        CYBELE_TRY(std::string site, read_file(request.site).map_error(during("reading the Site")));
         CYBELE_TRY(input.site, launchers::read_site(std::move(site), request.site));
     }
     input.dialect = request.scheduler;
@@ -359,7 +362,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     }
     set_default_outputs(input.dialect, input.job);
     CYBELE_CHECK(resolve_image(input, request.store));
-    CYBELE_CHECK(read_image_facts(input));
+    CYBELE_CHECK(read_image_facts(input).map_error(during("reading what the image of the job is")));
     return input;
 }
 

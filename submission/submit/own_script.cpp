@@ -77,7 +77,8 @@ Result<std::string> read_script_file(const fs::path& file) {
                          "it is not a regular file, and its text is needed more than once",
                          "write the script to a file");
     }
-    CYBELE_TRY(std::string text, read_file(file, kMostOfScript));
+    CYBELE_TRY(std::string text,
+               read_file(file, kMostOfScript).map_error(during("reading the batch script")));
     if (text.empty()) {
         return no_script(file, "it is empty", "name the file that contains the script");
     }
@@ -399,7 +400,7 @@ Result<ReadyJob> ready_script(const OwnScriptRequest& script,
                               const Environment& environment) {
     ReadyJob ready;
     if (!script.site.empty()) {
-        CYBELE_TRY(std::string site, read_file(script.site));
+        CYBELE_TRY(std::string site, read_file(script.site).map_error(during("reading the Site")));
         CYBELE_TRY(ready.input.site, launchers::read_site(std::move(site), script.site));
     }
     ready.input.dialect = !script.scheduler.empty() ? script.scheduler
@@ -408,7 +409,8 @@ Result<ReadyJob> ready_script(const OwnScriptRequest& script,
     CYBELE_TRY(const Taker* const taker, taker_of(ready.input.dialect));
     CYBELE_TRY(ready.login,
                request.login.empty() ? login_of(ready.input) : Result<std::string>(request.login));
-    CYBELE_CHECK(make_backend({ready.input.dialect, ready.login, {}, environment, {}, {}}));
+    CYBELE_CHECK(make_backend({ready.input.dialect, ready.login, {}, environment, {}, {}})
+                     .map_error(during("choosing the scheduler")));
     CYBELE_CHECK(check_way(ready.login, script.workdir));
     CYBELE_CHECK(check_arguments(ready.input.dialect, script.arguments));
     CYBELE_TRY(ready.script, read_script_file(script.file));
@@ -421,7 +423,8 @@ Result<ReadyJob> ready_script(const OwnScriptRequest& script,
         CYBELE_CHECK(make_local(read, ready.input.job, environment, notes));
     }
     note_unknown_outputs(read, ready.input.job, notes);
-    CYBELE_CHECK(check_places(ready.input, environment, ready.login, 0));
+    CYBELE_CHECK(check_places(ready.input, environment, ready.login, 0)
+                     .map_error(during("checking the folders of the job")));
     if (request.on_notes) {
         request.on_notes(notes);
     }

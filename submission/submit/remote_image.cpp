@@ -30,8 +30,12 @@ pull(const JobInput& input, const FetchRequest& request, const Environment& envi
     asked.check = [&](const fs::path& file) {
         return verify_file(input, file, environment, request.build_time);
     };
-    CYBELE_TRY(const registry::Store store, registry::Store::open(request.store));
-    CYBELE_TRY(registry::PullResult done, registry::pull(*request.transport, asked, store));
+    CYBELE_TRY(const registry::Store store,
+               registry::Store::open(request.store)
+                   .map_error(during("opening the local store of images")));
+    CYBELE_TRY(registry::PullResult done,
+               registry::pull(*request.transport, asked, store)
+                   .map_error(during("pulling the image of the job")));
     if (!done.stored) {
         return fail(
             ErrorCode::kInternal,

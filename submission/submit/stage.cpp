@@ -124,7 +124,9 @@ pack(JobInput& input, const std::string& login, const Environment& environment) 
     const launchers::Job& job = input.job;
     transfers.workdir = place_of(job.folder / job.workdir);
     CYBELE_CHECK(check_way(job, transfers.connection));
-    CYBELE_TRY(transfers.staged_files, read_manifest(job, environment));
+    CYBELE_TRY(
+        transfers.staged_files,
+        read_manifest(job, environment).map_error(during("reading what was staged for the job")));
     CYBELE_TRY(const bool has_image, travels(input, transfers.connection));
     if (has_image) {
         CYBELE_TRY(StagedFile image, pack_image(input));

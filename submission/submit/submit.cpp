@@ -128,16 +128,18 @@ Result<std::string> login_of(const JobInput& input, bool has_command) {
 Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& environment) {
     JobInput input = request.input;
     CYBELE_TRY(const std::string login, login_asked(input, request));
-    CYBELE_CHECK(resolve_dependencies(input, environment, login));
+    CYBELE_CHECK(resolve_dependencies(input, environment, login)
+                     .map_error(during("finding the jobs of 'after'")));
     CYBELE_CHECK(pack(input, login, environment));
-    return render(std::move(input), request);
+    return render(std::move(input), request).map_error(during("rendering the batch script"));
 }
 
 Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& environment) {
     JobInput input = request.input;
     CYBELE_TRY(std::string login, login_asked(input, request));
     // A back end that there is not is told before anything is built or copied.
-    CYBELE_CHECK(make_backend({input.dialect, login, {}, environment, {}, {}}));
+    CYBELE_CHECK(make_backend({input.dialect, login, {}, environment, {}, {}})
+                     .map_error(during("choosing the scheduler")));
     if (!login.empty() && !input.job.workdir.starts_with('/')) {
         return fail(Error(
             input.job.fault_at("workdir",
@@ -162,18 +164,23 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
         CYBELE_CHECK(check_local(input.job, environment));
         CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
-    CYBELE_CHECK(check_places(input, environment, login, request.build.now));
-    CYBELE_CHECK(provide_image(input, request, environment, login));
+    CYBELE_CHECK(check_places(input, environment, login, request.build.now)
+                     .map_error(during("checking the folders of the job")));
+    CYBELE_CHECK(provide_image(input, request, environment, login)
+                     .map_error(during("providing the image of the job")));
     if (input.dialect == "local") { // more is known of an image that was just built
         CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
-    CYBELE_CHECK(verify_image(input, environment, login, request.build.now));
+    CYBELE_CHECK(verify_image(input, environment, login, request.build.now)
+                     .map_error(during("verifying the image of the job")));
     CYBELE_CHECK(keep_image(input, request));
     CYBELE_TRY(const TransferSet transfers, pack(input, login, environment));
     CYBELE_CHECK(find_image_digest(input, request.build.environment, login));
     CYBELE_TRY(ReadyJob ready, render(std::move(input), request));
     ready.login = login;
-    CYBELE_TRY(const TransferResult transferred, bring(transfers, ready.input.job, environment));
+    CYBELE_TRY(const TransferResult transferred,
+               bring(transfers, ready.input.job, environment)
+                   .map_error(during("bringing the inputs to where the job runs")));
     tell(transferred, request);
     return ready;
 }

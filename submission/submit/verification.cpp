@@ -32,7 +32,8 @@ trust_of(const schedulers::Demand& demand, const Environment& environment, std::
     }
     if (!demand.policy.empty()) {
         const fs::path file = verification_place(demand.policy, demand.folder, environment);
-        CYBELE_TRY(std::string text, read_file(file));
+        CYBELE_TRY(std::string text,
+                   read_file(file).map_error(during("reading the Policy of the Site")));
         CYBELE_TRY(const images::Policy policy, images::read_policy(std::move(text), file));
         CYBELE_CHECK(images::add_policy(policy, request));
     }

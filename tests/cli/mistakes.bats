@@ -40,6 +40,12 @@ tries() {
     tries commands
 }
 
+@test "an error says what was being done" {
+    run "$parts_dir/try-mistakes" --contexts "$repo"/tests/cases/mistakes/{documents,files}.tsv
+    echo "# ${lines[-1]}" >&3
+    assert_success
+}
+
 # row NAME CODE PLACE SAYS THEN CHANGE COMMAND: a table of one row, tried.
 row() {
     local IFS=$'\t'
