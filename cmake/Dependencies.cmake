@@ -13,14 +13,11 @@ find_package(Threads REQUIRED)
 pkg_check_modules(SQUASHFS REQUIRED IMPORTED_TARGET libsquashfs1)
 pkg_check_modules(SQUASHFUSE REQUIRED IMPORTED_TARGET squashfuse squashfuse_ll fuse3)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
-find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
 
 # Debian has no static fmt: its headers, compiled once in support/format.cpp.
 add_library(cybele_fmt INTERFACE)
 target_include_directories(cybele_fmt SYSTEM INTERFACE
     $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
-add_library(cybele_mustache INTERFACE)
-target_include_directories(cybele_mustache SYSTEM INTERFACE ${MUSTACHE_INCLUDE_DIR})
 
 # cybele_linked_library(NAME SHARED STATIC…): cybele_NAME, which is compiled against and linked as SHARED; a program whose
 # property CYBELE_LINKED_STATIC is set links the archives STATIC in its place. So both programs are made of the same objects.

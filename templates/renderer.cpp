@@ -2,284 +2,245 @@
 #include "templates/renderer.hpp"
 
 #include "support/quote.hpp"
-#include "support/text.hpp"
+#include "templates/syntax.hpp"
 
 #include <algorithm>
-#include <charconv>
-
-#include <kainjow/mustache.hpp>
+#include <utility>
 
 namespace cybele::templates {
 namespace {
 
-using Data = kainjow::mustache::data;
+/// Templates that include one another end somewhere.
+constexpr std::size_t kDeepestInclude = 50;
 
-/// A section that is always true. The library leaves an empty line where a false section stood; a
-/// line with a true section and nothing else it leaves out.
-constexpr std::string_view kAlways = "cybelectl-always";
-
-/// Whether a line is nothing but the end of a section.
-bool is_section_end(std::string_view line) {
-    return line.starts_with("{{/") && line.ends_with("}}") && line.find("}}") == line.size() - 2;
+/// A template that another one includes ends without its last newline: the line that includes it
+/// has one.
+std::string_view without_last_newline(std::string_view text) {
+    return text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0));
 }
 
-/// A template without its first line, which names the set, and without its last newline: the line
-/// that includes it has one.
-std::string body_of(std::string_view text) {
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-    std::string body;
-    while (!text.empty()) {
-        const auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        body += line;
-        if (is_section_end(line)) {
-            body.append("{{#").append(kAlways).append("}}{{/").append(kAlways).append("}}");
-        }
-        body += '\n';
-    }
-    if (body.ends_with('\n')) {
-        body.pop_back();
-    }
-    return body;
-}
-
-/// Partials of partials end somewhere: a template that includes itself is told, not followed.
-constexpr std::size_t kMostPartials = 200;
-
-/// A tag of a template: `{{#name}}` has the sigil '#', `{{{name}}}` and `{{&name}}` have '&',
-/// `{{name}}` has ' '.
-struct Tag {
-    char sigil = ' ';
-    std::string_view name;
-    std::size_t line = 0;
-};
-
-std::vector<Tag> tags_of(std::string_view text) {
-    std::vector<Tag> tags;
-    std::size_t line = 1;
-    std::size_t counted = 0;
-    for (auto at = text.find("{{"); at != std::string_view::npos; at = text.find("{{", at)) {
-        line +=
-            static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
-                                                text.begin() + static_cast<std::ptrdiff_t>(at),
-                                                '\n'));
-        counted = at;
-        const bool is_raw = text.substr(at + 2).starts_with('{');
-        const auto start = at + (is_raw ? 3 : 2);
-        const auto end = text.find("}}", start);
-        if (end == std::string_view::npos) {
-            return tags;
-        }
-        auto name = text::trimmed(text.substr(start, end - start), " \t\n");
-        char sigil = is_raw ? '&' : ' ';
-        if (!is_raw && !name.empty() &&
-            std::string_view("#^/!>=&").find(name.front()) != std::string_view::npos) {
-            sigil = name.front();
-            name = text::trimmed(name.substr(1), " \t\n");
-        }
-        tags.push_back({sigil, name, line});
-        at = end + 2;
-    }
-    return tags;
-}
-
-/// The fault of a template, with the line when it is known.
-Fault template_fault(const std::string& name, std::size_t line, Problem problem) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(std::move(problem));
-    fault.where = Place{name + ".mustache", line, line == 0 ? 0U : 1U, {}};
-    fault.help = "mend the template, or take the embedded one";
-    return fault;
-}
-
-/// Looks names up and remembers what is wrong: the library itself writes nothing for a missing one.
-class StrictContext final : public kainjow::mustache::context<std::string> {
+class Renderer {
 public:
-    StrictContext(const Data& root, const TemplateSet& set, const std::string& name)
-        : context(&root), set_(set) {
-        enter(name);
-    }
+    Renderer(const TemplateSet& set, Escape escape) : set_(set), escape_(escape) {}
 
-    void enter(const std::string& name) {
-        if (const auto* text = set_.find(name); text != nullptr) {
-            for (const Tag& tag : tags_of(*text)) {
-                if (tag.sigil != '!' && tag.sigil != '/') {
-                    places_.try_emplace(std::string(tag.name), name, tag.line);
-                }
-                if (tag.sigil == ' ' || tag.sigil == '&') {
-                    written_.insert(std::string(tag.name));
-                }
-            }
+    /// The template and all that it includes, parsed.
+    void load(const std::string& name) {
+        const std::string* const text = set_.find(name);
+        if (text == nullptr || parsed_.contains(name)) {
+            return;
         }
-    }
-
-    const Data* get(const std::string& name) const override {
-        used_.insert(name);
-        const auto* found = context::get(name);
-        if (found == nullptr) {
-            complain(name,
-                     problem("template-variable-unknown",
-                             "the template uses '" + name + "', which has no value"));
-        } else if (found->is_true() && written_.contains(name)) {
-            complain(name,
-                     problem("template-flag-as-text",
-                             "the template writes '" + name + "', which is a flag and no text"));
-        }
-        return found;
-    }
-
-    const Data* get_partial(const std::string& name) const override {
-        const auto* text = set_.find(name);
-        if (text == nullptr) {
-            complain(name,
-                     problem("template-include-missing",
-                             "the template includes '" + name + "', which does not exist"));
-            return nullptr;
-        }
-        if (++partials_ > kMostPartials) {
-            complain(name,
-                     problem("template-include-cycle",
-                             "the template includes '" + name + "' without end"));
-            return nullptr;
-        }
-        const_cast<StrictContext*>(this)->enter(name);
-        return &(partial_texts_[name] = Data(body_of(*text)));
-    }
-
-    [[nodiscard]] const std::vector<Fault>& faults() const {
-        return faults_;
-    }
-    [[nodiscard]] std::set<std::string> take_used() {
-        return std::move(used_);
-    }
-
-private:
-    void complain(const std::string& name, Problem problem) const {
-        const auto place = places_.find(name);
-        Fault fault =
-            place == places_.end()
-                ? template_fault("template", 0, std::move(problem))
-                : template_fault(place->second.first, place->second.second, std::move(problem));
-        const auto same = [&](const Fault& known) { return known.message == fault.message; };
-        if (std::none_of(faults_.begin(), faults_.end(), same)) {
-            faults_.push_back(std::move(fault));
-        }
-    }
-
-    const TemplateSet& set_;
-    std::map<std::string, std::pair<std::string, std::size_t>> places_;
-    std::set<std::string> written_;
-    mutable std::set<std::string> used_;
-    mutable std::map<std::string, Data> partial_texts_;
-    mutable std::vector<Fault> faults_;
-    mutable std::size_t partials_ = 0;
-};
-
-Data data_of(const Values& values);
-
-struct ToData {
-    Data operator()(bool flag) const {
-        return Data(flag ? Data::type::bool_true : Data::type::bool_false);
-    }
-    Data operator()(const std::string& text) const {
-        return Data(text);
-    }
-    Data operator()(const Value::Verbatim& text) const {
-        return Data(text.text);
-    }
-    Data operator()(const std::vector<Values>& list) const {
-        Data data(Data::type::list);
-        for (const Values& item : list) {
-            data.push_back(data_of(item));
-        }
-        return data;
-    }
-};
-
-Data data_of(const Values& values) {
-    Data data(Data::type::object);
-    for (const auto& [name, value] : values) {
-        data.set(name, std::visit(ToData{}, value.held()));
-    }
-    return data;
-}
-
-/// Texts with control characters whose names some template writes raw.
-void check_raw(const Values& values, const std::set<std::string>& raw, Faults& faults) {
-    for (const auto& [name, value] : values) {
-        if (const auto* list = std::get_if<std::vector<Values>>(&value.held())) {
-            for (const Values& item : *list) {
-                check_raw(item, raw, faults);
-            }
-        }
-        const auto* text = std::get_if<std::string>(&value.held());
-        if (text != nullptr && raw.contains(name) && has_control_characters(*text)) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("template-value-type",
-                              "'" + printable(*text) + "' cannot be written as '" + name + "'"));
-            fault.because = "a line of the script cannot carry control characters";
-            fault.help = "write it in one line of plain text";
-            faults.add(std::move(fault));
-        }
-    }
-}
-
-/// The names that are written raw by a template or by those that it includes.
-void collect_raw(const TemplateSet& set,
-                 const std::string& name,
-                 std::set<std::string>& seen,
-                 std::set<std::string>& raw) {
-    const auto* text = set.find(name);
-    if (text == nullptr || !seen.insert(name).second) {
-        return;
-    }
-    for (const Tag& tag : tags_of(*text)) {
-        if (tag.sigil == '&') {
-            raw.insert(std::string(tag.name));
-        } else if (tag.sigil == '>') {
-            collect_raw(set, std::string(tag.name), seen, raw);
-        }
-    }
-}
-
-/// The library tells syntax errors as `… at OFFSET`.
-Fault syntax_fault(const std::string& name, const std::string& text, const std::string& message) {
-    std::size_t line = 0;
-    std::string what = message;
-    if (const auto at = message.rfind(" at "); at != std::string::npos) {
-        std::size_t offset = 0;
-        const char* end = message.data() + message.size();
-        if (std::from_chars(message.data() + at + 4, end, offset).ec == std::errc{}) {
-            const auto stop = static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
-            line =
-                1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + stop, '\n'));
-            what = message.substr(0, at);
-        }
-    }
-    return template_fault(name, line, problem("template-syntax", std::move(what)));
-}
-
-Result<void> check_schema(const TemplateSet& set, const std::set<std::string>& names) {
-    const std::string first = "{{! cybelectl template set " + std::string(kSchema) + " }}\n";
-    Faults faults;
-    for (const auto& name : names) {
-        if (!set.find(name)->starts_with(first)) {
+        auto& nodes = parsed_[name];
+        if (!text->starts_with(first_line_)) {
             Fault fault =
                 template_fault(name,
                                1,
                                problem("template-set-version",
                                        "the template is not of set " + std::string(kSchema)));
-            fault.because = "its first line must be '" + first.substr(0, first.size() - 1) + "'";
-            faults.add(std::move(fault));
+            fault.because =
+                "its first line must be '" + std::string(without_last_newline(first_line_)) + "'";
+            faults_.add(std::move(fault));
+            return;
+        }
+        auto read = parse(name, without_last_newline(*text));
+        if (!read) {
+            faults_.add(read.error());
+            return;
+        }
+        nodes = std::move(*read);
+        load_parts(nodes);
+    }
+
+    void render(const std::string& name, const Values& values) {
+        scopes_.push_back(&values);
+        include(name);
+        end_line();
+    }
+
+    [[nodiscard]] Faults& faults() {
+        return faults_;
+    }
+    [[nodiscard]] Rendered take() {
+        return {std::move(text_), std::move(used_)};
+    }
+
+private:
+    void load_parts(const std::vector<Node>& nodes) {
+        for (const Node& node : nodes) {
+            if (node.kind == Node::Kind::kPartial) {
+                load(std::string(node.text));
+            }
+            load_parts(node.inside);
         }
     }
-    if (faults.has_errors()) {
-        return fail(faults.take());
+
+    void include(const std::string& name) {
+        names_.push_back(name);
+        write(parsed_[name]);
+        names_.pop_back();
     }
-    return {};
-}
+
+    void write(const std::vector<Node>& nodes) {
+        for (const Node& node : nodes) {
+            write(node);
+        }
+    }
+
+    void write(const Node& node) {
+        switch (node.kind) {
+        case Node::Kind::kText:
+            write_text(node.text);
+            break;
+        case Node::Kind::kWord:
+        case Node::Kind::kRaw:
+            write_value(node);
+            break;
+        case Node::Kind::kSection:
+        case Node::Kind::kInverted:
+            write_section(node);
+            break;
+        case Node::Kind::kPartial:
+            write_partial(node);
+            break;
+        case Node::Kind::kComment:
+            has_tag_ = true;
+            break;
+        }
+    }
+
+    void write_text(std::string_view text) {
+        for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+            line_ += text.substr(0, end);
+            end_line();
+            text.remove_prefix(end + 1);
+        }
+        line_ += text;
+    }
+
+    /// A line with nothing but sections or comments, true or false, leaves none.
+    void end_line() {
+        if (!has_tag_ || line_.find_first_not_of(" \t\r\n") != std::string::npos) {
+            text_ += line_;
+            text_ += '\n';
+        }
+        line_.clear();
+        has_tag_ = false;
+    }
+
+    void write_value(const Node& node) {
+        const Value* const value = find(node);
+        if (value == nullptr) {
+            return;
+        }
+        if (const auto* text = std::get_if<Value::Verbatim>(&value->held())) {
+            line_ += node.kind == Node::Kind::kRaw ? text->text : escaped(text->text);
+        } else if (const auto* words = std::get_if<std::string>(&value->held())) {
+            if (node.kind == Node::Kind::kRaw && has_control_characters(*words)) {
+                complain_of_value(node, *words);
+            }
+            line_ += node.kind == Node::Kind::kRaw ? *words : escaped(*words);
+        } else if (const bool* flag = std::get_if<bool>(&value->held()); !flag || *flag) {
+            complain(node,
+                     problem("template-flag-as-text",
+                             "the template writes '" + std::string(node.text) +
+                                 "', which is a flag and no text"));
+        }
+    }
+
+    void write_section(const Node& node) {
+        has_tag_ = true;
+        const Value* const value = find(node);
+        const bool* const flag = value == nullptr ? nullptr : std::get_if<bool>(&value->held());
+        const auto* const list =
+            value == nullptr ? nullptr : std::get_if<std::vector<Values>>(&value->held());
+        const bool is_true =
+            value != nullptr && (flag == nullptr || *flag) && (list == nullptr || !list->empty());
+        if (node.kind == Node::Kind::kInverted || list == nullptr) {
+            if (is_true == (node.kind == Node::Kind::kSection)) {
+                write_inside(node);
+            }
+            return;
+        }
+        for (const Values& item : *list) {
+            scopes_.push_back(&item);
+            write_inside(node);
+            scopes_.pop_back();
+        }
+    }
+
+    void write_inside(const Node& node) {
+        has_tag_ = true;
+        write(node.inside);
+        has_tag_ = true;
+    }
+
+    void write_partial(const Node& node) {
+        const std::string name(node.text);
+        if (set_.find(name) == nullptr) {
+            complain(node,
+                     problem("template-include-missing",
+                             "the template includes '" + name + "', which does not exist"));
+        } else if (names_.size() > kDeepestInclude) {
+            complain(node,
+                     problem("template-include-cycle",
+                             "the template includes '" + name + "' without end"));
+        } else {
+            include(name);
+        }
+    }
+
+    [[nodiscard]] const Value* find(const Node& node) {
+        const std::string name(node.text);
+        used_.insert(name);
+        for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+            if (const auto found = (*scope)->find(name); found != (*scope)->end()) {
+                return &found->second;
+            }
+        }
+        complain(node,
+                 problem("template-variable-unknown",
+                         "the template uses '" + name + "', which has no value"));
+        return nullptr;
+    }
+
+    [[nodiscard]] std::string escaped(const std::string& word) const {
+        return escape_ == Escape::kShell ? shell_quote(word) : yaml_quote(word);
+    }
+
+    void complain(const Node& node, Problem problem) {
+        add(template_fault(names_.back(), node.line, std::move(problem)));
+    }
+
+    void complain_of_value(const Node& node, const std::string& text) {
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        fault.set(problem("template-value-type",
+                          "'" + printable(text) + "' cannot be written as '" +
+                              std::string(node.text) + "'"));
+        fault.because = "a line of the script cannot carry control characters";
+        fault.help = "write it in one line of plain text";
+        add(std::move(fault));
+    }
+
+    /// Each once, however often a list repeats it.
+    void add(Fault fault) {
+        if (said_.insert(fault.message).second) {
+            faults_.add(std::move(fault));
+        }
+    }
+
+    const TemplateSet& set_;
+    Escape escape_;
+    std::string first_line_ = "{{! cybelectl template set " + std::string(kSchema) + " }}\n";
+    std::map<std::string, std::vector<Node>> parsed_;
+    std::vector<const Values*> scopes_; ///< the innermost last
+    std::vector<std::string> names_;    ///< of the template that is written, behind those around it
+    std::string text_;
+    std::string line_;     ///< the one that is being written
+    bool has_tag_ = false; ///< a section or a comment stands in it
+    std::set<std::string> used_;
+    std::set<std::string> said_;
+    Faults faults_;
+};
 
 } // namespace
 
@@ -319,46 +280,19 @@ std::string yaml_quote(std::string_view text) {
 
 Result<Rendered>
 render(const TemplateSet& set, const std::string& name, const Values& values, Escape escape) {
-    const auto* text = set.find(name);
-    if (text == nullptr) {
+    if (set.find(name) == nullptr) {
         return fail(ErrorCode::kInternal,
                     problem("template-missing", "there is no template '" + name + "'"));
     }
-    std::set<std::string> names;
-    std::set<std::string> raw;
-    collect_raw(set, name, names, raw);
-    CYBELE_CHECK(check_schema(set, names));
-    Faults faults;
-    check_raw(values, raw, faults);
-    for (const auto& part : names) {
-        const std::string& part_text = *set.find(part);
-        if (!set.is_given(part)) {
-            continue; // reading all of them takes longer than rendering
-        }
-        if (const kainjow::mustache::mustache parsed(part_text); !parsed.is_valid()) {
-            faults.add(syntax_fault(part, part_text, parsed.error_message()));
-        }
+    Renderer renderer(set, escape);
+    renderer.load(name);
+    if (!renderer.faults().has_errors()) {
+        renderer.render(name, values);
     }
-    if (faults.has_errors()) {
-        return fail(faults.take());
+    if (renderer.faults().has_errors()) {
+        return fail(renderer.faults().take());
     }
-    kainjow::mustache::mustache engine(body_of(*text));
-    engine.set_custom_escape([escape](const std::string& word) {
-        return escape == Escape::kShell ? shell_quote(word) : yaml_quote(word);
-    });
-    Data root = data_of(values);
-    root.set(std::string(kAlways), Data(Data::type::bool_true));
-    StrictContext context(root, set, name);
-    Rendered rendered;
-    rendered.text = engine.render(context) + "\n";
-    for (const auto& fault : context.faults()) {
-        faults.add(fault);
-    }
-    if (faults.has_errors()) {
-        return fail(faults.take());
-    }
-    rendered.used = context.take_used();
-    return rendered;
+    return renderer.take();
 }
 
 } // namespace cybele::templates

@@ -61,7 +61,6 @@ public:
     TemplateSet();
     void add(std::span<const EmbeddedFile> files);
     void put(std::string name, std::string_view text) {
-        given_.insert(name);
         texts_[std::move(name)] = text;
     }
     /// Reads every NAME.mustache below `directory` that this set knows; one it does not know is
@@ -69,17 +68,12 @@ public:
     [[nodiscard]] Result<void> override_with(const std::filesystem::path& directory);
 
     [[nodiscard]] const std::string* find(const std::string& name) const;
-    /// Whether the text came from outside; the embedded ones are judged by a test.
-    [[nodiscard]] bool is_given(const std::string& name) const {
-        return given_.contains(name);
-    }
     /// `1-` and 12 hexadecimal digits of the SHA-256 of all names and texts: changes exactly when
     /// the bytes change.
     [[nodiscard]] std::string version() const;
 
 private:
     std::map<std::string, std::string> texts_;
-    std::set<std::string> given_;
 };
 
 /// How `{{name}}` writes a text.
@@ -94,7 +88,8 @@ struct Rendered {
 };
 
 /// Renders a template strictly: a name without value, a flag where text belongs, an unknown partial
-/// and any mistake of syntax are kInput with the template's name and line. `{{{name}}}` writes a
+/// and any mistake of syntax are kInput with the template's name and line. A line that holds
+/// nothing but sections leaves no line, whether they are true or false. `{{{name}}}` writes a
 /// text as it is and is refused when it holds a newline, NUL or another control character, since
 /// directives and comments have no quoting for them.
 [[nodiscard]] Result<Rendered>

@@ -55,7 +55,6 @@ Result<void> TemplateSet::override_with(const std::filesystem::path& directory) 
                         "rename it after the template that it replaces");
         }
         CYBELE_TRY(known->second, read_file(path, std::size_t{1} << 20U));
-        given_.insert(name);
     }
     if (error) {
         return fail(system_error("cannot read '" + directory.native() + "'", error.value()));

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/syntax.hpp"
+
+#include "support/quote.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace cybele::templates {
+namespace {
+
+/// `{{#name}}` has the sigil '#', `{{{name}}}` has '&', `{{name}}` has ' '.
+struct Tag {
+    char sigil = ' ';
+    std::string_view name;
+    std::size_t line = 0;
+};
+
+class Parser {
+public:
+    Parser(const std::string& name, std::string_view text) : name_(name), rest_(text) {}
+
+    /// Up to the end of the section that `opened` began, or of the text.
+    Result<std::vector<Node>> nodes(const Tag* opened) {
+        std::vector<Node> nodes;
+        while (true) {
+            const std::string_view before = take(std::min(rest_.find("{{"), rest_.size()));
+            if (!before.empty()) {
+                nodes.push_back({Node::Kind::kText, before, 0, {}});
+            }
+            if (rest_.empty()) {
+                return opened == nullptr
+                           ? Result<std::vector<Node>>(std::move(nodes))
+                           : wrong(opened->line,
+                                   "the section '" + printable(opened->name) + "' is not closed");
+            }
+            CYBELE_TRY(const Tag tag, next_tag());
+            if (tag.sigil == '/') {
+                if (opened == nullptr || tag.name != opened->name) {
+                    return wrong(tag.line, "'{{/" + printable(tag.name) + "}}' closes no section");
+                }
+                return nodes;
+            }
+            CYBELE_TRY(Node node, node_of(tag));
+            nodes.push_back(std::move(node));
+        }
+    }
+
+    void skip_first_line() {
+        (void)take(std::min(rest_.find('\n'), rest_.size() - 1) + 1);
+    }
+
+private:
+    /// The next bytes; counts their lines.
+    std::string_view take(std::size_t length) {
+        const std::string_view taken = rest_.substr(0, length);
+        rest_.remove_prefix(length);
+        line_ += static_cast<std::size_t>(std::count(taken.begin(), taken.end(), '\n'));
+        return taken;
+    }
+
+    Result<Tag> next_tag() {
+        const bool is_raw = rest_.starts_with("{{{");
+        const std::string_view end = is_raw ? "}}}" : "}}";
+        const std::size_t length = rest_.find(end);
+        if (length == std::string_view::npos) {
+            return wrong(line_, "a tag is not closed by '" + std::string(end) + "'");
+        }
+        const std::size_t line = line_;
+        std::string_view name = take(length + end.size());
+        name = name.substr(end.size(), length - end.size());
+        Tag tag{is_raw ? '&' : ' ', text::trimmed(name, " \t\n"), line};
+        if (!is_raw && !tag.name.empty() &&
+            std::string_view("#^/!>=&").find(tag.name.front()) != std::string_view::npos) {
+            tag.sigil = tag.name.front();
+            tag.name = text::trimmed(tag.name.substr(1), " \t\n");
+        }
+        if (tag.sigil == '=' || (tag.name.empty() && tag.sigil != '!')) {
+            return wrong(line,
+                         tag.sigil == '=' ? "delimiters cannot be changed" : "a tag is empty");
+        }
+        return tag;
+    }
+
+    Result<Node> node_of(const Tag& tag) {
+        switch (tag.sigil) {
+        case '#':
+        case '^': {
+            Node node{tag.sigil == '#' ? Node::Kind::kSection : Node::Kind::kInverted,
+                      tag.name,
+                      tag.line,
+                      {}};
+            CYBELE_TRY(node.inside, nodes(&tag));
+            return node;
+        }
+        case '>':
+            return Node{Node::Kind::kPartial, tag.name, tag.line, {}};
+        case '!':
+            return Node{Node::Kind::kComment, tag.name, tag.line, {}};
+        case '&':
+            return Node{Node::Kind::kRaw, tag.name, tag.line, {}};
+        default:
+            return Node{Node::Kind::kWord, tag.name, tag.line, {}};
+        }
+    }
+
+    [[nodiscard]] tl::unexpected<Error> wrong(std::size_t line, std::string what) const {
+        return fail(
+            Error(template_fault(name_, line, problem("template-syntax", std::move(what)))));
+    }
+
+    const std::string& name_;
+    std::string_view rest_;
+    std::size_t line_ = 1;
+};
+
+} // namespace
+
+Fault template_fault(const std::string& name, std::size_t line, Problem problem) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.set(std::move(problem));
+    fault.where = Place{name + ".mustache", line, line == 0 ? 0U : 1U, {}};
+    fault.help = "correct the template, or use the one that is part of cybelectl";
+    return fault;
+}
+
+Result<std::vector<Node>> parse(const std::string& name, std::string_view text) {
+    Parser parser(name, text);
+    parser.skip_first_line();
+    return parser.nodes(nullptr);
+}
+
+} // namespace cybele::templates
