@@ -79,6 +79,35 @@ std::vector<Difference> differences_of(const Site& site, const Site& here) {
             {"pmi", pmi(site), pmi(here)}};
 }
 
+/// What the Site says and this machine's programs do not: one note.
+void note_not_compared(const Site& site, const Site& here, Faults& faults) {
+    std::string names;
+    std::string_view first;
+    const auto add = [&](std::string_view field) {
+        first = names.empty() ? field : first;
+        names += fmt::format("{}`{}`", names.empty() ? "" : ", ", field);
+    };
+    for (const Difference& one : differences_of(site, here)) {
+        if (one.here.empty() && !one.written.empty()) {
+            add(one.field);
+        }
+    }
+    if (!site.queues.empty() && here.queues.empty()) {
+        add("queues");
+    }
+    if (names.empty()) {
+        return;
+    }
+    Fault note = document::fault_at(
+        site.source,
+        document::mark_of(site.marks, first),
+        problem("site-not-compared", fmt::format("not compared with this machine: {}", names)),
+        "the programs that could say it are not here, or did not answer",
+        "run the check where they answer: see `cybelectl site probe`");
+    note.is_warning = true;
+    faults.add(std::move(note));
+}
+
 void compare_queues(const Site& site, const Site& here, Faults& faults) {
     for (std::size_t index = 0; index < site.queues.size() && !here.queues.empty(); ++index) {
         const std::string& name = site.queues[index].name;
@@ -173,6 +202,7 @@ Faults compare_site(const Site& site, const ProbedSite& probed) {
         faults.add(std::move(fault));
     }
     compare_queues(site, probed.site, faults);
+    note_not_compared(site, probed.site, faults);
     return faults;
 }
 

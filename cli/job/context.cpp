@@ -3,6 +3,7 @@
 
 #include "cli/common/cli11.hpp"
 #include "submission/backends/connection.hpp"
+#include "submission/journal/array.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -155,6 +156,30 @@ nlohmann::ordered_json job_row(const submission::Entry& entry) {
     return row;
 }
 
+/// Of an array: its elements, as the journal knows them.
+void add_elements_row(const submission::Entry& entry, nlohmann::ordered_json& row) {
+    if (entry.array.empty() || entry.is_element) {
+        return;
+    }
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const submission::Entry& element : submission::elements_of(entry)) {
+        rows.push_back({{"id", element.id},
+                        {"index", element.index},
+                        {"state", submission::state_text(element.state)},
+                        {"code", nullptr},
+                        {"node", nullptr},
+                        {"stdout", element.standard_output},
+                        {"stderr", element.standard_error}});
+        if (element.ended != 0) {
+            rows.back()["code"] = element.shell_code();
+        }
+        if (!element.node.empty()) {
+            rows.back()["node"] = element.node;
+        }
+    }
+    row["elements"] = std::move(rows);
+}
+
 template <class T>
 nlohmann::ordered_json value_or_null(const std::optional<T>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
@@ -191,15 +216,19 @@ std::string details_json(const std::vector<submission::Entry>& entries,
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (std::size_t at = 0; at < entries.size(); ++at) {
         rows.push_back(job_row(entries[at]));
+        add_elements_row(entries[at], rows.back());
         add_consumption(consumptions[at], rows.back());
     }
     return print_rows(rows);
 }
 
-std::string entries_json(const std::vector<submission::Entry>& entries) {
+std::string entries_json(const std::vector<submission::Entry>& entries, bool has_elements) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const submission::Entry& entry : entries) {
         rows.push_back(job_row(entry));
+        if (has_elements) {
+            add_elements_row(entry, rows.back());
+        }
     }
     return print_rows(rows);
 }

@@ -39,8 +39,10 @@ void tell(const Session& session, const std::string& line);
 /// `asked_by`, a cancelled job gives 128 + that signal.
 [[nodiscard]] int code_of(const submission::Followed& followed);
 
-/// The jobs as the published schema of `--format json` has them.
-[[nodiscard]] std::string entries_json(const std::vector<submission::Entry>& entries);
+/// The jobs as the published schema of `--format json` has them; an array with its elements, where
+/// they are not listed one by one.
+[[nodiscard]] std::string entries_json(const std::vector<submission::Entry>& entries,
+                                       bool has_elements = true);
 
 /// The same, each with what it asked for and what it used.
 [[nodiscard]] std::string details_json(const std::vector<submission::Entry>& entries,

@@ -18,6 +18,7 @@
 #include "submission/submit/places.hpp"
 #include "submission/submit/submit.hpp"
 #include "support/file.hpp"
+#include "support/process.hpp"
 
 #include <memory>
 
@@ -54,6 +55,23 @@ void add_places(const Session& session,
     }
 }
 
+/// What a job of this cluster would refuse when it runs, where it is submitted from here: told.
+void add_here(const Session& session, const submission::JobInput& input, Faults& faults) {
+    const std::string submitter = input.dialect == "slurm" ? "sbatch" : "qsub";
+    if (input.dialect == "local" ||
+        !find_program(submitter, session.environment.get_or("PATH", ""))) {
+        return;
+    }
+    const auto known = submission::check_here(input, session.environment, ::geteuid());
+    if (known) {
+        return;
+    }
+    for (Fault fault : known.error().faults()) {
+        fault.is_warning = true;
+        faults.add(std::move(fault));
+    }
+}
+
 /// Whether a submission would build the image again, and why.
 Result<std::vector<Fault>> check_image_of(const Session& session, submission::JobInput& input) {
     pipeline::ImageBuild build;
@@ -84,6 +102,9 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     }
     if (login) {
         add_places(session, input, *login, faults);
+        if (login->empty()) {
+            add_here(session, input, faults);
+        }
     }
     for (const Fault& note : image.value_or(std::vector<Fault>())) {
         faults.add(note);

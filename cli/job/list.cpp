@@ -92,7 +92,7 @@ Result<int> list_jobs(const Session& session, const ListOptions& options) {
         return watch(session, context, options);
     }
     CYBELE_TRY(const auto entries, chosen_jobs(session, context, options));
-    Session::print(session.is_json() ? entries_json(entries) : text_of(entries, options));
+    Session::print(session.is_json() ? entries_json(entries, false) : text_of(entries, options));
     tell_outcome(session, list_line(entries, options.has_elements));
     return 0;
 }

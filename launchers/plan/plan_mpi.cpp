@@ -342,6 +342,21 @@ void check_image_has_mpi(const PlanInput& input, Faults& faults) {
     }
 }
 
+/// What makes a Job fit a laptop goes to the cluster with it, where each rank has cores of its own.
+void note_oversubscription(const PlanInput& input, Faults& faults) {
+    if (!input.job->launch.oversubscribe || !input.place.has_queues) {
+        return;
+    }
+    Fault note = input.job->fault_at(
+        "launch.oversubscribe",
+        problem("oversubscribe-on-cluster",
+                fmt::format("ranks may share cores in {}, too", input.place.dialect)),
+        "with `oversubscribe` they are not bound to cores, and their number is not checked",
+        "remove it for a cluster, or keep it where more ranks than cores are meant");
+    note.is_warning = true;
+    faults.add(std::move(note));
+}
+
 /// Horovod's own messages go by the MPI that starts it.
 void add_horovod(LaunchPlan& plan) {
     plan.variables.emplace_back("HOROVOD_CONTROLLER", "mpi");
@@ -369,6 +384,7 @@ void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     }
     plan.allow_root = job.launch.allow_root;
     plan.is_oversubscribed = job.launch.oversubscribe;
+    note_oversubscription(input, faults);
     const std::uint32_t multiple = job.launch.ranks_multiple_of;
     if (multiple > 1 && plan.ranks % multiple != 0) {
         faults.add(job.fault_at(

@@ -262,13 +262,79 @@ void append(const Rendering& rendering,
     }
 }
 
+/// The needs that say how large a job is: without them it is another job.
+constexpr std::array<std::string_view, 9> kSizes{"nodes",
+                                                 "tasks",
+                                                 "tasks-per-node",
+                                                 "cpus-per-task",
+                                                 "gpus-per-node",
+                                                 "-l nodes",
+                                                 "-l select",
+                                                 "-l ncpus",
+                                                 "-l procs"};
+
+/// The first of the words that says how large the job is; empty: none does.
+std::string_view size_among(const DirectiveReader& reader, const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+        const auto script = read_batch_script(
+            fmt::format("#!/bin/sh\n{} {}\n", reader.prefix, word), "words", reader.reader);
+        const bool is_size =
+            script &&
+            std::any_of(script->directives.begin(),
+                        script->directives.end(),
+                        [](const Directive& directive) {
+                            return std::find(kSizes.begin(), kSizes.end(), directive.need) !=
+                                   kSizes.end();
+                        });
+        if (is_size) {
+            return word;
+        }
+    }
+    return {};
+}
+
+/// A Job may have words for several batch systems. One that has some for others only was written
+/// for those: what it leaves out here is told, and refused where it is the size of the job.
+void check_left_out(const Rendering& rendering, const DirectiveReader& own) {
+    const Job& job = *rendering.input.job;
+    if (job.directives.contains(std::string(own.key))) {
+        return;
+    }
+    for (const DirectiveReader& reader : kDirectiveReaders) {
+        const auto words = job.directives.find(std::string(reader.key));
+        if (words == job.directives.end() || reader.dialect != reader.key) {
+            continue;
+        }
+        const std::string_view size = size_among(reader, words->second);
+        Fault fault = job.fault_at(
+            fmt::format("directives.{}", reader.key),
+            size.empty() ? problem("directives-left-out",
+                                   fmt::format("the directives for {} are left out", reader.key))
+                         : problem("directives-size-left-out",
+                                   fmt::format("the size of the job is only given for {}, by `{}`",
+                                               reader.key,
+                                               printable(size))),
+            fmt::format("{} does not read them, and `directives` has none for {}",
+                        rendering.dialect.name,
+                        own.key),
+            size.empty() ? fmt::format("add `{}:` under directives, `{}: []` if none is needed",
+                                       own.key,
+                                       own.key)
+                         : "write it as `resources`: nodes, tasks-per-node, cpus-per-task");
+        fault.is_warning = size.empty();
+        rendering.faults.add(std::move(fault));
+    }
+}
+
 } // namespace
 
 Value directive_lines(const Rendering& rendering) {
     std::vector<Values> lines;
-    if (reader_of(rendering) == nullptr) {
+    const DirectiveReader* const own = reader_of(rendering);
+    if (own == nullptr) {
         return {std::move(lines)};
     }
+    check_left_out(rendering, *own);
     const Job& job = *rendering.input.job;
     if (const auto* site = rendering.input.site; site != nullptr) {
         append(rendering, site->directives, {site->source, site->marks, "directives"}, lines);

@@ -219,15 +219,24 @@ Result<std::optional<Entry>> find_element(const Journal& journal, const std::str
     if (!wanted) {
         return std::optional<Entry>();
     }
-    CYBELE_TRY(std::vector<Entry> jobs, journal.matches(wanted->job));
-    if (jobs.empty()) { // `12_3` of the array `12[].server`
-        CYBELE_TRY(jobs, journal.matches(wanted->job + "[]"));
+    // `12_3` may be of the array `12[].server`, and `12[3]` of the array `12`.
+    constexpr std::string_view kBrackets = "[]";
+    const bool is_bracketed = wanted->job.ends_with(kBrackets);
+    const std::string other = is_bracketed
+                                  ? wanted->job.substr(0, wanted->job.size() - kBrackets.size())
+                                  : wanted->job + std::string(kBrackets);
+    std::vector<Entry> jobs;
+    for (const std::string& form : {wanted->job, other}) {
+        CYBELE_TRY(jobs, journal.matches(form));
+        if (jobs.size() > 1) {
+            CYBELE_TRY(jobs.front(), journal.find(form)); // says which there are
+        }
+        if (!jobs.empty()) {
+            break;
+        }
     }
     if (jobs.empty()) {
         return std::optional<Entry>();
-    }
-    if (jobs.size() > 1) {
-        CYBELE_TRY(jobs.front(), journal.find(wanted->job)); // says which there are
     }
     const Entry& job = jobs.front();
     for (Entry& element : elements_of(job)) {

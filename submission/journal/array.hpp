@@ -28,8 +28,8 @@ namespace cybele::submission {
 /// else none.
 [[nodiscard]] Entry element_of(const Entry& job, std::uint32_t index);
 
-/// The element that `12_3` or `12[3].server` names, of any scheduler; nothing where `name` is of
-/// another form or no such job is known; kInput where the job has no such element.
+/// The element that `12_3`, `12[3]` or `12[3].server` names, of any scheduler; nothing where `name`
+/// is of another form or no such job is known; kInput where the job has no such element.
 [[nodiscard]] Result<std::optional<Entry>> find_element(const Journal& journal,
                                                         const std::string& name);
 

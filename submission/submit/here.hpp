@@ -9,9 +9,11 @@
 
 namespace cybele::submission {
 
-/// What the script of a local job would refuse on this machine when it runs: a launcher that is not
-/// in PATH, mpirun of Open MPI as root without `allow-root`, a host without spark-submit (kInput,
-/// all at once). What depends on an image that is not built yet is left to the script.
+/// What a job that is submitted with this machine's commands would refuse when it runs (kInput, all
+/// at once): mpirun of Open MPI as root without `allow-root`; of a local job a launcher, runtime or
+/// spark-submit that is not in PATH, libraries that its program or the host's MPI lacks, sources of
+/// binds and files of secrets that are not there. What modules, set-up and inputs can bring, and
+/// what depends on an image that is not built yet, is left to the script.
 [[nodiscard]] Result<void>
 check_here(const JobInput& input, const Environment& environment, uid_t user);
 

@@ -162,13 +162,15 @@ Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& envi
     CYBELE_CHECK(resolve_dependencies(input, environment, login));
     if (input.dialect == "local") {
         CYBELE_CHECK(check_local(input.job, environment));
+    }
+    if (login.empty()) {
         CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
     CYBELE_CHECK(check_places(input, environment, login, request.build.now)
                      .map_error(during("checking the folders of the job")));
     CYBELE_CHECK(provide_image(input, request, environment, login)
                      .map_error(during("providing the image of the job")));
-    if (input.dialect == "local") { // more is known of an image that was just built
+    if (login.empty()) { // more is known of an image that was just built
         CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
     CYBELE_CHECK(verify_image(input, environment, login, request.build.now)

@@ -42,8 +42,26 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     before=$(rows "$id")
     rm -rf .cybelectl
     assert_equal "$(rows "$id")" "$before"
-    run "$CYBELECTL" job status "${id}_3"
-    assert_output "${id}_3 failed 7"
+    for name in "${id}_3" "${id}[3]"; do # TORQUE's form, too
+        run "$CYBELECTL" job status "$name"
+        assert_output "${id}_3 failed 7"
+    done
+    run "$CYBELECTL" job logs "${id}[9]"
+    assert_failure 3
+    assert_line "error: job $id has no element 9"
+}
+
+@test "JSON of a job that was waited for has its elements" {
+    sweep
+    run --separate-stderr submit sweep.yaml --wait --format json
+    assert_equal "$status" 7
+    id=$(jq -r '.jobs[0].id' <<<"$output")
+    elements=$(jq -c '.jobs[0].elements[] | [.id, .index, .state, .code, .stdout]' <<<"$output")
+    assert_equal "$elements" "$(rows "$id")"
+    run --separate-stderr "$CYBELECTL" job wait "$id" --format json
+    assert_equal "$(jq -c '.jobs[0].elements[] | [.id, .index, .state, .code, .stdout]' <<<"$output")" "$elements"
+    run --separate-stderr "$CYBELECTL" job list --all --format json
+    assert_equal "$(jq '.jobs[0] | has("elements")' <<<"$output")" false
 }
 
 @test "an element is shown, waited for, read and cancelled by its name, and the others go on" {

@@ -292,3 +292,54 @@ host_job() {
     PATH=$place/bare refuses 3 "$CYBELECTL" job check demo.yaml --scheduler local
     assert_line --partial 'there is no spark-submit on this machine'
 }
+
+@test "what a local job would refuse when it starts is refused by check and submit, at its place" {
+    mkdir fake there
+    printf '#!/bin/sh\nexit 1\n' >fake/ompi_info
+    cp fake/ompi_info fake/mpicc
+    cp fake/ompi_info fake/ldconfig
+    chmod +x fake/*
+    refused() { # PLACE LINE: nothing was submitted, and check says the same
+        for verb in 'job check' submit; do
+            # shellcheck disable=SC2086
+            refuses 3 "$CYBELECTL" $verb demo.yaml --scheduler local --allow-root
+            assert_line "error: $2"
+            assert_line --partial "demo.yaml:$1"
+        done
+        assert_dir_not_exist .cybelectl
+    }
+    mkdir root # as an unpacked image
+    host_job 'image: ./root' 'command: ["true"]' 'binds: [there:/in, none/data:/data, ~/nothing]'
+    HOME=$place refused 5:20 "there is no 'none/data' to bind into the container"
+    HOME=$place refused 5:37 "there is no '~/nothing' to bind into the container"
+    host_job 'command: ["true"]' 'environment: {TOKEN: "@file:none/token"}'
+    refused 4:22 "cannot read 'none/token' for TOKEN"
+    host_job 'image: ./root' 'command: ["true"]' 'launch: {kind: mpi-bind, host-mpi: /opt/none}'
+    refused 5:9 "the MPI of the host is not on this machine below '/opt/none'"
+    # What the set-up or the inputs bring may be missing now.
+    for line in 'setup: mkdir none' 'stage-in: [{from: there, to: none}]'; do
+        host_job 'command: ["true"]' 'environment: {TOKEN: "@file:none/token"}' "$line"
+        run "$CYBELECTL" job check demo.yaml --scheduler local
+        assert_success
+    done
+}
+
+@test "a program of the host that lacks a library is refused before it is submitted, with what to install" {
+    printf 'int part(void) { return 0; }\n' >part.c
+    printf 'int part(void);\nint main(void) { return part(); }\n' >main.c
+    gcc -shared -fPIC -Wl,-soname,libpart.so.7 part.c -o libpart.so.7
+    gcc main.c libpart.so.7 -o prog
+    host_job 'command: [./prog]'
+    for verb in 'job check' submit; do
+        # shellcheck disable=SC2086
+        refuses 3 "$CYBELECTL" $verb demo.yaml --scheduler local
+        assert_line 'error: ./prog cannot start here: libpart.so.7 is missing'
+        assert_line --partial 'demo.yaml:3:'
+    done
+    assert_dir_not_exist .cybelectl
+    LD_LIBRARY_PATH=$PWD run "$CYBELECTL" submit demo.yaml --scheduler local --wait # as the help says
+    assert_success
+    host_job 'setup: export LD_LIBRARY_PATH=$PWD' 'command: [./prog]' # what a set-up brings is not known before
+    run "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    assert_success
+}

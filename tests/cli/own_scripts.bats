@@ -2,6 +2,7 @@
 # Batch scripts of the user's own, submitted unchanged to the local scheduler; scripts that are refused. Seconds.
 # shellcheck disable=SC2016 # variables of scripts
 load ../parts/suite.bash
+load ../parts/own_scripts.bash
 
 setup() { work_place; }
 teardown() { leave_place; }
@@ -236,5 +237,14 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
         run "$CYBELECTL" submit --scheduler slurm --script known.sh --dry-run
         assert_success
         assert_equal "$(grep -c 'job logs. will not find this output' <<<"$output")" "${row#*:}"
+    done
+}
+
+own_client() { if [[ $1 == cybelectl ]]; then "$CYBELECTL" "${@:2}"; else "$@"; fi; }
+own_put() { cat >"$1"; }
+@test "ten kinds of scripts of other people, each for Slurm, TORQUE and OpenPBS, run unchanged" {
+    for system in slurm torque openpbs; do
+        own_submitted "$system" local 3>&-
+        own_ended "$system"
     done
 }

@@ -320,3 +320,18 @@ check_records() {
     echo two >src/word
     submits two 'rebuilding demo.sif: src/word changed'
 }
+
+@test "resubmit rebuilds an image whose source changed, and --no-build refuses it" {
+    write_demo
+    submits one 'building demo.sif: it does not exist'
+    id=$output
+    echo two >src/word
+    refuses 3 "$CYBELECTL" job resubmit "$id" --no-build
+    assert_line --partial 'demo.sif is older than'
+    assert_equal "$(cat demo.out)" one
+    run -0 --separate-stderr "$CYBELECTL" job resubmit "$id" --wait
+    assert_regex "$stderr" 'rebuilding demo.sif: src/word changed'
+    refute_regex "$stderr" 'has changed since' # its document is the same
+    assert_equal "$(cat demo.out)" two
+    assert_equal "$("$CYBELECTL" job status --details "$output" --format json | jq -r '.jobs[0]."image-digest"')" "$(digest_of demo.sif)"
+}

@@ -30,7 +30,10 @@ jsonschema.validate(json.load(sys.stdin), schema, jsonschema.Draft202012Validato
     "$CYBELECTL" job status --details "$id" --format json >show.json
     "$CYBELECTL" job wait "$id" --format json >wait.json || true
     "$CYBELECTL" submit good.yaml --scheduler local --wait --format json >submit.json
-    for file in list status show wait submit; do fits_schema <"$file.json"; done
+    run_job many 'script: exit $CYBELE_ARRAY_INDEX' 'array: 0-1'
+    "$CYBELECTL" job wait "$id" --format json >array.json || true
+    jq -e '.jobs[0].elements[1].code == 1' array.json
+    for file in list status show wait submit array; do fits_schema <"$file.json"; done
     jq -e '.jobs[0].used.seconds >= 0 and .jobs[0].used.cores >= 1 and .jobs[0].code == 3' show.json
     run fits_schema <<<'{"format": 1, "jobs": [{"uuid": "x"}]}'
     assert_failure

@@ -3,6 +3,7 @@
 load ../parts/suite.bash
 load nodes.bash
 load jobs.bash
+load ../parts/own_scripts.bash
 
 setup_file() {
     start_nodes
@@ -402,4 +403,11 @@ fake_sbatch() {
     wait_for 90 sh -c "! '$parts_dir/slurm' exec '$place' scontrol show job $id"
     run slurm cybelectl job wait "$id"
     assert_equal "$status" 12
+}
+
+own_client() { slurm "$@"; }
+own_put() { cat >"$1"; }
+@test "ten kinds of scripts of other people run unchanged" {
+    own_submitted slurm slurm
+    own_ended slurm
 }

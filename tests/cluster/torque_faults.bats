@@ -84,10 +84,37 @@ strangers() {
     run submit none
     assert_equal "$status" 3
     assert_output --partial 'none.yaml:4:8'
+    job none 'command: ["true"]' 'array: 0-2' 'output: {stdout: "one-%a", stderr: "two-%q"}'
+    run submit none
+    assert_equal "$status" 3
+    assert_output --partial 'none.yaml:5:36'
     assert_equal "$(qstat | grep -c 'Job Id')" 1
 }
 @test "ids of other schedulers, elements that are not there, empty ranges: refused, nothing is cancelled or submitted" {
     on_both strangers
+}
+
+looked_for_in_a_cut_answer() {
+    once
+    mkdir fake
+    # shellcheck disable=SC2016 # for the shell there
+    printf '%s\n' '#!/bin/sh' "$(command -v qsub) \"\$@\" >/dev/null" 'kill -KILL $PPID' >fake/qsub
+    chmod +x fake/qsub
+    PATH=$PWD/fake:$PATH run submit once
+    assert_equal "$status" 137
+    fault cut
+    run timeout 4 "$CYBELECTL" submit once.yaml --scheduler "$dialect" --monitoring-period 1
+    assert [ "$status" != 0 ]
+    assert_output --partial 'looking for it before submitting'
+    fault none
+    run submit once
+    assert_success
+    assert_output --partial 'the earlier submission had arrived'
+    ends "${lines[-1]}"
+    assert_equal "$(ran) $(qstat | grep -c 'Job Id')" '1 1'
+}
+@test "a killed client's job is looked for in an answer of qstat that is cut: nothing is submitted by guess" {
+    on_both looked_for_in_a_cut_answer
 }
 
 killed_clients() {

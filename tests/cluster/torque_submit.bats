@@ -3,6 +3,7 @@
 # tests/servers/jobs.bats that need no server. About a minute.
 load ../parts/suite.bash
 load torque.bash
+load ../parts/own_scripts.bash
 
 array_ends() {
     # shellcheck disable=SC2016
@@ -197,4 +198,14 @@ own_script() {
 }
 @test "a batch script of one's own is submitted unchanged: code, outputs, arguments, variables, elements, cancel" {
     on_both own_script
+}
+
+own_client() { if [[ $1 == cybelectl ]]; then "$CYBELECTL" "${@:2}"; else "$@"; fi; }
+own_put() { cat >"$1"; }
+others_scripts() {
+    own_submitted "$product" "$dialect"
+    own_ended "$product"
+}
+@test "ten kinds of scripts of other people run unchanged" {
+    on_both others_scripts
 }

@@ -143,7 +143,7 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help because what="$1 ranks were started, but MPI in the container"
+    local good sizes help because refused what="$1 ranks were started, but MPI in the container"
     because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
     help='start the ranks with an MPI of the image'\''s family, '
     help+='and let the environment pass (no --cleanenv, no --containall)'
@@ -156,10 +156,15 @@ check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes
         return
     fi
     cat -- "$private/errors" >&2
+    refused=$(sed -nE '/^(error|FATAL): +/{s/^[A-Za-z]*: +//p;q}' "$private/errors") # a runtime's
     sizes=$(awk '{print $2}' "$private/ranks" | sort -nu | paste -sd ' ' -)
     case $code:$sizes in
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
-        *:'') what+=" did not start (code $code)" ;;
+        *:'')
+            what+=" did not start (code $code)"
+            [ -z "$refused" ] || what="the container did not start on $(uname -n) (code $code)" \
+                because=$refused help='correct what it names; the full text stands above'
+            ;;
         *:"$1") what+=" reached $good of them only (code $code)" ;;
         *)
             what+=" sees $sizes"

@@ -135,6 +135,16 @@ TEST_CASE("every fact is written and read back, and each difference stands at it
           "`scheduler.version` is '21.08' in the Site\n`mpi` is 'openmpi 5.0.7' in the Site\n"
           "there is no queue 'bach' here\n");
     CHECK(warnings == 6);
+    // A scheduler that gives no answer says nothing of what the Site says of it.
+    probed.site.scheduler_version.clear();
+    probed.site.pmi.reset();
+    probed.site.queues.clear();
+    const Faults silent = compare_site(same, probed);
+    REQUIRE(silent.all().size() == 1);
+    const Fault& note = silent.all().front();
+    CHECK(note.is_warning);
+    CHECK(note.where.has_value());
+    CHECK(note.message == "not compared with this machine: `scheduler.version`, `pmi`, `queues`");
 }
 
 } // namespace cybele::diagnostics

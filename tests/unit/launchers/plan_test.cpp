@@ -315,6 +315,64 @@ TEST_CASE("threads of ranks that share cores are not pinned") {
     }
 }
 
+TEST_CASE("Intel MPI's ranks have cores of their own where it pins them, and their threads too") {
+    for (const bool is_exclusive : {true, false}) {
+        const Job job = job_of(std::string("launch: mpi\nresources: {tasks-per-node: 5, "
+                                           "cpus-per-task: 3") +
+                               (is_exclusive ? ", exclusive: true}\n" : "}\n"));
+        const Site site = site_of("mpi: [{family: intel, version: '2021.9'}]\n");
+        const images::ImageFacts facts = facts_of("intel 2021.9");
+        Faults faults;
+        const LaunchPlan plan = make_plan({&job, &site, &facts, kTorque}, faults);
+        const std::string text = print_plan(plan);
+        CAPTURE(text);
+        CHECK((text.find("I_MPI_PIN_DOMAIN") != std::string::npos) == is_exclusive);
+        CHECK((text.find("OMP_PROC_BIND=close") != std::string::npos) == is_exclusive);
+    }
+}
+
+TEST_CASE("ranks may copy between processes unless user namespaces of their own forbid it") {
+    struct Row {
+        const char* site;
+        SingleCopy expected;
+    };
+    for (const Row& row : {Row{"", SingleCopy::kOffForUsers},
+                           Row{"runtime: {program: apptainer, mode: userns}\n", SingleCopy::kOff},
+                           Row{"runtime: {program: apptainer, mode: setuid}\n", SingleCopy::kOn}}) {
+        CAPTURE(row.site);
+        const Job job = job_of("launch: mpi\n");
+        const Site site = site_of(row.site);
+        Faults faults;
+        CHECK(make_plan({&job, &site, nullptr, kSlurm}, faults).single_copy == row.expected);
+    }
+}
+
+TEST_CASE("what a container runtime takes from the image is no variable of a Job") {
+    for (const std::string name : {"HOME", "PATH", "LD_LIBRARY_PATH", "LD_LIBRARY_PATHS"}) {
+        CAPTURE(name);
+        const Job job = job_of("environment: {" + name + ": /x}\n");
+        Faults faults;
+        (void)make_plan({&job, nullptr, nullptr, kLocal}, faults);
+        CHECK(faults.has_errors() == (name != "LD_LIBRARY_PATHS"));
+    }
+}
+
+TEST_CASE("a Job that lets ranks share cores says so where they have their own") {
+    const auto notes = [](const std::string& launch, const PlaceTraits& place) {
+        const Job job = job_of("launch: " + launch + "\n");
+        const images::ImageFacts facts = facts_of("openmpi 4.1.4");
+        Faults faults;
+        (void)make_plan({&job, nullptr, &facts, place}, faults);
+        CHECK_FALSE(faults.has_errors());
+        return format_text(faults.all());
+    };
+    const std::string crowded = notes("{kind: mpi, oversubscribe: true}", kSlurm);
+    CHECK(crowded.find("ranks may share cores in slurm, too") != std::string::npos);
+    CHECK(crowded.find("j.yaml:5:") != std::string::npos);
+    CHECK(notes("{kind: mpi, oversubscribe: true}", kLocal).empty());
+    CHECK(notes("mpi", kSlurm).empty());
+}
+
 TEST_CASE("what cannot be guarded is told, and `guard: false` is silent") {
     const auto notes = [](const std::string& launch, const images::ImageFacts* facts) {
         const Job job = job_of("launch: " + launch + "\n");

@@ -280,6 +280,47 @@ TEST_CASE("directives: each word is an option that no field says already") {
           std::string::npos);
 }
 
+TEST_CASE("directives for other batch systems only are told, and refused where they are the size") {
+    struct Row {
+        const char* directives;
+        const char* dialect;
+        const char* said; ///< empty: nothing
+        bool is_refused;
+    };
+    for (const Row& row :
+         {Row{"{pbspro: [-l place=pack]}",
+              "slurm",
+              "the directives for pbspro are left out",
+              false},
+          Row{"{pbspro: [-l place=pack], slurm: []}", "slurm", "", false},
+          Row{"{pbspro: [-l place=pack]}", "pbspro", "", false},
+          Row{"{slurm: [--switches=1]}", "slurm-torque", "", false},
+          Row{"{slurm: [--switches=1]}", "torque", "the directives for slurm are left out", false},
+          Row{"{pbspro: ['-l select=2:ncpus=8']}",
+              "slurm",
+              "the size of the job is only given for pbspro, by `-l select=2:ncpus=8`",
+              true},
+          Row{"{torque: [-V, '-l nodes=2:ppn=8,walltime=1:00:00']}",
+              "pbspro",
+              "the size of the job is only given for torque",
+              true},
+          Row{"{slurm: [--nodes=2]}",
+              "torque",
+              "the size of the job is only given for slurm",
+              true}}) {
+        CAPTURE(row.directives);
+        CAPTURE(row.dialect);
+        const auto rendered = render_batch(
+            batch("directives: " + std::string(row.directives) + "\n", "true\n"), row.dialect);
+        CHECK(rendered.has_value() != row.is_refused);
+        const std::string said =
+            rendered ? format_text(rendered->notes) : format_text(rendered.error().faults());
+        CHECK(said.empty() == std::string_view(row.said).empty());
+        CHECK(said.find(row.said) != std::string::npos);
+        CHECK((row.is_refused || said.empty() || said.find("help: add `") != std::string::npos));
+    }
+}
+
 TEST_CASE("directives: those of the Site, of its queue and of the Job come in this order") {
     const launchers::Job job = job_of(
         "kind: Job\nname: run\nqueue: q\ndirectives: {slurm: [--mem=0]}\n" + batch("", "true\n"));

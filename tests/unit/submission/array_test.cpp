@@ -174,7 +174,10 @@ TEST_CASE("an element is found by each of its names, and by no other") {
         CHECK(found->id == "68[2].head");
         CHECK(found->index == 2);
     }
-    CHECK(submission::find_job(*journal, "local:7_1")->uuid == "cccccccc-3");
+    for (const char* name : {"local:7_1", "local:7[1]"}) {
+        CHECK(submission::find_job(*journal, name)->uuid == "cccccccc-3");
+    }
+    CHECK(submission::find_job(*journal, "43[1]")->id == "43_1");
     const std::pair<const char*, const char*> wrong[] = {
         {"68[9].head", "job 68[].head has no element 9"},
         {"68[2].other", "there is no job '68[2].other'"},
@@ -182,6 +185,9 @@ TEST_CASE("an element is found by each of its names, and by no other") {
         {"43_2", "job 43 has no element 2"},
         {"9_1", "job 9 has no element 1"},
         {"7_1", "'7' names 2 jobs"},
+        {"7[1]", "'7' names 2 jobs"},
+        {"43[2]", "job 43 has no element 2"},
+        {"43[1].head", "there is no job '43[1].head'"},
         {"43_", "there is no job '43_'"},
         {"43_-1", "job 43 has no element -1"},
         {"43_99999999999", "there is no job '43_99999999999'"},
