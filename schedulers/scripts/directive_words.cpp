@@ -293,36 +293,48 @@ std::string_view size_among(const DirectiveReader& reader, const std::vector<std
     return {};
 }
 
+/// The words for another batch system where there are none for this one.
+Fault left_out(const Rendering& rendering,
+               const DirectiveReader& own,
+               const DirectiveReader& reader,
+               const std::vector<std::string>& words) {
+    const Job& job = *rendering.input.job;
+    const std::string field = fmt::format("directives.{}", reader.key);
+    const std::string_view size = size_among(reader, words);
+    if (!size.empty()) {
+        return job.fault_at(
+            field,
+            problem("directives-size-left-out",
+                    fmt::format("the size of the job is only given for {}, by `{}`",
+                                reader.key,
+                                printable(size))),
+            fmt::format("{} does not read it, and would run another job", rendering.dialect.name),
+            "write it as `resources`: nodes, tasks-per-node, cpus-per-task");
+    }
+    Fault note = job.fault_at(
+        field,
+        problem("directives-left-out",
+                fmt::format("the directives for {} are left out", reader.key)),
+        fmt::format("{} does not read them, and `directives` has none for {}",
+                    rendering.dialect.name,
+                    own.key),
+        fmt::format("add `{}:` under directives, `{}: []` if none is needed", own.key, own.key));
+    note.is_warning = true;
+    return note;
+}
+
 /// A Job may have words for several batch systems. One that has some for others only was written
 /// for those: what it leaves out here is told, and refused where it is the size of the job.
 void check_left_out(const Rendering& rendering, const DirectiveReader& own) {
-    const Job& job = *rendering.input.job;
-    if (job.directives.contains(std::string(own.key))) {
+    const launchers::Directives& directives = rendering.input.job->directives;
+    if (directives.contains(std::string(own.key))) {
         return;
     }
     for (const DirectiveReader& reader : kDirectiveReaders) {
-        const auto words = job.directives.find(std::string(reader.key));
-        if (words == job.directives.end() || reader.dialect != reader.key) {
-            continue;
+        const auto words = directives.find(std::string(reader.key));
+        if (words != directives.end() && reader.dialect == reader.key) {
+            rendering.faults.add(left_out(rendering, own, reader, words->second));
         }
-        const std::string_view size = size_among(reader, words->second);
-        Fault fault = job.fault_at(
-            fmt::format("directives.{}", reader.key),
-            size.empty() ? problem("directives-left-out",
-                                   fmt::format("the directives for {} are left out", reader.key))
-                         : problem("directives-size-left-out",
-                                   fmt::format("the size of the job is only given for {}, by `{}`",
-                                               reader.key,
-                                               printable(size))),
-            fmt::format("{} does not read them, and `directives` has none for {}",
-                        rendering.dialect.name,
-                        own.key),
-            size.empty() ? fmt::format("add `{}:` under directives, `{}: []` if none is needed",
-                                       own.key,
-                                       own.key)
-                         : "write it as `resources`: nodes, tasks-per-node, cpus-per-task");
-        fault.is_warning = size.empty();
-        rendering.faults.add(std::move(fault));
     }
 }
 

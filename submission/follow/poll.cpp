@@ -199,6 +199,28 @@ bool has_left_mark(Backend& backend, const Silent& silent) {
     return !mark || mark->empty() || mark->front().exists;
 }
 
+/// Of a job that its scheduler does not show, another client may know more than this one: that it
+/// was asked to end, or how it ended.
+Result<void> take_words_of_others(JobContext& context, std::vector<Entry>& entries) {
+    for (Entry& entry : entries) {
+        if (entry.ended != 0 || entry.missing_since == 0) {
+            continue;
+        }
+        CYBELE_TRY(const auto kept, context.journal().matches(entry.uuid));
+        if (kept.size() != 1) {
+            continue;
+        }
+        entry.cancel_asked = std::max(entry.cancel_asked, kept.front().cancel_asked);
+        for (const Entry& known : entry.is_element ? elements_of(kept.front()) : kept) {
+            if (known.ended != 0 && (!entry.is_element || known.index == entry.index)) {
+                entry = known;
+                break;
+            }
+        }
+    }
+    return {};
+}
+
 /// Asks the second witness where the first two are silent.
 void inquire(Backend& backend, Group& group, std::vector<Silent>& silent) {
     if (silent.empty()) {
@@ -320,6 +342,7 @@ Result<Round> ask(JobContext& context,
                   std::vector<Entry>& entries,
                   const std::vector<Reading>& files,
                   std::vector<ReadBack>* read) {
+    CYBELE_CHECK(take_words_of_others(context, entries));
     std::map<std::pair<std::string, std::string>, Group> groups;
     for (Entry& entry : entries) {
         if (entry.ended == 0 && !entry.id.empty()) {

@@ -95,7 +95,11 @@ std::string updates() {
         add(column.name);
     }
     for (const NumberColumn& column : kNumbers) {
-        add(column.name);
+        if (column.member == &Entry::cancel_asked) { // a client that has not seen it keeps it
+            text += ", cancel_asked=max(cancel_asked, excluded.cancel_asked)";
+        } else {
+            add(column.name);
+        }
     }
     add(kState);
     return text;

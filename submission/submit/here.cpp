@@ -172,7 +172,7 @@ void check_binds(const HereCheck& check) {
         }
         check.faults.add(job.fault_at(
             fmt::format("binds[{}]", at),
-            problem("bind-source-missing",
+            problem("bind-source-missing-here",
                     "there is no '" + printable(source) + "' to bind into the container"),
             printable(place.native()) + " does not exist on this machine",
             "make it: `mkdir -p " + shell_quote(place.native()) + "`, or correct the path"));
