@@ -244,7 +244,7 @@ own_client() { if [[ $1 == cybelectl ]]; then "$CYBELECTL" "${@:2}"; else "$@"; 
 own_put() { cat >"$1"; }
 @test "ten kinds of scripts of other people, each for Slurm, TORQUE and OpenPBS, run unchanged" {
     for system in slurm torque openpbs; do
-        own_submitted "$system" local 3>&-
+        own_submitted "$system" local
         own_ended "$system"
     done
 }

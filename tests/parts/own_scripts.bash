@@ -14,10 +14,10 @@ own_text() {
         "$repo/tests/cases/own_scripts/$1.txt"
 }
 
-# own_submitted SYSTEM SCHEDULER: submits all ten to the scheduler, each from a folder SYSTEM-KIND; their ids are in own_ids.
+# own_submitted SYSTEM SCHEDULER: submits all ten to the scheduler, each from a folder SYSTEM-KIND, and waits for each in the background.
 own_submitted() {
     local kind folder
-    declare -gA own_ids=()
+    declare -gA own_clients=()
     for kind in "${own_kinds[@]}"; do
         folder=$PWD/$1-$kind
         own_client mkdir -p "$folder/logs"
@@ -28,20 +28,23 @@ own_submitted() {
         printf '%s\n' 'module() {' '    case $1 in' '        load) shift; loaded="$*"; export CC_MODULE=$1 ;;' \
             '        list) echo "loaded: $loaded" >&2 ;;' '    esac' '}' | own_put module-setup.sh
         own_text "$kind" "$1" | own_put "$kind.sh"
-        own_ids[$kind]=$(own_client cybelectl submit --script "$kind.sh" --scheduler "$2") || return
+        own_client cybelectl submit --script "$kind.sh" --scheduler "$2" --monitoring-period 1 --wait --quiet \
+            >"$BATS_TEST_TMPDIR/$1-$kind.id" 2>"$BATS_TEST_TMPDIR/$1-$kind.said" 3>&- &
+        own_clients[$kind]=$!
         cd ..
     done
 }
 
 # own_ended SYSTEM [CODE]: each ends as it should, with what it writes; CODE is the code of all where the scheduler keeps none.
 own_ended() {
-    local kind id word text rest lines name
+    local kind id word text rest lines name code
     for kind in "${own_kinds[@]}"; do
-        id=${own_ids[$kind]}
-        run own_client cybelectl job wait "$id" --monitoring-period 1 --quiet
-        echo "$1 $kind ($id) ended with $status" >&2
+        code=0
+        wait "${own_clients[$kind]}" || code=$?
+        id=$(cat "$BATS_TEST_TMPDIR/$1-$kind.id")
+        echo "$1 $kind ($id) ended with $code: $(cat "$BATS_TEST_TMPDIR/$1-$kind.said")" >&2
         lines=$(sed -n 's/^=== //p' "$repo/tests/cases/own_scripts/$kind.txt")
-        assert_equal "$status" "${2:-$(sed -n 's/^code //p' <<<"$lines")}"
+        assert_equal "$code" "${2:-$(sed -n 's/^code //p' <<<"$lines")}"
         while read -r word text; do
             name=$id rest=$text
             case $word in
