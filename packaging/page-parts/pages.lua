@@ -3,8 +3,9 @@
 -- links between pages follow, and the list of contents becomes the variable `contents`.
 
 local function page_of(file)
+  local example = file:match("/examples/([^/]+)/README%.md$") -- it may be called like a page on the same subject
   local folder = file:match("([^/]+)/README%.md$") -- a folder's README is the folder's page
-  return folder or file:match("([^/]+)%.md$"):lower()
+  return example and "example-" .. example or folder or file:match("([^/]+)%.md$"):lower()
 end
 
 -- As GitHub names headings, so that links with a fragment work there and here.

@@ -129,3 +129,25 @@ is_submitted() { tail -n 1 stopped/log | grep -qxE '[0-9]+'; }
     assert_line --index -1 --regexp '^done in '
 }
 as_root_here() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -E "$@"; fi; }
+
+@test "bridge: wrong words, folders that the nodes would not see, and a user without root or sudo are refused before anything is done" {
+    local words
+    for words in 'word' '--unknown' '-o' '-o /tmp/box' "-o $place/a%b"; do
+        # shellcheck disable=SC2086
+        run -2 "$repo/quickstart" bridge $words
+        assert_output --regexp '^quickstart: .*; see ./quickstart bridge --help$'
+    done
+    run -2 "$repo/quickstart" bridge -o "$place/$(printf 'x%.0s' {1..80})"
+    assert_output --partial 'longer than 80 characters'
+    CYBELECTL=$place/nosuch run -2 "$repo/quickstart" bridge -o "$place/box"
+    assert_output --partial 'CYBELECTL is not a program'
+    run -0 "$repo/quickstart" bridge --help
+    assert_line --partial 'Everything that it starts ends with it'
+    assert_not_exist box
+    mkdir bin
+    for words in bash env dirname realpath id nproc sed; do ln -s "$(command -v "$words")" bin; done
+    run -5 as_user env PATH="$place/bin" "$repo/quickstart" bridge -o "$place/box"
+    assert_line --partial 'need root or sudo'
+    assert_line --partial 'help: run it as root, or with --torque'
+    assert_not_exist box
+}

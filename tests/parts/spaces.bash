@@ -70,12 +70,16 @@ end_with_owner() {
     setsid python3 -c '
 import os, select, shutil, signal, sys
 owner, head = int(sys.argv[1]), int(sys.argv[2])
-fds = {os.pidfd_open(owner): "owner", os.pidfd_open(head): "head"}
+head_fd = os.pidfd_open(head)
 poll = select.poll()
-for fd in fds:
-    poll.register(fd, select.POLLIN)
-if "head" not in {fds[fd] for fd, _ in poll.poll()}:
-    signal.pidfd_send_signal(next(fd for fd in fds if fds[fd] == "head"), signal.SIGKILL)
+poll.register(head_fd, select.POLLIN)
+try:
+    poll.register(os.pidfd_open(owner), select.POLLIN)
+    ended = {fd for fd, _ in poll.poll()}
+except ProcessLookupError:  # the owner is gone already
+    ended = set()
+if head_fd not in ended:
+    signal.pidfd_send_signal(head_fd, signal.SIGKILL)
     shutil.rmtree(sys.argv[3], ignore_errors=True)
 ' "$@" >/dev/null 2>&1 </dev/null &
 }
