@@ -47,7 +47,7 @@ run_crun() {
 # in_container NAME [COMMAND…]: what config.json says, with another command.
 in_container() {
     container=$1-$unique
-    jq --argjson words "$(jq -n '$ARGS.positional' --args "${@:2}")" \
+    jq --argjson words "$({ (($# == 1)) || printf '%s\n' "${@:2}"; } | jq -Rn '[inputs]')" \
         '.process.terminal = false | .root.readonly = true | .mounts |= map(select(.type != "cgroup"))
         | if $words == [] then . else .process.args = $words end' config.json | as_root_here tee bundle/config.json >/dev/null
     run_crun run --bundle bundle "$container"
