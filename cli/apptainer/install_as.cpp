@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct InstallOptions {
+struct LinkOptions {
     std::string name;
     std::string directory;
     bool is_forced = false;
@@ -38,7 +38,7 @@ Result<void> check_place(const fs::path& link, const fs::path& program, bool is_
                 "choose another directory, or write --force to replace the file");
 }
 
-Result<int> install(const Session& session, const InstallOptions& options) {
+Result<int> install(const Session& session, const LinkOptions& options) {
     std::error_code failed;
     const fs::path folder = fs::absolute(options.directory, failed);
     if (!fs::is_directory(folder, failed)) {
@@ -66,7 +66,7 @@ Result<int> install(const Session& session, const InstallOptions& options) {
 } // namespace
 
 void install_other_name(CLI::App& app, Session& session) {
-    auto options = std::make_shared<InstallOptions>();
+    auto options = std::make_shared<LinkOptions>();
     CLI::App* verb = add_verb(
         app,
         "install-as",

@@ -11,8 +11,9 @@ constexpr std::string_view kAdvanced[] = {
     "bridge accept", "bridge forget", "bridge install", "bridge logs", "bridge orphans",
     "bridge status", "completion",    "config trust",   "def print",   "image path",
     "image tags",    "install-as",    "job hold",       "job mirror",  "job release",
-    "key export",    "key import",    "kube crd",       "sif add",     "sif del",
-    "sif dump",      "sif header",    "sif new",        "sif recover", "sif setprim",
+    "job results",   "key export",    "key import",     "kube crd",    "sif add",
+    "sif del",       "sif dump",      "sif header",     "sif new",     "sif recover",
+    "sif setprim",
 };
 
 } // namespace

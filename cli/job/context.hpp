@@ -56,5 +56,6 @@ void install_job_hold(CLI::App& job, Session& session);
 void install_job_mirror(CLI::App& job, Session& session);
 void install_job_logs(CLI::App& job, Session& session);
 void install_job_collect(CLI::App& job, Session& session);
+void install_job_results(CLI::App& job, Session& session);
 
 } // namespace cybele::cli

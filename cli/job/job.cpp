@@ -205,6 +205,7 @@ void install_job(CLI::App& app, Session& session) {
     install_job_mirror(*job, session);
     install_job_logs(*job, session);
     install_job_collect(*job, session);
+    install_job_results(*job, session);
     install_job_resubmit(*job, session);
 }
 

@@ -18,6 +18,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ struct SubmitOptions : JobOptions {
     bool no_build = false;
     FollowChoice choice;
     TargetOptions target;
+    std::optional<submission::Entry> before; ///< the job that is submitted again
 };
 
 Result<submission::SubmitRequest> submit_request(Session& session, const SubmitOptions& options) {
@@ -188,6 +190,11 @@ Result<int> submit_job(Session& session, const SubmitOptions& options) {
     }
     CYBELE_TRY(const submission::ReadyJob ready,
                submission::ready_job(request, session.environment));
+    if (options.before) {
+        for (const std::string& line : submission::differences_since(*options.before, ready)) {
+            tell(session, "cybelectl: since job " + options.before->id + ", " + line);
+        }
+    }
     return submit_ready(session, options, request, ready);
 }
 
@@ -228,6 +235,7 @@ Result<int> resubmit(Session& session, const ResubmitOptions& options) {
     again.site = request.site.native();
     again.overrides = request.overrides;
     again.host = again.host.empty() ? named.login : again.host;
+    again.before = named;
     return submit_job(session, again);
 }
 

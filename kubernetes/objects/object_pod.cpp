@@ -50,6 +50,16 @@ constexpr std::array kUnservedByPod{
              },
              "`@file:` is read on the node, by a script that a Pod has not",
              "make a Secret, or use `--kind SlurmJob`"},
+    Unserved{"name",
+             [](const Job& job) {
+                 return !job.expanded.empty() || !job.folders.empty() ||
+                        !job.image_copy.text.empty() || !job.input.text.empty() ||
+                        !job.expanded_workdir.empty() || !job.output.expanded_output.empty() ||
+                        !job.output.expanded_error.empty() ||
+                        (job.image && !job.image->expanded.empty());
+             },
+             "`expand`, `make`, `image-copy` and `input` are done by a script that a Pod has not",
+             "write plain paths, or use `--kind SlurmJob`"},
 };
 
 /// What interLink sets itself, or reads from the container's limits.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launchers/documents/expansion.hpp"
+#include "launchers/documents/job_fields_rules.hpp"
 #include "support/document.hpp"
 
 #include <string_view>
@@ -41,6 +43,34 @@ inline constexpr document::Table kTeardownTable{.title = "teardown", .fields = k
 inline constexpr document::Shape kTeardownItem{.type = document::Type::kMap,
                                                .table = &kTeardownTable};
 inline constexpr document::Shape kTeardown{.type = document::Type::kList, .item = &kTeardownItem};
+
+// texts with variables of the node
+inline constexpr document::Shape kExpansion{.type = document::Type::kText, .rule = &kExpansionRule};
+inline constexpr document::Shape kExpandedBind{.type = document::Type::kText,
+                                               .rule = &kExpandedBindRule};
+inline constexpr document::Field kExpandFields[] = {
+    {"expand", &kExpansion, "a text with variables, as `$SCRATCH/data`", true},
+};
+inline constexpr document::Table kExpandTable{.title = "expand", .fields = kExpandFields};
+inline constexpr document::Field kExpandBindFields[] = {
+    {"expand", &kExpandedBind, "a bind with variables, as `$SCRATCH:/data`", true},
+};
+inline constexpr document::Table kExpandBindTable{.title = "expand", .fields = kExpandBindFields};
+inline constexpr document::Shape kNodePath{
+    .type = document::Type::kMap, .table = &kExpandTable, .scalar = &kPath};
+inline constexpr document::Shape kNodePaths{.type = document::Type::kList, .item = &kNodePath};
+inline constexpr document::Shape kBindText{.type = document::Type::kText, .rule = &kBindRule};
+inline constexpr document::Shape kBind{
+    .type = document::Type::kMap, .table = &kExpandBindTable, .scalar = &kBindText};
+inline constexpr document::Shape kBindList{.type = document::Type::kList, .item = &kBind};
+inline constexpr document::Shape kPlainVariable{.type = document::Type::kValue,
+                                                .rule = &kEnvironmentRule};
+inline constexpr document::Shape kEnvironmentValue{
+    .type = document::Type::kMap, .table = &kExpandTable, .scalar = &kPlainVariable};
+inline constexpr document::Table kEnvironmentTable{
+    .title = "environment", .rest = &kEnvironmentValue, .rest_key = &kVariableRule};
+inline constexpr document::Shape kEnvironment{.type = document::Type::kMap,
+                                              .table = &kEnvironmentTable};
 
 // verify
 inline constexpr std::string_view kRequireWords[] = {"any", "all"};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "launchers/documents/expansion.hpp"
+#include "launchers/documents/sweep.hpp"
 #include "support/error.hpp"
 #include "support/yaml.hpp"
 
@@ -9,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -113,6 +116,8 @@ using Directives = std::map<std::string, std::vector<std::string>>;
 struct Output {
     std::string standard_output = "%x-%j.out";
     std::string standard_error = "%x-%j.err";
+    std::string expanded_output; ///< where the program writes to instead, known on the node …
+    std::string expanded_error;
     std::vector<std::string> results;
     std::string to = "results";
 };
@@ -122,6 +127,7 @@ struct JobImage {
     std::string reference; ///< path, store:…, oras://…; empty when `recipe` is given
     std::string recipe;    ///< path of a Recipe, relative to the Job's folder
     std::string variant;
+    std::string expanded; ///< a path with variables, known on the node
 };
 
 struct KubernetesTarget {
@@ -157,13 +163,19 @@ struct Job {
     std::string comment;
     std::optional<bool> requeue;
     std::optional<bool> append_output;
-    std::string array; ///< as written, e.g. "0-9%2"; checked
+    std::string array; ///< as written, e.g. "0-9%2", or as the sweep makes it; checked
+    std::optional<Sweep> sweep;
     std::vector<After> after;
     std::optional<Mail> mail;
     std::optional<PreSignal> signal;
     std::vector<std::string> binds; ///< SRC[:DST[:ro]]
     std::map<std::string, std::string> environment;
-    std::string workdir; ///< empty: the submit directory
+    std::string workdir;            ///< empty: the submit directory
+    std::string expanded_workdir;   ///< where the program runs instead, known on the node
+    std::vector<NodeText> folders;  ///< `make`: made before the program starts
+    NodeText image_copy;            ///< folder on each node for a copy of the image; empty: none
+    NodeText input;                 ///< file of standard input; empty: none
+    std::set<std::string> expanded; ///< `binds[0]`, `environment.X`: texts with variables
     Output output;
     std::vector<std::pair<std::string, std::string>> stage_in; ///< from, to
     std::string verify_policy;                                 ///< path of a Policy …
@@ -180,6 +192,11 @@ struct Job {
 
     /// Fields whose value is the command line's, with the option that gave it ("-t").
     std::map<std::string, std::string> replaced;
+
+    /// Whether `@{index}` stands for the number of an element or row.
+    [[nodiscard]] bool has_index() const {
+        return !array.empty() || sweep.has_value();
+    }
 
     /// Whether the document or the command line gives the field a value.
     [[nodiscard]] bool says(std::string_view field) const;

@@ -19,10 +19,13 @@ constexpr Shape kArgv{.type = Type::kList, .item = &kValue};
 
 // image
 constexpr Field kImageFields[] = {
-    {"recipe", &kPath, "a Recipe to build the image from", true},
+    {"recipe", &kPath, "a Recipe to build the image from"},
     {"variant", &kText, "the variant of its matrix"},
+    {"expand", &kExpansion, "a path with variables of the node, as `$SCRATCH/app.sif`"},
 };
-constexpr Table kImageTable{.title = "image", .fields = kImageFields};
+constexpr std::string_view kImageNames[] = {"recipe", "expand"};
+constexpr Group kImageGroups[] = {{kImageNames, true}};
+constexpr Table kImageTable{.title = "image", .fields = kImageFields, .groups = kImageGroups};
 constexpr Shape kImage{.type = Type::kMap, .table = &kImageTable, .scalar = &kImageReference};
 
 // launch
@@ -165,17 +168,11 @@ constexpr Table kSignalTable{.title = "signal", .fields = kSignalFields};
 constexpr Shape kSignal{.type = Type::kMap, .table = &kSignalTable};
 
 // binds, environment, files
-constexpr Shape kBindText{.type = Type::kText, .rule = &kBindRule};
-constexpr Shape kBindList{.type = Type::kList, .item = &kBindText};
-constexpr Shape kEnvironmentValue{.type = Type::kValue, .rule = &kEnvironmentRule};
-constexpr Table kEnvironmentTable{
-    .title = "environment", .rest = &kEnvironmentValue, .rest_key = &kVariableRule};
-constexpr Shape kEnvironment{.type = Type::kMap, .table = &kEnvironmentTable};
 constexpr Shape kResult{.type = Type::kText, .rule = &kResultRule};
 constexpr Shape kResults{.type = Type::kList, .item = &kResult};
 constexpr Field kOutputFields[] = {
-    {"stdout", &kPath, "`%x` name, `%j` id, `%a` index", false, "%x-%j.out"},
-    {"stderr", &kPath, "the same for standard error", false, "%x-%j.err"},
+    {"stdout", &kNodePath, "`%x` name, `%j` id, `%a` index", false, "%x-%j.out"},
+    {"stderr", &kNodePath, "the same for standard error", false, "%x-%j.err"},
     {"results", &kResults, "patterns below `workdir` of files to bring back"},
     {"to", &kPath, "folder for them", false, "results"},
 };
@@ -216,6 +213,20 @@ constexpr Shape kJobName{.type = Type::kText, .rule = &kJobNameForm};
 constexpr Shape kShell{.type = Type::kTextOrList};
 constexpr Shape kBegin{.type = Type::kText, .rule = &kBeginRule};
 constexpr Shape kArray{.type = Type::kText, .rule = &kArrayRule};
+constexpr std::string_view kPackWords[] = {"all"};
+constexpr Shape kPack{.type = Type::kCount, .words = kPackWords};
+constexpr Shape kSweepValues{.type = Type::kTextOrList};
+constexpr Table kExcludeTable{.title = "exclude", .rest = &kValue};
+constexpr Shape kExcludeItem{.type = Type::kMap, .table = &kExcludeTable};
+constexpr Shape kExclude{.type = Type::kList, .item = &kExcludeItem};
+constexpr Field kSweepFields[] = {
+    {"table", &kPath, "comma-separated rows; the first line has the names"},
+    {"exclude", &kExclude, "combinations that are left out, as `{lr: 0.1, seed: 3}`"},
+    {"pack", &kPack, "rows that share one element of the array; `all`: one job"},
+    {"at-once", &kCount, "rows that run at the same time; with `pack`: of an element"},
+};
+constexpr Table kSweepTable{.title = "sweep", .fields = kSweepFields, .rest = &kSweepValues};
+constexpr Shape kSweep{.type = Type::kMap, .table = &kSweepTable};
 constexpr Field kJobFields[] = {
     {"name", &kName, "the job's name", true},
     {"job-name", &kJobName, "the name in the batch system; unset: `name`"},
@@ -224,7 +235,7 @@ constexpr Field kJobFields[] = {
     {"script", &kScript, "instead of `command`; neither: the image's runscript"},
     {"launch", &kLaunch, "how the program is started", false, "serial"},
     {"shell", &kShell, "batch, serial, openmp: the program that reads `script`, as `[bash, -l]`"},
-    {"arguments", &kArgv, "batch: `$1`, `$2` … of `script`"},
+    {"arguments", &kArgv, "batch, serial, openmp: `$1`, `$2` … of `script`"},
     {"modules", &kTexts, "loaded before the program starts, after those of the Site"},
     {"setup", &kScript, "shell code before the program, on the first node"},
     {"teardown", &kTeardown, "shell code after the program, on the first node"},
@@ -239,12 +250,16 @@ constexpr Field kJobFields[] = {
     {"append-output", &kFlag, "append to the output files; unset: they are written new"},
     {"directives", &kDirectives, "further options of a batch system, written as they are"},
     {"array", &kArray, "`0-9`, `0-9:3`, `1,4,7`; `%2` at once; see [Arrays](#arrays)"},
+    {"sweep", &kSweep, "one run per row of values; see [Sweeps](#sweeps)"},
     {"after", &kAfter, "jobs that come before this one"},
     {"mail", &kMail, "whom to tell"},
     {"signal", &kSignal, "to the program, before its time is up"},
-    {"binds", &kBindList, "`SRC[:DST[:ro]]`"},
+    {"binds", &kBindList, "`SRC[:DST[:ro]]`; with variables of the node: `{expand: ...}`"},
     {"environment", &kEnvironment, "in the container; `@file:PATH` is read on the node (secrets)"},
-    {"workdir", &kPath, "where it runs; unset: the submit directory"},
+    {"workdir", &kNodePath, "where it runs; unset: the submit directory"},
+    {"make", &kNodePaths, "folders that are made before the program starts, on the first node"},
+    {"image-copy", &kNodePath, "folder on each node where a copy of the image is started from"},
+    {"input", &kNodePath, "file of the program's standard input"},
     {"output", &kOutput, "files of standard output and error, and results"},
     {"stage-in", &kStageIn, "copied before, when the digest differs"},
     {"verify", &kVerify, "a Policy, or keys: checked before submission and again in the job"},
@@ -252,7 +267,8 @@ constexpr Field kJobFields[] = {
     {"kubernetes", &kJobKubernetes, "settings for Kubernetes"},
 };
 constexpr std::string_view kProgramNames[] = {"command", "script"};
-constexpr Group kJobGroups[] = {{kProgramNames}};
+constexpr std::string_view kIndexNames[] = {"array", "sweep"};
+constexpr Group kJobGroups[] = {{kProgramNames}, {kIndexNames}};
 constexpr Table kJobTable{.title = "Job", .fields = kJobFields, .groups = kJobGroups};
 constexpr document::Kind kJob{
     .name = "Job", .description = "How a program runs.", .table = &kJobTable};

@@ -89,9 +89,10 @@ void check_batch(Reading& reading, const View& root, const Job& job) {
         check_script(reading, root, job);
         return;
     }
-    if (root.has("arguments")) {
+    if (root.has("arguments") && !(has_one_process(job) && root.has("script"))) {
         reading.complain("arguments",
-                         problem("batch-field-elsewhere", "`arguments` belongs to `launch: batch`"),
+                         problem("batch-field-elsewhere",
+                                 "`arguments` belongs to a `script` that one process reads"),
                          "other launches have their words in `command`",
                          "write `launch: batch`, or remove `arguments`");
     }

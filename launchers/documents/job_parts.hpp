@@ -10,6 +10,18 @@ namespace cybele::launchers {
 [[nodiscard]] Directives read_directives(const document::View& view);
 [[nodiscard]] std::vector<Teardown> read_teardown(const document::View& root);
 
+/// A text, or `{expand: text}`.
+[[nodiscard]] NodeText read_node_text(const document::View& view);
+[[nodiscard]] std::vector<NodeText> read_node_texts(const document::View& root,
+                                                    std::string_view field);
+[[nodiscard]] std::map<std::string, NodeText> read_environment(const document::View& root);
+
+/// Binds, environment, folders and files of the job.
+void read_node_files(const document::View& root, Job& job);
+
+/// Fields that need to know a folder before the job runs, beside one that the node knows.
+void check_expanded(document::Reading& reading, const document::View& root, const Job& job);
+
 /// The script's shell and arguments, modules, set-up, teardown and directives.
 void read_batch(const document::View& root, Job& job);
 

@@ -140,16 +140,7 @@ void read_people(const View& root, Job& job) {
 }
 
 void read_files(const View& root, Job& job) {
-    job.binds = root.list("binds");
-    job.environment = root.map("environment");
-    job.workdir = root.text("workdir");
-    if (root.has("output")) {
-        const View output = root.table("output");
-        job.output = {output.text("stdout"),
-                      output.text("stderr"),
-                      output.list("results"),
-                      output.text("to")};
-    }
+    read_node_files(root, job);
     for (const View& item : root.tables("stage-in")) {
         job.stage_in.emplace_back(item.text("from"), item.text("to"));
     }
@@ -165,7 +156,8 @@ void read_files(const View& root, Job& job) {
 void read_places(const View& root, Job& job) {
     if (root.has("image")) {
         const View image = root.table("image");
-        job.image = JobImage{image.scalar(), image.text("recipe"), image.text("variant")};
+        job.image = JobImage{
+            image.scalar(), image.text("recipe"), image.text("variant"), image.text("expand")};
     }
     job.target = root.text("target");
     if (root.has("kubernetes")) {
@@ -371,6 +363,8 @@ Result<Job> read_job(std::string text, const std::filesystem::path& file) {
     job.qos = root.text("qos");
     read_job_options(root, job);
     job.array = root.text("array");
+    job.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    read_sweep(reading, root, job);
     read_people(root, job);
     read_files(root, job);
     read_places(root, job);
@@ -381,13 +375,16 @@ Result<Job> read_job(std::string text, const std::filesystem::path& file) {
     check_program(reading, root, job);
     check_batch(reading, root, job);
     check_options(reading, job);
+    check_expanded(reading, root, job);
     if (reading.faults().has_errors()) {
         return fail(reading.faults().take());
     }
     job.digest = hex(digest);
-    job.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     job.source = reading.source();
     job.marks = reading.marks();
+    if (job.sweep) {
+        job.marks.emplace("array", document::mark_of(job.marks, "sweep"));
+    }
     return job;
 }
 

@@ -35,6 +35,9 @@ struct SiteQueue {
     std::optional<std::chrono::seconds> max_time;
     std::vector<std::string> features;
     Directives directives;
+    std::vector<std::string> modules;
+    std::string setup;
+    std::vector<Teardown> teardown;
 };
 
 struct SiteRuntime {
@@ -81,6 +84,8 @@ struct Site {
     std::string setup;
     std::vector<Teardown> teardown;
     Directives directives;
+    std::vector<NodeText> binds;
+    std::map<std::string, NodeText> environment;
     std::string verify_policy;
     std::vector<std::string> verify_keys;
     std::string verify_require = "any";

@@ -104,6 +104,9 @@ constexpr Field kQueueFields[] = {
     {"max-time", &kDuration, "the longest"},
     {"features", &kTexts, "words that `constraint` may name"},
     {"directives", &kDirectives, "further options of the batch system for its jobs"},
+    {"modules", &kTexts, "loaded by its jobs, after those of the Site"},
+    {"setup", &kScript, "shell code before the program, after that of the Site"},
+    {"teardown", &kTeardown, "shell code after the program, before that of the Site"},
 };
 constexpr Table kQueueTable{.title = "queues", .fields = kQueueFields};
 constexpr Shape kQueueItem{.type = Type::kMap, .table = &kQueueTable};
@@ -146,6 +149,8 @@ constexpr Field kSiteFields[] = {
     {"setup", &kScript, "shell code before each program, on the first node"},
     {"teardown", &kTeardown, "shell code after each program, on the first node"},
     {"directives", &kDirectives, "further options of the batch system for each job"},
+    {"binds", &kBindList, "for each container, before those of the Job"},
+    {"environment", &kEnvironment, "for each program; a Job's own values count more"},
     {"verify", &kVerify, "as in a Job; demanded of every job"},
     {"kubernetes", &kSiteKubernetes, "how Kubernetes reaches this site"},
 };

@@ -75,6 +75,9 @@ SiteQueue read_queue(const View& view) {
     queue.max_time = view.maybe_duration("max-time");
     queue.features = view.list("features");
     queue.directives = read_directives(view.table("directives"));
+    queue.modules = view.list("modules");
+    queue.setup = view.text("setup");
+    queue.teardown = read_teardown(view);
     return queue;
 }
 
@@ -174,6 +177,8 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
     site.setup = root.text("setup");
     site.teardown = read_teardown(root);
     site.directives = read_directives(root.table("directives"));
+    site.binds = read_node_texts(root, "binds");
+    site.environment = read_environment(root);
     const View verify = root.table("verify");
     site.verify_policy = verify.scalar();
     site.verify_keys = verify.list("keys");

@@ -4,6 +4,7 @@
 #include "images/inspection/facts.hpp"
 #include "launchers/plan/plan_parts.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -43,26 +44,60 @@ const KindRow& row_of(LaunchKind kind) {
     return kKindRows[static_cast<std::size_t>(kind)];
 }
 
+constexpr std::array<std::string_view, 2> kReserved{"HOME", "PATH"};
+
 /// What no container runtime lets a job set.
 void check_environment(const PlanInput& input, Faults& faults) {
     const Job& job = *input.job;
     if (job.launch.kind == LaunchKind::kBatch && !job.image) {
         return; // no runtime comes between
     }
-    for (const auto& [name, variant] : job.environment) {
-        (void)variant;
-        if (name == "HOME" || name == "PATH" || name == "LD_LIBRARY_PATH") {
-            faults.add(
-                job.fault_at("environment." + name,
-                             problem("environment-reserved", "`environment` cannot set " + name),
-                             "container runtimes set it from the image",
-                             "set it in the Recipe's `environment`"));
+    const std::string because = "container runtimes set it from the image";
+    const std::string help = "set it in the Recipe's `environment`";
+    for (const std::string_view name : kReserved) {
+        const std::string field = fmt::format("environment.{}", name);
+        const Problem reserved =
+            problem("environment-reserved", fmt::format("`environment` cannot set {}", name));
+        if (job.environment.contains(std::string(name))) {
+            faults.add(job.fault_at(field, reserved, because, help));
+        } else if (input.site != nullptr && input.site->environment.contains(std::string(name))) {
+            faults.add(document::fault_at(input.site->source,
+                                          document::mark_of(input.site->marks, field),
+                                          reserved,
+                                          because,
+                                          help));
         }
     }
 }
 
+/// The Site's values, then the Job's, which count more.
+void add_environment(const PlanInput& input, LaunchPlan& plan) {
+    const Job& job = *input.job;
+    std::map<std::string, NodeText> values;
+    if (input.site != nullptr) {
+        values = input.site->environment;
+        plan.binds = input.site->binds;
+    }
+    for (const auto& [name, value] : job.environment) {
+        values[name] = {value, job.expanded.contains("environment." + name)};
+    }
+    for (const auto& [name, value] : values) {
+        const bool is_secret = !value.expands && value.text.starts_with(kFileValue);
+        auto& list = is_secret ? plan.secrets : plan.environment;
+        list.emplace_back(name, is_secret ? value.text.substr(kFileValue.size()) : value.text);
+        if (value.expands) {
+            plan.expanded.insert(name);
+        }
+    }
+    for (std::size_t index = 0; index < job.binds.size(); ++index) {
+        plan.binds.push_back(
+            {job.binds[index], job.expanded.contains(fmt::format("binds[{}]", index))});
+    }
+}
+
 void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
-    if (plan.ranks > 1) {
+    const bool has_rows = job.sweep && job.sweep->pack > 0; // side by side, each in one task
+    if (plan.ranks > 1 && !has_rows) {
         faults.add(job.fault_at(
             job.resources.nodes > 1 ? "resources.nodes" : "resources.tasks-per-node",
             problem("launch-single-process",
@@ -158,20 +193,46 @@ void append_modules(std::vector<std::string>& into, const std::vector<std::strin
     into.insert(into.end(), modules.begin(), modules.end());
 }
 
+/// The queue of the Site that the job goes to; null: none, or the Site does not know it.
+const SiteQueue* queue_of(const PlanInput& input) {
+    if (input.site == nullptr || input.site->queues.empty() || !input.place.has_queues) {
+        return nullptr;
+    }
+    const auto& queues = input.site->queues;
+    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue& queue) {
+        return queue.name == input.job->queue;
+    });
+    const bool is_first = input.job->queue.empty();
+    return is_first ? &queues.front() : found == queues.end() ? nullptr : &*found;
+}
+
 /// What runs before and after the program: set-up from outside inwards, teardown the other way.
 void add_steps(const PlanInput& input, LaunchPlan& plan) {
     const Job& job = *input.job;
-    append_modules(plan.modules, job.modules);
-    if (input.site != nullptr && !input.site->setup.empty()) {
-        plan.setup.push_back(input.site->setup);
-    }
-    if (!job.setup.empty()) {
-        plan.setup.push_back(job.setup);
-    }
-    plan.teardown = job.teardown;
+    const auto add_setup = [&plan](const std::string& setup) {
+        if (!setup.empty()) {
+            plan.setup.push_back(setup);
+        }
+    };
+    const auto add_teardown = [&plan](const std::vector<Teardown>& teardown) {
+        plan.teardown.insert(plan.teardown.end(), teardown.begin(), teardown.end());
+    };
+    const SiteQueue* queue = queue_of(input);
     if (input.site != nullptr) {
-        const auto& outer = input.site->teardown;
-        plan.teardown.insert(plan.teardown.end(), outer.begin(), outer.end());
+        add_setup(input.site->setup);
+    }
+    if (queue != nullptr) {
+        append_modules(plan.modules, queue->modules);
+        add_setup(queue->setup);
+    }
+    append_modules(plan.modules, job.modules);
+    add_setup(job.setup);
+    add_teardown(job.teardown);
+    if (queue != nullptr) {
+        add_teardown(queue->teardown);
+    }
+    if (input.site != nullptr) {
+        add_teardown(input.site->teardown);
     }
 }
 
@@ -197,11 +258,7 @@ LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
         }
     }
     add_steps(input, plan);
-    for (const auto& [name, value] : job.environment) {
-        const bool is_secret = value.starts_with(kFileValue);
-        auto& list = is_secret ? plan.secrets : plan.environment;
-        list.emplace_back(name, is_secret ? value.substr(kFileValue.size()) : value);
-    }
+    add_environment(input, plan);
     check_environment(input, faults);
     check_index(job, faults);
     check_batch_options(job, faults);

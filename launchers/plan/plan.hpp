@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,9 +84,11 @@ struct LaunchPlan {
     std::vector<std::pair<std::string, std::string>> variables;   ///< threads', then launch's
     std::vector<std::pair<std::string, std::string>> environment; ///< the Job's plain values
     std::vector<std::pair<std::string, std::string>> secrets;     ///< name, path of `@file:PATH`
+    std::set<std::string> expanded; ///< names in `environment` whose values have variables
+    std::vector<NodeText> binds;    ///< the Site's, the Job's
     std::vector<std::string> modules;
-    std::vector<std::string> setup; ///< shell code before the program: the Site's, the Job's
-    std::vector<Teardown> teardown; ///< after it: the Job's, the Site's
+    std::vector<std::string> setup; ///< before the program: of the Site, the queue, the Job
+    std::vector<Teardown> teardown; ///< after it: of the Job, the queue, the Site
 
     std::string queue;      ///< the Job's, else the Site's first
     std::string gpu_vendor; ///< of that queue, as the Site says: nvidia, amd, intel, or empty

@@ -51,6 +51,28 @@ bool is_for_shell(const std::vector<std::string>& words, std::size_t index) {
            std::find(kShells.begin(), kShells.end(), program) != kShells.end();
 }
 
+/// `@{NAME}` of a sweep, misspelt: without a sweep it is text.
+void check_sweep_names(const Job& job,
+                       const std::string& field,
+                       std::string_view word,
+                       Faults& faults) {
+    for (auto at = word.find("@{"); job.sweep && at != word.npos; at = word.find("@{", at + 2)) {
+        const std::string name(word.substr(at + 2, word.find('}', at) - at - 2));
+        const auto& names = job.sweep->names;
+        if (name == "index" || std::find(names.begin(), names.end(), name) != names.end()) {
+            continue;
+        }
+        const std::string near =
+            nearest(name, std::vector<std::string_view>(names.begin(), names.end()));
+        faults.add(
+            job.fault_at(field,
+                         problem("sweep-name-unknown",
+                                 fmt::format("the sweep has no parameter '{}'", printable(name))),
+                         fmt::format("it has {}", fmt::join(names, ", ")),
+                         fmt::format("write `@{{{}}}`", near.empty() ? names.front() : near)));
+    }
+}
+
 /// A word of `command`, or a value of `environment`.
 void check_word(const Job& job, const std::string& field, std::string_view word, Faults& faults) {
     if (const std::string_view name = variable_in(word); !name.empty()) {
@@ -64,9 +86,10 @@ void check_word(const Job& job, const std::string& field, std::string_view word,
             "no shell reads `command` and `environment`: each element would get the same text",
             fmt::format("write `{}`{}",
                         is_alone ? "'@{index}'" : "@{index}` in place of `" + written,
-                        job.array.empty() ? ", and `array: 0-9`" : "")));
+                        job.has_index() ? "" : ", and `array: 0-9`")));
     }
-    if (job.array.empty() && holds_mark(word)) {
+    check_sweep_names(job, field, word, faults);
+    if (!job.has_index() && holds_mark(word)) {
         faults.add(
             job.fault_at(field,
                          problem("index-without-array",
@@ -118,17 +141,24 @@ void check_other_fields(const Job& job, Faults& faults) {
 void check_index(const Job& job, Faults& faults) {
     for (std::size_t index = 0; index < job.command.size(); ++index) {
         if (!is_for_shell(job.command, index) ||
-            (job.array.empty() && holds_mark(job.command[index]))) {
+            (!job.has_index() && holds_mark(job.command[index]))) {
             check_word(job, fmt::format("command[{}]", index), job.command[index], faults);
         }
     }
     for (std::size_t index = 0; index < job.arguments.size(); ++index) {
+        if (!job.array.empty()) {
+            check_sweep_names(
+                job, fmt::format("arguments[{}]", index), job.arguments[index], faults);
+        }
         if (job.array.empty() || !variable_in(job.arguments[index]).empty()) {
             check_word(job, fmt::format("arguments[{}]", index), job.arguments[index], faults);
         }
     }
     for (const auto& [name, value] : job.environment) {
-        check_word(job, "environment." + name, value, faults);
+        const bool expands = job.expanded.contains("environment." + name);
+        if (!expands || (!job.has_index() && holds_mark(value))) {
+            check_word(job, "environment." + name, value, faults);
+        }
     }
     check_other_fields(job, faults);
 }

@@ -64,7 +64,8 @@ std::string image_text(const PlanInput& input) {
         return "none: the program is the host's";
     }
     if (input.facts == nullptr) {
-        return input.job->image->recipe.empty()
+        return !input.job->image->expanded.empty() ? "not known: only the node knows which it is"
+               : input.job->image->recipe.empty()
                    ? "not known: it is not here"
                    : "not known: it is not built yet, or what it is built from changed since";
     }

@@ -21,7 +21,8 @@ struct Need {
 
 /// A batch launch without a name leaves it to the batch system.
 bool names_output(const Job& job, std::string_view field) {
-    return job.launch.kind != launchers::LaunchKind::kBatch || job.says(field);
+    const bool is_batch = job.launch.kind == launchers::LaunchKind::kBatch;
+    return is_batch ? job.says(field) : !leaves_outputs_to_directives(job);
 }
 
 constexpr std::array kNeeds{
@@ -184,6 +185,15 @@ void check_rules(const Check& check) {
 
 std::span<const std::string_view> need_names() {
     return kNames;
+}
+
+bool leaves_outputs_to_directives(const Job& job) {
+    const auto found = job.directives.find("slurm");
+    const bool is_said = job.says("output.stdout") || job.says("output.stderr");
+    return !is_said && found != job.directives.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [](const std::string& word) {
+               return word.starts_with("--output=") || word.starts_with("--error=");
+           });
 }
 
 bool is_need(std::string_view word) {

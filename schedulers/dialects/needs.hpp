@@ -29,6 +29,9 @@ void check_needs(const launchers::Job& job, const Dialect& dialect, Faults& faul
 inline constexpr std::string_view kJobNameRule =
     "batch systems agree on letters, digits and `. _ -`, a letter first";
 
+/// Whether `directives` for Slurm name the outputs, and `output` does not: then no head names them.
+[[nodiscard]] bool leaves_outputs_to_directives(const launchers::Job& job);
+
 /// The forms of an array's indexes that a Job writes: range, step, list, single, limit.
 [[nodiscard]] std::set<std::string_view> array_forms(std::string_view array);
 

@@ -23,13 +23,24 @@ std::string flow_list(const std::vector<std::string>& items) {
     return "[" + text + "]";
 }
 
+/// Whether outputs are named by words that no field carries.
+bool has_output_words(const BatchOptions& options) {
+    return std::any_of(options.words.begin(), options.words.end(), [](const std::string& word) {
+        return word.starts_with("--output") || word.starts_with("--error");
+    });
+}
+
 /// Files of the batch system's own choice, which a launch of ours names otherwise.
-bool put_outputs(const BatchScript& script, std::map<std::string, std::string>& fields) {
+bool put_outputs(const BatchScript& script, BatchOptions& options) {
+    auto& fields = options.fields;
+    if (has_output_words(options)) {
+        return !fields.contains("output.stdout") && !fields.contains("output.stderr");
+    }
     const bool has_array = fields.contains("array");
     const bool has_output = fields.contains("output.stdout");
     if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
         if (!has_output) {
-            fields["output.stdout"] = yaml_quote(has_array ? "slurm-%A_%a.out" : "slurm-%j.out");
+            fields["output.stdout"] = yaml_quote(has_array ? "slurm-%j_%a.out" : "slurm-%j.out");
         }
         fields.emplace("output.stderr", fields["output.stdout"]);
         return true;
@@ -71,10 +82,14 @@ std::string launch_text(const TypedLaunch& launch) {
 std::optional<Conversion>
 convert_typed(const Explanation& explanation, BatchOptions options, const std::string& name) {
     const auto launch = typed_launch(explanation.script, options);
-    if (!launch || !put_outputs(explanation.script, options.fields)) {
+    if (!launch || !put_outputs(explanation.script, options)) {
         return std::nullopt;
     }
     settle_tasks(options.fields);
+    if (launch->folds_slots) {
+        options.fields["resources.cpus-per-task"] = options.fields["resources.tasks-per-node"];
+        options.fields.erase("resources.tasks-per-node");
+    }
     Conversion conversion;
     conversion.in_fields = options.in_fields;
     conversion.as_words = options.words.size();

@@ -49,8 +49,8 @@ bool is_hook(const ShellCommand& command) {
            command.words[1].text.find(" shell.bash hook") != std::string::npos;
 }
 
-/// Whether a line reads the script's arguments or its path.
-bool reads_arguments(std::string_view line) {
+/// Whether a line reads the script's arguments, or with `0` its path.
+bool reads_parameter(std::string_view line, std::string_view names) {
     const auto start = line.find_first_not_of(" \t");
     if (start == std::string_view::npos || line[start] == '#') {
         return false;
@@ -58,12 +58,22 @@ bool reads_arguments(std::string_view line) {
     for (auto at = line.find('$'); at != std::string_view::npos; at = line.find('$', at + 1)) {
         std::string_view rest = line.substr(at + 1);
         rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
-        if (!rest.empty() &&
-            std::string_view("0123456789@*#").find(rest.front()) != std::string_view::npos) {
+        if (!rest.empty() && names.find(rest.front()) != std::string_view::npos) {
             return true;
         }
     }
-    return line.find("BASH_SOURCE") != std::string_view::npos;
+    return false;
+}
+
+bool reads_arguments(std::string_view line) {
+    return reads_parameter(line, "123456789@*#");
+}
+
+bool reads_path(std::string_view line) {
+    const auto start = line.find_first_not_of(" \t");
+    const bool is_comment = start == std::string_view::npos || line[start] == '#';
+    return !is_comment &&
+           (reads_parameter(line, "0") || line.find("BASH_SOURCE") != std::string_view::npos);
 }
 
 /// Lines from `begin` to `end` without blank lines and comments at their end.
@@ -112,10 +122,11 @@ bool is_plain_operator(std::string_view text) {
 } // namespace
 
 std::optional<Body> body_with_one_launch(const BatchScript& script) {
-    if (std::any_of(script.lines.begin(), script.lines.end(), reads_arguments)) {
+    if (std::any_of(script.lines.begin(), script.lines.end(), reads_path)) {
         return std::nullopt;
     }
     Body body;
+    body.reads_arguments = std::any_of(script.lines.begin(), script.lines.end(), reads_arguments);
     body.statements = statements_of(script);
     int depth = 0;
     for (std::size_t index = 0; index < body.statements.size(); ++index) {

@@ -18,6 +18,7 @@ struct Statement {
 
 /// A body that starts one program, and does nothing else but prepare it.
 struct Body {
+    bool reads_arguments = false; ///< `$1`, `$@` …
     std::vector<Statement> statements;
     std::size_t place = 0; ///< the statement of the launch
     const ShellCommand* launch = nullptr;

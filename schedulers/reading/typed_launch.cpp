@@ -243,6 +243,48 @@ bool is_free_word(const std::string& word) {
            word.starts_with("-W group_list") || word.starts_with("-M ") || word.starts_with("-m ");
 }
 
+/// Options that would have another effect next to those of a launch of ours: they say how many
+/// tasks start, whose outputs are whose, which variables the script has.
+bool is_bound_word(const BatchScript& script, const std::string& word) {
+    constexpr std::array<std::string_view, 17> kBound{"--ntasks",
+                                                      "--ntasks-per-node",
+                                                      "--tasks-per-node",
+                                                      "--nodes",
+                                                      "--cpus-per-task",
+                                                      "--array",
+                                                      "--job-name",
+                                                      "--signal",
+                                                      "--export",
+                                                      "--export-file",
+                                                      "--get-user-env",
+                                                      "--chdir",
+                                                      "--wrap",
+                                                      "--parsable",
+                                                      "--test-only",
+                                                      "--input",
+                                                      "--overcommit"};
+    if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
+        return !word.starts_with("--") ||
+               is_among(std::string_view(word).substr(0, word.find('=')), kBound);
+    }
+    constexpr std::array<std::string_view, 12> kFreeOfPbs{"-l mem=",
+                                                          "-l pmem=",
+                                                          "-l vmem=",
+                                                          "-l pvmem=",
+                                                          "-l cput=",
+                                                          "-l scratch=",
+                                                          "-l jobfs=",
+                                                          "-l file=",
+                                                          "-l software=",
+                                                          "-l other=",
+                                                          "-p ",
+                                                          "-P "};
+    return !is_free_word(word) &&
+           std::none_of(kFreeOfPbs.begin(), kFreeOfPbs.end(), [&word](std::string_view free) {
+               return word.starts_with(free);
+           });
+}
+
 /// A shell by its name alone.
 bool is_plain_shell(const BatchScript& script) {
     const std::vector<std::string> words = shell_words_of(script);
@@ -276,8 +318,8 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                                            const Body& body,
                                            const Place& place) {
     const Statement& last = body.statements.back();
-    if (body.place + 1 != body.statements.size() || last.commands.size() != 1 ||
-        last.is_conditional || !is_plain_shell(script)) {
+    if (body.reads_arguments || body.place + 1 != body.statements.size() ||
+        last.commands.size() != 1 || last.is_conditional || !is_plain_shell(script)) {
         return std::nullopt;
     }
     auto setup = typed_setup(script, options, body, place);
@@ -302,32 +344,45 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     return launch;
 }
 
+/// `nodes=1:ppn=8` for one program: TORQUE counts cores, and a Job of one task with as many writes
+/// the same words.
+bool has_slots_of_cores(const BatchScript& script,
+                        const BatchOptions& options,
+                        const Place& place) {
+    return script.reader == Reader::kTorque && place.nodes == 1 && place.tasks > 1 &&
+           options.fields.contains("resources.tasks-per-node") &&
+           !options.fields.contains("resources.cpus-per-task") &&
+           !options.fields.contains("resources.tasks");
+}
+
+/// Lines that a batch system would take for directives, in the text of a `script`.
+bool has_directives(std::string_view text) {
+    constexpr std::array<std::string_view, 3> kMarks{"#SBATCH", "#PBS", "#BSUB"};
+    return std::any_of(kMarks.begin(), kMarks.end(), [text](std::string_view mark) {
+        return text.find(mark) != std::string_view::npos;
+    });
+}
+
 /// One program of the host that the body's own shell starts, with its words as they are.
 std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
                                             const BatchOptions& options,
                                             const Body& body,
                                             const Place& place) {
-    constexpr std::array<std::string_view, 11> kStarters{"mpirun",
-                                                         "mpiexec",
-                                                         "mpiexec.hydra",
-                                                         "orterun",
-                                                         "ibrun",
-                                                         "aprun",
-                                                         "jsrun",
-                                                         "apptainer",
-                                                         "singularity",
-                                                         "bash",
-                                                         "sh"};
+    constexpr std::array<std::string_view, 9> kStarters{
+        "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "ibrun", "aprun", "jsrun", "bash", "sh"};
     constexpr std::size_t kMostText = std::size_t{64} << 10U;
     const std::string_view program = last_part(body.launch->program());
     std::string text = body_of(script);
     text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
     const std::vector<std::string> shell = shell_words_of(script);
-    if (place.nodes != 1 || place.tasks != 1 || !place.is_exact || text.size() > kMostText ||
-        is_among(program, kStarters) || program.ends_with(".sh") || !is_shell_of_text(script)) {
+    const bool folds_slots = has_slots_of_cores(script, options, place);
+    const bool is_one = place.nodes == 1 && (place.tasks == 1 || folds_slots) && place.is_exact;
+    if (!is_one || text.size() > kMostText || is_among(program, kStarters) ||
+        program.ends_with(".sh") || !is_shell_of_text(script) || has_directives(text)) {
         return std::nullopt;
     }
     TypedLaunch launch;
+    launch.folds_slots = folds_slots;
     launch.kind = "serial";
     launch.script = starts_at_home_of(script) ? "cd # as qsub starts a script\n" + text : text;
     launch.shell = shell;
@@ -340,19 +395,22 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
 } // namespace
 
 std::optional<TypedLaunch> typed_launch(const BatchScript& script, const BatchOptions& options) {
-    const bool is_all_fields =
-        options.refused.empty() &&
-        std::all_of(options.words.begin(), options.words.end(), is_free_word);
+    const auto& words = options.words;
+    const bool is_free = std::all_of(words.begin(), words.end(), is_free_word);
+    const bool is_bound = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+        return is_bound_word(script, word);
+    });
     const bool is_plain = std::all_of(script.odd.begin(), script.odd.end(), [](const OddLine& odd) {
         return odd.why == OddLine::Why::kComment;
     });
     const auto body = body_with_one_launch(script);
-    if (!is_all_fields || !is_plain || !body) {
+    const bool is_of_batch = options.fields.contains("resources.cpus-per-gpu");
+    if (!options.refused.empty() || !is_plain || !body || is_of_batch) {
         return std::nullopt;
     }
     const Place place = place_of_options(options);
-    auto launch = launch_of_words(script, options, *body, place);
-    return launch ? std::move(launch) : launch_of_script(script, options, *body, place);
+    auto launch = is_free ? launch_of_words(script, options, *body, place) : std::nullopt;
+    return launch || is_bound ? std::move(launch) : launch_of_script(script, options, *body, place);
 }
 
 } // namespace cybele::schedulers

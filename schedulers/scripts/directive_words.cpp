@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schedulers/dialects/needs.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "schedulers/reading/option_table.hpp"
 #include "schedulers/scripts/values.hpp"
@@ -136,8 +137,10 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     // The last of two names counts, and a document must have one.
     const bool is_name = field == "name";
     const bool is_said = !field.empty() && (is_name ? job.says("job-name") : job.says(field));
+    const bool is_output = directive.need == "stdout" || directive.need == "stderr";
     const bool is_always =
         job.launch.kind != LaunchKind::kBatch &&
+        !(is_output && has_outputs_by_directives(rendering)) &&
         std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();
     if (field == "workdir") {
         return field; // the script of the job goes there, too
@@ -339,6 +342,10 @@ void check_left_out(const Rendering& rendering, const DirectiveReader& own) {
 }
 
 } // namespace
+
+bool has_outputs_by_directives(const Rendering& rendering) {
+    return rendering.dialect.name == "slurm" && leaves_outputs_to_directives(*rendering.input.job);
+}
 
 Value directive_lines(const Rendering& rendering) {
     std::vector<Values> lines;

@@ -44,8 +44,8 @@ void add_container_options(const Rendering& rendering, Values& values) {
     if (const auto* option = std::get_if<std::string>(&values["gpu-option"].held())) {
         options.push_back(*option);
     }
-    for (const auto& bind : job.binds) {
-        options.push_back("-B " + path_expression(bind));
+    for (const auto& bind : rendering.plan.binds) {
+        options.push_back("-B " + node_expression(job, bind));
     }
     values["options"] = wrapped(options, 13);
     const auto& passed = program_words(rendering).container_variables;
@@ -62,7 +62,13 @@ void add_environment(const Rendering& rendering, Values& values) {
     std::vector<std::string> names;
     for (const auto* list : {&plan.variables, &plan.environment}) {
         for (const auto& [name, value] : *list) {
-            exports.push_back(name + "=" + word_expression(job, value));
+            if (is_set_inside(rendering, name)) {
+                continue;
+            }
+            const bool expands = list == &plan.environment && plan.expanded.contains(name);
+            exports.push_back(
+                name + "=" +
+                (expands ? expansion_expression(job, value) : word_expression(job, value)));
             names.push_back(name);
         }
     }

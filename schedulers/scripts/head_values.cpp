@@ -248,6 +248,7 @@ Values head_values(const Rendering& rendering) {
     values["stdout"] = false;
     values["stderr"] = false;
     const auto& needs = rendering.dialect.needs;
+    values["outputs-by-directives"] = has_outputs_by_directives(rendering);
     add_batch_head(rendering, values);
     if (needs.at("stdout").service == Service::kDirective || has_plain_outputs(rendering)) {
         values["stdout"] = directive_text(

@@ -50,6 +50,9 @@ std::vector<std::string> launch_words(const Rendering& rendering) {
     const bool has_image = rendering.input.job->image.has_value();
     const ProgramWords program = program_words(rendering);
     std::vector<std::string> words;
+    if (!rendering.input.job->input.text.empty()) {
+        words.emplace_back("with_input");
+    }
     if (plan.starter) {
         words.emplace_back(R"("${launcher[@]}")");
     }
@@ -93,14 +96,18 @@ bool is_literal(const Rendering& rendering) {
     }
     for (const auto* list : {&plan.variables, &plan.environment}) {
         for (const auto& [name, value] : *list) {
-            is_found = is_found || has_any(value, "$`");
+            const bool expands = list == &plan.environment && plan.expanded.contains(name);
+            is_found = is_found || (!expands && has_any(value, "$`"));
         }
     }
     for (std::size_t at = 0; plan.spark && at < plan.spark->properties.size(); ++at) {
         is_found = is_found || has_any(plan.spark->properties[at].second, "$`");
     }
-    for (const std::string& bind : job.binds) {
-        is_found = is_found || has_any(bind, "$`,");
+    for (const auto& bind : plan.binds) {
+        is_found = is_found || (!bind.expands && has_any(bind.text, "$`,"));
+    }
+    for (const auto& [name, value] : plan.environment) {
+        is_found = is_found || is_set_inside(rendering, name);
     }
     return is_found;
 }

@@ -6,6 +6,7 @@
 #include "schedulers/scripts/verification.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -82,12 +83,15 @@ void add_container(const Rendering& rendering,
     if (const auto* option = std::get_if<std::string>(&values["gpu-option"].held())) {
         words.push_back(*option);
     }
-    for (const std::string& bind : job.binds) {
-        words.push_back("-B " + path_expression(bind));
+    for (const auto& bind : rendering.plan.binds) {
+        words.push_back("-B " + node_expression(job, bind));
     }
-    // What the Job gives counts more than what the image sets.
+    // What the Job and the Site give counts more than what the image sets.
     for (const std::string& name : program.container_variables) {
-        if (job.environment.contains(name)) {
+        const auto& given = rendering.plan.environment;
+        if (std::any_of(given.begin(), given.end(), [&name](const auto& entry) {
+                return entry.first == name;
+            })) {
             words.push_back(fmt::format("--env {0}=\"${0}\"", name));
         }
     }
@@ -126,6 +130,7 @@ void check_plain(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
     const auto& plan = rendering.plan;
     const bool is_batch = plan.kind == LaunchKind::kBatch;
+    const std::string node_field{field_of_node_files(job)};
     const std::array limits{
         Limit{plan.spark.has_value(),
               "launch",
@@ -159,6 +164,15 @@ void check_plain(const Rendering& rendering) {
               "signal",
               problem("plain-signal", "a plain script passes no signal on to the program"),
               "the shell does not run a trap before the program ends"},
+        Limit{job.sweep.has_value(),
+              "sweep",
+              problem("plain-sweep", "a plain script has no rows of a sweep"),
+              "it starts one program, with the same words in each element"},
+        Limit{!node_field.empty(),
+              node_field.empty() ? "name" : node_field.c_str(),
+              problem("plain-node-files",
+                      "a plain script cannot use `" + node_field + "` as it is written here"),
+              "it does not check variables, make folders or move files"},
         Limit{!plan.teardown.empty(),
               "teardown",
               problem("plain-teardown", "a plain script has no teardown"),

@@ -24,29 +24,78 @@ using launchers::kIndexMark;
 
 /// The value as it is in an element: any index stands for all, which are digits.
 std::string in_element(const launchers::Job& job, std::string value) {
-    for (std::size_t at = 0; !job.array.empty() && (at = value.find(kIndexMark)) != value.npos;) {
+    for (std::size_t at = 0; job.has_index() && (at = value.find(kIndexMark)) != value.npos;) {
         value.replace(at, kIndexMark.size(), "0");
     }
     return value;
 }
 
+bool is_expanded(const Rendering& rendering, const void* list, const std::string& name) {
+    return list == &rendering.plan.environment && rendering.plan.expanded.contains(name);
+}
+
+/// The runtime sets LD_LIBRARY_PATH itself, for the libraries of GPUs: ours come before them.
+void add_linker_words(const Rendering& rendering, std::vector<std::string>& words) {
+    std::string code;
+    std::vector<std::string> values;
+    for (const auto& [name, value] : rendering.plan.environment) {
+        if (!is_set_inside(rendering, name)) {
+            continue;
+        }
+        values.push_back(rendering.plan.expanded.contains(name)
+                             ? expansion_expression(*rendering.input.job, value)
+                             : word_expression(*rendering.input.job, value));
+        code += fmt::format("{0}=$1${{{0}:+:${0}}}; shift; export {0}; ", name);
+    }
+    if (values.empty()) {
+        return;
+    }
+    words.insert(words.end(), {"/bin/sh", "-c", shell_quote(code + "exec \"$@\""), "sh"});
+    words.insert(words.end(), values.begin(), values.end());
+}
+
+/// The first mark that a variable of the script replaces; none: its size is 0.
+struct Mark {
+    std::size_t place = std::string_view::npos;
+    std::size_t size = 0;
+    std::string variable;
+};
+
+Mark find_mark(const launchers::Job& job, std::string_view word) {
+    Mark first;
+    const auto look = [&](std::string_view text, const std::string& variable) {
+        const std::size_t place = word.find(text);
+        if (place != std::string_view::npos && (first.size == 0 || place < first.place)) {
+            first = {place, text.size(), variable};
+        }
+    };
+    if (job.has_index()) {
+        look(kIndexMark, "CYBELE_ARRAY_INDEX");
+    }
+    for (std::size_t at = 0; job.sweep && at < job.sweep->names.size(); ++at) {
+        const std::string& name = job.sweep->names[at];
+        look("@{" + name + "}", launchers::variable_of_sweep(name));
+    }
+    return first;
+}
+
 } // namespace
 
 std::string word_expression(const launchers::Job& job, std::string_view word) {
-    if (job.array.empty() || word.find(kIndexMark) == std::string_view::npos) {
+    if (find_mark(job, word).size == 0) {
         return shell_quote(word);
     }
     std::string expression;
     while (true) {
-        const std::size_t at = word.find(kIndexMark);
-        if (at != 0 && !word.empty()) {
-            expression += shell_quote(word.substr(0, at));
+        const Mark mark = find_mark(job, word);
+        if (mark.place != 0 && !word.empty()) {
+            expression += shell_quote(word.substr(0, mark.place));
         }
-        if (at == std::string_view::npos) {
+        if (mark.size == 0) {
             return expression;
         }
-        expression += "\"$CYBELE_ARRAY_INDEX\"";
-        word.remove_prefix(at + kIndexMark.size());
+        expression += fmt::format("\"${}\"", mark.variable);
+        word.remove_prefix(mark.place + mark.size);
     }
 }
 
@@ -66,10 +115,16 @@ ProgramWords program_words(const Rendering& rendering) {
         for (const auto& [name, value] : *list) {
             odd.erase(name);
             std::erase(program.container_variables, name);
-            if (is_plain(in_element(job, value))) {
+            const bool expands = is_expanded(rendering, list, name);
+            if (is_set_inside(rendering, name)) {
+                continue;
+            }
+            if (!expands && is_plain(in_element(job, value))) {
                 program.container_variables.push_back(name);
             } else {
-                odd[name] = word_expression(job, fmt::format("{}={}", name, value));
+                odd[name] = expands // it is exported, and replaced once
+                                ? fmt::format("{0}=\"${0}\"", name)
+                                : word_expression(job, fmt::format("{}={}", name, value));
             }
         }
     }
@@ -79,6 +134,7 @@ ProgramWords program_words(const Rendering& rendering) {
             program.before.push_back(word);
         }
     }
+    add_linker_words(rendering, program.before);
     if (!job.script.empty()) {
         if (job.says("shell")) {
             for (const std::string& word : job.shell) {
@@ -90,6 +146,9 @@ ProgramWords program_words(const Rendering& rendering) {
         }
         program.own.push_back(shell_quote(job.script));
         program.own.push_back(shell_quote(job.name));
+        for (const std::string& argument : job.arguments) {
+            program.own.push_back(word_expression(job, argument));
+        }
     } else if (!job.command.empty()) {
         for (const std::string& word : job.command) {
             program.own.push_back(word_expression(job, word));

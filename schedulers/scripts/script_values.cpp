@@ -32,40 +32,6 @@ bool is_listed_word(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// A pattern of `output` as one shell word: `%x` name, `%j` id, `%a` index.
-std::string pattern_expression(const Rendering& rendering, const std::string& pattern) {
-    std::string expression;
-    std::string plain;
-    // The elements of an array are told apart by %j where the Job does not do so by %a.
-    const bool is_split =
-        !rendering.input.job->array.empty() && pattern.find("%a") == std::string::npos;
-    const auto flush = [&] {
-        if (!plain.empty()) {
-            expression += expression.empty() ? path_expression(plain) : shell_quote(plain);
-            plain.clear();
-        }
-    };
-    for (std::size_t index = 0; index < pattern.size(); ++index) {
-        if (pattern[index] != '%') {
-            plain += pattern[index];
-            continue;
-        }
-        const char key = index + 1 < pattern.size() ? pattern[++index] : '\0';
-        if (key == 'x') {
-            plain += rendering.input.job->name;
-        } else if (key == '%') {
-            plain += '%';
-        } else {
-            flush();
-            expression += key == 'a' ? "\"$array_index\""
-                          : is_split ? "\"$job_number-$array_index\""
-                                     : "\"$job_number\"";
-        }
-    }
-    flush();
-    return expression;
-}
-
 /// Words of an array in the script, each quoted.
 Value words_of(const std::vector<std::string>& words) {
     return {Value::Verbatim{shell_join(words)}};
@@ -136,15 +102,17 @@ void add_output(const Rendering& rendering, Values& values) {
     check_pattern(rendering, "output.stderr", job.output.standard_error);
     const bool redirects = rendering.dialect.needs.at("stdout").service == Service::kScript &&
                            !is_left_to_scheduler(rendering);
+    const bool is_array = !job.array.empty();
     values["redirects"] = redirects;
     values["redirection"] = job.append_output.value_or(false) ? ">>" : ">";
     values["error-redirection"] = job.output.standard_error == job.output.standard_output
                                       ? Value(">")
                                       : values["redirection"];
-    values["standard-output"] = pattern_expression(rendering, job.output.standard_output);
-    values["standard-error"] = job.output.standard_error == job.output.standard_output
-                                   ? "&1"
-                                   : pattern_expression(rendering, job.output.standard_error);
+    values["standard-output"] = pattern_expression(rendering, job.output.standard_output, is_array);
+    values["standard-error"] =
+        job.output.standard_error == job.output.standard_output
+            ? "&1"
+            : pattern_expression(rendering, job.output.standard_error, is_array);
     values["has-workdir"] = !job.workdir.empty();
     values["workdir"] = path_expression(job.workdir);
     values["array"] = !job.array.empty();
@@ -222,7 +190,11 @@ void add_runtime(const Rendering& rendering, Values& values) {
 void add_image(const Rendering& rendering, Values& values) {
     const auto& input = rendering.input;
     values["has-image"] = input.job->image.has_value();
-    values["image"] = path_expression(input.image);
+    const bool expands = input.job->image && !input.job->image->expanded.empty();
+    values["image"] =
+        expands
+            ? Value(Value::Verbatim{expansion_expression(*input.job, input.job->image->expanded)})
+            : Value(path_expression(input.image));
     const std::string digest = input.image_digest.value_or("");
     values["image-digest"] = digest.empty() ? Value() : Value(digest);
     const bool is_sha256 = digest.starts_with("sha256:");
@@ -239,7 +211,7 @@ void add_image(const Rendering& rendering, Values& values) {
         note.is_warning = true;
         rendering.faults.add(std::move(note));
     }
-    if (input.job->image && input.image.empty()) {
+    if (input.job->image && input.image.empty() && !expands) {
         rendering.faults.add(
             input.job->fault_at("image",
                                 problem("image-not-a-file", "not yet: an image that is no file"),
@@ -325,6 +297,39 @@ std::string path_expression(std::string_view path) {
     return shell_quote((path.starts_with('-') ? "./" : "") + std::string(path));
 }
 
+std::string
+pattern_expression(const Rendering& rendering, const std::string& pattern, bool is_split) {
+    std::string expression;
+    std::string plain;
+    // The elements of an array are told apart by %j where the Job does not do so by %a.
+    is_split = is_split && pattern.find("%a") == std::string::npos;
+    const auto flush = [&] {
+        if (!plain.empty()) {
+            expression += expression.empty() ? path_expression(plain) : shell_quote(plain);
+            plain.clear();
+        }
+    };
+    for (std::size_t index = 0; index < pattern.size(); ++index) {
+        if (pattern[index] != '%') {
+            plain += pattern[index];
+            continue;
+        }
+        const char key = index + 1 < pattern.size() ? pattern[++index] : '\0';
+        if (key == 'x') {
+            plain += rendering.input.job->name;
+        } else if (key == '%') {
+            plain += '%';
+        } else {
+            flush();
+            expression += key == 'a' ? "\"$array_index\""
+                          : is_split ? "\"$job_number-$array_index\""
+                                     : "\"$job_number\"";
+        }
+    }
+    flush();
+    return expression;
+}
+
 templates::Values script_values(const Rendering& rendering) {
     const auto& input = rendering.input;
     Values values;
@@ -350,6 +355,8 @@ templates::Values script_values(const Rendering& rendering) {
     add_verification(*input.job, input.site, values, rendering.faults);
     add_resources(rendering, values);
     add_environment(rendering, values);
+    add_node_files(rendering, values);
+    add_sweep(rendering, values);
     add_launch(rendering, values);
     add_kind_values(rendering, values);
     add_batch(rendering, values);

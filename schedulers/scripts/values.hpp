@@ -51,6 +51,9 @@ void add_batch(const Rendering& rendering, templates::Values& values);
 /// no option takes, and those that a field says already, are faults at their place.
 [[nodiscard]] templates::Value directive_lines(const Rendering& rendering);
 
+/// Whether `directives` of the Job name the outputs of a Slurm script, and `output` does not.
+[[nodiscard]] bool has_outputs_by_directives(const Rendering& rendering);
+
 /// What the script's templates use.
 [[nodiscard]] templates::Values script_values(const Rendering& rendering);
 
@@ -78,6 +81,30 @@ void add_gpus(const Rendering& rendering, templates::Values& values);
 /// Several, with single blanks between.
 [[nodiscard]] std::string word_expressions(const launchers::Job& job,
                                            const std::vector<std::string>& words);
+
+/// A text with variables of the node as one shell word; `@{index}` as above.
+[[nodiscard]] std::string expansion_expression(const launchers::Job& job, std::string_view text);
+/// A path or bind as one shell word.
+[[nodiscard]] std::string node_expression(const launchers::Job& job,
+                                          const launchers::NodeText& text);
+
+/// Whether the variable is set in the container only: it would change the host's programs.
+[[nodiscard]] bool is_set_inside(const Rendering& rendering, std::string_view name);
+
+/// The rows of a sweep, and how those of one element run side by side.
+void add_sweep(const Rendering& rendering, templates::Values& values);
+
+/// A pattern of `output` as one shell word: `%x` name, `%j` id, `%a` index.
+/// Those of elements, or with `is_split` of rows, are told apart where the pattern has no `%a`.
+[[nodiscard]] std::string
+pattern_expression(const Rendering& rendering, const std::string& pattern, bool is_split);
+
+/// Texts with variables of the node: which must be set, folders that are made, the copy of the
+/// image, standard input, and a `workdir` and outputs that only the node knows.
+void add_node_files(const Rendering& rendering, templates::Values& values);
+
+/// What only the fields of add_node_files() need, of which a plain script has nothing.
+[[nodiscard]] std::string_view field_of_node_files(const launchers::Job& job);
 
 /// The program in the container (or the host's) as shell words, and the runtime's action.
 struct ProgramWords {

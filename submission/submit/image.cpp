@@ -135,8 +135,8 @@ Result<void> provide_image(JobInput& input,
                            const SubmitRequest& request,
                            const Environment& environment,
                            const std::string& login) {
-    if (!input.job.image) {
-        return {};
+    if (!input.job.image || !input.job.image->expanded.empty()) {
+        return {}; // the script reports where a file of the node is missing
     }
     if (input.made) {
         return provide_built(input, *input.made, request);

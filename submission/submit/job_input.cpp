@@ -183,13 +183,16 @@ void set_arguments(const Overrides& overrides, launchers::Job& job, Faults& faul
     if (overrides.arguments.empty()) {
         return;
     }
-    if (job.launch.kind != launchers::LaunchKind::kBatch) {
+    const bool is_script =
+        !job.script.empty() && (job.launch.kind == launchers::LaunchKind::kSerial ||
+                                job.launch.kind == launchers::LaunchKind::kOpenmp);
+    if (job.launch.kind != launchers::LaunchKind::kBatch && !is_script) {
         Fault fault = usage_fault(
             problem("word-too-many",
                     "'" + printable(overrides.arguments.front()) + "' is one word too many"),
             "write the words into `command`; for a batch script: `cybelectl submit "
             "--script FILE -- ARGUMENTS`");
-        fault.because = "only a Job with `launch: batch` has arguments";
+        fault.because = "only a Job with a `script` that one process reads has arguments";
         faults.add(std::move(fault));
         return;
     }
@@ -237,6 +240,12 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     put(overrides.name, job.name);
     put(overrides.standard_output, job.output.standard_output);
     put(overrides.standard_error, job.output.standard_error);
+    if (!overrides.standard_output.empty()) {
+        job.output.expanded_output.clear();
+    }
+    if (!overrides.standard_error.empty()) {
+        job.output.expanded_error.clear();
+    }
     set_array(overrides.array, job, faults);
     set_dependency(overrides.dependency, job, faults);
     apply_options(overrides.options, job, faults);
@@ -289,6 +298,9 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
     const launchers::Job& job = input.job;
     if (!job.image) {
         return {};
+    }
+    if (!job.image->expanded.empty()) {
+        return {}; // only the node knows which file it is
     }
     if (!job.image->recipe.empty()) {
         CYBELE_TRY(input.made,

@@ -49,7 +49,7 @@ nlohmann::ordered_json describe_resources(const launchers::Resources& resources)
 
 std::string describe_prepared(const PrepareRequest& request, const Submission& prepared) {
     const launchers::Job& job = *request.job;
-    const nlohmann::ordered_json document{
+    nlohmann::ordered_json document{
         {"format", 1},
         {"uuid", prepared.uuid},
         {"name", job.name},
@@ -59,7 +59,9 @@ std::string describe_prepared(const PrepareRequest& request, const Submission& p
         {"stdout", job.output.standard_output},
         {"stderr", job.output.standard_error},
         {"document", place_of(job.source.file()).native()},
-        {"image", job.image ? job.image->reference + job.image->recipe : std::string()},
+        {"image",
+         job.image ? job.image->reference + job.image->recipe + job.image->expanded
+                   : std::string()},
         {"image-digest", request.image_digest},
         {"array", job.array},
         {"results", job.output.results},
@@ -67,6 +69,10 @@ std::string describe_prepared(const PrepareRequest& request, const Submission& p
         {"job", "sha256:" + job.digest},
         {"script", "sha256:" + hex(sha256(request.script))},
         {"resources", describe_resources(job.resources)}};
+    if (job.sweep) {
+        document["sweep"] = {
+            {"names", job.sweep->names}, {"rows", job.sweep->rows}, {"pack", job.sweep->pack}};
+    }
     return document.dump(2) + "\n";
 }
 

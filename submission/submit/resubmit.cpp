@@ -305,6 +305,24 @@ bool has_changed_document(const Entry& job) {
     return !before.empty() && before != document_digest(job.job);
 }
 
+std::vector<std::string> differences_since(const Entry& before, const ReadyJob& now) {
+    std::vector<std::string> differences;
+    const std::string& image = now.input.file_digest;
+    if (!before.image_digest.empty() && !image.empty() && before.image_digest != image) {
+        differences.push_back("the image is another one: it was " + before.image_digest +
+                              ", and is " + image);
+    } else if (!before.image_digest.empty() && image.empty()) {
+        differences.push_back("the image is not known: it was " + before.image_digest);
+    }
+    const std::string script = "sha256:" + hex(sha256(now.script));
+    const bool is_same_array = before.array == now.input.job.array; // it stands in the script
+    if (!before.script.empty() && before.script != script && is_same_array) {
+        differences.push_back("the batch script is another one: its Job, its Site or cybelectl "
+                              "changed since");
+    }
+    return differences;
+}
+
 Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
     CYBELE_TRY(const auto file, record_file(name));
     if (!file && name.find('/') != std::string::npos) {

@@ -3,6 +3,7 @@
 
 #include "submission/follow/poll.hpp"
 #include "submission/submit/job_input.hpp"
+#include "submission/submit/submit.hpp"
 #include "support/error.hpp"
 
 #include <optional>
@@ -17,6 +18,9 @@ namespace cybele::submission {
 
 /// Whether the job's document is another one than when it was submitted.
 [[nodiscard]] bool has_changed_document(const Entry& job);
+
+/// What of a job that runs again is another than before: image and script, by their digests.
+[[nodiscard]] std::vector<std::string> differences_since(const Entry& before, const ReadyJob& now);
 
 /// The job that is to run again: an id, a UUID or an element's name of the journal, a record folder
 /// of a job that the journal knows, or a record that `collect` made (NAME-ID.job.json, or the

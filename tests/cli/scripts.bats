@@ -145,7 +145,7 @@ convert() { "$CYBELECTL" job convert "$@"; }
     run "$repo/tests/long/wild_jobs" --program "$CYBELECTL" --most-silent 0 --list silent "$repo/tests/cases/wild"
     echo "$output"
     assert_success
-    assert_line --regexp '^files +7[0-9]$'
+    assert_line --regexp '^files +9[0-9]$'
     assert_line --regexp '^crash +0 '
 }
 

@@ -124,7 +124,11 @@ TEST_CASE("job: every field, once right and once wrong") {
          "kind: Job\nname: a\nscript: echo\nresources: {memory-per-gpu: 1 GiB, gpus: {count: 2, "
          "type: a}, cpus-per-gpu: 3}\n",
          "kind: Job\nname: a\nscript: echo\nresources: {memory: all, gpus-per-task: {count: 2, "
-         "type: a}}\n"});
+         "type: a}}\n",
+         "kind: Job\nname: a\nimage: {expand: $A}\nbinds: [{expand: $A}]\nworkdir: {expand: $A}\n"
+         "make: [{expand: $A}]\nimage-copy: {expand: $A}\ninput: {expand: $A}\n"
+         "environment: {A: {expand: $A}}\noutput: {stdout: {expand: $A}, stderr: {expand: $A}}\n"
+         "sweep: {table: a.csv, exclude: [{a: b}], pack: 2, at-once: 3}\n"});
 }
 
 TEST_CASE("job: the schema, the page and its example") {
@@ -210,7 +214,10 @@ TEST_CASE("job: refusals across fields, with place and remedy") {
          6,
          8},
         {"command: [a]\nshell: bash\n", "`shell` without a `script`", 5, 8},
-        {"script: b\narguments: [a]\n", "`arguments` belongs to `launch: batch`", 5, 12},
+        {"command: [b]\narguments: [a]\n",
+         "`arguments` belongs to a `script` that one process reads",
+         5,
+         12},
         {"launch: {kind: serial, guard: false}\n",
          "'guard' is no setting of launch kind 'serial'",
          4,

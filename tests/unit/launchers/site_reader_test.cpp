@@ -21,12 +21,15 @@ scratch: {node: /local/$USER}
 queues:
   - {name: batch, nodes: 2, cores-per-node: 20, memory-per-node: 128 GiB, gpus-per-node: 1,
      gpu-type: a100, gpu-vendor: nvidia, time: 1 h, max-time: 2 d, features: [ib],
-     directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}}
+     directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}, modules: [a], setup: echo,
+     teardown: [{run: echo, when: failure}]}
 modules: [openmpi]
 setup: |
   source /opt/site.sh
 teardown: [{run: echo, when: success}]
 directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}
+binds: [{expand: "$SCRATCH:/scratch"}]
+environment: {CACHE: {expand: $SCRATCH}}
 verify: {keys: [a.pub], require: all}
 kubernetes:
   bridge: hpc-connector

@@ -26,6 +26,9 @@ struct Asked {
 };
 [[nodiscard]] Asked asked_by(const Cell& cell);
 
+/// The array of the Job: as it is written, or what its sweep makes; empty: none.
+[[nodiscard]] std::string array_of(const Cell& cell);
+
 /// The directives of a script's head: option (`--mem`, `-l mem`) → value.
 [[nodiscard]] std::map<std::string, std::string> directives_of(const Cell& cell,
                                                                const std::string& script);

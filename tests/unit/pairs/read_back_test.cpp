@@ -159,7 +159,7 @@ MailWords mail_of(const Cell& cell) {
 /// To Slurm the elements of an array are apart by `%A` and `%a`.
 std::string slurm_pattern(const Cell& cell, const std::string& field, const std::string& usual) {
     std::string pattern = text_at(cell.job, field, usual);
-    if (value_at(cell.job, "array").is_null()) {
+    if (array_of(cell).empty()) {
         return pattern;
     }
     const bool names_index = pattern.find("%a") != std::string::npos;
@@ -323,7 +323,7 @@ Directives slurm_directives(const Cell& cell, const Asked& asked) {
     put(expected, "--partition", asked.queue);
     put(expected, "--account", text_at(cell.job, "account"));
     put(expected, "--qos", text_at(cell.job, "qos"));
-    put(expected, "--array", text_at(cell.job, "array"));
+    put(expected, "--array", array_of(cell));
     put(expected, "--dependency", dependency(cell));
     put(expected, "--mail-user", mail.to);
     put(expected, "--mail-type", mail.to.empty() ? "" : mail.words);
@@ -348,7 +348,7 @@ Directives pbs_directives(const Cell& cell, const Asked& asked) {
     put(expected, "-l walltime", asked.clock);
     put(expected, "-q", asked.queue);
     put(expected, "-A", text_at(cell.job, "account"));
-    put(expected, cell.dialect == "pbspro" ? "-J" : "-t", text_at(cell.job, "array"));
+    put(expected, cell.dialect == "pbspro" ? "-J" : "-t", array_of(cell));
     put(expected, "-W depend", dependency(cell));
     if (!is_slurm) {
         std::string begin = begin_of(cell);
@@ -383,10 +383,44 @@ std::string pbs_name(const Cell& cell) {
 
 } // namespace
 
+std::uint64_t values_in(const Json& list) {
+    if (list.is_array()) {
+        return list.size();
+    }
+    const std::string text = list.get<std::string>(); // of two numbers
+    const auto dash = text.find('-');
+    return dash == std::string::npos
+               ? 1
+               : std::stoull(text.substr(dash + 1)) - std::stoull(text.substr(0, dash)) + 1;
+}
+
+/// Rows of a sweep whose `exclude` names one row each.
+std::uint64_t rows_of(const Json& sweep) {
+    std::uint64_t rows = 1;
+    for (const char* const name : {"lr", "seed"}) {
+        rows *= sweep.contains(name) ? values_in(sweep[name]) : 1;
+    }
+    return rows - (sweep.contains("exclude") ? sweep["exclude"].size() : 0);
+}
+
+/// Rows of an element that run at the same time; 0: a row is an element.
+std::uint64_t row_slots(const Json& sweep) {
+    if (!sweep.contains("pack")) {
+        return 0;
+    }
+    const std::uint64_t pack =
+        sweep["pack"].is_number() ? sweep["pack"].get<std::uint64_t>() : rows_of(sweep);
+    return std::min(pack, sweep.value("at-once", pack));
+}
+
 Asked asked_by(const Cell& cell) {
     Asked asked;
     asked.nodes = number_at(cell.job, "resources.nodes", 1);
     asked.tasks_per_node = number_at(cell.job, "resources.tasks-per-node", 1);
+    if (const Json sweep = value_at(cell.job, "sweep");
+        row_slots(sweep.is_null() ? Json::object() : sweep) > 0) {
+        asked.tasks_per_node = row_slots(sweep);
+    }
     asked.tasks = number_at(cell.job, "resources.tasks", asked.nodes * asked.tasks_per_node);
     asked.cpus = number_at(cell.job, "resources.cpus-per-task", 1);
     const std::string of_node = text_at(cell.job, "resources.memory-per-node");
@@ -411,6 +445,21 @@ Asked asked_by(const Cell& cell) {
     asked.clock = time.empty() ? "" : clock_of(time);
     ask_queue(cell, asked);
     return asked;
+}
+
+std::string array_of(const Cell& cell) {
+    const Json sweep = value_at(cell.job, "sweep");
+    if (sweep.is_null()) {
+        return text_at(cell.job, "array");
+    }
+    const std::uint64_t rows = rows_of(sweep);
+    if (!sweep.contains("pack")) {
+        return fmt::format("0-{}", rows - 1) +
+               (sweep.contains("at-once") ? fmt::format("%{}", sweep["at-once"].dump()) : "");
+    }
+    return sweep["pack"] == "all"
+               ? ""
+               : fmt::format("0-{}", (rows - 1) / sweep["pack"].get<std::uint64_t>());
 }
 
 Directives directives_of(const Cell& cell, const std::string& script) {

@@ -50,18 +50,20 @@ std::string numbers_of(const std::string& script) {
 std::string probe_of(const std::string& whole) {
     // The functions come later.
     const std::string script = whole.substr(0, whole.find("\n# ---- What main calls"));
-    std::string text = fmt::format("HOME='{}' CYBELE_ARRAY_INDEX={} array_index={} job_number={}\n"
-                                   "runtime=RUNTIME image=IMAGE hosts=() verified=() options=()\n"
-                                   "program=() launcher=() torch=() candidates=() workdir='' "
-                                   "first_node=N rendezvous=R job_token=T host_libraries=L\n"
-                                   "container=(RUNTIME exec IMAGE)\n"
-                                   "launch() {{ program=(\"$@\"); }}\n"
-                                   "use_image() {{ candidates=(\"${{@:2}}\"); }}\n"
-                                   "need_cpus() {{ ranks_per_node=$1; }}\n",
-                                   kHome,
-                                   kIndex,
-                                   kIndex,
-                                   kNumber);
+    std::string text =
+        fmt::format("HOME='{}' CYBELE_ARRAY_INDEX={} array_index={} job_number={}\n"
+                    "runtime=RUNTIME image=IMAGE hosts=() verified=() options=()\n"
+                    "program=() launcher=() torch=() candidates=() workdir='' "
+                    "first_node=N rendezvous=R job_token=T host_libraries=L\n"
+                    "container=(RUNTIME exec IMAGE)\n"
+                    "launch() {{ [ \"$1\" != with_input ] || shift; program=(\"$@\"); }}\n"
+                    "W7='/w 7'\n"
+                    "use_image() {{ candidates=(\"${{@:2}}\"); }}\n"
+                    "need_cpus() {{ ranks_per_node=$1; }}\n",
+                    kHome,
+                    kIndex,
+                    kIndex,
+                    kNumber);
     const auto name = whole.find("\nname=");
     text += whole.substr(name, whole.find(" ended=", name) - name) + "\n";
     text += block_of(script, "    use_image ", "\n");
@@ -81,8 +83,11 @@ std::string probe_of(const std::string& whole) {
     text += block_of(script, "    launch ", "\n}\n");
     text += block_of(script, "    launcher=(", "\n    echo 'cybelectl: job");
     text += block_of(script, "    torch=(", "\n    launch ");
-    if (const auto at = script.find("\n    exec >"); at != std::string::npos) {
-        std::string line = script.substr(at + 5, script.find('\n', at + 1) - at - 5);
+    const auto at = script.find("\n    exec >");
+    std::string line = at == std::string::npos
+                           ? std::string()
+                           : script.substr(at + 5, script.find('\n', at + 1) - at - 5);
+    if (line.find(" 2>") != std::string::npos) { // else of an output that the node knows
         for (auto twice = line.find(">>"); twice != line.npos; twice = line.find(">>")) {
             line.erase(twice, 1); // appended to
         }
@@ -97,7 +102,7 @@ std::string probe_of(const std::string& whole) {
             "tell options \"${options[@]}\"\ntell program \"${program[@]}\"\n"
             "tell launcher \"${launcher[@]}\"\ntell torch \"${torch[@]}\"\n"
             "tell written \"${written[@]}\"\n"
-            "for variable in OMP_NUM_THREADS LEVEL ODD TAB EMPTY INDEX; do\n"
+            "for variable in OMP_NUM_THREADS LEVEL ODD TAB EMPTY INDEX WHERE; do\n"
             "    [ -z \"${!variable+x}\" ] || tell \"$variable\" \"${!variable}\"\ndone\n";
     return text;
 }
@@ -132,10 +137,13 @@ std::string text_of(const Json& document, const std::string& path) {
     return value.is_string() ? value.get<std::string>() : "";
 }
 
+bool has_index(const Cell& cell) {
+    return !array_of(cell).empty() || !value_at(cell.job, "sweep").is_null();
+}
+
 std::string in_element(const Cell& cell, std::string text) {
     constexpr std::string_view kMark = "@{index}";
-    for (auto at = text.find(kMark);
-         at != std::string::npos && !value_at(cell.job, "array").is_null();
+    for (auto at = text.find(kMark); at != std::string::npos && has_index(cell);
          at = text.find(kMark)) {
         text.replace(at, kMark.size(), kIndex);
     }
@@ -157,6 +165,9 @@ Words program_of(const Cell& cell) {
             words = shell.get<Words>();
         }
         words.insert(words.end(), {"-c", script.get<std::string>(), job_name_of(cell)});
+        for (const Json& word : value_at(cell.job, "arguments")) {
+            words.push_back(in_element(cell, word.get<std::string>()));
+        }
         return words;
     }
     Words words;
@@ -168,7 +179,7 @@ Words program_of(const Cell& cell) {
 
 /// `%x`, `%j`, `%a` and `%%` of an output's path.
 std::string output_of(const Cell& cell, const std::string& pattern) {
-    const bool is_array = !value_at(cell.job, "array").is_null();
+    const bool is_array = !array_of(cell).empty();
     const bool names_index = pattern.find("%a") != std::string::npos;
     std::string path;
     for (std::size_t at = 0; at < pattern.size(); ++at) {
@@ -222,7 +233,15 @@ void check_program(const Cell& cell, const Words& told) {
     const auto image = std::find(told.begin(), told.end(), "IMAGE");
     REQUIRE(image != told.end());
     CHECK((told[0] == "RUNTIME" && told[1] == "exec"));
-    const Words between(image + 1, told.end() - static_cast<std::ptrdiff_t>(own.size()));
+    Words between(image + 1, told.end() - static_cast<std::ptrdiff_t>(own.size()));
+    const Json variables = value_at(cell.job, "environment");
+    if (variables.is_object() && variables.contains("LD_PRELOAD")) { // set by a shell inside
+        const Words values{"sh", "/opt/l b", "/w 7/p.so"};
+        REQUIRE(ends_with(between, values));
+        between.resize(between.size() - values.size() - 1); // and its program
+        CHECK(ends_with(between, Words{"/bin/sh", "-c"}));
+        between.resize(between.size() - 2);
+    }
     for (const auto& word : between) {
         CHECK_MESSAGE((word == "env" || word.find('=') != std::string::npos), word);
     }
@@ -302,18 +321,31 @@ std::uint64_t threads_of(const Cell& cell, const Asked& asked) {
                : std::max<std::uint64_t>(1, asked.cpus / share);
 }
 
+/// A text with the one variable that the probe sets.
+std::string expanded(const Json& value) {
+    std::string text = value["expand"].get<std::string>();
+    for (auto place = text.find("$W7"); place != std::string::npos; place = text.find("$W7")) {
+        text.replace(place, 3, "/w 7");
+    }
+    return text;
+}
+
 void check_environment(const Cell& cell, std::map<std::string, Words>& told) {
     const Json written = value_at(cell.job, "environment");
     for (const auto& [name, value] : written.items()) {
         if (told.contains(name)) {
-            CHECK(told[name] == Words{in_element(cell, value.get<std::string>())});
+            CHECK(told[name] == Words{value.is_object()
+                                          ? expanded(value)
+                                          : in_element(cell, value.get<std::string>())});
         }
     }
-    for (const char* name : {"LEVEL", "ODD", "TAB", "EMPTY", "INDEX"}) {
+    for (const char* name : {"LEVEL", "ODD", "TAB", "EMPTY", "INDEX", "WHERE"}) {
         CHECK(told.contains(name) == (written.is_object() && written.contains(name)));
     }
     for (const Json& bind : value_at(cell.job, "binds")) {
-        CHECK(holds_pair(told["options"], "-B", real_path(bind.get<std::string>())));
+        CHECK(holds_pair(told["options"],
+                         "-B",
+                         bind.is_object() ? expanded(bind) : real_path(bind.get<std::string>())));
     }
 }
 

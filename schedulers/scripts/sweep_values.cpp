@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a sweep: values of each, and how those of one element run side by side.
+#include "schedulers/scripts/values.hpp"
+#include "support/quote.hpp"
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+using launchers::Job;
+using launchers::LaunchKind;
+using launchers::Sweep;
+using templates::Value;
+using templates::Values;
+
+/// One variable per value: the positional parameters of a function that has chosen the row.
+std::vector<std::string> assignments(const Sweep& sweep) {
+    std::vector<std::string> words;
+    words.reserve(sweep.names.size());
+    for (std::size_t at = 0; at < sweep.names.size(); ++at) {
+        words.push_back(
+            fmt::format("{}=\"${{{}}}\"", launchers::variable_of_sweep(sweep.names[at]), at + 1));
+    }
+    return words;
+}
+
+void check_pack(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    const bool is_one =
+        job.launch.kind == LaunchKind::kSerial || job.launch.kind == LaunchKind::kOpenmp;
+    if (!is_one) {
+        rendering.faults.add(job.fault_at(
+            "sweep.pack",
+            problem("sweep-pack-launch",
+                    fmt::format("`pack` with launch `{}`", launchers::kind_text(job.launch.kind))),
+            "rows that share an element are one process each",
+            "write `launch: serial` or `launch: openmp`, or remove `pack`"));
+    }
+}
+
+} // namespace
+
+void add_sweep(const Rendering& rendering, Values& values) {
+    const Job& job = *rendering.input.job;
+    values["has-sweep"] = job.sweep.has_value();
+    values["is-packed"] = job.sweep && job.sweep->pack > 0;
+    if (!job.sweep) {
+        return;
+    }
+    const Sweep& sweep = *job.sweep;
+    std::vector<Values> rows;
+    rows.reserve(sweep.rows.size());
+    for (std::size_t number = 0; number < sweep.rows.size(); ++number) {
+        rows.push_back({{"number", Value(std::uint64_t{number})},
+                        {"values", Value(Value::Verbatim{shell_join(sweep.rows[number])})}});
+    }
+    values["rows"] = std::move(rows);
+    values["row-count"] = std::uint64_t{sweep.rows.size()};
+    values["row-variables"] = lines_of_words(assignments(sweep), 11);
+    if (sweep.pack == 0) {
+        return;
+    }
+    check_pack(rendering);
+    const std::uint64_t slots = job.resources.tasks_per_node;
+    values["pack"] = std::uint64_t{sweep.pack};
+    values["row-slots"] = slots;
+    values["slots-cpus"] = slots * rendering.plan.cpus_per_task;
+    const auto& output = job.output;
+    const std::string name = pattern_expression(rendering, output.standard_output, true);
+    values["row-output"] = Value(Value::Verbatim{name});
+    values["row-error"] =
+        Value(Value::Verbatim{output.standard_error == output.standard_output
+                                  ? std::string("&1")
+                                  : pattern_expression(rendering, output.standard_error, true)});
+}
+
+} // namespace cybele::schedulers

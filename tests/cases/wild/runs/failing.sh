@@ -1,0 +1,6 @@
+#!/bin/bash
+#SBATCH --output=run.log
+echo before
+false
+echo "after, code $?"
+exit 7

@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH -N 1
+#SBATCH -n 1
+#SBATCH -o run.log
+srun echo "one program"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# Many runs of one Job, and texts that the node replaces, on the local scheduler.
+load ../parts/suite.bash
+
+setup() { work_place; }
+teardown() { leave_place; }
+
+# host_job NAME FIELD...: a Job without an image.
+host_job() { printf '%s\n' 'kind: Job' "name: $1" "${@:2}" >"$1.yaml"; }
+
+print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
+
+@test "each row of a sweep is a run with its values, and its failures run again alone" {
+    host_job rows "command: [sh, -c, '$print_values', sh, '@{lr}']" 'sweep: {lr: 1-4}'
+    run --separate-stderr "$CYBELECTL" submit rows.yaml --wait
+    assert_equal "$status" 1
+    run --separate-stderr "$CYBELECTL" job list --elements 1
+    assert_equal "$(grep -c 'done' <<<"$output") $(grep -c failed <<<"$output")" '3 1'
+    run --separate-stderr "$CYBELECTL" job results 1 --csv
+    assert_success
+    assert_line --index 0 job,row,lr,state,code,wall,nodes,tasks,cpus,score
+    assert_line --regexp '^1,0,1,done,0,[0-9]+,1,1,1,10$'
+    assert_line --regexp '^1,2,3,failed,1,[0-9]+,1,1,1,30$'
+    run --separate-stderr "$CYBELECTL" job resubmit 1 --failed --wait
+    assert_equal "$status" 1
+    run --separate-stderr "$CYBELECTL" job results 2 --csv
+    assert_equal "${#lines[@]}" 2
+    assert_line --regexp '^2,2,3,failed'
+}
+
+@test "rows of a table; a ragged line is named" {
+    printf 'lr,name\n1,"a, b"\n2,c\n' >runs.csv
+    host_job table "command: [printf, '%s|%s', '@{lr}', '@{name}']" 'sweep: {table: runs.csv}' \
+        'output: {stdout: "%a.txt"}'
+    "$CYBELECTL" submit table.yaml --wait
+    assert_equal "$(cat 0.txt) $(cat 1.txt)" '1|a, b 2|c'
+    echo 3 >>runs.csv
+    run "$CYBELECTL" submit table.yaml
+    assert_failure 3
+    assert_output --partial 'runs.csv:4: the line has 1 values, and the table has 2 columns'
+}
+
+@test "packed rows run side by side, pinned, each with its own record and outputs" {
+    host_job packed "command: [sh, -c, '$print_values; taskset -pc \$\$ >&2; sleep 0.3', sh, '@{lr}']" \
+        'sweep: {lr: [1, 2, 4, 5, 6], pack: 3, at-once: 2}'
+    "$CYBELECTL" submit packed.yaml --wait
+    run --separate-stderr "$CYBELECTL" job results 1 --csv
+    assert_equal "${#lines[@]}" 6
+    assert_line --regexp '^1,4,6,done,0,.*,60$'
+    record=(.cybelectl/*/script/1/4/exit.json)
+    [ -s "${record[0]}" ]
+    if [ "$(nproc)" -gt 1 ]; then
+        assert_equal "$(cat packed-*-row*.err | sed -n 's/.*list: //p' | sort -u | wc -l)" 2
+    fi
+}
+
+@test "a packed row that fails fails its element, and the others run" {
+    host_job packed "command: [sh, -c, '$print_values', sh, '@{lr}']" 'sweep: {lr: 1-5, pack: all, at-once: 2}'
+    run "$CYBELECTL" submit packed.yaml --wait
+    assert_failure 1
+    run --separate-stderr "$CYBELECTL" job results 1 --csv
+    assert_equal "$(grep -c ',done,0,' <<<"$output") $(grep -c ',failed,1,' <<<"$output")" '4 1'
+    assert_output --partial "$(printf '\n1,2,3,failed,1,')"
+}
+
+@test "runs as a drawing" {
+    host_job rows "command: [sh, -c, '$print_values', sh, '@{lr}']" 'sweep: {lr: [1, 2], pack: all, at-once: 1}'
+    "$CYBELECTL" submit rows.yaml --wait
+    "$CYBELECTL" job results 1 --plot x=lr,y=score -o runs.svg
+    assert_equal "$(grep -c '<circle' runs.svg)" 2
+    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse("runs.svg")'
+    run "$CYBELECTL" job results 1 --plot x=lr,y=missing
+    assert_failure 3
+    assert_output --partial 'the columns are job, row, lr, state'
+    run "$CYBELECTL" job results 1 --plot z=lr
+    assert_failure 2
+}
+
+@test "a cancelled packed job ends its rows, and each has a record" {
+    host_job long "command: [sleep, '100']" 'sweep: {n: 1-2, pack: all, at-once: 2}'
+    id=$("$CYBELECTL" submit long.yaml)
+    wait_for 10 bash -c 'ls .cybelectl/*/script/1/output'
+    "$CYBELECTL" job cancel "$id"
+    run "$CYBELECTL" job wait "$id"
+    wait_for 10 bash -c 'ls .cybelectl/*/script/0/exit.json .cybelectl/*/script/1/exit.json'
+    assert_equal "$(cat .cybelectl/*/script/[01]/exit.json | grep -c cancelled)" 2
+}
+
+@test "texts are expanded on the node where that is asked for, and plain text is not" {
+    mkdir big
+    echo hello >big/in.txt
+    host_job there "command: [sh, -c, 'cat; echo \"\$CACHE|\$PLAIN|\${PWD##*/}\"']" \
+        'environment: {CACHE: {expand: "$SCRATCH/a ${UNSET_ONE:-b}"}, PLAIN: $SCRATCH}' \
+        'workdir: {expand: $SCRATCH/run}' 'make: [{expand: $SCRATCH/run}]' 'input: {expand: $SCRATCH/in.txt}' \
+        'output: {stdout: {expand: $SCRATCH/out.txt}}'
+    SCRATCH=$PWD/big "$CYBELECTL" submit there.yaml --wait
+    assert_equal "$(cat big/out.txt)" "hello
+$PWD/big/a b|\$SCRATCH|run"
+    run env -u SCRATCH "$CYBELECTL" submit there.yaml --wait
+    assert_failure 1
+    grep -q 'the variable SCRATCH is not set on' there-2.err
+    assert_equal "$(grep -c . big/out.txt)" 2
+}
+
+@test "set-up gives values that are expanded, and a script of one process has arguments" {
+    host_job computed 'script: echo "$1 $#"' 'shell: bash' 'arguments: [a, b]' \
+        'setup: export WHERE=$(echo place)' 'make: [{expand: "made/$WHERE"}]'
+    "$CYBELECTL" submit computed.yaml --wait
+    assert_equal "$(cat computed-1.out)" 'a 2'
+    [ -d made/place ]
+    "$CYBELECTL" submit computed.yaml --wait -- 'x y'
+    assert_equal "$(cat computed-2.out)" 'x y 1'
+}
+
+@test "a job that runs again says first what differs today" {
+    host_job again 'command: [echo, one]'
+    "$CYBELECTL" submit again.yaml --wait
+    run "$CYBELECTL" job resubmit 1 --wait
+    refute_output --partial 'since job'
+    sed -i s/one/two/ again.yaml
+    run "$CYBELECTL" job resubmit 1 --wait
+    assert_success
+    assert_output --partial 'since job 1, the batch script is another one'
+}

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# Scripts as people write them, run by a real Slurm and by the local scheduler before and after `job convert`: the same outputs.
+load ../parts/suite.bash
+load nodes.bash
+
+setup_file() {
+    start_nodes
+    copy_fixture
+    "$CYBELECTL" install-as apptainer "$place/programs"
+}
+setup() { enter_nodes; }
+teardown_file() { stop_nodes; }
+
+# words_of SCRIPT: its arguments.
+words_of() { [[ $1 != *arguments* ]] || printf '%s\0' 'a b' "it's" '*'; }
+
+# shown FOLDER: what the job left there, without our own lines.
+shown() {
+    (cd "$1" && for file in $(find . -maxdepth 1 -type f ! -name script.sh ! -name job.yaml ! -name job.sh ! -name app.sif | sort); do
+        echo "== $file"
+        grep -v '^cybelectl: ' "$file" || :
+    done)
+}
+
+# prepare NAME SIDE: a folder with the script.
+prepare() {
+    mkdir -p "$1/$2"
+    cp "$repo/tests/cases/wild/runs/$1.sh" "$1/$2/script.sh"
+    [[ $1 != two-containers ]] || ln -f hello-mpi.sif "$1/$2/app.sif"
+}
+
+@test "on Slurm" {
+    for file in "$repo"/tests/cases/wild/runs/*.sh; do
+        name=$(basename "$file" .sh)
+        mapfile -d '' -t words < <(words_of "$name")
+        prepare "$name" before
+        prepare "$name" after
+        code_before=0 code_after=0
+        (cd "$name/before" && slurm sbatch --wait --partition=batch script.sh "${words[@]}") || code_before=$?
+        (
+            cd "$name/after"
+            "$CYBELECTL" job convert script.sh -o job.yaml
+            "$CYBELECTL" job render job.yaml --scheduler slurm -o job.sh -- "${words[@]}"
+            slurm sbatch --wait --partition=batch job.sh
+        ) || code_after=$?
+        echo "$name: $code_before and $code_after"
+        [ "$code_before" -eq "$code_after" ]
+        diff <(shown "$name/before") <(shown "$name/after")
+        shown "$name/before" | grep -q .
+    done
+}
+
+@test "on the local scheduler" {
+    mkdir here && cd here
+    ln ../hello-mpi.sif .
+    for file in "$repo"/tests/cases/wild/runs/*.sh; do
+        name=$(basename "$file" .sh)
+        if grep -q 'srun\|scontrol' "$file"; then # of Slurm alone
+            continue
+        fi
+        mapfile -d '' -t words < <(words_of "$name")
+        prepare "$name" before
+        prepare "$name" after
+        code_before=0 code_after=0
+        (cd "$name/before" && "$CYBELECTL" submit --script script.sh --scheduler local --wait -- "${words[@]}") || code_before=$?
+        (
+            cd "$name/after"
+            "$CYBELECTL" job convert script.sh -o job.yaml
+            "$CYBELECTL" submit job.yaml --scheduler local --wait -- "${words[@]}"
+        ) || code_after=$?
+        echo "$name: $code_before and $code_after"
+        [ "$code_before" -eq "$code_after" ]
+        diff <(shown "$name/before") <(shown "$name/after")
+    done
+}
