@@ -3,8 +3,16 @@
 
 #include "bridge/batch_cluster.hpp"
 #include "launchers/documents/site.hpp"
+#include "support/document.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 namespace cybele::bridge {
 namespace {
@@ -28,6 +36,35 @@ Site site_of(const launchers::Bridge& document, const launchers::Site& cluster) 
     return site;
 }
 
+/// Queues of accounts are queues of the Site, where it lists them.
+Result<void> check_queues(const launchers::Bridge& document, const launchers::Site& cluster) {
+    Faults faults;
+    std::vector<std::string_view> known;
+    std::vector<std::string> names;
+    for (const launchers::SiteQueue& queue : cluster.queues) {
+        known.emplace_back(queue.name);
+        names.push_back(queue.name);
+    }
+    for (std::size_t row = 0; row < document.accounts.size() && !known.empty(); ++row) {
+        const std::vector<std::string>& queues = document.accounts[row].queues;
+        for (std::size_t at = 0; at < queues.size(); ++at) {
+            if (std::find(known.begin(), known.end(), queues[at]) != known.end()) {
+                continue;
+            }
+            const std::string near = nearest(queues[at], known);
+            faults.add(document::fault_at(
+                document.source,
+                document::mark_of(document.marks, fmt::format("accounts[{}].queues[{}]", row, at)),
+                problem("bridge-queue-unknown",
+                        "the Site has no queue '" + printable(queues[at]) + "'"),
+                "it has " + text::joined(names, ", "),
+                near.empty() ? "write one of them, or add it to `queues` of the Site"
+                             : "did you mean `" + near + "`?"));
+        }
+    }
+    return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
+}
+
 } // namespace
 
 launchers::BridgeWay reader_of(const launchers::Bridge& document) {
@@ -39,6 +76,14 @@ launchers::BridgeWay reader_of(const launchers::Bridge& document) {
 Result<Configuration> read_configuration(const std::filesystem::path& file) {
     Configuration configuration;
     configuration.file = file;
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) {
+        return fail(
+            ErrorCode::kInput,
+            problem("bridge-missing", "there is no Bridge document " + printable(file.native())),
+            "it names the Site, and the accounts that each namespace may use",
+            "name it with --config; `cybelectl explain bridge` shows one to begin with");
+    }
     CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Bridge")));
     CYBELE_TRY(configuration.document, launchers::read_bridge(std::move(text), file));
     CYBELE_TRY(
@@ -54,6 +99,7 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
             "it hands jobs over held, to slurm, torque, slurm-torque or pbspro",
             "name a Site of one of these in `site` of " + printable(file.native()));
     }
+    CYBELE_CHECK(check_queues(configuration.document, cluster));
     configuration.dialect = cluster.dialect;
     configuration.site = site_of(configuration.document, cluster);
     configuration.times.claim = configuration.document.hand_over_patience.count();

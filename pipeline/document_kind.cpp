@@ -2,6 +2,7 @@
 #include "pipeline/document_kind.hpp"
 
 #include "pipeline/image_source.hpp"
+#include "pipeline/project_file.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/yaml.hpp"
@@ -105,8 +106,27 @@ SourceKind source_kind(const fs::path& source) {
 
 Result<fs::path> find_source(const fs::path& path) {
     std::error_code error;
-    return fs::is_directory(path, error) && !image_source(path) ? find_recipe(path)
-                                                                : Result<fs::path>(path);
+    if (!fs::is_directory(path, error) || image_source(path)) {
+        return path;
+    }
+    auto own = find_recipe(path);
+    if (own) {
+        return own;
+    }
+    CYBELE_TRY(const ProjectFile project, find_project(path));
+    const auto files = documents_of(project.folder, project.recipes);
+    if (files.size() == 1) {
+        return path / files.front();
+    }
+    if (files.empty()) {
+        return own;
+    }
+    return fail(
+        ErrorCode::kInput,
+        problem("folder-with-several-recipes", "several Recipes in " + printable(path.native())),
+        printable(files[0].native()) + " and " + printable(files[1].native()) + " are two of them",
+        "name one of them, or build all: `cybelectl build " + shell_quote(path.native()) +
+            " --all`");
 }
 
 } // namespace cybele::pipeline

@@ -22,7 +22,8 @@ enum class SourceKind { kRecipe, kDefinition, kImage };
 /// definition.
 [[nodiscard]] SourceKind source_kind(const std::filesystem::path& source);
 
-/// The file, the image or its reference itself; of another folder its one Recipe (find_recipe()).
+/// The file, the image or its reference itself; of another folder its one Recipe (find_recipe()),
+/// or the one of its Project.
 [[nodiscard]] Result<std::filesystem::path> find_source(const std::filesystem::path& path);
 
 } // namespace cybele::pipeline

@@ -184,7 +184,7 @@ constexpr OtherVerb kVerbs[] = {
     {"sign", "sign", 1, 1, "sign [FLAGS] IMAGE", "Sign an image.", ""},
     {"verify", "verify", 1, 1, "verify [FLAGS] IMAGE", "Verify the signatures of an image.", ""},
     {"version", "", 0, 0, "version", "Print the version.", ""},
-    {"overlay create", "", 1, 1, "overlay create [FLAGS] FILE", "Make an ext3 file for --overlay.", ""},
+    {"overlay create", "", 1, 1, "overlay create [FLAGS] FILE", "Not supported: --overlay accepts a directory.", ""},
     {"buildcfg", "", 0, 99, "buildcfg", "", "there are no build settings; `cybelectl doctor` says what this machine can do"},
     {"capability", "", 0, 99, "capability", "", "no capabilities are granted to users; run as root what needs them"},
     {"checkpoint", "", 0, 99, "checkpoint", "", "checkpoints are not supported; start DMTCP inside the container"},

@@ -3,10 +3,13 @@
 #include "cli/common/build_settings.hpp"
 #include "pipeline/document_kind.hpp"
 #include "pipeline/image_plan.hpp"
+#include "pipeline/image_source.hpp"
+#include "pipeline/project_file.hpp"
 #include "pipeline/recipe_file.hpp"
 #include "recipes/model/recipe.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -24,9 +27,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The command line that builds one variant alike.
+/// One image of several: a Recipe, or a variant of one.
+struct ImageToBuild {
+    fs::path source;
+    std::string variant; ///< empty: the Recipe has no matrix
+
+    [[nodiscard]] std::string name() const {
+        return variant.empty() ? source.native() : variant;
+    }
+};
+
+/// The command line that builds one of them alike.
 std::vector<std::string>
-command_of(const Session& session, const BuildOptions& options, const std::string& variant) {
+command_of(const Session& session, const BuildOptions& options, const ImageToBuild& image) {
     std::vector<std::string> argv{session.program};
     const auto add = [&](const char* name, const std::string& value) {
         if (!value.empty()) {
@@ -41,8 +54,8 @@ command_of(const Session& session, const BuildOptions& options, const std::strin
     flag("--quiet", session.is_quiet);
     flag("--verbose", session.verbosity > 0);
     flag("--no-color", session.no_colour);
-    argv.insert(argv.end(), {"build", options.source, "--format", "json"});
-    add("--variant", variant);
+    argv.insert(argv.end(), {"build", image.source.native(), "--format", "json"});
+    add("--variant", image.variant);
     add("--output", options.output);
     add("--sign-key", options.sign_key);
     add("--passphrase-file", options.passphrase.file);
@@ -68,18 +81,24 @@ command_of(const Session& session, const BuildOptions& options, const std::strin
 }
 
 /// The others were built; each failure was told when it happened.
-void tell_failed(const Session& session, const std::vector<std::string>& failed, std::size_t all) {
+void tell_failed(const Session& session, const std::vector<ImageToBuild>& failed, std::size_t all) {
     if (failed.empty()) {
         return;
+    }
+    std::vector<std::string> names;
+    for (const ImageToBuild& image : failed) {
+        names.push_back(image.name());
     }
     Fault fault;
     fault.code = ErrorCode::kExecution;
     fault.set(problem(
         "variants-not-built",
         fmt::format(
-            "{} of {} images were not built: {}", failed.size(), all, fmt::join(failed, ", "))));
-    fault.help =
-        "`--variant " + failed.front() + " -v` builds that one alone, with its complete output";
+            "{} of {} images were not built: {}", failed.size(), all, fmt::join(names, ", "))));
+    const ImageToBuild& first = failed.front();
+    fault.help = "build that one alone, with its complete output: `cybelectl build " +
+                 shell_quote(first.source.native()) +
+                 (first.variant.empty() ? "" : " --variant " + first.variant) + " -v`";
     session.note({fault});
 }
 
@@ -94,11 +113,11 @@ Result<void> check_shared(const BuildOptions& options) {
     }
     return fail(ErrorCode::kUsage,
                 problem("option-with-all", option + " with --all"),
-                option == "--passphrase-fd" ? "each variant is signed by a program of its own"
-                                            : "each variant has an image of its own",
-                option == "-o" ? "leave -o out: the images are written next to the Recipe"
+                option == "--passphrase-fd" ? "each image is signed by a program of its own"
+                                            : "each image has a file of its own",
+                option == "-o" ? "leave -o out: the images are written next to their Recipes"
                 : option == "--provenance"
-                    ? "build the variants one by one, with --variant"
+                    ? "build the images one by one"
                     : "give the passphrase by --passphrase-file or $CYBELE_PASSPHRASE");
 }
 
@@ -154,54 +173,81 @@ std::string tell_now(std::string line) {
     return is_told ? std::string() : std::move(line);
 }
 
+/// The Recipes of a folder, each with all its variants; or those of one Recipe.
+Result<std::vector<ImageToBuild>> images_to_build(const BuildOptions& options) {
+    std::error_code error;
+    const bool is_folder =
+        fs::is_directory(options.source, error) && !pipeline::image_source(options.source);
+    std::vector<fs::path> sources{options.source};
+    if (is_folder) {
+        CYBELE_TRY(sources, pipeline::recipe_files(options.source));
+    }
+    std::vector<ImageToBuild> images;
+    for (const fs::path& source : sources) {
+        const pipeline::SourceKind kind = pipeline::source_kind(source);
+        CYBELE_CHECK(pipeline::check_source_options(options.build, kind));
+        if (kind != pipeline::SourceKind::kRecipe) {
+            return fail(
+                ErrorCode::kUsage,
+                problem("all-needs-recipe", "--all with " + std::string(pipeline::name_of(kind))),
+                "it is for a Recipe with a matrix, or a folder of Recipes",
+                "leave --all out");
+        }
+        CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
+        CYBELE_TRY(
+            const auto variants,
+            pipeline::read_variants(std::move(text), source, options.build.recipe_arguments));
+        for (const auto& recipe : variants) {
+            images.push_back({source, recipe.variant});
+        }
+    }
+    return images;
+}
+
 } // namespace
 
 Result<int> build_all(Session& session, const BuildOptions& options) {
-    CYBELE_TRY(const fs::path source, pipeline::find_source(options.source));
-    const pipeline::SourceKind kind = pipeline::source_kind(source);
-    CYBELE_CHECK(pipeline::check_source_options(options.build, kind));
-    if (kind != pipeline::SourceKind::kRecipe) {
-        return fail(
-            ErrorCode::kUsage,
-            problem("all-needs-recipe", "--all with " + std::string(pipeline::name_of(kind))),
-            "it is for a Recipe with a matrix",
-            "leave --all out");
-    }
-    CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
-    CYBELE_TRY(const auto variants,
-               pipeline::read_variants(std::move(text), source, options.build.recipe_arguments));
-    if (variants.size() > 1) {
+    CYBELE_TRY(const auto images, images_to_build(options));
+    if (images.size() > 1) {
         CYBELE_CHECK(check_shared(options));
     }
-    const std::size_t count = std::clamp<std::size_t>(options.jobs, 1, variants.size());
+    const std::size_t count = std::clamp<std::size_t>(options.jobs, 1, images.size());
     const std::size_t share = std::max<std::size_t>(1, cores() / count);
     std::vector<std::vector<std::string>> commands;
-    for (const auto& recipe : variants) {
-        commands.push_back(command_of(session, options, recipe.variant));
+    for (const ImageToBuild& image : images) {
+        commands.push_back(command_of(session, options, image));
         commands.back().push_back(fmt::format("--jobs={}", share));
     }
     std::string untold;
+    std::size_t ended = 0;
+    const auto doing = [&] {
+        session.doing(fmt::format("building images: {} of {} done", ended, images.size()));
+    };
+    doing();
     const auto results = run_all(commands, count, [&](const VariantBuild& one) {
+        ++ended;
+        doing();
         if (one.image.is_object() && !session.is_json() && !session.is_quiet) {
             untold += tell_now(built_line(one.image.at("image").get<std::string>(),
                                           one.image.at("bytes").get<std::uint64_t>(),
                                           one.image.at("signed").get<bool>()));
         }
     });
+    session.doing({});
     nlohmann::json document{
         {"format", 1}, {"images", nlohmann::json::array()}, {"failed", nlohmann::json::array()}};
-    std::vector<std::string> failed;
+    std::vector<ImageToBuild> failed;
     int worst = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
         worst = std::max(worst, results[i].code);
         if (results[i].code != 0) {
-            failed.push_back(variants[i].variant);
+            failed.push_back(images[i]);
             document["failed"].push_back(
-                {{"variant", variants[i].variant}, {"code", results[i].code}});
+                {{"variant", images[i].name()}, {"code", results[i].code}});
         } else if (results[i].image.is_object()) {
             nlohmann::json image = results[i].image;
             image.erase("format");
-            image["variant"] = variants[i].variant;
+            image["variant"] = images[i].name();
             document["images"].push_back(std::move(image));
         }
     }

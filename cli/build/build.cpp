@@ -181,7 +181,10 @@ void add_recipe_options(CLI::App& verb, BuildOptions& options) {
     auto* variant =
         verb.add_option("--variant", options.build.variant, "variant of a Recipe with a matrix");
     variant->type_name("NAME");
-    verb.add_flag("--all", options.is_all, "build every variant of the Recipe")->excludes(variant);
+    verb.add_flag("--all",
+                  options.is_all,
+                  "build every variant of the Recipe, or every Recipe of a folder")
+        ->excludes(variant);
     verb.add_option("--jobs",
                     options.jobs,
                     "number of stages built at a time (default: the cores), with --all of images "
@@ -222,6 +225,7 @@ void install_build(CLI::App& app, Session& session) {
                               {"cybelectl build demo",
                                "cybelectl build recipe.yaml -o app.sif --sign-key centre.pem",
                                "cybelectl build matrix.yaml --all --jobs 2",
+                               "cybelectl build . --all",
                                "cybelectl build app.def -o app.sif --builder apptainer",
                                "cybelectl build docker://debian:12 -o debian.sif"});
     verb->add_option("source",

@@ -172,7 +172,8 @@ Result<int> pull_all(const Session& session, const TransferOptions& options) {
     if (options.sources.size() > 1 && names_one) {
         return fail(ErrorCode::kUsage,
                     problem("several-images-one-name", "several images cannot have one name"),
-                    "-o and --name are for one image",
+                    "-o and --name are for one image, not for " + printable(options.sources[0]) +
+                        " and " + printable(options.sources[1]),
                     "leave them out, or pull the images one by one");
     }
     std::vector<TransferOptions> wanted(options.sources.size(), options);

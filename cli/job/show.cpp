@@ -16,6 +16,12 @@
 namespace cybele::cli {
 namespace {
 
+/// `1 node`, `3 nodes`
+template <class Number>
+std::string counted(Number number, const char* unit) {
+    return fmt::format("{} {}{}", number, unit, number == 1 ? "" : "s");
+}
+
 Result<int> status(const Session& session, const std::vector<std::string>& names) {
     CYBELE_TRY(submission::JobContext context, open_context(session));
     CYBELE_TRY(const auto entries, named(session, context, names));
@@ -50,8 +56,8 @@ std::string percent_text(std::optional<double> share) {
 }
 
 std::string asked_text(const submission::Entry& entry, const submission::AskedResources& asked) {
-    std::string text =
-        fmt::format("{} nodes, {} tasks, {} cores", entry.nodes, entry.tasks, entry.cpus);
+    std::string text = counted(entry.nodes, "node") + ", " + counted(entry.tasks, "task") + ", " +
+                       counted(entry.cpus, "core");
     if (asked.memory_bytes) {
         text += ", " + size_text(*asked.memory_bytes);
     }

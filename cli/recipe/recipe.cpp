@@ -7,6 +7,7 @@
 #include "cli/recipe/definition.hpp"
 #include "cli/recipe/text.hpp"
 #include "definitions/grammar/definition.hpp"
+#include "pipeline/project_file.hpp"
 #include "pipeline/recipe_file.hpp"
 #include "pipeline/recipe_inputs.hpp"
 #include "pipeline/recipe_lock.hpp"
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 
 struct RecipeOptions {
     std::string file;
+    std::vector<std::string> files; ///< of `check`: Recipes, or folders of Recipes
     std::string output;
     std::string mirror;
     std::string form = "def";
@@ -60,22 +62,30 @@ Result<recipes::Recipe> read_one(const RecipeOptions& options) {
     return recipe;
 }
 
-Result<std::vector<recipes::Recipe>> read_all(const RecipeOptions& options) {
-    CYBELE_TRY(std::string text, recipe_text(options.file));
-    CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
-    return pipeline::read_variants(std::move(text), options.file, arguments);
-}
+/// What `check` found in one Recipe.
+struct CheckedRecipe {
+    std::string file;
+    std::vector<std::string> names; ///< of its variants
+    std::vector<Fault> warnings;
 
-Result<int> check_recipe(Session& session, const RecipeOptions& options) {
-    CYBELE_TRY(const auto variants, read_all(options));
+    [[nodiscard]] nlohmann::json json() const {
+        const auto told = nlohmann::json::parse(format_json(warnings));
+        return {{"file", file}, {"variants", names}, {"faults", told["faults"]}};
+    }
+};
+
+Result<CheckedRecipe> check_one(const std::string& file, const RecipeOptions& options) {
+    CYBELE_TRY(std::string text, recipe_text(file));
+    CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
+    CYBELE_TRY(const auto variants, pipeline::read_variants(std::move(text), file, arguments));
     Faults faults;
-    std::vector<std::string> names;
+    CheckedRecipe checked{file, {}, pipeline::warnings_of(variants)};
     for (const auto& recipe : variants) {
-        names.push_back(recipe.name);
+        checked.names.push_back(recipe.name);
         recipes::RenderOptions render;
         std::optional<recipes::LockVariant> lock;
         if (!options.is_unlocked) {
-            CYBELE_TRY(lock, pipeline::find_lock(recipe, options.file));
+            CYBELE_TRY(lock, pipeline::find_lock(recipe, file));
         }
         render.lock = lock ? &*lock : nullptr;
         render.may_be_unverified = options.is_unlocked;
@@ -87,20 +97,54 @@ Result<int> check_recipe(Session& session, const RecipeOptions& options) {
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    const std::vector<Fault> warnings = pipeline::warnings_of(variants);
-    const bool is_refused = options.is_strict && !warnings.empty();
+    return checked;
+}
+
+/// Every Recipe that is named, and those of a folder; all their errors at the same time.
+Result<std::vector<CheckedRecipe>> check_each(const RecipeOptions& options) {
+    std::vector<CheckedRecipe> all;
+    Faults faults;
+    for (const std::string& given : options.files) {
+        CYBELE_TRY(const auto files, pipeline::recipe_files(given));
+        for (const fs::path& file : files) {
+            auto checked = check_one(file.native(), options);
+            if (checked) {
+                all.push_back(std::move(*checked));
+            } else {
+                faults.add(checked.error());
+            }
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return all;
+}
+
+Result<int> check_recipe(Session& session, const RecipeOptions& options) {
+    CYBELE_TRY(const auto all, check_each(options));
+    const bool has_warnings = std::any_of(
+        all.begin(), all.end(), [](const CheckedRecipe& one) { return !one.warnings.empty(); });
     if (session.is_json()) {
-        const auto told = nlohmann::json::parse(format_json(warnings));
-        const nlohmann::json document{
-            {"format", 1}, {"file", options.file}, {"variants", names}, {"faults", told["faults"]}};
+        nlohmann::json document{{"format", 1}};
+        if (all.size() == 1) {
+            document.update(all.front().json());
+        } else {
+            for (const CheckedRecipe& one : all) {
+                document["recipes"].push_back(one.json());
+            }
+        }
         Session::print(document.dump(2) + "\n");
-        return is_refused ? 3 : 0;
     }
-    session.note(warnings);
-    if (!session.is_quiet && warnings.empty()) {
-        Session::print(options.file + ": no problems found\n");
+    for (const CheckedRecipe& one : all) {
+        if (!session.is_json()) {
+            session.note(one.warnings);
+        }
+        if (!session.is_json() && !session.is_quiet && one.warnings.empty()) {
+            Session::print(one.file + ": no problems found\n");
+        }
     }
-    return is_refused ? 3 : 0;
+    return options.is_strict && has_warnings ? 3 : 0;
 }
 
 Result<std::string> render_as(const recipes::Recipe& recipe,
@@ -312,9 +356,16 @@ void add_check(Verbs& verbs) {
     CLI::App& verb =
         verbs.add("check",
                   "Check a Recipe with its includes and variants, and report all errors.",
-                  {"cybelectl recipe check app.yaml", "cybelectl recipe check app.yaml --strict"},
+                  {"cybelectl recipe check app.yaml",
+                   "cybelectl recipe check app.yaml --strict",
+                   "cybelectl recipe check ."},
                   check_recipe);
-    verbs.take_recipe(verb);
+    verb.add_option("file",
+                    verbs.options().files,
+                    "Recipes, or folders with the Recipes of a project; - is standard input")
+        ->required()
+        ->type_name("RECIPE");
+    add_assignments(verb, kRecipeArguments, verbs.options().arguments);
     verb.add_flag("--strict", verbs.options().is_strict, "treat warnings as errors (exit code 3)");
     verb.add_flag("--unlocked",
                   verbs.options().is_unlocked,

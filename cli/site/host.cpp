@@ -76,7 +76,8 @@ Result<int> doctor(Session& session) {
                 Session::print(fmt::format("{:<26}help: {}\n", "", finding.help));
             }
         }
-        Session::print(works ? "the main job works here\n" : "the main job cannot work here yet\n");
+        Session::print(works ? "this machine can build images and run MPI jobs\n"
+                             : "this machine cannot build images and run MPI jobs yet\n");
     }
     return works ? 0 : static_cast<int>(ErrorCode::kEnvironment);
 }

@@ -269,12 +269,15 @@ Result<std::string> crd(const std::string& kind, const std::string& group) {
     const auto* row = std::find_if(
         kRows.begin(), kRows.end(), [&](const Row& known) { return known.kind == kind; });
     if (row == kRows.end()) {
-        return fail(
-            ErrorCode::kUsage,
-            problem("crd-unknown",
-                    fmt::format("there is no definition of a kind '{}'", printable(kind))),
-            fmt::format("known are {}; names are case-sensitive", fmt::join(crd_names(), ", ")),
-            fmt::format("write `{}`", nearest_crd(kind)));
+        return fail(ErrorCode::kUsage,
+                    problem("crd-unknown",
+                            fmt::format("there is no definition of a kind '{}'", printable(kind))),
+                    fmt::format("known are {}; names are case-sensitive{}",
+                                fmt::join(crd_names(), ", "),
+                                kind == "MirrorJob" || kind == "Pod"
+                                    ? "; a " + kind + " is made of kinds that every cluster has"
+                                    : ""),
+                    fmt::format("write `{}`", nearest_crd(kind)));
     }
     const std::string in_group = group.empty() ? std::string(kOwnGroup) : group;
     if (!is_group(in_group)) {

@@ -194,7 +194,7 @@ Tree limits(const Object& object) {
         object.refuse("resources.memory-per-node",
                       problem("pod-without-memory", "a Pod needs `memory-per-node`"),
                       "without a limit interLink asks for one megabyte",
-                      "add `memory-per-node`");
+                      "write `memory-per-node: 4 GiB` under `resources`");
     }
     return Tree::Map{{"limits",
                       Tree::Map{{"cpu", std::to_string(object.job.resources.cpus_per_task)},

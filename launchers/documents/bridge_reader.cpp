@@ -3,6 +3,7 @@
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace cybele::launchers {
@@ -82,6 +83,13 @@ void check_accounts(Reading& reading, const std::vector<View>& views, const Brid
         if (!reading.is_good(view.path())) {
             continue;
         }
+        if (account.account == "root") {
+            reading.complain(view.path("account"),
+                             problem("bridge-account-root", "jobs cannot run as root"),
+                             "whoever may create objects in '" + account.name_space +
+                                 "' would be root on the cluster",
+                             "write the account of a user or a project");
+        }
         if (!seen.insert({account.name_space, account.account}).second) {
             reading.complain(view.path("account"),
                              problem("bridge-account-duplicate",
@@ -99,6 +107,25 @@ void check_accounts(Reading& reading, const std::vector<View>& views, const Brid
                         "account '" + account.account + "' has two ways or two folders"),
                 "a job is found again by its account, whichever namespace it is of",
                 "write the same `way` and `workdir` in each of its rows");
+        }
+    }
+}
+
+/// A namespace that is served has an account, else each of its objects would be refused.
+void check_namespaces(Reading& reading, const Bridge& bridge) {
+    for (std::size_t at = 0; at < bridge.namespaces.size(); ++at) {
+        const std::string& name = bridge.namespaces[at];
+        const bool has_account =
+            std::any_of(bridge.accounts.begin(),
+                        bridge.accounts.end(),
+                        [&](const BridgeAccount& row) { return row.name_space == name; });
+        if (reading.is_good("namespaces") && !has_account) {
+            reading.complain("namespaces[" + std::to_string(at) + "]",
+                             problem("bridge-namespace-without-account",
+                                     "namespace '" + printable(name) + "' has no account"),
+                             "each of its objects would be refused",
+                             "add a row with `namespace: " + printable(name) +
+                                 "` to `accounts`, or remove it here");
         }
     }
 }
@@ -122,6 +149,7 @@ Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file) 
         bridge.accounts.push_back(read_account(view, folder));
     }
     check_accounts(reading, accounts, bridge);
+    check_namespaces(reading, bridge);
     bridge.poll = root.duration("poll");
     bridge.hand_over_patience = root.duration("hand-over-patience");
     bridge.keep_records = root.duration("keep-records");

@@ -256,7 +256,7 @@ constexpr Field kJobFields[] = {
     {"signal", &kSignal, "to the program, before its time is up"},
     {"binds", &kBindList, "`SRC[:DST[:ro]]`; with variables of the node: `{expand: ...}`"},
     {"environment", &kEnvironment, "in the container; `@file:PATH` is read on the node (secrets)"},
-    {"workdir", &kNodePath, "where it runs; unset: the submit directory"},
+    {"workdir", &kNodePath, "where it runs; unset: the folder of the Job's file"},
     {"make", &kNodePaths, "folders that are made before the program starts, on the first node"},
     {"image-copy", &kNodePath, "folder on each node where a copy of the image is started from"},
     {"input", &kNodePath, "file of the program's standard input"},

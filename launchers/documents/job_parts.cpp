@@ -43,7 +43,7 @@ void check_script(Reading& reading, const View& root, const Job& job) {
         reading.complain("launch.threads",
                          problem("batch-threads", "`threads` has no effect with `launch: batch`"),
                          "the script sets the variables of its own programs",
-                         "write `export OMP_NUM_THREADS=4` in `script`");
+                         "remove `threads`; the script can say `export OMP_NUM_THREADS=4`");
     }
 }
 

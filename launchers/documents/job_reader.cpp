@@ -256,7 +256,7 @@ void check_time(Reading& reading, const Job& job) {
             "signal.before",
             problem("signal-before-start", "the signal comes before the job begins"),
             "'signal.before' is not shorter than 'resources.time'",
-            "write `" +
+            "write `before: " +
                 format_duration(std::chrono::seconds((job.resources.time->count() + 1) / 2)) +
                 "`, or raise `time`");
     }

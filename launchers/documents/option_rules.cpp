@@ -90,7 +90,7 @@ Complaint check_license(std::string_view text) {
 Complaint check_gres(std::string_view text) {
     if (text == "gpu" || text.starts_with("gpu:")) {
         return {"GPUs have a field of their own, which the container needs, too",
-                "write `gpus-per-node: {count: 2, form: gres}`"};
+                "remove `gpu`; `gpus-per-node: {count: 2, form: gres}` asks for GPUs"};
     }
     if (is_word_of(text, "_.:/-") && !text.ends_with(':')) {
         return {};

@@ -108,7 +108,7 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
             "launch.kind",
             problem("spark-memory-unknown", "how much memory Spark's workers have is not known"),
             "it is set when they start, and they may not use more than was allocated",
-            "write `memory-per-node` under `resources`"));
+            "write `memory-per-node: 8 GiB` under `resources`"));
         return;
     } else {
         spark.worker_mib = usable > reserved ? usable - reserved : 0;

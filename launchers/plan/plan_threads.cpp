@@ -65,7 +65,7 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             "environment.OMP_NUM_THREADS",
             problem("threads-set-elsewhere", "OMP_NUM_THREADS is set from `launch.threads`"),
             "two places for one number come to differ",
-            "write `threads` under `launch`"));
+            "remove `OMP_NUM_THREADS`; `threads` under `launch` says the number"));
     }
     for (const auto name : kThreadVariables) {
         if (!job.launch.has_own_threads) {

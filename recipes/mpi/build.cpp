@@ -311,10 +311,10 @@ void check_mpi(const Recipe& recipe, const StageContext& stage, Faults& faults) 
         add(path,
             problem("mpi-packages-unknown", "no " + mpi.family + " from " + release),
             "which packages it would be is not known",
-            "write `from: source`, or use openmpi or mpich on debian:12");
+            "use openmpi or mpich on debian:12, or an image that has it: `from: base`");
     } else if (row && mpi.from == "distribution" && !mpi.version.empty() &&
                mpi.version != row->version) {
-        std::string other = "leave the version out, or write `from: source`";
+        std::string other = "remove `version`, or write `from: source`";
         for (const auto& candidate : mpis()) {
             if (candidate.family == mpi.family && candidate.version == mpi.version) {
                 other = "`base: " + std::string(candidate.distribution) + "` has it";

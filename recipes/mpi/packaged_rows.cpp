@@ -86,7 +86,7 @@ constexpr BrokenRow kBroken[] = {
     {"ubuntu:24.04",
      "mpich",
      "Ubuntu 24.04's MPICH 4.2.0 is broken (Launchpad 2072338)",
-     "write `from: source`, or use ubuntu:26.04"},
+     "write `openmpi`, or use ubuntu:26.04"},
     {"rocky:10", "mvapich2", "EL 10 has no MVAPICH2", "use rocky:9, or mpich"},
     {"almalinux:10", "mvapich2", "EL 10 has no MVAPICH2", "use rocky:9, or mpich"},
     {"alpine:3.22", "mpich", "Alpine has no MPICH", "use openmpi, or another base"},

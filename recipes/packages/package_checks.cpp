@@ -68,7 +68,7 @@ private:
             tell(field("base"),
                  problem("arch-unsupported", "images for '" + own.arch + "' are not supported yet"),
                  "this version builds for the machine's own processors",
-                 "use `amd64`");
+                 "write `arch: amd64`");
         }
         if (!own.image.empty()) {
             image(own.image);
@@ -348,7 +348,8 @@ private:
                      problem("requirement-without-checksum",
                              "'" + printable(lines[i]) + "' has no checksum"),
                      "what is downloaded must be known",
-                     "run `cybelectl recipe lock`, or add `--hash=sha256:…`");
+                     "run `cybelectl recipe lock " + shell_quote(context_.recipe->source.file()) +
+                         "`, or add `--hash=sha256:…`");
             }
         }
     }

@@ -11,7 +11,7 @@ std::string explain_invariant(const Invariant& invariant) {
     const auto readable = readable_invariants();
     const bool is_readable =
         std::find(readable.begin(), readable.end(), invariant.id) != readable.end();
-    return fmt::format("{}: {}\n{}\nall rules, each with its tests: docs/invariants.md\n",
+    return fmt::format("{}: {}\n{}\nall rules: `cybelectl explain` lists their names\n",
                        invariant.id,
                        invariant.text,
                        is_readable ? "`job explain SCRIPT` finds where a script breaks it"

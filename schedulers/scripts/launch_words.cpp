@@ -25,17 +25,22 @@ std::string number_text(const Values& values, const char* name) {
     return text == nullptr ? "" : *text;
 }
 
+/// `1 node`, `3 nodes`
+std::string counted_text(const std::string& number, const char* unit) {
+    return number + " " + unit + (number == "1" ? "" : "s");
+}
+
 /// The line of the log that says what starts.
 std::vector<std::string> log_words(const Rendering& rendering, const Values& values) {
     const auto& plan = rendering.plan;
     const auto& input = rendering.input;
     const std::string digest = input.image_digest.value_or("");
     const bool has_image = input.job->image.has_value();
-    return {shell_quote(fmt::format("cybelectl: job {}, {} nodes, {} ranks, {} threads each,",
+    return {shell_quote(fmt::format("cybelectl: job {}, {}, {}, {} each,",
                                     input.job->name,
-                                    plan.nodes,
-                                    number_text(values, "ranks"),
-                                    number_text(values, "threads"))),
+                                    counted_text(std::to_string(plan.nodes), "node"),
+                                    counted_text(number_text(values, "ranks"), "rank"),
+                                    counted_text(number_text(values, "threads"), "thread"))),
             shell_quote(fmt::format("MPI of the host {}, of the image {}, image {}",
                                     plan.host_mpi.text(),
                                     has_image ? plan.image_mpi.text() : "none",

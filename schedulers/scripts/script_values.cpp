@@ -43,6 +43,11 @@ Value command_of(const std::vector<std::string>& words) {
     return {Value::Verbatim{path_expression(words.front()) + (rest.empty() ? "" : " ") + rest}};
 }
 
+/// As a value of yaml, where `%` cannot come first.
+std::string in_yaml(const std::string& pattern) {
+    return pattern.starts_with('%') ? "'" + printable(pattern) + "'" : printable(pattern);
+}
+
 /// The pattern with what every dialect can write: `%J` as `%j`, a lone `%` twice, no `%a` without
 /// an array, no `~` in front.
 std::string writable_pattern(std::string_view pattern, bool is_array) {
@@ -86,7 +91,7 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
             field,
             problem("output-pattern", message),
             "`%x` stands for the name, `%j` for the id and `%a` for the index of an array",
-            fmt::format("write `{}`", printable(writable_pattern(pattern, !job.array.empty())))));
+            fmt::format("write `{}`", in_yaml(writable_pattern(pattern, !job.array.empty())))));
     }
 }
 
@@ -159,7 +164,7 @@ void add_signal_handling(const Rendering& rendering, Values& values) {
             job.fault_at("signal",
                          problem("signal-without-time", "there is no moment for the signal"),
                          "the job's time is not known, or shorter than `before`",
-                         "write `resources.time`"));
+                         "write `time: 1 h` under `resources`"));
         return;
     }
     // Where TERM is not passed on, HUP makes the script send it.

@@ -303,6 +303,15 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
         return {}; // only the node knows which file it is
     }
     if (!job.image->recipe.empty()) {
+        const fs::path recipe = job.folder / job.image->recipe;
+        std::error_code error;
+        if (!fs::exists(recipe, error)) {
+            return fail(Error(job.fault_at(
+                "image.recipe",
+                problem("job-recipe-missing", "there is no Recipe " + printable(recipe.native())),
+                "the path is relative to the Job's folder",
+                "correct the path, or write the Recipe: `cybelectl recipe new`")));
+        }
         CYBELE_TRY(input.made,
                    pipeline::image_of_job(job).map_error(during("finding the image of the job")));
         input.image = input.made->name;
@@ -321,6 +330,30 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
     }
     input.image_file = job.folder / input.image;
     return {};
+}
+
+/// The Job and its Site; the faults of both at the same time.
+Result<void>
+read_documents(const JobRequest& request, std::string text, const fs::path& file, JobInput& input) {
+    Faults faults;
+    auto job = launchers::read_job(std::move(text), file);
+    if (job) {
+        input.job = std::move(*job);
+    } else {
+        faults.add(job.error());
+    }
+    if (!request.site.empty()) {
+        const auto during_site = during("reading the Site");
+        auto site = read_file(request.site).map_error(during_site).and_then([&](std::string own) {
+            return launchers::read_site(std::move(own), request.site);
+        });
+        if (site) {
+            input.site = std::move(*site);
+        } else {
+            faults.add(site.error());
+        }
+    }
+    return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
 }
 
 } // namespace
@@ -358,22 +391,20 @@ Result<JobInput> read_job_input(const JobRequest& request) {
                     "submit it unchanged: `cybelectl submit --script " + printable(file.native()) +
                         "`; `cybelectl job convert` makes a Job of it");
     }
-    CYBELE_TRY(input.job, launchers::read_job(std::move(text), file));
-    if (!request.site.empty()) {
-        CYBELE_TRY(std::string site, read_file(request.site).map_error(during("reading the Site")));
-        CYBELE_TRY(input.site, launchers::read_site(std::move(site), request.site));
-    }
+    CYBELE_CHECK(read_documents(request, std::move(text), file, input));
     input.dialect = request.scheduler;
     if (input.dialect.empty()) {
         input.dialect = input.site ? input.site->dialect : "local";
     }
     Faults faults;
     apply(request.overrides, input.job, faults);
+    if (const auto image = resolve_image(input, request.store); !image) {
+        faults.add(image.error());
+    }
     if (faults.has_errors()) {
         return fail(faults.take());
     }
     set_default_outputs(input.dialect, input.job);
-    CYBELE_CHECK(resolve_image(input, request.store));
     CYBELE_CHECK(read_image_facts(input).map_error(during("reading what the image of the job is")));
     return input;
 }

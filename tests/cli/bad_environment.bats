@@ -48,7 +48,7 @@ user() {
     run user HOME=/nonexistent/home cybelectl doctor
     assert_failure 5
     assert_line --partial 'CYBELE_CACHE_DIR=DIR'
-    assert_line 'the main job cannot work here yet'
+    assert_line 'this machine cannot build images and run MPI jobs yet'
 }
 
 @test "a home that is read-only: an image that must be unpacked says which variable helps; rendering and verifying work" {

@@ -26,6 +26,20 @@ teardown() { leave_place; }
     nothing_left j.yaml
 }
 
+@test "faults of a Job and of its Site, and a Recipe that is missing, are shown at once" {
+    printf 'kind: Job\nname: demo\nimage: {recipe: none.yaml}\ncommand: [x]\nresources: {nodes: 3}\n' >j.yaml
+    printf 'kind: Site\nname: hall\nscheduler: slum\n' >s.yaml
+    sed 's/^name: demo/name: Demo_1/' j.yaml >k.yaml
+    refuses 3 "$CYBELECTL" job check k.yaml --site s.yaml
+    assert_output --partial k.yaml:2:
+    assert_output --partial s.yaml:3:
+    refuses 2 "$CYBELECTL" job check j.yaml -t soon
+    assert_line 'error: there is no Recipe ./none.yaml'
+    assert_line ' --> j.yaml:3:17'
+    assert_line "error: -t does not read 'soon'"
+    nothing_left j.yaml k.yaml s.yaml
+}
+
 @test "a wrong type is refused" {
     printf 'kind: Job\nname: demo\ncommand: {a: b}\n' >j.yaml
     refuses 3 "$CYBELECTL" job check j.yaml

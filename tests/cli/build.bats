@@ -281,6 +281,27 @@ make_oci() {
     refuses 2 "$CYBELECTL" build matrix.yaml --all -o x.sif
 }
 
+@test "the folder of a project stands for its Recipe; of several --all builds each, with a line every ten seconds" {
+    mkdir -p centre/recipes
+    cp base.sif centre/recipes
+    printf '%s\n' 'kind: Recipe' 'name: first' 'base: {image: base.sif}' 'steps: [sleep 11]' >centre/recipes/first.yaml
+    run -0 --separate-stderr "$CYBELECTL" build centre
+    assert_line --partial 'built centre/recipes/first.sif'
+    rm centre/recipes/first.sif
+    printf '%s\n' 'kind: Recipe' 'name: second' 'base: {image: base.sif}' >centre/recipes/second.yaml
+    refuses 3 "$CYBELECTL" build centre
+    assert_line 'error: several Recipes in centre'
+    assert_line 'help: name one of them, or build all: `cybelectl build centre --all`'
+    run -0 --separate-stderr "$CYBELECTL" build centre --all --no-cache
+    assert_line --partial 'built centre/recipes/first.sif'
+    assert_line --partial 'built centre/recipes/second.sif'
+    [[ $stderr == *' s  building images: 0 of 2 done'* ]]
+    sed -i 's/^steps.*/steps: ["false"]/' centre/recipes/first.yaml
+    run ! "$CYBELECTL" build centre --all --force
+    assert_line 'error: 1 of 2 images were not built: centre/recipes/first.yaml'
+    assert_line --partial 'help: build that one alone, with its complete output: `cybelectl build centre/recipes/first.yaml -v`'
+}
+
 @test "work that takes long prints a line every ten seconds, also without a terminal; none with -q or JSON" {
     printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'sleep 11' >slow.def
     printf '%s\n' 'kind: Recipe' 'name: word' 'base: {image: base.sif}' 'steps: [sleep 11]' >word.yaml

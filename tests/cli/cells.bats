@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scripts of the pairs test (tests/unit/pairs), as other programs read them: shellcheck and the rules of qsub of
-# TORQUE and OpenPBS. CYBELE_CELLS_STEP is the distance between two scripts that shellcheck reads; 1 reads all.
+# The scripts of the pairs test (tests/unit/pairs), as other programs read them: shellcheck, the rules of qsub of
+# TORQUE and OpenPBS, and our own commands; sbatch: cluster/cells.bats. CYBELE_CELLS_STEP is the distance between two scripts that shellcheck reads; 1 reads all.
 load ../parts/suite.bash
 
 setup_file() {
     enter_place
     mkdir cells
     CYBELE_CELLS=$place/cells "$repo/build/dev/tests/unit_pairs" --test-case='the cells are written*' >/dev/null
-    export place step=${CYBELE_CELLS_STEP:-40}
+    PATH=$(dirname "$CYBELECTL"):$PATH
+    export PATH place step=${CYBELE_CELLS_STEP:-40}
 }
 setup() { cd "$place/cells" || return; }
 teardown_file() { leave_place; }
@@ -25,6 +26,18 @@ every() {
     ((${#scripts[@]} > 20))
     shellcheck -s bash --severity=warning "${scripts[@]}" # info: what a word of the Job looks like
     echo "# shellcheck read ${#scripts[@]} scripts" >&3
+}
+
+@test "a cell is the same by job render, submit and generate, byte for byte" {
+    run "$parts_dir/run-cells" same . "$step"
+    echo "# same: ${lines[-1]}" >&3
+    assert_success
+}
+
+@test "the local scheduler runs cells, and their programs get the words and the environment of the Job" {
+    run "$parts_dir/run-cells" run . 12
+    echo "# run: ${lines[-1]}" >&3
+    assert_success
 }
 
 @test "qsub of TORQUE and OpenPBS reads each head" {

@@ -23,7 +23,7 @@ teardown_file() { leave_place; }
 
 # tries TABLE: every row of a table; its counts are printed among the results.
 tries() {
-    run "$parts_dir/try-mistakes" "$repo/tests/cases/mistakes/$1.tsv"
+    run "$parts_dir/try-mistakes" --names "$place/names" "$repo/tests/cases/mistakes/$1.tsv"
     echo "# $1: ${lines[-1]}" >&3
     assert_success
 }
@@ -46,6 +46,26 @@ tries() {
     assert_success
 }
 
+@test "errors made at other places of the source" {
+    tries places
+}
+
+@test "errors of the fields of a Job, a Site and a Recipe, one cell of each: the help is applied, or asks a person" {
+    mkdir cells
+    CYBELE_CELLS=$place/cells CYBELE_RECIPE_CELLS=$place/cells \
+        "$repo/build/dev/tests/unit_pairs" --test-case='the cells are written*,each two fields of a Recipe render*' >/dev/null
+    run "$parts_dir/try-cells" --names "$place/names" cells "$repo/tests/cases/mistakes/person.tsv"
+    echo "# cells: ${lines[-1]}" >&3
+    assert_success
+}
+
+@test "the errors of these tables are made at no fewer than 300 places of the source" {
+    local different
+    different=$(sort -u names | wc -l)
+    echo "# errors of different names in all tables: $different" >&3
+    ((different >= 300))
+}
+
 # row NAME CODE PLACE SAYS THEN CHANGE COMMAND: a table of one row, tried.
 row() {
     local IFS=$'\t'
@@ -57,7 +77,7 @@ row() {
     local edit="sub job.yaml '40 min' 40" check='cybelectl job check job.yaml' at=job.yaml:11:9
     row right 3 "$at" duration 'auto: time: 40 min' "$edit" "$check"
     assert_success
-    assert_output 'mistakes: 1, different errors: 1, helps applied: 1, by a person: 0, failed: 0'
+    assert_output 'mistakes: 1, different errors: 1, of different names: 1, helps applied: 1, by a person: 0, need a person: 0, failed: 0'
     row code 5 "$at" duration auto "$edit" "$check"
     assert_line --partial 'exit code 3, not 5'
     row place 3 job.yaml:11:3 duration auto "$edit" "$check"

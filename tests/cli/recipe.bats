@@ -154,6 +154,25 @@ END
     assert_not_exist recipes/one.lock.yaml # nothing is written where one Recipe is wrong
 }
 
+@test "several Recipes, or those of a Project, are checked by one command, with all their errors" {
+    mkdir recipes
+    for name in one two; do
+        printf 'kind: Recipe\nname: %s\nbase: debian:12\n' "$name" >"recipes/$name.yaml"
+    done
+    run -0 "$CYBELECTL" recipe check .
+    assert_output $'./recipes/one.yaml: no problems found\n./recipes/two.yaml: no problems found'
+    run -0 "$CYBELECTL" recipe check recipes/two.yaml recipes/one.yaml --format json
+    assert_equal "$(jq -c '[.recipes[].variants[0]]' <<<"$output")" '["two","one"]'
+    sed -i 's/debian:12/debain:12/' recipes/{one,two}.yaml
+    refuses 3 "$CYBELECTL" recipe check .
+    assert_line --partial 'recipes/one.yaml:3:7'
+    assert_line --partial 'recipes/two.yaml:3:7'
+    rm recipes/two.yaml
+    sed -i 's/debain/debian/' recipes/one.yaml
+    run -0 "$CYBELECTL" recipe check . --format json
+    assert_equal "$(jq -r .file <<<"$output")" ./recipes/one.yaml
+}
+
 @test "files that are not there: warnings of check, once for all variants, and refused by build with their places" {
     printf '%s\n' 'kind: Recipe' 'name: m' 'base: {image: none.sif, key: no.pem}' 'matrix: {v: [a, b]}' \
         'files: [{from: nope, to: /x}, {from: "*.none", to: /y/}]' >m.yaml

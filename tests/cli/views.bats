@@ -42,7 +42,7 @@ jsonschema.validate(json.load(sys.stdin), schema, jsonschema.Draft202012Validato
 @test "job status --details: what was asked for, and the share of the cores that was used" {
     run_job busy "script: timeout 3 sh -c 'while true; do true; done' || true" 'resources: {cpus-per-task: 2, memory-per-node: 64 MiB}'
     run "$CYBELECTL" job status --details "$id"
-    assert_line --regexp '^resources +1 nodes, 1 tasks, 2 cores, 64 MiB$'
+    assert_line --regexp '^resources +1 node, 1 task, 2 cores, 64 MiB$'
     assert_line 'measured by   record'
     # One of two cores was busy; other work of this machine takes its share.
     "$CYBELECTL" job status --details "$id" --format json >show.json

@@ -24,7 +24,7 @@ there() { "$parts_dir/enter" -w -b "$place" "$root" env HOME="$place/home" CYBEL
 @test "from the archive alone: built, signed, verified, and two ranks agree" {
     run there "$program" doctor
     assert_success
-    assert_line 'the main job works here'
+    assert_line 'this machine can build images and run MPI jobs'
     there "$program" key new demo.pem
     run there "$program" build hello-mpi.yaml -o hello-mpi.sif --sign-key demo.pem
     assert_success

@@ -18,7 +18,9 @@ class Fault:
 
     def __init__(self, text):
         self.text = text
-        self.what = self._line("error: ") or self._line("error[") or ""
+        first = re.match(r"error(?:\[([^\]]+)\])?: (.*)", text)
+        self.id = first[1] or "" if first else ""
+        self.what = first[2] if first else ""
         self.help = self._line("help: ") or ""
         place = re.search(r"^ --> (.+?)(?::(\d+)(?::(\d+))?)?$", text, re.M)
         self.file = place[1] if place else None
@@ -35,7 +37,7 @@ class Fault:
 
 def faults_of(text):
     """The errors (not warnings, not notes) of a program's standard error."""
-    pieces = re.split(r"^(?=(?:error|warning|note)(?:\[\w+\])?: )", text, flags=re.M)
+    pieces = re.split(r"^(?=(?:error|warning|note)(?:\[[^\]\n]+\])?: )", text, flags=re.M)
     return [Fault(piece) for piece in pieces if piece.startswith("error")]
 
 

@@ -22,6 +22,12 @@ job() { printf '%s\n' "$@" >>job.yaml; }
 recipe() { printf '%s\n' "$@" >>recipe.yaml; }
 site() { printf '%s\n' "$@" >>site.yaml; }
 
+# with_names: messages have the names of their errors.
+with_names() {
+    cybelectl() { command cybelectl -v "$@"; }
+    export -f cybelectl
+}
+
 # full_disk COMMAND: with a file system without a free byte at full/, which is gone afterwards.
 full_disk() {
     local sudo=()

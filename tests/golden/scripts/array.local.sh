@@ -17,7 +17,7 @@ main() {
     pass_on NUMEXPR_NUM_THREADS
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job sweep, 1 nodes, 1 ranks, 1 threads each,' \
+    echo 'cybelectl: job sweep, 1 node, 1 rank, 1 thread each,' \
         'MPI of the host unknown, of the image unknown, image as found' >&2
     send_signal_after 480 USR1
     launch "${container[@]}" /bin/sh -eu -c 'set -x

@@ -26,7 +26,7 @@ main() {
     find_host_mpi /opt/openmpi
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
-    echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 threads each,' \
+    echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 thread each,' \
         'MPI of the host unknown, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     name_hosts

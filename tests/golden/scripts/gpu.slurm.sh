@@ -30,7 +30,7 @@ main() {
     pass_on NUMEXPR_NUM_THREADS
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job train, 1 nodes, 1 ranks, 8 threads each,' \
+    echo 'cybelectl: job train, 1 node, 1 rank, 8 threads each,' \
         'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" train
 }

@@ -15,7 +15,7 @@ main() {
     pass_on NUMEXPR_NUM_THREADS
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job infer, 1 nodes, 1 ranks, 1 threads each,' \
+    echo 'cybelectl: job infer, 1 node, 1 rank, 1 thread each,' \
         'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" infer
 }

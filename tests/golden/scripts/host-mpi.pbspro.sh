@@ -20,7 +20,7 @@ main() {
         NUMEXPR_NUM_THREADS) # over ssh
 
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
-    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each,' \
+    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' \
         'MPI of the host unknown, of the image none, image none' >&2
     need_launcher
     name_hosts

@@ -21,7 +21,7 @@ main() {
     export NUMEXPR_NUM_THREADS=1
 
     launcher=(mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
-    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 threads each,' \
+    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' \
         'MPI of the host unknown, of the image none, image none' >&2
     need_launcher
     launch "${launcher[@]}" ./app

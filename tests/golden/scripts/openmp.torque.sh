@@ -24,7 +24,7 @@ main() {
     read_secret TOKEN "$HOME"/.token
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job stencil, 1 nodes, 1 ranks, 4 threads each,' \
+    echo 'cybelectl: job stencil, 1 node, 1 rank, 4 threads each,' \
         'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" env 'LABEL=a b,c' stencil --size 4096
 }

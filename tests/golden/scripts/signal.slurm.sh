@@ -20,7 +20,7 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
 
-    echo 'cybelectl: job signal, 1 nodes, 1 ranks, 1 threads each,' \
+    echo 'cybelectl: job signal, 1 node, 1 rank, 1 thread each,' \
         'MPI of the host unknown, of the image none, image none' >&2
     launch simulate --resume
 }

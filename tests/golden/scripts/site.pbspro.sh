@@ -29,7 +29,7 @@ main() {
 
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(/opt/openmpi/bin/mpirun -np 8 --map-by ppr:4:node:PE=1 --bind-to core --verbose)
-    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 threads each,' \
+    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 thread each,' \
         'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     name_hosts

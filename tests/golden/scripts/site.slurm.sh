@@ -36,7 +36,7 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(srun --mpi=pmix_v4 --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per-task=1 \
         --kill-on-bad-exit=1 --verbose)
-    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 threads each,' \
+    echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 thread each,' \
         'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, image as found' >&2
     need_launcher
     export SRUN_CPUS_PER_TASK=1 SLURM_CPUS_PER_TASK=1

@@ -16,7 +16,7 @@ main() {
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
 
-    echo 'cybelectl: job soybean-train, 1 nodes, 1 ranks, 4 threads each,' \
+    echo 'cybelectl: job soybean-train, 1 node, 1 rank, 4 threads each,' \
         'MPI of the host unknown, of the image none, image none' >&2
     worker_cores=4 first_worker_cores=3 worker_mib=4941
     daemon_mib=512 driver_mib=1024 ready_within=120 # seconds

@@ -28,7 +28,7 @@ main() {
     pass_on NUMEXPR_NUM_THREADS OMP_PLACES OMP_PROC_BIND
 
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job verified, 1 nodes, 1 ranks, 2 threads each,' \
+    echo 'cybelectl: job verified, 1 node, 1 rank, 2 threads each,' \
         'MPI of the host unknown, of the image unknown, image as found' >&2
     launch "${container[@]}" app
 }

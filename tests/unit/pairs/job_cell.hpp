@@ -44,16 +44,43 @@ struct CellScript {
 /// What a Cell becomes: its script or object, or why it is refused.
 [[nodiscard]] Result<CellScript> render_cell(const Cell& cell);
 
+/// How many combinations of values there are, and what became of them.
+struct Meetings {
+    std::size_t all = 0;
+    std::size_t in_rendered = 0; ///< met in a cell that renders
+    std::size_t of_refused = 0;  ///< with a value that nothing renders with
+    std::size_t refused = 0;     ///< refused in the least cell that has them
+};
+
 /// The cells of the covering array, and for each that is refused those that the refusals lead to:
-/// what stands at the place of a fault is taken out until nothing is refused.
+/// what stands at the place of a fault is taken out until nothing is refused. Combinations that
+/// met in refused cells only follow, in the least cells that have them.
 struct Cells {
     std::vector<Cell> rendered;
     std::vector<CellScript> scripts; ///< of `rendered`
     std::vector<Cell> refused;
     std::vector<std::vector<Fault>> faults; ///< of `refused`
     std::size_t rows = 0;
+    std::size_t values = 0;         ///< of all factors
+    std::size_t refused_values = 0; ///< that nothing renders with
+    Meetings pairs;
+    Meetings triples; ///< of the strong factors
 };
 [[nodiscard]] const Cells& job_cells();
+
+/// The numbers of values of job_factors(), and the row of a target's base values.
+[[nodiscard]] const std::vector<std::size_t>& factor_sizes();
+[[nodiscard]] Row base_row(std::size_t target);
+[[nodiscard]] std::size_t factor_named(std::string_view document, std::string_view path);
+/// Factors of which each three values meet: launch kind, GPUs, node file, array, output.
+[[nodiscard]] std::vector<std::size_t> strong_factors();
+
+/// The factors that are written at the places of the faults.
+[[nodiscard]] std::vector<std::size_t> factors_at(const Cell& cell,
+                                                  const std::vector<Fault>& faults);
+
+/// Adds the least cells for what met in refused cells only.
+void meet_in_least_cells(Cells& cells);
 
 /// The value of a factor in a cell, by its path in the Job or the Site; null where it is not
 /// written.

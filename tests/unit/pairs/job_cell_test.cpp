@@ -31,15 +31,6 @@ const std::vector<std::vector<Json>>& factor_values() {
     return values;
 }
 
-std::size_t factor_named(std::string_view document, std::string_view path) {
-    const auto all = job_factors();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Factor& factor) {
-        return factor.document == document && factor.path == path;
-    });
-    REQUIRE(found != all.end());
-    return static_cast<std::size_t>(found - all.begin());
-}
-
 /// The place of a field in a document, made where it is not there yet.
 Json& field_of(Json& document, std::string_view path) {
     Json* node = &document;
@@ -187,20 +178,10 @@ std::size_t base_value(const std::string& target, std::size_t factor) {
 /// Sets what is at the places of the faults to what is never refused. False where nothing changed.
 bool take_out(const Cell& cell, const std::vector<Fault>& faults, Row& row) {
     bool has_changed = false;
-    for (const Fault& fault : faults) {
-        if (fault.is_warning || !fault.where) {
-            continue;
-        }
-        const auto& lines = fault.where->file == "job.yaml" ? cell.job_lines : cell.site_lines;
-        const auto found = lines.find(fault.where->line);
-        if (found == lines.end()) {
-            continue;
-        }
-        for (const std::size_t factor : found->second) {
-            const std::size_t base = base_value(cell.target, factor);
-            has_changed = has_changed || row[factor] != base;
-            row[factor] = base;
-        }
+    for (const std::size_t factor : factors_at(cell, faults)) {
+        const std::size_t base = base_value(cell.target, factor);
+        has_changed = has_changed || row[factor] != base;
+        row[factor] = base;
     }
     return has_changed;
 }
@@ -244,6 +225,62 @@ void follow(Row row, Cells& cells) {
 }
 
 } // namespace
+
+std::size_t factor_named(std::string_view document, std::string_view path) {
+    const auto all = job_factors();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Factor& factor) {
+        return factor.document == document && factor.path == path;
+    });
+    REQUIRE(found != all.end());
+    return static_cast<std::size_t>(found - all.begin());
+}
+
+const std::vector<std::size_t>& factor_sizes() {
+    static const auto sizes = [] {
+        std::vector<std::size_t> all;
+        std::transform(factor_values().begin(),
+                       factor_values().end(),
+                       std::back_inserter(all),
+                       [](const auto& values) { return values.size(); });
+        return all;
+    }();
+    return sizes;
+}
+
+Row base_row(std::size_t target) {
+    const std::size_t of_target = factor_named("", "target");
+    const auto name = factor_values()[of_target][target].get<std::string>();
+    Row row(factor_sizes().size(), 0);
+    for (std::size_t factor = 0; factor < row.size(); ++factor) {
+        row[factor] = base_value(name, factor);
+    }
+    row[of_target] = target;
+    return row;
+}
+
+std::vector<std::size_t> strong_factors() {
+    return {factor_named("job", "launch.kind"),
+            factor_named("job", "resources.gpus-per-node"),
+            factor_named("", "target"), // its form of the list of nodes
+            factor_named("job", "resources.nodes"),
+            factor_named("job", "array"),
+            factor_named("job", "output.stdout")};
+}
+
+std::vector<std::size_t> factors_at(const Cell& cell, const std::vector<Fault>& faults) {
+    std::vector<std::size_t> factors;
+    for (const Fault& fault : faults) {
+        if (fault.is_warning || !fault.where) {
+            continue;
+        }
+        const auto& lines = fault.where->file == "job.yaml" ? cell.job_lines : cell.site_lines;
+        const auto found = lines.find(fault.where->line);
+        if (found != lines.end()) {
+            factors.insert(factors.end(), found->second.begin(), found->second.end());
+        }
+    }
+    return factors;
+}
 
 Cell cell_of(const Row& row) {
     Cell cell;
@@ -336,22 +373,13 @@ Result<CellScript> render_cell(const Cell& cell) {
 
 const Cells& job_cells() {
     static const Cells all = [] {
-        std::vector<std::size_t> sizes;
-        std::transform(factor_values().begin(),
-                       factor_values().end(),
-                       std::back_inserter(sizes),
-                       [](const auto& values) { return values.size(); });
-        const auto rows = covering_array(sizes,
-                                         {factor_named("job", "launch.kind"),
-                                          factor_named("job", "resources.gpus-per-node"),
-                                          factor_named("", "target"),
-                                          factor_named("job", "array"),
-                                          factor_named("job", "output.stdout")});
+        const auto rows = covering_array(factor_sizes(), strong_factors());
         Cells cells;
         cells.rows = rows.size();
         for (const Row& row : rows) {
             follow(row, cells);
         }
+        meet_in_least_cells(cells);
         return cells;
     }();
     return all;

@@ -97,7 +97,7 @@ constexpr Factor kFactors[] = {
     {"job", "resources.threads-per-core", R"([null, 3, 0])"},
     {"job",
      "resources.licenses",
-     R"([null, {"matlab": 3}, {"a@b": 4, "c": 1}, {"x": 0}, {"a b": 3}])"},
+     R"([null, {"matlab": 3}, {"a@b": 4, "c": 6}, {"x": 0}, {"a b": 3}])"},
     {"job",
      "resources.gres",
      R"([null, {"lscratch": 99}, {"nvme:big": 3, "shard": 5}, {"gpu": 3}, {"x": 0}])"},

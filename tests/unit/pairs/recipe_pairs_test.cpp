@@ -4,13 +4,18 @@
 #include "covering_array.hpp"
 #include "recipes/model/lock.hpp"
 #include "recipes/model/recipe.hpp"
+#include "support/environment.hpp"
+#include "support/file.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <span>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace cybele::pairs {
@@ -86,9 +91,33 @@ constexpr RecipeFactor kRecipeFactors[] = {
     {"lock", R"([null, "plain", "exact"])"},
 };
 
-std::vector<std::vector<Json>> recipe_values() {
+/// Recipes on Debian that can be built where tests run: tests/long/cells.bats.
+constexpr RecipeFactor kBuildFactors[] = {
+    {"base", R"(["debian:12", "debian:13"])"},
+    {"mpi", R"([null, "openmpi", "mpich"])"},
+    {"compilers", R"([null, "gnu"])"},
+    {"packages",
+     R"([null, {"system": ["jq"]}, {"needs": ["zlib", "python"]}, {"system": ["curl", "xz-utils"]}])"},
+    {"stages",
+     R"([[{"name": "make", "steps": ["mkdir -p '/o t'", "echo '~ made #' >'/o t/-a'"]}],
+         [{"name": "make", "packages": {"system": ["gcc", "libc6-dev"]},
+           "steps": ["mkdir -p '/o t'", "echo 'int main() { return 7; }' >/a.c", "gcc -o '/o t/-a' /a.c"]}]])"},
+    {"files",
+     R"([null, [{"from": "/o t/-a", "to": "/in/a%", "stage": "make"}], [{"from": "a b", "to": "/c d", "mode": "0751"}]])"},
+    {"environment",
+     R"([null, {"LEVEL": "7"}, {"ODD": "a b~#%'\"$HOME`id`\\"}, {"PATH": {"prepend": "/opt/a b/bin"}}])"},
+    {"steps",
+     R"([null, ["echo '7 %' >/made"], [{"run": "echo 7\techo \"x\" >/made # ~", "shell": "bash", "workdir": "/opt"}]])"},
+    {"run",
+     R"([["printf", "%s|", "a b", "~", "-x", "#", "$HOME", "'"], "printf '%s|' \"$@\" # ~", null])"},
+    {"matrix", R"([null, {"grain": ["rye", "oats"]}])"},
+    {"image", R"([null, {"compression": "gzip"}, {"compression": "xz", "sbom": "spdx"}])"},
+    {"lock", R"([null, "plain"])"},
+};
+
+std::vector<std::vector<Json>> values_of(std::span<const RecipeFactor> factors) {
     std::vector<std::vector<Json>> all;
-    for (const RecipeFactor& factor : kRecipeFactors) {
+    for (const RecipeFactor& factor : factors) {
         const Json list = Json::parse(factor.values);
         all.emplace_back(list.begin(), list.end());
     }
@@ -102,7 +131,9 @@ struct RecipeText {
     std::string lock;
 };
 
-RecipeText recipe_text(const Row& row, const std::vector<std::vector<Json>>& values) {
+RecipeText recipe_text(const Row& row,
+                       std::span<const RecipeFactor> factors,
+                       const std::vector<std::vector<Json>>& values) {
     RecipeText made;
     std::size_t line = 3;
     for (std::size_t factor = 0; factor < row.size(); ++factor) {
@@ -110,12 +141,12 @@ RecipeText recipe_text(const Row& row, const std::vector<std::vector<Json>>& val
         if (value.is_null()) {
             continue;
         }
-        if (kRecipeFactors[factor].field == "lock") {
+        if (factors[factor].field == "lock") {
             made.lock = value.get<std::string>();
             continue;
         }
         made.factors[line++] = factor;
-        made.text += fmt::format("{}: {}\n", kRecipeFactors[factor].field, value.dump());
+        made.text += fmt::format("{}: {}\n", factors[factor].field, value.dump());
     }
     return made;
 }
@@ -163,9 +194,13 @@ Result<std::vector<std::string>> render_recipe(const RecipeText& made) {
 }
 
 struct RecipeCount {
-    std::size_t rendered = 0;
+    std::vector<std::string> rendered; ///< definitions
+    std::vector<RecipeText> recipes;   ///< that gave them
+    std::size_t rows = 0;
     std::size_t refused = 0;
     std::set<std::string> reasons;
+    /// For each error the Recipe with the fewest errors, and a measure of it.
+    std::map<std::string, std::pair<std::size_t, std::string>> errors;
 };
 
 void check_refusal(const Fault& fault, const RecipeText& made, RecipeCount& count) {
@@ -181,15 +216,30 @@ void check_refusal(const Fault& fault, const RecipeText& made, RecipeCount& coun
 }
 
 /// Takes out what is refused, until it renders.
-void follow_recipe(Row row, const std::vector<std::vector<Json>>& values, RecipeCount& count) {
+void follow_recipe(Row row,
+                   std::span<const RecipeFactor> factors,
+                   const std::vector<std::vector<Json>>& values,
+                   RecipeCount& count) {
     while (true) {
-        const RecipeText made = recipe_text(row, values);
+        const RecipeText made = recipe_text(row, factors, values);
         const auto texts = render_recipe(made);
         if (texts) {
-            count.rendered += texts->size();
+            count.rendered.insert(count.rendered.end(), texts->begin(), texts->end());
+            count.recipes.push_back(made);
             return;
         }
         ++count.refused;
+        const auto& all = texts.error().faults();
+        const auto errors = static_cast<std::size_t>(std::count_if(
+            all.begin(), all.end(), [](const Fault& fault) { return !fault.is_warning; }));
+        const std::size_t size = errors * 100'000 + made.text.size();
+        for (const Fault& fault : all) {
+            const auto found = count.errors.find(fault.id);
+            const bool is_less = found == count.errors.end() || size < found->second.first;
+            if (!fault.is_warning && made.lock.empty() && is_less) {
+                count.errors[fault.id] = {size, made.text};
+            }
+        }
         bool has_changed = false;
         for (const Fault& fault : texts.error().faults()) {
             check_refusal(fault, made, count);
@@ -210,23 +260,61 @@ void follow_recipe(Row row, const std::vector<std::vector<Json>>& values, Recipe
     }
 }
 
-} // namespace
-
-TEST_CASE("each two fields of a Recipe render to a definition that parses, or are refused") {
-    const auto values = recipe_values();
+RecipeCount recipe_cells(std::span<const RecipeFactor> factors,
+                         const std::vector<std::size_t>& strong) {
+    const auto values = values_of(factors);
     std::vector<std::size_t> sizes;
     sizes.reserve(values.size());
     for (const auto& list : values) {
         sizes.push_back(list.size());
     }
-    const auto rows = covering_array(sizes, {0, 1, 4});
+    const auto rows = covering_array(sizes, strong);
     RecipeCount count;
+    count.rows = rows.size();
     for (const Row& row : rows) {
-        follow_recipe(row, values, count);
+        follow_recipe(row, factors, values, count);
     }
-    MESSAGE("rows " << rows.size() << ", definitions " << count.rendered << ", refused "
+    for (std::size_t factor = 0; factor < sizes.size(); ++factor) {
+        for (std::size_t value = 1; value < sizes[factor]; ++value) {
+            Row row(sizes.size(), 0); // and each value alone
+            row[factor] = value;
+            follow_recipe(row, factors, values, count);
+        }
+    }
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("each two fields of a Recipe render to a definition that parses, or are refused") {
+    const RecipeCount count = recipe_cells(kRecipeFactors, {0, 1, 4});
+    MESSAGE("rows " << count.rows << ", definitions " << count.rendered.size() << ", refused "
                     << count.refused << " for " << count.reasons.size() << " reasons");
-    CHECK(count.rendered >= rows.size());
+    CHECK(count.rendered.size() >= count.rows);
+    const auto folder = Environment::of_this_process().get("CYBELE_RECIPE_CELLS");
+    for (std::size_t index = 0; folder && index < count.rendered.size(); ++index) {
+        REQUIRE(write_file(fmt::format("{}/{:04}.def", *folder, index), count.rendered[index])
+                    .has_value());
+    }
+    for (const auto& [id, recipe] : count.errors) {
+        if (folder) {
+            const auto path = fmt::format("{}/error.{}.recipe.yaml", *folder, id);
+            REQUIRE(write_file(path, recipe.second).has_value());
+        }
+    }
+}
+
+TEST_CASE("each two fields of Recipes that tests/long/cells.bats builds") {
+    const RecipeCount count = recipe_cells(kBuildFactors, {0, 1, 3});
+    MESSAGE("rows " << count.rows << ", definitions " << count.rendered.size());
+    CHECK_MESSAGE(count.refused == 0, fmt::format("{}", fmt::join(count.reasons, "\n")));
+    const auto folder = Environment::of_this_process().get("CYBELE_RECIPE_CELLS");
+    for (std::size_t index = 0; folder && index < count.recipes.size(); ++index) {
+        const RecipeText& made = count.recipes[index];
+        const auto path =
+            fmt::format("{}/{:04}{}.yaml", *folder, index, made.lock.empty() ? "" : ".locked");
+        REQUIRE(write_file(path, made.text).has_value());
+    }
 }
 
 } // namespace cybele::pairs

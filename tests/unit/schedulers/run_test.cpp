@@ -252,7 +252,7 @@ TEST_CASE("the host's mpirun starts the ranks, and a dead rank ends the job") {
     for (int rank = 0; rank < 3; ++rank) {
         CHECK(holds(ranks.output, fmt::format("rank {} of 3 1\n", rank)));
     }
-    CHECK(holds(ranks.errors, "cybelectl: job run, 1 nodes, 3 ranks, 1 threads each"));
+    CHECK(holds(ranks.errors, "cybelectl: job run, 1 node, 3 ranks, 1 thread each"));
     const auto dead = bench.run(
         head + "script: if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then exit 3; fi; sleep 20\n");
     CHECK(dead.code == 3);

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The scripts of the pairs test (tests/unit/pairs) as a real sbatch reads them: each is accepted, or asks for something that this cluster
+# does not have. CYBELE_CELLS_STEP is the distance between two scripts that are read; 1 reads all.
+load ../parts/suite.bash
+load nodes.bash
+
+setup_file() {
+    start_nodes
+    mkdir "$place/cells"
+    CYBELE_CELLS=$place/cells "$repo/build/dev/tests/unit_pairs" --test-case='the cells are written*' >/dev/null
+    # What the cells name, as far as a configuration can have it: queues, features, licences, more cores and memory than there are.
+    stop_and_start_with_more
+}
+setup() { cd "$place/cells" || return; }
+teardown_file() { stop_nodes; }
+
+stop_and_start_with_more() {
+    local conf=$place/slurm/slurm.conf
+    sed -i 's/^\(NodeName=.*\) CPUs=4 RealMemory=4000/\1 CPUs=2000 RealMemory=999999999 Feature=ib,nvme/; s/ MaxTime=1:00:00/ MaxTime=INFINITE/' "$conf"
+    printf '%s\n' 'PartitionName=long Nodes=ALL MaxTime=INFINITE' 'PartitionName=night Nodes=ALL MaxTime=INFINITE' 'Licenses=matlab:9' \
+        'MaxArraySize=30000' 'MaxJobCount=40000' >>"$conf"
+    slurm bash -c "kill \$(cat '$place/slurm/ctld.pid'); sleep 1; slurmctld; sleep 2"
+}
+
+# What a cluster can lack; all else that sbatch says is a fault of the script.
+lacks='Invalid partition name specified|Requested node configuration is not available|Requested partition configuration not available now|Invalid qos specification|Invalid account or account/partition combination specified|Invalid feature specification|Invalid license specification|Invalid generic resource \(gres\) specification|Requested reservation is invalid|Invalid node name specified|Job dependency problem|Memory required by task is not available|Node count specification invalid|Requested GRES option unsupported by configured SelectType plugin|Required node not available \(down, drained or reserved\)'
+
+@test "sbatch --test-only accepts each script, or names what this cluster lacks" {
+    # shellcheck disable=SC2016 # for the shell on the head node
+    slurm bash -c '
+        step=$1 number=0
+        for script in *.slurm; do
+            ((number++ % step == 0)) || continue
+            if said=$(sbatch --ignore-pbs --test-only "$script" 2>&1); then
+                echo "accepted"
+            else
+                printf "%s: %s\n" "$script" "$(tr "\n" " " <<<"$said")"
+            fi
+        done' cells "${CYBELE_CELLS_STEP:-12}" >../said
+    local all accepted
+    all=$(wc -l <../said)
+    accepted=$(grep -c '^accepted$' ../said)
+    sed -nE 's/.*allocation failure: (.*[^ ]) *$/# \1/p' ../said | sort | uniq -c >&3
+    echo "# sbatch --test-only read $all scripts, accepted $accepted" >&3
+    run grep -vE "^accepted$|allocation failure: ($lacks)" ../said
+    assert_output ''
+    ((all >= 50 && accepted * 4 >= all))
+}
