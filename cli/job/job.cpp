@@ -102,9 +102,6 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     }
     if (login) {
         add_places(session, input, *login, faults);
-        if (login->empty()) {
-            add_here(session, input, faults);
-        }
     }
     for (const Fault& note : image.value_or(std::vector<Fault>())) {
         faults.add(note);
@@ -120,7 +117,12 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     const schedulers::RenderedScript& script = *rendered;
     session.note(faults.all());
     session.note(script.notes);
-    const bool has_notes = !faults.empty() || !script.notes.empty();
+    Faults here;
+    if (login->empty()) {
+        add_here(session, input, here);
+    }
+    session.note(here.all());
+    const bool has_notes = !faults.empty() || !script.notes.empty() || !here.empty();
     if (has_notes && is_strict) {
         return static_cast<int>(ErrorCode::kInput);
     }
