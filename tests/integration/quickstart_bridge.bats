@@ -13,11 +13,14 @@ teardown_file() { leave_place; }
 
 box() { "$repo/quickstart" bridge -o "$place/box" "$@"; }
 
-# nothing_runs: no process names the folder, no mount is in it, and neither cluster left its state.
+# nothing_left_of_it: no process names the folder, and no mount is in it. The files of a killed run are removed by the next.
+nothing_left_of_it() { ! pgrep -f "$place/box" >/dev/null && ! grep -qF "$place/box" /proc/self/mountinfo; }
+
+# nothing_runs: neither cluster left its state, too, nor the bridge its token.
 nothing_runs() {
-    ! grep -las "$place/box" /proc/[0-9]*/cmdline 2>/dev/null | grep -vE "^/proc/($$|$BASHPID|self)/" | grep -q . &&
-        ! pgrep -f "^[^ ]*[/]kube-apiserver .*$place/box" >/dev/null && ! grep -qF "$place/box" /proc/self/mountinfo &&
-        [[ ! -e box/bridge.conf && ! -e box/bin ]]
+    nothing_left_of_it || { pgrep -af "$place/box" && return 1; }
+    local name
+    for name in slurm kubernetes rules bin programs bridge.conf; do assert_not_exist "box/$name"; done
 }
 
 # begins STEP [OPTION…]: a run in a session of its own that has begun STEP.
@@ -82,11 +85,6 @@ succeeded() {
     wait_for 60 nothing_left_of_it
     run box
     succeeded SlurmJob squeue
-}
-# nothing_left_of_it: no process; the files of a killed run are removed by the next.
-nothing_left_of_it() {
-    ! grep -las "$place/box" /proc/[0-9]*/cmdline 2>/dev/null | grep -vE "^/proc/($$|$BASHPID|self)/" | grep -q . &&
-        ! grep -qF "$place/box" /proc/self/mountinfo
 }
 
 @test "Ctrl-C and TERM while the job runs end everything, with their codes" {
