@@ -230,6 +230,9 @@ private:
     }
 
     void finish() {
+        if (!job_.sweep) {
+            return;
+        }
         Sweep& sweep = *job_.sweep;
         if (sweep.rows.empty()) {
             complain("sweep",

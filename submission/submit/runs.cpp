@@ -62,19 +62,15 @@ struct RunPlace {
 };
 
 void add_record(const RunPlace& place, Run& run) {
-    const auto record = read_exit_record(place.record);
-    const bool is_known = record && record->has_value();
-    const std::string state = is_known                 ? (*record)->state
-                              : place.entry != nullptr ? std::string(state_text(place.entry->state))
-                                                       : "unknown";
-    const bool has_code = place.entry != nullptr && place.entry->code >= 0;
-    run.values.emplace_back("state", state);
-    run.values.emplace_back("code",
-                            is_known   ? std::to_string((*record)->code)
-                            : has_code ? std::to_string(place.entry->code)
-                                       : "");
-    run.values.emplace_back("wall",
-                            is_known ? std::to_string((*record)->end - (*record)->start) : "");
+    const auto record = read_exit_record(place.record).value_or(std::optional<ExitRecord>());
+    const std::string told =
+        place.entry == nullptr ? "unknown" : std::string(state_text(place.entry->state));
+    const std::string code = place.entry == nullptr || place.entry->code < 0
+                                 ? std::string()
+                                 : std::to_string(place.entry->code);
+    run.values.emplace_back("state", record ? record->state : told);
+    run.values.emplace_back("code", record ? std::to_string(record->code) : code);
+    run.values.emplace_back("wall", record ? std::to_string(record->end - record->start) : "");
 }
 
 Run read_run(const Entry& job, const RunPlace& place, const KnownSweep& sweep, std::size_t number) {

@@ -118,6 +118,7 @@ hints() {
 @test "a verb that stands elsewhere, or that other programs call otherwise, is answered with the command to type" {
     hints 'cancel x' '|cybelectl job cancel x|'
     hints 'pull x --force' '|cybelectl image pull x --force|'
+    hints 'results fetch' 'one of |cybelectl job results|, |cybelectl job collect|'
     hints 'status' 'one of |cybelectl job status|, |cybelectl bridge status|'
     hints 'logs x' 'one of |cybelectl job logs x|, |cybelectl bridge logs x|'
     hints 'job submit x' '|cybelectl submit x|'

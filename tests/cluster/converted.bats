@@ -55,7 +55,7 @@ prepare() {
     ln ../hello-mpi.sif .
     for file in "$repo"/tests/cases/wild/runs/*.sh; do
         name=$(basename "$file" .sh)
-        if grep -q 'srun\|scontrol' "$file"; then # of Slurm alone
+        if grep -q 'srun\|scontrol\|SLURM_' "$file"; then # of Slurm alone
             continue
         fi
         mapfile -d '' -t words < <(words_of "$name")
