@@ -210,6 +210,15 @@ void check_tasks(Reading& reading, const Job& job) {
             problem("tasks-do-not-fit", "tasks: " + std::to_string(wanted.tasks) + " do not fit"),
             "nodes × tasks-per-node is " + std::to_string(most),
             "raise `nodes` or `tasks-per-node`, or lower `tasks`");
+    } else if (wanted.tasks < wanted.nodes && is_placed && job.launch.kind != LaunchKind::kTorch &&
+               job.launch.kind != LaunchKind::kSpark) {
+        reading.complain(
+            "resources.tasks",
+            problem("tasks-fewer-than-nodes",
+                    "tasks: " + std::to_string(wanted.tasks) + " do not use " +
+                        std::to_string(wanted.nodes) + " nodes"),
+            "each node runs at least one task; sbatch would use fewer nodes",
+            "write `nodes: " + std::to_string(std::max<std::uint64_t>(wanted.tasks, 1)) + "`");
     } else if (most > kMostTasks) {
         reading.complain(
             "resources.nodes",

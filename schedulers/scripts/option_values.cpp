@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/scripts/values.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <string>
@@ -54,11 +55,51 @@ Value places_value(const Rendering& rendering) {
     return {std::move(places)};
 }
 
+/// How many nodes an item of `hosts` names: `n7` one, `n[01-03,9]` four.
+std::size_t hosts_in(const std::string& item) {
+    const auto begin = item.find('[');
+    const auto end = item.find(']', begin == std::string::npos ? 0 : begin);
+    if (begin == std::string::npos || end == std::string::npos) {
+        return 1;
+    }
+    std::size_t count = 0;
+    for (const std::string_view piece :
+         text::split(std::string_view(item).substr(begin + 1, end - begin - 1), ',')) {
+        const auto dash = std::min(piece.find('-'), piece.size());
+        const auto first = text::number(piece.substr(0, dash));
+        const auto last = text::number(piece.substr(std::min(dash + 1, piece.size())));
+        const bool is_range = first && last && *last >= *first;
+        count += is_range ? static_cast<std::size_t>(*last - *first) + 1 : 1;
+    }
+    return count;
+}
+
+/// sbatch starts no job on fewer nodes than are named.
+void check_listed_hosts(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    std::size_t count = 0;
+    for (const std::string& item : job.resources.hosts) {
+        count += hosts_in(item);
+    }
+    const bool is_left_out =
+        rendering.plan.kind == launchers::LaunchKind::kBatch && !job.says("resources.nodes");
+    if (rendering.dialect.name == "slurm" && count > rendering.plan.nodes && !is_left_out) {
+        rendering.faults.add(job.fault_at(
+            "resources.hosts",
+            problem("hosts-count",
+                    fmt::format(
+                        "`hosts` names {} nodes, and the job has {}", count, rendering.plan.nodes)),
+            "sbatch starts no job on fewer nodes than are named",
+            fmt::format("write `nodes: {}`", count)));
+    }
+}
+
 /// PBS gives a job the nodes that are named, and no other.
 void check_places(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
     const auto& hosts = job.resources.hosts;
     if (hosts.empty() || rendering.dialect.needs.at("hosts").value != "places") {
+        check_listed_hosts(rendering);
         return;
     }
     for (std::size_t index = 0; index < hosts.size(); ++index) {

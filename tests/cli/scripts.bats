@@ -293,9 +293,9 @@ wrong() {
 @test "options of sbatch on the command line replace the fields of a Job" {
     printf '%s\n' 'kind: Job' 'name: good' 'command: [a]' 'resources: {gpus-per-node: 4}' 'comment: old' >good.yaml
     run -0 --separate-stderr "$CYBELECTL" job render good.yaml --scheduler slurm -G a100:2 --mem-per-gpu 4G \
-        --reservation school -w 'n[1,2],m' -x n3 --threads-per-core 1 -L 'matlab:2,x' --gres lscratch:9 --no-requeue \
+        --reservation school -w m -x n3 --threads-per-core 1 -L 'matlab:2,x' --gres lscratch:9 --no-requeue \
         --open-mode append -b 2031-02-03T04:05 --comment new
-    for line in --gpus=a100:2 --mem-per-gpu=4096M --reservation=school '--nodelist=n[1,2],m' --exclude=n3 \
+    for line in --gpus=a100:2 --mem-per-gpu=4096M --reservation=school --nodelist=m --exclude=n3 \
         --threads-per-core=1 --licenses=matlab:2,x:1 --gres=lscratch:9 --no-requeue --open-mode=append \
         --begin=2031-02-03T04:05:00 --comment=new; do
         assert_line "#SBATCH $line"

@@ -40,9 +40,11 @@ lacks='Invalid partition name specified|Requested node configuration is not avai
     local all accepted
     all=$(wc -l <../said)
     accepted=$(grep -c '^accepted$' ../said)
-    sed -nE 's/.*allocation failure: (.*[^ ]) *$/# \1/p' ../said | sort | uniq -c >&3
+    sed -nE 's/.*(allocation failure|sbatch: error): (.*[^ ]) *$/# \2/p' ../said | sort | uniq -c >&3
     echo "# sbatch --test-only read $all scripts, accepted $accepted" >&3
-    run grep -vE "^accepted$|allocation failure: ($lacks)" ../said
+    run grep -vE "^accepted$|(allocation failure|sbatch: error): ($lacks)" ../said
+    assert_output ''
+    run grep -E "Warning: can't run|invalid number of nodes" ../said
     assert_output ''
     ((all >= 50 && accepted * 4 >= all))
 }

@@ -242,7 +242,7 @@ constexpr Factor kFactors[] = {
      R"([null, {"SITE": "3 x", "HALL": "9"}, {"SITE": {"expand": "$W7/s"}}, {"PATH": "y"}])"},
     {"site",
      "directives",
-     R"([null, {"slurm": ["--deadline=7"], "torque": ["-W x=7"], "pbspro": ["-W x=7"]}, {"slurm": ["x"]}])"},
+     R"([null, {"slurm": ["--priority=7"], "torque": ["-W x=7"], "pbspro": ["-W x=7"]}, {"slurm": ["x"]}])"},
     {"site",
      "verify",
      R"([null, {"keys": ["/k y", "~/k"], "require": "all"}, {"keys": ["/a"], "require": 3}, "pol", {"keys": ["/b"], "require": "any"}, "/pol"])"},

@@ -213,13 +213,13 @@ private:
         std::vector<Fault> faults;
         for (int turn = 0; turn < 2; ++turn) {
             Cell cell = cell_of(joined_rows(all));
-            if (auto script = render_cell(cell)) {
+            auto script = render_cell(cell);
+            if (script) {
                 keep(std::move(cell), std::move(*script));
                 return true;
-            } else {
-                refused = std::move(cell);
-                faults = script.error().faults();
             }
+            refused = std::move(cell);
+            faults = script.error().faults();
             std::reverse(all.begin(), all.end());
         }
         cells_.refused.push_back(std::move(refused));
