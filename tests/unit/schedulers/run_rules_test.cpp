@@ -195,6 +195,42 @@ TEST_CASE("Spark: what its processes say to each other is authenticated and encr
     CHECK_FALSE(is_in_text(read_file(bench.work / "words").value(), secret));
 }
 
+TEST_CASE(
+    "another runtime verifies the image with each key, and starts nothing that is not signed") {
+    struct Row {
+        const char* keys;
+        const char* require;
+        bool runs;
+    };
+    for (const Row& row : {Row{"good.pub", "any", true},
+                           Row{"bad.pub", "any", false},
+                           Row{"good.pub, bad.pub", "any", true},
+                           Row{"good.pub, bad.pub", "all", false}}) {
+        CAPTURE(row.keys);
+        CAPTURE(row.require);
+        Bench bench;
+        // Not the program of ours that may be installed: it verifies by itself.
+        bench.variables["PATH"] = (bench.work / "bin").native() + ":/usr/bin:/bin";
+        bench.variables["SLURM_SUBMIT_DIR"] = bench.work.native();
+        bench.program(
+            "apptainer",
+            std::string("if [ \"$1\" = verify ]; then [ \"$3\" = good.pub ]; exit; fi\n") +
+                kHostRuntime);
+        bench.program("openssl", "cat \"$4\"\n");
+        bench.file("a.sif", "image");
+        bench.file("good.pub", "1");
+        bench.file("bad.pub", "2");
+        const auto outcome = bench.run(fmt::format("image: a.sif\ncommand: [echo, ran]\n"
+                                                   "verify: {{keys: [{}], require: {}}}\n",
+                                                   row.keys,
+                                                   row.require),
+                                       "slurm");
+        CHECK(outcome.ok() == row.runs);
+        CHECK(outcome.output == (row.runs ? "ran\n" : ""));
+        CHECK(is_in_text(outcome.errors, "is not verified") != row.runs);
+    }
+}
+
 TEST_CASE("the guard names the runtime's own reason where no container starts") {
     Bench bench;
     bench.facts.mpi = "openmpi 4.1.4";
