@@ -122,7 +122,7 @@ Fault template_fault(const std::string& name, std::size_t line, Problem problem)
     fault.code = ErrorCode::kInput;
     fault.set(std::move(problem));
     fault.where = Place{name + ".mustache", line, line == 0 ? 0U : 1U, {}};
-    fault.help = "correct the template, or use the one that is part of cybelectl";
+    fault.help = "fix the template, or use the embedded one";
     return fault;
 }
 

@@ -201,8 +201,9 @@ Result<void> read_needs(std::string_view text, Dialect& into) {
         if (!line.empty() && !line.starts_with('#') && !read_line(line, reading)) {
             return fail(
                 ErrorCode::kInternal,
-                problem("dialect-rule-malformed",
-                        fmt::format("dialects/{}.needs: line {} is no rule", into.name, number)));
+                problem(
+                    "dialect-rule-malformed",
+                    fmt::format("dialects/{}.needs: line {} is not a rule", into.name, number)));
         }
     }
     for (const auto need : need_names()) {

@@ -30,12 +30,12 @@ struct FormReason {
     std::string_view help;
 };
 constexpr std::array<FormReason, 9> kFormReasons{
-    {{"range", "it takes no ranges", "list the indexes"},
-     {"step", "it takes no step", "list the indexes"},
-     {"list", "it takes one range", "write a range, such as `0-9`"},
-     {"single", "it takes no single index", "write a range, such as `0-9`"},
-     {"limit", "it cannot limit how many run at once", "drop the `%` and what follows"},
-     {"number", "its ids are no numbers", "write the id as the scheduler printed it"},
+    {{"range", "it accepts no ranges", "list the indexes"},
+     {"step", "it accepts no step", "list the indexes"},
+     {"list", "it accepts one range only", "write a range, such as `0-9`"},
+     {"single", "it accepts no single index", "write a range, such as `0-9`"},
+     {"limit", "it cannot limit how many run at the same time", "drop the `%` and what follows"},
+     {"number", "its ids are not numbers", "write the id as the scheduler printed it"},
      {"element", "its ids have no `_`", "write the id as the scheduler printed it"},
      {"server", "its ids name no server", "write the number alone"},
      {"bracket", "its ids have no `[]`", "write the number, `_` and the index"}}};
@@ -103,7 +103,8 @@ void check_array(const Check& check) {
             "array",
             problem("array-too-long",
                     fmt::format("'{}' has {} elements", printable(array), array_size(array))),
-            fmt::format("{} takes {} at most", check.who(limit->second.before), limit->second.most),
+            fmt::format(
+                "{} accepts {} at most", check.who(limit->second.before), limit->second.most),
             "submit the array in parts"));
     }
 }
@@ -119,7 +120,8 @@ void check_ids(const Check& check) {
         if (form.empty()) {
             check.faults.add(check.job.fault_at(
                 field,
-                problem("job-id-malformed", fmt::format("'{}' is no id of a job", printable(id))),
+                problem("job-id-malformed",
+                        fmt::format("'{}' is not the id of a job", printable(id))),
                 "a script carries the id that the scheduler gave",
                 "submit that job first: `submit` finds its id by its name"));
         } else {
@@ -134,7 +136,8 @@ void check_name(const Check& check) {
     if (!check.job.says("job-name") && !is_job_name(name)) {
         check.faults.add(check.job.fault_at(
             "name",
-            problem("job-name-malformed", fmt::format("'{}' is no name of a job", printable(name))),
+            problem("job-name-malformed",
+                    fmt::format("'{}' is not the name of a job", printable(name))),
             std::string(kJobNameRule),
             "choose such a name"));
     }
@@ -148,7 +151,8 @@ void check_name_length(const Check& check) {
     Fault fault = check.job.fault_at(
         "name",
         problem("job-name-cut", fmt::format("the name is cut to '{}'", short_name(check.job.name))),
-        fmt::format("{} takes {} characters", check.who(limit->second.before), limit->second.most),
+        fmt::format(
+            "{} accepts {} characters", check.who(limit->second.before), limit->second.most),
         fmt::format("choose a name of {} characters at most", limit->second.most));
     fault.is_warning = true;
     check.faults.add(std::move(fault));

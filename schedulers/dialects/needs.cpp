@@ -166,11 +166,12 @@ void check_services(const Check& check) {
                 rule.because,
                 rule.help));
         } else if (rule.service == Service::kLater) {
-            check.faults.add(
-                check.job.fault_at(need.field,
-                                   problem("field-unsupported", "not yet: " + rule.because),
-                                   "this version cannot do it",
-                                   rule.help));
+            check.faults.add(check.job.fault_at(
+                need.field,
+                problem("field-unsupported",
+                        "`" + std::string(need.name) + "` is not supported yet: " + rule.because),
+                "this version cannot do it",
+                rule.help));
         }
     }
 }
@@ -242,7 +243,7 @@ void check_carried(const Job& job,
                     "field-dropped-by-template",
                     fmt::format("the head's template for {} drops `{}`", dialect.name, need.name)),
                 fmt::format("it never uses '{}'", rule.value),
-                "mend dialect/head.mustache");
+                "fix dialect/head.mustache");
             faults.add(std::move(fault));
         }
     }

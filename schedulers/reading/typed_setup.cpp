@@ -31,14 +31,12 @@ std::uint64_t number_in(const BatchOptions& options, const std::string& field) {
 /// Variables of our script (script/batch_functions has most of them): set-up may not change them.
 bool is_our_variable(std::string_view name) {
     constexpr std::string_view kOurs =
-        " IFS HOME PWD ENV BASH_ENV array_index code count cpus digest directory_of_job "
-        "directory_of_script end ended file "
-        "folder folders format good group host hosts hosts_of_job idle image inside job_number "
-        "keys "
-        "key kept launcher mode module name name_passed names nap new nodes options owner pause "
-        "payload place private probe process record required runtime said scratch seen signal "
-        "start "
-        "state turns used verified verifier word workdir container exported ";
+        " IFS HOME PWD ENV BASH_ENV array_index code container count cpus digest directory_of_job "
+        "directory_of_script end ended exported file folder folders format good group help host "
+        "hosts hosts_of_job image image_folder inside job_number key keys launcher mode module "
+        "name names nap new nodes options owner pause payload pieces place private probe process "
+        "record required runtime said scratch seen signal sizes start state turns used verified "
+        "verifier what word workdir ";
     return kOurs.find(" " + std::string(name) + " ") != std::string_view::npos ||
            name.starts_with("host_") || name.starts_with("cybele_");
 }

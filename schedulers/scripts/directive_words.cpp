@@ -171,7 +171,7 @@ public:
         for (const OddLine& odd : script->odd) {
             refuse(problem("directive-extra-word",
                            fmt::format("'{}' is not an option", printable(odd.text))),
-                   "no option takes this word",
+                   "this word belongs to no option",
                    "quote a value that has blanks, or remove the word");
         }
         for (const Directive& directive : script->directives) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program finds: variables, the container's options, files with secrets.
+#include "launchers/mpi/rules.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "schedulers/scripts/verification.hpp"
 #include "support/quote.hpp"
+
+#include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -48,9 +52,80 @@ void add_container_options(const Rendering& rendering, Values& values) {
         options.push_back("-B " + node_expression(job, bind));
     }
     values["options"] = wrapped(options, 13);
-    const auto& passed = program_words(rendering).container_variables;
-    values["passes"] = job.image.has_value() && !passed.empty();
-    values["passed"] = lines_of_words(passed, 12);
+}
+
+/// The variables of the program. `set_variables` also gives them to the container and to hosts that
+/// are reached by ssh; what no option can carry is exported alone.
+void add_variables(const Rendering& rendering, Values& values) {
+    const auto& plan = rendering.plan;
+    const Job& job = *rendering.input.job;
+    std::map<std::string, std::string> words; // by name: the last value counts
+    std::vector<std::string> names;
+    for (const auto* list : {&plan.variables, &plan.environment}) {
+        for (const auto& [name, value] : *list) {
+            std::erase(names, name);
+            if (is_set_inside(rendering, name)) {
+                continue;
+            }
+            const bool expands = list == &plan.environment && plan.expanded.contains(name);
+            names.push_back(name);
+            words[name] =
+                name + "=" +
+                (expands ? expansion_expression(job, value) : word_expression(job, value));
+        }
+    }
+    const bool uses_node_file = plan.uses_node_file && plan.kind != launchers::LaunchKind::kBatch;
+    const auto carried = program_words(rendering).container_variables;
+    std::vector<std::string> all;
+    std::vector<std::string> exports;
+    std::vector<std::string> exported;
+    std::vector<std::string> settings;
+    for (const std::string& name : names) {
+        const bool is_set = job.image
+                                ? std::find(carried.begin(), carried.end(), name) != carried.end()
+                                : uses_node_file;
+        all.push_back(words[name]);
+        (is_set ? settings : exports).push_back(words[name]);
+        if (!is_set) {
+            exported.push_back(name);
+        }
+    }
+    values["variables"] = lines_of_words(all, 11);
+    values["exports"] = lines_of_words(exports, 11);
+    values["exported"] = wrapped(exported, 14);
+    values["has-settings"] = !settings.empty();
+    values["settings"] = lines_of_words(settings, 18);
+    values["has-environment"] = job.image.has_value() || !names.empty() || !plan.secrets.empty();
+}
+
+/// What keeps an MPI from copying out of another process, unless the user has set it: the settings
+/// of its family where that is known, and those of UCX, which any may use.
+void add_copy_settings(const Rendering& rendering, Values& values) {
+    const auto rows = compatibility::circumstance_rows();
+    const auto is_own = [&](const compatibility::CircumstanceRow& row) {
+        return row.circumstance == compatibility::Circumstance::kOwnUserNamespace &&
+               row.family == rendering.plan.image_mpi.family;
+    };
+    const bool is_known = std::any_of(rows.begin(), rows.end(), is_own);
+    std::vector<std::string> settings;
+    std::vector<std::string> names;
+    for (const auto& row : rows) {
+        if (row.circumstance != compatibility::Circumstance::kOwnUserNamespace) {
+            continue;
+        }
+        for (const auto& option : row.rule.options) {
+            const std::string name(option.variable);
+            const bool is_needed = !is_known || is_own(row) || name.starts_with("UCX_");
+            if (name.empty() || !is_needed ||
+                std::find(names.begin(), names.end(), name) != names.end()) {
+                continue;
+            }
+            settings.push_back(fmt::format("\"${{{}:={}}}\"", name, option.value));
+            names.push_back(name);
+        }
+    }
+    values["copy-settings"] = wrapped(settings, 6);
+    values["copy-names"] = wrapped(names, 15);
 }
 
 } // namespace
@@ -58,32 +133,15 @@ void add_container_options(const Rendering& rendering, Values& values) {
 void add_environment(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
     const Job& job = *rendering.input.job;
-    std::vector<std::string> exports;
-    std::vector<std::string> names;
-    for (const auto* list : {&plan.variables, &plan.environment}) {
-        for (const auto& [name, value] : *list) {
-            if (is_set_inside(rendering, name)) {
-                continue;
-            }
-            const bool expands = list == &plan.environment && plan.expanded.contains(name);
-            exports.push_back(
-                name + "=" +
-                (expands ? expansion_expression(job, value) : word_expression(job, value)));
-            names.push_back(name);
-        }
-    }
-    values["exports"] = lines_of_words(exports, 11);
-    values["exported"] = wrapped(names, 14);
+    add_variables(rendering, values);
     add_secrets(rendering, values);
     values["for-users"] = plan.single_copy == launchers::SingleCopy::kOffForUsers;
     values["single-copy"] = job.image.has_value() && !plan.launcher.empty() &&
                             plan.single_copy != launchers::SingleCopy::kOn;
+    add_copy_settings(rendering, values);
     values["pmix-fence"] = plan.pmi.starts_with("pmix") && plan.nodes > 1;
     add_gpus(rendering, values);
     add_container_options(rendering, values);
-    values["passes-exported"] = plan.uses_node_file && !names.empty() &&
-                                names == program_words(rendering).container_variables;
-    values["has-environment"] = job.image.has_value() || !exports.empty() || !plan.secrets.empty();
 }
 
 } // namespace cybele::schedulers

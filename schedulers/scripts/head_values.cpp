@@ -157,12 +157,12 @@ void add_constraints(const Rendering& rendering, Values& values) {
             feature.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                       "0123456789_.-") == std::string::npos;
         if (!is_word || feature.empty()) {
-            rendering.faults.add(
-                job.fault_at("resources.constraint",
-                             problem("feature-name",
-                                     fmt::format("'{}' is no feature's name", printable(feature))),
-                             "features are letters, digits and `_ . -`",
-                             "write one feature an item; all are demanded"));
+            rendering.faults.add(job.fault_at(
+                "resources.constraint",
+                problem("feature-name",
+                        fmt::format("'{}' is not the name of a feature", printable(feature))),
+                "features are letters, digits and `_ . -`",
+                "write one feature an item; all are demanded"));
             continue;
         }
         list.push_back({{"expression", Value(feature)}});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cybele::schedulers {
 namespace {
@@ -18,6 +19,30 @@ Value verbatim(std::string text) {
     return {Value::Verbatim{std::move(text)}};
 }
 
+/// The settings of both runtimes that would hide from the ranks what their launcher gives them.
+std::string misleading_names() {
+    constexpr std::string_view kPrefix = "APPTAINER_"; // each is there for SINGULARITY_, too
+    std::vector<std::string> names;
+    for (const std::string& name : compatibility::misleading_settings()) {
+        if (name.starts_with(kPrefix)) {
+            names.push_back(name.substr(kPrefix.size()));
+        }
+    }
+    return fmt::format("{{APPTAINER,SINGULARITY}}_{{{}}}", fmt::join(names, ","));
+}
+
+/// Names the files and the port of a launch per node: the job's number in letters that all accept.
+std::string job_token(const Rendering& rendering) {
+    const std::string& dialect = rendering.dialect.name;
+    if (dialect.starts_with("slurm")) {
+        return "${SLURM_JOB_ID:-$$}";
+    }
+    if (dialect == "local") {
+        return "${CYBELE_JOB:-$$}";
+    }
+    return rendering.input.job->array.empty() ? "$job_number" : "$job_number-$array_index";
+}
+
 /// What is defined for the program's start: the container, and what misleads ranks in it.
 void add_start(const Rendering& rendering, const ProgramWords& program, Values& values) {
     const bool has_image = rendering.input.job->image.has_value();
@@ -28,8 +53,7 @@ void add_start(const Rendering& rendering, const ProgramWords& program, Values& 
         has_image && !is_one_of_ours && (!runs || !plan.probe.empty() || plan.bind.has_value());
     values["is-direct"] = !plan.starter && !is_one_of_ours;
     values["has-ranks"] = plan.starter.has_value();
-    const auto& misleading = compatibility::misleading_settings();
-    values["misleading"] = wrapped({misleading.begin(), misleading.end()}, 13);
+    values["misleading"] = verbatim(misleading_names());
 }
 
 /// How one process is started on each node.
@@ -40,6 +64,9 @@ void add_nodes(const Rendering& rendering, Values& values) {
     values["is-alone"] = is_alone;
     values["is-per-node"] = plan.torch.has_value() || plan.spark.has_value();
     values["work-name"] = plan.spark ? "Spark's worker" : "torchrun";
+    // What runs in steps of Slurm: ranks, by mpirun too, and a process on each of several nodes.
+    values["starts-steps"] = plan.starter || ((plan.torch || plan.spark) && !is_alone);
+    values["counts-nodes"] = !is_alone && plan.kind != LaunchKind::kBatch;
     values["nodes-direct"] = is_alone;
     values["nodes-by-srun"] = !is_alone && place.has_srun;
     values["nodes-by-node-file"] = !is_alone && !place.has_srun;
@@ -57,6 +84,7 @@ void add_nodes(const Rendering& rendering, Values& values) {
         words = place.dialect == "torque" ? "pbsdsh -u" : "pbsdsh --";
     }
     values["nodes-launcher"] = verbatim(words);
+    values["job-token"] = verbatim(job_token(rendering));
 }
 
 void add_torch(const Rendering& rendering, const ProgramWords& program, Values& values) {
@@ -127,7 +155,9 @@ void add_spark(const Rendering& rendering, const ProgramWords& program, Values& 
         property = shell_quote(property);
     }
     values["spark-properties"] = wrapped(properties, 24);
-    values["spark-results"] = path_expression(rendering.input.job->output.to);
+    const std::string& to = rendering.input.job->output.to;
+    const bool is_relative = !to.starts_with('/') && !to.starts_with('~');
+    values["spark-results"] = (is_relative ? "\"$PWD\"/" : "") + path_expression(to);
     values["spark-daemon-mib"] = spark.daemon_mib;
     values["spark-driver-mib"] = spark.driver_mib;
     values["spark-worker-mib"] = spark.worker_mib;
@@ -136,8 +166,9 @@ void add_spark(const Rendering& rendering, const ProgramWords& program, Values& 
     values["spark-ready-seconds"] = static_cast<std::uint64_t>(spark.ready_within.count());
     values["spark-where"] = rendering.input.job->image ? "the image" : "PATH";
     const std::string scratch = site == nullptr ? "" : site->scratch_node;
-    values["scratch"] =
-        scratch.empty() ? std::string("${TMPDIR:-/tmp}") : scratch_expression(scratch);
+    values["scratch-template"] =
+        verbatim(scratch.empty() ? R"("${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX")"
+                                 : scratch_expression(scratch) + "/cybelectl-spark.XXXXXX");
     values["threads"] = spark.worker_cores;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words on lines: the launch, the log, and what shellcheck has to be told of them.
 #include "schedulers/scripts/values.hpp"
+#include "schedulers/scripts/verification.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -25,28 +26,42 @@ std::string number_text(const Values& values, const char* name) {
     return text == nullptr ? "" : *text;
 }
 
-/// `1 node`, `3 nodes`
-std::string counted_text(const std::string& number, const char* unit) {
-    return number + " " + unit + (number == "1" ? "" : "s");
+/// `1 node`, `2 nodes`
+std::string counted(const std::string& number, std::string_view what) {
+    return fmt::format("{} {}{}", number, what, number == "1" ? "" : "s");
+}
+
+/// What the log says of the image.
+std::string image_text(const Rendering& rendering) {
+    const auto& input = rendering.input;
+    if (!input.job->image) {
+        return "no image";
+    }
+    const std::string digest = input.image_digest.value_or("");
+    return digest.empty() ? verification_demands(*input.job, input.site).empty()
+                                ? "image not verified"
+                                : "image verified"
+                          : "image " + digest;
 }
 
 /// The line of the log that says what starts.
 std::vector<std::string> log_words(const Rendering& rendering, const Values& values) {
     const auto& plan = rendering.plan;
     const auto& input = rendering.input;
-    const std::string digest = input.image_digest.value_or("");
-    const bool has_image = input.job->image.has_value();
-    return {shell_quote(fmt::format("cybelectl: job {}, {}, {}, {} each,",
-                                    input.job->name,
-                                    counted_text(std::to_string(plan.nodes), "node"),
-                                    counted_text(number_text(values, "ranks"), "rank"),
-                                    counted_text(number_text(values, "threads"), "thread"))),
-            shell_quote(fmt::format("MPI of the host {}, of the image {}, image {}",
+    const std::string what = fmt::format("cybelectl: job {}, {}, {}, {} each,",
+                                         input.job->name,
+                                         counted(number_text(values, "nodes"), "node"),
+                                         counted(number_text(values, "ranks"), "rank"),
+                                         counted(number_text(values, "threads"), "thread"));
+    const std::string image = image_text(rendering);
+    if (!plan.starter) {
+        return {shell_quote(what + " " + image)};
+    }
+    return {shell_quote(what),
+            shell_quote(fmt::format("MPI of the host {}, of the image {}, {}",
                                     plan.host_mpi.text(),
-                                    has_image ? plan.image_mpi.text() : "none",
-                                    !has_image       ? "none"
-                                    : digest.empty() ? "as found"
-                                                     : digest))};
+                                    input.job->image ? plan.image_mpi.text() : "none",
+                                    image))};
 }
 
 /// How the program is started: in the container, by the image's runscript, or here.

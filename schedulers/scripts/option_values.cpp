@@ -109,7 +109,7 @@ void check_places(const Rendering& rendering) {
                                                       fmt::format("'{}' cannot be expressed in {}",
                                                                   printable(hosts[index]),
                                                                   rendering.dialect.name)),
-                                              "it takes the name of one node at a time",
+                                              "it accepts the name of one node at a time",
                                               "write one node an item"));
         }
     }

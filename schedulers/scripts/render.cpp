@@ -33,7 +33,7 @@ void check_directive_lines(const launchers::Job& job,
                 faults.add(job.fault_at(field,
                                         problem("script-line-is-directive",
                                                 fmt::format("a line begins with `{}`", prefix)),
-                                        "batch systems take it for a directive of theirs",
+                                        "batch systems read it as a directive",
                                         "write the need as a field of the Job, drop the line"));
                 return;
             }
@@ -92,7 +92,7 @@ Result<void> check_text(const std::string& text) {
                     problem("template-script-invalid", "the templates make no valid script"),
                     "it must begin with '#!/bin/bash', hold no NUL or carriage return, and end "
                     "with a newline",
-                    "mend the template script/body");
+                    "fix the template script/body");
     }
     if (!is_utf8(text)) {
         return fail(ErrorCode::kInput,

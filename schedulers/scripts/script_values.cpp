@@ -79,7 +79,7 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
         if (std::string_view("xja%").find(key) == std::string_view::npos || key == '\0') {
             message = fmt::format("'{}' has a `%` that nothing stands for", printable(pattern));
         } else if (key == 'a' && job.array.empty()) {
-            message = "`%a` stands for an index, and the job is no array";
+            message = "`%a` stands for an index, and the job is not an array";
         }
         at += 2;
     }
@@ -142,8 +142,8 @@ void add_signal_handling(const Rendering& rendering, Values& values) {
             "signal.name",
             problem("signal-not-passed",
                     fmt::format("signal `{}` does not reach the ranks", printable(name))),
-            "the programs that start ranks pass USR1, USR2 and TERM on, and take "
-            "others for themselves",
+            "the programs that start ranks pass USR1, USR2 and TERM on, and use "
+            "others themselves",
             "use `USR1`"));
     }
     values["signal-trap"] = !is_any;
@@ -196,10 +196,12 @@ void add_image(const Rendering& rendering, Values& values) {
     const auto& input = rendering.input;
     values["has-image"] = input.job->image.has_value();
     const bool expands = input.job->image && !input.job->image->expanded.empty();
+    // Where all nodes find it, whatever folder they are in.
+    const bool is_relative = !input.image.starts_with('/') && !input.image.starts_with('~');
     values["image"] =
         expands
             ? Value(Value::Verbatim{expansion_expression(*input.job, input.job->image->expanded)})
-            : Value(path_expression(input.image));
+            : Value((is_relative ? "\"$PWD\"/" : "") + path_expression(input.image));
     const std::string digest = input.image_digest.value_or("");
     values["image-digest"] = digest.empty() ? Value() : Value(digest);
     const bool is_sha256 = digest.starts_with("sha256:");
@@ -217,11 +219,11 @@ void add_image(const Rendering& rendering, Values& values) {
         rendering.faults.add(std::move(note));
     }
     if (input.job->image && input.image.empty() && !expands) {
-        rendering.faults.add(
-            input.job->fault_at("image",
-                                problem("image-not-a-file", "not yet: an image that is no file"),
-                                "this version starts images from files only",
-                                "name the image's path, or build the Recipe first"));
+        rendering.faults.add(input.job->fault_at(
+            "image",
+            problem("image-not-a-file", "an image that is not a file is not supported yet"),
+            "this version starts images from files only",
+            "name the image's path, or build the Recipe first"));
     }
 }
 
@@ -233,11 +235,10 @@ void add_resources(const Rendering& rendering, Values& values) {
     values["ranks-per-node"] = plan.ranks_per_node;
     values["threads"] = plan.threads;
     values["cpus-per-task"] = plan.cpus_per_task;
-    values["cpus-because"] = "more processes than CPUs slow every one of them down";
-    values["cpus-help"] =
-        plan.kind == launchers::LaunchKind::kMpi
-            ? "ask for fewer tasks or threads, or write oversubscribe: true under launch"
-            : "ask for fewer threads";
+    values["cpus-because"] = "threads slow each other down on one CPU";
+    values["cpus-help"] = plan.kind == launchers::LaunchKind::kMpi
+                              ? "ask for fewer, or set launch.oversubscribe"
+                              : "ask for fewer threads";
     std::uint64_t memory = 0;
     if (rendering.dialect.needs.at("memory-per-node").service == Service::kScript) {
         const std::uint64_t cpus = std::uint64_t{plan.ranks_per_node} * plan.cpus_per_task;
@@ -283,11 +284,6 @@ void add_launch(const Rendering& rendering, Values& values) {
     values["hosts-option"] = is_openmpi ? "--hostfile" : "-f";
     values["checks-nodes"] = plan.nodes > 1 && rendering.input.job->image.has_value();
     values["probe"] = plan.probe.empty() ? Value() : Value(plan.probe);
-    const std::string pair = fmt::format("launcher {} (host MPI {}), MPI of the image {}",
-                                         compatibility::launcher_text(*plan.starter),
-                                         plan.host_mpi.text(),
-                                         plan.image_mpi.text());
-    values["pair"] = pair;
 }
 
 } // namespace

@@ -30,8 +30,7 @@ void check_paths(const launchers::Site& site, Faults& faults) {
             document::mark_of(site.marks, "verify"),
             problem("verification-file-relative",
                     fmt::format("'{}' would not be found on the nodes", printable(path))),
-            "a job runs in the folder where it was submitted, not where the "
-            "Site's file lies",
+            "a job runs in the folder where it was submitted, not in the folder of the Site's file",
             "write the path as the nodes know it, from `/` or `~/` on"));
     }
 }
@@ -94,7 +93,7 @@ void add_verification(const launchers::Job& job,
                         fmt::format("{} signers are required, and {} keys are named",
                                     demand.wanted(),
                                     demand.keys.size())),
-                "nobody could meet that",
+                "no image could meet that",
                 "name more keys, or require fewer"));
         }
         has_keys = has_keys || demand.policy.empty();

@@ -76,7 +76,7 @@ by_torque() {
     APPTAINER_CLEANENV=1 SINGULARITY_CONTAINALL=1 run by_slurm settings
     assert_equal "$status" 0
     ranks_on 2 2 settings-*.out
-    assert_file_contains settings.sh 'unset -v .*APPTAINER_CLEANENV'
+    assert_file_contains settings.sh 'unset -v .*APPTAINER.*CLEANENV'
 }
 
 bind_job() {

@@ -9,12 +9,12 @@ main() {
     need_torque_job
     enter_folder "$PBS_O_WORKDIR" "$job_number"
     start_once "${PBS_JOBID:-}"
-    use_image solver.sif apptainer singularity cybelectl
+    use_image "$PWD"/solver.sif apptainer singularity cybelectl
     make_private_folder
 
-    export LEVEL=3 ODD='a, b'
     options=(--nv -B /data)
-    pass_on LEVEL
+    export ODD='a, b'
+    set_variables LEVEL=3
     read_secret KEY "$HOME"/key
     write_programs # $CYBELE_CONTAINER starts the image, $CYBELE_GUARD asks its MPI
 
@@ -28,28 +28,25 @@ END-OF-SCRIPT
 
 # ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
 # sha256:a73c9fbab70556ea3cbe459778fe32d8b25d8ca66b17045f6e0823455dbf364c, templates VERSION
-
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
+        'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-need_torque_job() { # [NODES]
+need_torque_job() { # job_number is the same for the elements of an array
     job_number=${PBS_JOBID:-local}
-    job_number=${job_number%%[.[]*} # of an array, also for its elements
-    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
-            'submit it with qsub'
-    fi
+    job_number=${job_number%%[.[]*}
+    [ -r "${PBS_O_WORKDIR:+${PBS_NODEFILE:-}}" ] || refuse 'this is not a job of TORQUE' \
+        'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+start_once() { # ID: a job that was submitted twice by accident runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
     if mkdir -- "$record/started" 2>/dev/null; then
         echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
         record=''
         exit 0
@@ -57,25 +54,17 @@ start_once() { # ID: a job that was submitted two times runs once
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
-    local names
     image=$1
-    shift
-    names=$(printf ', %s' "$@")
-    until runtime=$(command -v "$1"); do
-        shift
-        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
-            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
-    done
-    [ "${image:0:1}" = / ] || image=$PWD/$image
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+    runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'put it on a file system that all nodes share'
 }
 
-pass_on() { # NAME...: to the container, where its own settings do not count then
-    local name_passed
-    for name_passed in "$@"; do
-        options+=(--env "$name_passed=${!name_passed}")
-    done
+set_variables() { # NAME=VALUE..., also in the container, over the image's own
+    export "${@?}"
+    options+=("${@/#/--env=}")
 }
 
 read_secret() { # VARIABLE FILE
@@ -87,11 +76,12 @@ read_secret() { # VARIABLE FILE
 
 set_aside_variables() { # of the submission that have this script's names: the user's has them
     declare -gA cybele_own=()
-    for cybele_name in array_index code count cpus digest directory_of_job directory_of_script \
-        end ended file folder folders format good group host hosts_of_job idle image inside \
-        job_number keys key kept mode module name name_passed names nap new nodes options owner \
-        pause payload place private probe process record required runtime said scratch seen signal \
-        start state turns used verified verifier word workdir; do
+    for cybele_name in array_index code count cpus digest directory_of_job \
+        directory_of_script end ended file folder folders format good group host \
+        hosts_of_job image image_folder inside job_number keys key mode module name nap new \
+        nodes options owner pause payload place private probe process record required \
+        runtime said scratch seen signal start state turns used verified verifier word \
+        workdir; do
         if [ -n "${!cybele_name+x}" ]; then
             cybele_own[$cybele_name]=${!cybele_name}
             unset -v "$cybele_name"
@@ -136,10 +126,10 @@ if ! printenv KEY >/dev/null && [ -r "$file" ]; then # on another node
 fi
 # Ranks in user namespaces of their own may not copy from each other's memory.
 if [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ]; then
-    : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${OMPI_MCA_smsc:=^cma}"
-    : "${UCX_TLS:=^cma}" "${UCX_POSIX_USE_PROC_LINK:=n}" "${MPIR_CVAR_CH4_CMA_ENABLE:=0}"
-    export OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc UCX_TLS
-    export UCX_POSIX_USE_PROC_LINK MPIR_CVAR_CH4_CMA_ENABLE
+    : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${UCX_TLS:=^cma}" \
+        "${OMPI_MCA_smsc:=^cma}" "${UCX_POSIX_USE_PROC_LINK:=n}"
+    export OMPI_MCA_btl_vader_single_copy_mechanism UCX_TLS OMPI_MCA_smsc \
+        UCX_POSIX_USE_PROC_LINK
 fi
 if [ "$#" -eq 0 ] && [ "${#inside[@]}" -eq 0 ]; then
     exec "$runtime" run "${options[@]}" "$image"
@@ -180,7 +170,7 @@ END-OF-GUARD
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
+    local pause=0.01 turns=0
     # In the background a program ignores INT and QUIT, unless its shell takes that back.
     (
         trap - INT QUIT
@@ -189,56 +179,33 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
         else
             exec "$@"
         fi
-    ) {idle}<&- &
+    ) &
     payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
-            sleep "$pause" || : # `read` could miss its alarm, and never end
-        else
-            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
-        fi
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
+        sleep "$pause" || :
+        [ "$((turns += 1))" -lt 50 ] || pause=0.2
     done
     wait "$payload" || code=$?
     payload=''
     return "$code" # the job's
 }
 
-forward_signal() {
-    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
-}
-
-finish_job() { # on every way out but KILL
-    local code=$? process
-    trap - EXIT
+finish_job() { # on every way out but KILL; exit.json appears when it is complete
+    local code=$? state=failed signal=0 new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    [ -z "$private" ] || rm -rf -- "$private" || :
-    write_record "$code" || :
-    exit "$code"
-}
-
-write_record() { # CODE: exit.json appears when it is complete
-    local state=failed signal=0 end host new=$record/.exit.json.$$
-    [ "$1" -ne 0 ] || state='done'
-    [ "$ended" = no ] || state=cancelled
-    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
-    make_record || return
+    set +e
+    jobs -p | xargs -r kill 2>/dev/null
+    [ -z "$private" ] || rm -rf -- "$private"
     umask 077
-    printf -v end '%(%s)T' -1
-    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
-    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
-        "\"host\":\"$host\"" >"$new" &&
+    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
-}
-
-make_record() { # its folder
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+    exit "$code"
 }
 
 refuse() { # WHAT BECAUSE HELP
@@ -247,15 +214,12 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 set_aside_variables
-name=batch-image ended=no payload='' record='' private=''
-printf -v start '%(%s)T' -1
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+name=batch-image ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
 # A program in the background ignores INT, so it gets TERM.
-trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
-trap 'forward_signal USR1' USR1
-trap 'forward_signal USR2' USR2
-exec {idle}<> <(:) # nothing ever comes here
+trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
+trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

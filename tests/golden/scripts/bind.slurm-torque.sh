@@ -11,22 +11,20 @@ main() {
     enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
     start_once "${SLURM_JOB_ID:-}"
     export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
-    use_image bound.sif apptainer singularity cybelectl
+    use_image "$PWD"/bound.sif apptainer singularity cybelectl
     need_cpus 2 1 # of each node: ranks, threads of each
 
-    hide_host_settings
-    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    export NUMEXPR_NUM_THREADS=1
+    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+    unset -v {APPTAINER,SINGULARITY}_{PID,NET,CONTAIN,CLEANENV,CONTAINALL} # would isolate ranks
     options=()
-    pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
-    pass_on NUMEXPR_NUM_THREADS
+    set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+    set_variables NUMEXPR_NUM_THREADS=1
     forbid_copies # between ranks in user namespaces of their own
-
     find_host_mpi /opt/openmpi
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
     echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 thread each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, image as found' >&2
+        'MPI of the host unknown, of the image openmpi 4.1.4, image not verified' >&2
     need_launcher
     check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_host_mpi
@@ -36,19 +34,18 @@ main() {
 
 # ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
 # sha256:87665786fc235202238c970de93548ff75e9461a0c9d0b2a64b4c4ebf27dafc5, templates VERSION
-
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
+        'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+start_once() { # ID: a job that was submitted twice by accident runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
     if mkdir -- "$record/started" 2>/dev/null; then
         echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
         record=''
         exit 0
@@ -56,52 +53,33 @@ start_once() { # ID: a job that was submitted two times runs once
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
-    local names
     image=$1
-    shift
-    names=$(printf ', %s' "$@")
-    until runtime=$(command -v "$1"); do
-        shift
-        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
-            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
-    done
-    [ "${image:0:1}" = / ] || image=$PWD/$image
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+    runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'put it on a file system that all nodes share'
 }
 
-need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
-    local cpus
-    # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
+need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | head -n 1) # such as 4(x2),2
+    cpus=${cpus%%(*}
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
-            'more processes than CPUs slow every one of them down' \
-            'ask for fewer threads'
+        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+            'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-hide_host_settings() { # these would mislead what runs in the container
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-    # These would hide from the ranks what their launcher gives them.
-    unset -v APPTAINER_PID APPTAINER_NET APPTAINER_CONTAIN APPTAINER_CLEANENV APPTAINER_CONTAINALL \
-        SINGULARITY_PID SINGULARITY_NET SINGULARITY_CONTAIN SINGULARITY_CLEANENV \
-        SINGULARITY_CONTAINALL
+set_variables() { # NAME=VALUE..., also in the container, over the image's own
+    export "${@?}"
+    options+=("${@/#/--env=}")
 }
 
-pass_on() { # NAME...: to the container, where its own settings do not count then
-    local name_passed
-    for name_passed in "$@"; do
-        options+=(--env "$name_passed=${!name_passed}")
-    done
-}
-
-forbid_copies() { # cybelectl joins a node's ranks in one namespace, and sees to the rest itself
-    [ "$(id -u)" -ne 0 ] || return 0 # root's are in none
-    [ "${runtime##*/}" != cybelectl ] || return 0
-    : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${OMPI_MCA_smsc:=^cma}"
-    : "${UCX_TLS:=^cma}" "${UCX_POSIX_USE_PROC_LINK:=n}" "${MPIR_CVAR_CH4_CMA_ENABLE:=0}"
-    export OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_smsc UCX_TLS
-    export UCX_POSIX_USE_PROC_LINK MPIR_CVAR_CH4_CMA_ENABLE
+forbid_copies() { # cybelectl joins a node's ranks in one namespace, and root's are in none
+    [ "$EUID" -ne 0 ] && [ "${runtime##*/}" != cybelectl ] || return 0
+    : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${UCX_TLS:=^cma}" \
+        "${OMPI_MCA_smsc:=^cma}" "${UCX_POSIX_USE_PROC_LINK:=n}"
+    export OMPI_MCA_btl_vader_single_copy_mechanism UCX_TLS OMPI_MCA_smsc \
+        UCX_POSIX_USE_PROC_LINK
 }
 
 find_host_mpi() { # PREFIX: what will be bound over the image's MPI
@@ -110,7 +88,8 @@ find_host_mpi() { # PREFIX: what will be bound over the image's MPI
     host_prefix=$1
     host_library=$(list_host_mpi)
     host_library=${host_library%%$'\n'*}
-    [ -n "$host_library" ] || refuse 'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' \
+    [ -n "$host_library" ] || refuse \
+        'the host'\''s MPI is not on this machine below '\''/opt/openmpi'\''' \
         'the image'\''s programs ask for libmpi.so.40, which was not found there' \
         'name its prefix as host-mpi under launch, or write launch: mpi'
     # Its parts, at the places where it looks for them.
@@ -171,18 +150,16 @@ list_needed() { # all that the library loads but the C library, which is the ima
 
 check_host_mpi() { # may it be bound, and does it load with the image's C library
     private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
-    run_check in_image test -r "$host_libraries/${host_library##*/}"
-    if [ "$code" -ne 0 ]; then
+    launch in_image test -r "$host_libraries/${host_library##*/}" ||
         refuse "the host's MPI '$host_library' cannot be bound into the container" \
             "$(tail -n 1 "$private/errors")" \
-            'ask the centre to let users bind (user bind control), or write launch: mpi'
-    fi
-    run_check in_image env LD_LIBRARY_PATH="$host_libraries" \
-        LD_PRELOAD="$host_libraries/${host_library##*/}" true
+            'ask the site to let users bind (user bind control), or write launch: mpi'
+    launch in_image env LD_LIBRARY_PATH="$host_libraries" \
+        LD_PRELOAD="$host_libraries/${host_library##*/}" true || :
     if [ "$code" -ne 0 ] || [ -s "$private/errors" ]; then
         refuse "the host's MPI '$host_library' does not load in this image" \
             "$(head -n 1 "$private/errors")" \
-            'take an image with a C library as new as the host'\''s, or write launch: mpi'
+            "use an image with a C library as new as the host's, or write launch: mpi"
     fi
 }
 
@@ -191,130 +168,83 @@ in_image() { # PROGRAM ARGUMENT...
 }
 
 need_launcher() { # for the ranks
-    [ "$(id -u)" -ne 0 ] || refuse 'mpirun does not start programs as root' \
+    [ "$EUID" -ne 0 ] || refuse 'mpirun does not start programs as root' \
         'the job does not allow it' 'write allow-root: true under launch where root is meant'
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
         'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
 }
 
 check_image() { # LAUNCHER OPTION...: one process per node reads it
-    run_check "$@" test -r "$image"
-    [ "$code" -eq 0 ] || refuse "the image '$image' cannot be read on every node" \
-        "the check of the 2 nodes ended with code $code" \
-        'put it on a file system that all nodes share'
+    launch "$@" test -r "$image" ||
+        refuse "the image '$image' cannot be read on every node" \
+            "the check ended with code $code" 'put it on a file system that all nodes share'
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local good sizes help because refused what="$1 ranks were started, but MPI in the container"
-    because='launcher mpirun of Open MPI (host MPI unknown), MPI of the image openmpi 4.1.4'
-    help='start the ranks with an MPI of the image'\''s family, '
-    help+='and let the environment pass (no --cleanenv, no --containall)'
+    local seen good sizes what="$1 ranks were started, but MPI in the container"
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
-    run_check ask_ranks "$2"
-    sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\1 \2/p' "$private/answers" |
-        sort -u >"$private/ranks"
-    good=$(grep -c " $1\$" "$private/ranks" || :)
-    if [ "$code" -eq 0 ] && [ "$good" -eq "$1" ]; then
-        return
-    fi
+    launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
+        >"$private/answers" 2>"$private/errors" || :
+    seen=$(sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\2 \1/p' \
+        "$private/answers" | sort -u)
+    good=$(grep -c "^$1 " <<<"$seen" || :)
+    [ "$code" -ne 0 ] || [ "$good" -ne "$1" ] || return 0
     cat -- "$private/errors" >&2
-    refused=$(sed -nE '/^(error|FATAL): +/{s/^[A-Za-z]*: +//p;q}' "$private/errors") # a runtime's
-    sizes=$(awk '{print $2}' "$private/ranks" | sort -nu | paste -sd ' ' -)
+    sizes=$(cut -d ' ' -f 1 <<<"$seen" | uniq | paste -sd ' ' -)
     case $code:$sizes in
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
-        *:'')
-            what+=" did not start (code $code)"
-            [ -z "$refused" ] || what="the container did not start on $(uname -n) (code $code)" \
-                because=$refused help='correct what it names; the full text stands above'
-            ;;
-        *:"$1") what+=" reached $good of them only (code $code)" ;;
-        *)
-            what+=" sees $sizes"
-            because="its environment was cleared, or the pair does not match: $because"
-            because="nothing of the launcher's PMIx or PMI reached the container: $because"
-            ;;
+        *:'') what+=" did not start (code $code)" ;;
+        *:"$1") what+=" reached only $good of them (code $code)" ;;
+        *) what+=" sees $sizes" ;;
     esac
-    refuse "$what" "$because" "$help"
-}
-
-ask_ranks() { # PROBE
-    exec timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$1" \
-        >"$private/answers" 2>"$private/errors"
+    refuse "$what" 'its environment was cleared, or it does not match the launcher (see above)' \
+        "use an MPI of the image's family (no --cleanenv, no --containall)"
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
+    local pause=0.01 turns=0
+    [ "$ended" = no ] || exit 143
+    "$@" &
     payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
-            sleep "$pause" || : # `read` could miss its alarm, and never end
-        else
-            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
-        fi
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
+        sleep "$pause" || :
+        [ "$((turns += 1))" -lt 50 ] || pause=0.2
     done
     wait "$payload" || code=$?
     payload=''
     return "$code" # the job's
 }
 
-run_check() { # PROGRAM ARGUMENT...: before the program; if the job has to end meanwhile, it does
-    launch "$@" || :
-    [ "$ended" = no ] || exit 143
-}
-
-forward_signal() {
-    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
-}
-
-finish_job() { # on every way out but KILL
-    local code=$? process
-    trap - EXIT
+finish_job() { # on every way out but KILL; exit.json appears when it is complete
+    local code=$? state=failed signal=0 new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    [ -z "$private" ] || rm -rf -- "$private" || :
-    write_record "$code" || :
+    set +e
+    jobs -p | xargs -r kill 2>/dev/null
+    [ -z "$private" ] || rm -rf -- "$private"
+    umask 077
+    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
+    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
 
-write_record() { # CODE: exit.json appears when it is complete
-    local state=failed signal=0 end host new=$record/.exit.json.$$
-    [ "$1" -ne 0 ] || state='done'
-    [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
-    make_record || return
-    umask 077
-    printf -v end '%(%s)T' -1
-    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
-    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
-        "\"host\":\"$host\"" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
-}
-
-make_record() { # its folder
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
-
 refuse() { # WHAT BECAUSE HELP
+    [ "$ended" = no ] || exit 143
     printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
     exit 1
 }
 
-name=bound ended=no payload='' record='' private=''
-printf -v start '%(%s)T' -1
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+name=bound ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
 # A program in the background ignores INT, so it gets TERM.
-trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
-trap 'forward_signal USR1' USR1
-trap 'forward_signal USR2' USR2
-exec {idle}<> <(:) # nothing ever comes here
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
+trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
+trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

@@ -13,14 +13,12 @@ main() {
     start_once "${PBS_JOBID:-}"
     need_cpus 2 1 # of each node: ranks, threads of each
 
-    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    export NUMEXPR_NUM_THREADS=1
-    exported=(OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS \
-        NUMEXPR_NUM_THREADS) # over ssh
-
+    exported=() # over ssh
+    set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+    set_variables NUMEXPR_NUM_THREADS=1
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' \
-        'MPI of the host unknown, of the image none, image none' >&2
+        'MPI of the host unknown, of the image none, no image' >&2
     need_launcher
     name_hosts
     launch "${launcher[@]}" ./app
@@ -28,49 +26,49 @@ main() {
 
 # ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
 # sha256:fffe76385611ca28ce2816ce422bd65c1c4639049d4932a2ccc9cffc217906f8, templates VERSION
-
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
+        'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-need_torque_job() { # [NODES]
+need_torque_job() { # NODES: job_number is the same for the elements of an array
     job_number=${PBS_JOBID:-local}
-    job_number=${job_number%%[.[]*} # of an array, also for its elements
-    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
-            'submit it with qsub'
-    fi
+    job_number=${job_number%%[.[]*}
+    [ -r "${PBS_O_WORKDIR:+${PBS_NODEFILE:-}}" ] || refuse 'this is not a job of TORQUE' \
+        'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
     local hosts_of_job
     hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
-        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+    [ "$hosts_of_job" -eq "$1" ] || refuse "the job asks for $1 nodes" \
+        "the node file names $hosts_of_job" 'ask the support of the site, or ask for fewer nodes'
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+start_once() { # ID: a job that was submitted twice by accident runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
     if mkdir -- "$record/started" 2>/dev/null; then
         echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
         record=''
         exit 0
     fi
 }
 
-need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
-    local cpus
+need_cpus() { # RANKS THREADS: of each node, one CPU per thread
     cpus=$(sort "$PBS_NODEFILE" | uniq -c | sort -n | awk 'NR == 1 {print $1}') # a line per slot
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
-            'more processes than CPUs slow every one of them down' \
-            'ask for fewer tasks or threads, or write oversubscribe: true under launch'
+        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+            'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
+}
+
+set_variables() { # NAME=VALUE...
+    export "${@?}"
+    exported+=("${@%%=*}")
 }
 
 need_launcher() { # for the ranks
-    [ "$(id -u)" -ne 0 ] || refuse 'mpirun does not start programs as root' \
+    [ "$EUID" -ne 0 ] || refuse 'mpirun does not start programs as root' \
         'the job does not allow it' 'write allow-root: true under launch where root is meant'
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
         'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
@@ -86,57 +84,34 @@ name_hosts() { # of the allocation, and the variables that they need
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
+    local pause=0.01 turns=0
+    "$@" &
     payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
-            sleep "$pause" || : # `read` could miss its alarm, and never end
-        else
-            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
-        fi
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
+        sleep "$pause" || :
+        [ "$((turns += 1))" -lt 50 ] || pause=0.2
     done
     wait "$payload" || code=$?
     payload=''
     return "$code" # the job's
 }
 
-forward_signal() {
-    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
-}
-
-finish_job() { # on every way out but KILL
-    local code=$? process
-    trap - EXIT
+finish_job() { # on every way out but KILL; exit.json appears when it is complete
+    local code=$? state=failed signal=0 new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    write_record "$code" || :
-    exit "$code"
-}
-
-write_record() { # CODE: exit.json appears when it is complete
-    local state=failed signal=0 end host new=$record/.exit.json.$$
-    [ "$1" -ne 0 ] || state='done'
+    set +e
+    jobs -p | xargs -r kill 2>/dev/null
+    umask 077
+    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
-    make_record || return
-    umask 077
-    printf -v end '%(%s)T' -1
-    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
-    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
-        "\"host\":\"$host\"" >"$new" &&
+    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
-}
-
-make_record() { # its folder
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+    exit "$code"
 }
 
 refuse() { # WHAT BECAUSE HELP
@@ -144,15 +119,12 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-name=host-mpi ended=no payload='' record=''
-printf -v start '%(%s)T' -1
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+name=host-mpi ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
 trap finish_job EXIT
 # A program in the background ignores INT, so it gets TERM.
-trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
-trap 'forward_signal USR1' USR1
-trap 'forward_signal USR2' USR2
-exec {idle}<> <(:) # nothing ever comes here
+trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
+trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

@@ -16,22 +16,18 @@ main() {
     enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
     start_once "${SLURM_JOB_ID:-}"
     export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
-    use_image soybean-train.sif apptainer singularity cybelectl
+    use_image "$PWD"/soybean-train.sif apptainer singularity cybelectl
     need_cpus 1 4 # of each node: ranks, threads of each
 
-    hide_host_settings
-    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    export NUMEXPR_NUM_THREADS=1
+    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
     options=()
-    pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
-    pass_on NUMEXPR_NUM_THREADS
-
-    echo 'cybelectl: job soybean-train, 2 nodes, 2 ranks, 4 threads each,' \
-        'MPI of the host unknown, of the image unknown, image as found' >&2
+    set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
+    set_variables NUMEXPR_NUM_THREADS=1
+    echo 'cybelectl: job soybean-train, 2 nodes, 2 ranks, 4 threads each, image not verified' >&2
     worker_cores=4 first_worker_cores=3 worker_mib=4941
     daemon_mib=512 driver_mib=1024 ready_within=120 # seconds
     prepare_nodes
-    configure_spark results 'spark.driver.memory 1024m' 'spark.executor.memory 4492m' \
+    configure_spark "$PWD"/results 'spark.driver.memory 1024m' 'spark.executor.memory 4492m' \
         'spark.sql.shuffle.partitions 8'
     need_spark
     start_master
@@ -41,19 +37,18 @@ main() {
 
 # ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
 # sha256:eee63c2e7f571befa08344e535288db6bdcab126d79f2d8d8ad47b0e8e86c48a, templates VERSION
-
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
+        'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+start_once() { # ID: a job that was submitted twice by accident runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
     if mkdir -- "$record/started" 2>/dev/null; then
         echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
         record=''
         exit 0
@@ -61,57 +56,36 @@ start_once() { # ID: a job that was submitted two times runs once
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
-    local names
     image=$1
-    shift
-    names=$(printf ', %s' "$@")
-    until runtime=$(command -v "$1"); do
-        shift
-        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
-            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
-    done
-    [ "${image:0:1}" = / ] || image=$PWD/$image
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+    runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'put it on a file system that all nodes share'
 }
 
-need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
-    local cpus
-    # SLURM_JOB_CPUS_PER_NODE is like 4(x2),2
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | awk 'NR == 1 {print $1 + 0}')
+need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | head -n 1) # such as 4(x2),2
+    cpus=${cpus%%(*}
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
-            'more processes than CPUs slow every one of them down' \
-            'ask for fewer threads'
+        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+            'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-hide_host_settings() { # these would mislead what runs in the container
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-}
-
-pass_on() { # NAME...: to the container, where its own settings do not count then
-    local name_passed
-    for name_passed in "$@"; do
-        options+=(--env "$name_passed=${!name_passed}")
-    done
+set_variables() { # NAME=VALUE..., also in the container, over the image's own
+    export "${@?}"
+    options+=("${@/#/--env=}")
 }
 
 prepare_nodes() { # a private folder that all nodes read, for what they need
     private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
     export CYBELE_LAUNCH=$private # marks every process of this launch, so that none is left
     first_node=$(uname -n)
-    job_token=${SLURM_JOB_ID:-${PBS_JOBID:-${CYBELE_JOB:-$$}}}
-    job_token=${job_token%%.*}
-    job_token=${job_token//[!A-Za-z0-9]/-}
-    job_token=${job_token%-}
-    (
-        umask 077
-        export -p >"$private/environment"
-        mkdir "$private/codes"
-        : >"$private/state"
-    )
+    job_token=${SLURM_JOB_ID:-$$}
+    mkdir "$private/codes"
+    echo run >"$private/state"
     # Two jobs on a node begin at different places, so that they do not race for one port.
-    first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
+    first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000))
 }
 
 free_port() { # FIRST: the next port that nobody answers at, of 20000 to 29999
@@ -126,115 +100,91 @@ free_port() { # FIRST: the next port that nobody answers at, of 20000 to 29999
 on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first code that is not 0
     local on_node=("$@")
     declare -p PATH name first_node job_token private on_node >"$private/words"
-    declare -p master spark_host spark_results worker_cores first_worker_cores \
-        worker_mib daemon_mib >>"$private/words"
-    declare -p runtime image options >>"$private/words"
-    declare -f serve_node spark_worker in_spark clean_up >"$private/node.sh"
+    declare -p master spark_host spark_results worker_cores first_worker_cores worker_mib \
+        daemon_mib runtime image options >>"$private/words"
+    declare -f serve_node kill_marked spark_worker in_spark >"$private/node.sh"
     echo 'serve_node "$@"' >>"$private/node.sh"
     exec srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1 \
         --cpus-per-task=4 --kill-on-bad-exit=0 --wait=0 \
         /bin/bash "$private/node.sh" "$private"
 }
 
-serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no environment (ssh,
-    # pbsdsh) and no signals (PBS): it reads the one from a file, and watches another for `stop`.
+serve_node() { # FOLDER: runs on each node
     set -u
     private=$1 node=$(uname -n)
-    if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
-        kept_tmp=${TMPDIR:-}
-        set -a
-        # shellcheck source=/dev/null
-        . "$private/environment"
-        set +a
-        unset -v TMPDIR
-        [ -z "$kept_tmp" ] || export TMPDIR="$kept_tmp"
-    fi
-    cd -- "$PWD" || exit 1
     export CYBELE_NODE="$private/$node" # marks what this node starts
     # shellcheck source=/dev/null
     . "$private/words"
-    scratch=${TMPDIR:-/tmp}
-    scratch=$(mktemp -d "$scratch/cybelectl-spark.XXXXXX") || exit 1
+    scratch=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX") || exit 1
     options+=(-B "$scratch")
     "${on_node[@]}" &
     process=$!
-    trap 'kill -s TERM "$process" 2>/dev/null' TERM INT HUP
+    trap 'kill "$process" 2>/dev/null' TERM INT HUP
     trap 'kill -s USR1 "$process" 2>/dev/null' USR1
     trap 'kill -s USR2 "$process" 2>/dev/null' USR2
-    (
-        while sleep 0.5; do
-            read -r state <"$private/state" || state=''
-            if [ "$state" = stop ] || [ ! -d "$private" ]; then
-                kill -s TERM "$process" 2>/dev/null
-                sleep 5
-                kill -s KILL "$process" 2>/dev/null
-                exit
-            fi
+    ( # no signal comes from PBS, and srun makes TERM a KILL: who ends the job writes `stop`
+        until [ "$(cat "$private/state")" = stop ] || [ ! -d "$private" ]; do
+            sleep 0.5
         done
-    ) &
-    helpers=$!
+        kill "$process"
+        sleep 5
+        kill -s KILL "$process"
+    ) 2>/dev/null &
+    helpers=($!)
     while :; do
         code=0
         wait "$process" || code=$?
         kill -s 0 "$process" 2>/dev/null || break
     done
-    # shellcheck disable=SC2086 # several
-    kill $helpers 2>/dev/null
-    read -r state <"$private/state" || state=''
-    [ "$code" -eq 0 ] || [ "$state" = stop ] ||
+    kill "${helpers[@]}" 2>/dev/null
+    [ "$code" -eq 0 ] || [ "$(cat "$private/state")" = stop ] ||
         echo "cybelectl: Spark's worker on $node ended with code $code" >&2
-    clean_up
+    for log in "$scratch"/app-*/*/stderr; do
+        [ ! -s "$log" ] || cat "$log" >>"$spark_results/logs/executor-$node.log"
+    done
+    rm -rf -- "$scratch"
     echo "$code" >"$private/codes/$node"
+    kill_marked "CYBELE_NODE=$CYBELE_NODE"
+    exit "$code"
+}
+
+kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent is by now
+    local folder
     for folder in /proc/[0-9]*; do
-        if [ "${folder##*/}" != "$$" ] &&
-            grep -qzxF "CYBELE_NODE=$CYBELE_NODE" "$folder/environ" 2>/dev/null; then
-            kill -s KILL "${folder##*/}" 2>/dev/null
+        if [ "${folder##*/}" != "$$" ] && grep -qzxF "$1" "$folder/environ" 2>/dev/null; then
+            kill -s KILL "${folder##*/}" 2>/dev/null || :
         fi
     done
-    exit "$code"
 }
 
 configure_spark() { # FOLDER of results, PROPERTY...
     spark_results=$1/spark-$job_token
-    shift
-    [ "${spark_results:0:1}" = / ] || spark_results=$PWD/$spark_results
     spark_host=$first_node
-    (
-        umask 077 # the secret is in a file that only this user reads, never among arguments
-        mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf"
-        printf '%s\n' 'spark.authenticate true' \
-            "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \
-            'spark.network.crypto.enabled true' 'spark.master.rest.enabled false' \
-            'spark.ui.enabled false' 'spark.eventLog.enabled true' \
-            "spark.eventLog.dir $spark_results/events" "spark.driver.host $spark_host" \
-            "spark.driver.bindAddress $spark_host" "$@" >"$private/conf/spark-defaults.conf"
-    )
+    (umask 077 && mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf")
+    # The secret is in a file of the private folder, never among arguments.
+    printf '%s\n' 'spark.authenticate true' \
+        "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \
+        'spark.network.crypto.enabled true' 'spark.master.rest.enabled false' \
+        'spark.ui.enabled false' 'spark.eventLog.enabled true' \
+        "spark.eventLog.dir $spark_results/events" "spark.driver.host $spark_host" \
+        "spark.driver.bindAddress $spark_host" "${@:2}" >"$private/conf/spark-defaults.conf"
     unset -v SPARK_HOME SPARK_CONF_DIR SPARK_LOCAL_IP PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
     options+=(-B "$PWD" -B "$spark_results")
 }
 
-in_spark() { # SETTING... -- PROGRAM WORD...: a program of Spark, in this process
-    local -a settings=("SPARK_CONF_DIR=$private/conf" "SPARK_DAEMON_MEMORY=${daemon_mib}m"
-        SPARK_NO_DAEMONIZE=1)
-    while [ "$1" != -- ]; do
-        settings+=("$1")
-        shift
-    done
-    shift
+in_spark() { # [NAME=VALUE...] PROGRAM WORD...: a program of Spark, in this process
     # shellcheck disable=SC2016 # for the shell inside
-    set -- env "${settings[@]}" /bin/sh -c '
-        [ -z "${SPARK_HOME:-}" ] || PATH=$SPARK_HOME/bin:$PATH
-        command -v "$1" >/dev/null || PATH=$PATH:/opt/spark/bin
-        exec "$@"' sh "$@"
-    exec "$runtime" exec "${options[@]}" "$image" "$@"
+    exec "$runtime" exec "${options[@]}" "$image" /bin/sh -c '
+        PATH=${SPARK_HOME:+$SPARK_HOME/bin:}$PATH:/opt/spark/bin
+        exec env "$@"' sh "SPARK_CONF_DIR=$private/conf" \
+        "SPARK_DAEMON_MEMORY=${daemon_mib}m" SPARK_NO_DAEMONIZE=1 "$@"
 }
 
 need_spark() {
     local because
     # shellcheck disable=SC2016 # for the shell inside
-    run_check in_spark -- sh -c 'command -v spark-submit &&
-        { command -v java || ls "$JAVA_HOME/bin/java"; }' >"$private/found" 2>&1
-    [ "$code" -ne 0 ] || return 0
+    launch in_spark sh -c 'command -v spark-submit &&
+        { command -v java || ls "$JAVA_HOME/bin/java"; }' >"$private/found" 2>&1 && return
     because=$(tail -n 1 "$private/found")
     refuse "there is no Spark with Java in the image" \
         "${because:-spark-submit was not found}" \
@@ -248,7 +198,7 @@ start_master() { # with its page for this machine only; a port that another took
         master_port=$(free_port "$first_port")
         master_page=$(free_port "$((master_port < 29999 ? master_port + 1 : 20000))")
         master=spark://$spark_host:$master_port
-        (in_spark SPARK_LOCAL_IP=127.0.0.1 SPARK_MASTER_OPTS=-Dspark.port.maxRetries=0 -- \
+        (in_spark SPARK_LOCAL_IP=127.0.0.1 SPARK_MASTER_OPTS=-Dspark.port.maxRetries=0 \
             spark-class org.apache.spark.deploy.master.Master --host "$spark_host" \
             --port "$master_port" --webui-port "$master_page" \
             --properties-file "$private/conf/spark-defaults.conf") >"$log" 2>&1 &
@@ -279,169 +229,111 @@ is_running() { # PROCESS, or nothing
 }
 
 start_workers() { # and wait until the master has them all
-    local alive=0
+    local alive=0 what=''
     (on_each_node spark_worker) </dev/null &
     workers_process=$!
     while [ "$alive" -lt 2 ]; do
+        if [ -n "$(cat "$private"/codes/* 2>/dev/null)" ] || ! is_running "$workers_process"; then
+            what='a worker of Spark ended before it was of use'
+        elif [ "$SECONDS" -ge "$deadline" ]; then
+            what="$alive of 2 workers of Spark came up within $ready_within s"
+        fi
+        if [ -n "$what" ]; then
+            tail -n 5 "$spark_results"/logs/worker-*.log >&2
+            refuse "$what" "the logs are in $spark_results/logs" 'read them, or raise ready-within'
+        fi
+        sleep 0.2
         alive=$(ask_master | sed -n 's/.*"aliveworkers":\([0-9]*\).*/\1/p')
         alive=${alive:-0}
-        if [ -n "$(cat "$private"/codes/* 2>/dev/null)" ] || ! is_running "$workers_process"; then
-            tail -n 5 "$spark_results"/logs/worker-*.log >&2
-            refuse "a worker of Spark ended before it was of use" \
-                "the logs are in $spark_results/logs" \
-                'read them; with the master alone nothing is computed'
-        elif [ "$SECONDS" -ge "$deadline" ]; then
-            tail -n 5 "$spark_results"/logs/worker-*.log >&2
-            refuse "$alive of 2 workers of Spark came up within $ready_within s" \
-                "the master at $master does not know the others" \
-                'read their logs, or raise ready-within'
-        fi
-        [ "$alive" -ge 2 ] || sleep 0.2
     done
     echo "cybelectl: Spark at $master with 2 workers, logs in $spark_results" >&2
     stop_without_workers </dev/null &
 }
 
 spark_worker() { # on a node
-    local host cores=$worker_cores
-    host=$(uname -n)
-    [ "$host" != "$first_node" ] || cores=$first_worker_cores # master and driver are here too
-    [ "$spark_host" != 127.0.0.1 ] || host=127.0.0.1
-    in_spark "SPARK_LOCAL_DIRS=$scratch" "SPARK_WORKER_DIR=$scratch" SPARK_LOCAL_IP="$host" -- \
+    local host=$node cores=$worker_cores
+    [ "$node" != "$first_node" ] || cores=$first_worker_cores # master and driver are here too
+    in_spark "SPARK_LOCAL_DIRS=$scratch" "SPARK_WORKER_DIR=$scratch" "SPARK_LOCAL_IP=$host" \
         spark-class org.apache.spark.deploy.worker.Worker --host "$host" --cores "$cores" \
         --memory "${worker_mib}m" --webui-port 0 --work-dir "$scratch" \
         --properties-file "$private/conf/spark-defaults.conf" "$master" \
-        >"$spark_results/logs/worker-$(uname -n).log" 2>&1
-}
-
-clean_up() { # a node
-    local log
-    for log in "$scratch"/app-*/*/stderr; do
-        [ ! -s "$log" ] || cat "$log" >>"$spark_results/logs/executor-$node.log"
-    done
-    rm -rf -- "$scratch"
+        >"$spark_results/logs/worker-$node.log" 2>&1
 }
 
 stop_without_workers() { # the driver would wait for them for ever
-    local state
-    while sleep 1; do
-        read -r state <"$private/state" || state=''
-        if [ "$state" = stop ]; then
-            exit
-        elif ! is_running "$workers_process"; then
-            (refuse 'no worker of Spark is left' 'the last one ended before the driver' \
-                "read the logs in $spark_results/logs") || :
-            kill "$(cat "$private/driver")" || :
-            exit
-        fi
-    done
+    tail -f --pid="$workers_process" /dev/null
+    if [ "$(cat "$private/state")" != stop ]; then
+        (refuse 'no worker of Spark is left' 'the last one ended before the driver' \
+            "read the logs in $spark_results/logs") || :
+        kill "$(cat "$private/driver")" || :
+    fi
 }
 
 spark_driver() { # PROGRAM WORD...
     echo "$BASHPID" >"$private/driver"
-    in_spark SPARK_LOCAL_IP="$spark_host" "SPARK_LOCAL_DIRS=$private" -- \
+    in_spark "SPARK_LOCAL_IP=$spark_host" "SPARK_LOCAL_DIRS=$private" \
         spark-submit --master "$master" --deploy-mode client --driver-memory "${driver_mib}m" \
         --properties-file "$private/conf/spark-defaults.conf" "$@"
 }
 
 stop_spark() { # nothing new starts, then workers, then the master; nothing stays
-    local folder
     echo stop >"$private/state"
     ends_within 8 "$workers_process" || kill "$workers_process" 2>/dev/null || :
     ends_within 3 "$workers_process" || :
     [ -z "$master_process" ] || kill "$master_process" 2>/dev/null || :
     ends_within 3 "$master_process" || :
-    for folder in /proc/[0-9]*; do # what still bears the mark, whoever its parent is by now
-        if [ "${folder##*/}" != "$$" ] &&
-            grep -qzxF "CYBELE_LAUNCH=$private" "$folder/environ" 2>/dev/null; then
-            kill -s KILL "${folder##*/}" 2>/dev/null || :
-        fi
-    done
+    kill_marked "CYBELE_LAUNCH=$private"
 }
 
 ends_within() { # SECONDS PROCESS
-    local tries
-    for ((tries = 0; tries < $1 * 10; tries++)); do
-        is_running "$2" || return 0
-        sleep 0.1
-    done
-    return 1
+    timeout "$1" tail -s 0.1 -f --pid="$2" /dev/null 2>/dev/null
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
+    local pause=0.01 turns=0
+    [ "$ended" = no ] || exit 143
+    "$@" &
     payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
-            sleep "$pause" || : # `read` could miss its alarm, and never end
-        else
-            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
-        fi
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
+        sleep "$pause" || :
+        [ "$((turns += 1))" -lt 50 ] || pause=0.2
     done
     wait "$payload" || code=$?
     payload=''
     return "$code" # the job's
 }
 
-run_check() { # PROGRAM ARGUMENT...: before the program; if the job has to end meanwhile, it does
-    launch "$@" || :
-    [ "$ended" = no ] || exit 143
-}
-
-forward_signal() {
-    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
-}
-
-finish_job() { # on every way out but KILL
-    local code=$? process
-    trap - EXIT
+finish_job() { # on every way out but KILL; exit.json appears when it is complete
+    local code=$? state=failed signal=0 new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
-    [ -z "${master_process+set}" ] || stop_spark || :
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    [ -z "$private" ] || rm -rf -- "$private" || :
-    write_record "$code" || :
+    set +e
+    [ -z "${master_process+set}" ] || stop_spark
+    jobs -p | xargs -r kill 2>/dev/null
+    [ -z "$private" ] || rm -rf -- "$private"
+    umask 077
+    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
+    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
 
-write_record() { # CODE: exit.json appears when it is complete
-    local state=failed signal=0 end host new=$record/.exit.json.$$
-    [ "$1" -ne 0 ] || state='done'
-    [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
-    make_record || return
-    umask 077
-    printf -v end '%(%s)T' -1
-    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
-    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
-        "\"host\":\"$host\"" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
-}
-
-make_record() { # its folder
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
-
 refuse() { # WHAT BECAUSE HELP
+    [ "$ended" = no ] || exit 143
     printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
     exit 1
 }
 
-name=soybean-train ended=no payload='' record='' private=''
-printf -v start '%(%s)T' -1
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+name=soybean-train ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
 # A program in the background ignores INT, so it gets TERM.
-trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
-trap 'forward_signal USR1' USR1
-trap 'forward_signal USR2' USR2
-exec {idle}<> <(:) # nothing ever comes here
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
+trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
+trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

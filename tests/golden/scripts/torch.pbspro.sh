@@ -12,18 +12,15 @@ main() {
     enter_folder "$PBS_O_WORKDIR" "$job_number"
     exec >wheat-ear-"$job_number".out 2>wheat-ear-"$job_number".err
     start_once "${PBS_JOBID:-}"
-    use_image wheat-ear.sif apptainer singularity cybelectl
+    use_image "$PWD"/wheat-ear.sif apptainer singularity cybelectl
     need_cpus 2 2 # of each node: ranks, threads of each
 
-    hide_host_settings
-    export OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
-    export NUMEXPR_NUM_THREADS=2 LEVEL='a, b'
+    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
     options=()
-    pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
-    pass_on NUMEXPR_NUM_THREADS
-
-    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each,' \
-        'MPI of the host unknown, of the image unknown, image as found' >&2
+    export LEVEL='a, b'
+    set_variables OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
+    set_variables NUMEXPR_NUM_THREADS=2
+    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each, image not verified' >&2
     prepare_nodes
     rendezvous=$first_node:$(free_port "$first_port")
     torch=(python3 -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --max_restarts=0 \
@@ -34,32 +31,29 @@ main() {
 
 # ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
 # sha256:e0f1d902b6e8b584ee22e01ca6ad01e1c2aa834551cd59525482d12ba38e6363, templates VERSION
-
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
+        'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-need_pbs_job() { # [NODES]
+need_pbs_job() { # NODES: job_number is the same for the elements of an array
     job_number=${PBS_JOBID:-local}
-    job_number=${job_number%%[.[]*} # of an array, also for its elements
-    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-        refuse 'this is no job of PBS' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
-            'submit it with qsub'
-    fi
+    job_number=${job_number%%[.[]*}
+    [ -r "${PBS_O_WORKDIR:+${PBS_NODEFILE:-}}" ] || refuse 'this is not a job of PBS' \
+        'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
     local hosts_of_job
     hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
-        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+    [ "$hosts_of_job" -eq "$1" ] || refuse "the job asks for $1 nodes" \
+        "the node file names $hosts_of_job" 'ask the support of the site, or ask for fewer nodes'
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+start_once() { # ID: a job that was submitted twice by accident runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
     if mkdir -- "$record/started" 2>/dev/null; then
         echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
         record=''
         exit 0
@@ -67,56 +61,36 @@ start_once() { # ID: a job that was submitted two times runs once
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
-    local names
     image=$1
-    shift
-    names=$(printf ', %s' "$@")
-    until runtime=$(command -v "$1"); do
-        shift
-        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
-            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
-    done
-    [ "${image:0:1}" = / ] || image=$PWD/$image
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+    runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'put it on a file system that all nodes share'
 }
 
-need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
-    local cpus
+need_cpus() { # RANKS THREADS: of each node, one CPU per thread
     cpus=${NCPUS:-0} # of the chunk: the node file has a line per rank
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
-            'more processes than CPUs slow every one of them down' \
-            'ask for fewer threads'
+        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+            'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-hide_host_settings() { # these would mislead what runs in the container
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-}
-
-pass_on() { # NAME...: to the container, where its own settings do not count then
-    local name_passed
-    for name_passed in "$@"; do
-        options+=(--env "$name_passed=${!name_passed}")
-    done
+set_variables() { # NAME=VALUE..., also in the container, over the image's own
+    export "${@?}"
+    options+=("${@/#/--env=}")
 }
 
 prepare_nodes() { # a private folder that all nodes read, for what they need
     private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
     export CYBELE_LAUNCH=$private # marks every process of this launch, so that none is left
     first_node=$(uname -n)
-    job_token=${SLURM_JOB_ID:-${PBS_JOBID:-${CYBELE_JOB:-$$}}}
-    job_token=${job_token%%.*}
-    job_token=${job_token//[!A-Za-z0-9]/-}
-    job_token=${job_token%-}
-    (
-        umask 077
-        export -p >"$private/environment"
-        mkdir "$private/codes"
-        : >"$private/state"
-    )
+    job_token=$job_number
+    export -p >"$private/environment"
+    mkdir "$private/codes"
+    echo run >"$private/state"
     # Two jobs on a node begin at different places, so that they do not race for one port.
-    first_port=$((20000 + $(cksum <<<"$job_token" | awk '{print $1}') % 10000))
+    first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000))
 }
 
 free_port() { # FIRST: the next port that nobody answers at, of 20000 to 29999
@@ -131,7 +105,7 @@ free_port() { # FIRST: the next port that nobody answers at, of 20000 to 29999
 on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first code that is not 0
     local on_node=("$@") job_process=$$
     declare -p PATH name first_node job_token private on_node job_process >"$private/words"
-    declare -f serve_node sweep_node >"$private/node.sh"
+    declare -f serve_node kill_marked sweep_node >"$private/node.sh"
     echo 'serve_node "$@"' >>"$private/node.sh"
     trap - EXIT
     start_nodes
@@ -217,17 +191,16 @@ show_output() { # [all]: the lines that the nodes wrote since the last time, als
     done < <(wc -c -- "$private"/output/* 2>/dev/null)
 }
 
-serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no environment (ssh,
-    # pbsdsh) and no signals (PBS): it reads the one from a file, and watches another for `stop`.
+serve_node() { # FOLDER [lifeline]: runs on each node
     set -u
     private=$1 node=$(uname -n)
     if [ -d "$private/output" ]; then # pbsdsh would write to the batch system's own files
         exec >"$private/output/$node.out" 2>"$private/output/$node.err"
         # TORQUE kills this process a moment after a cancel: what sweeps up has its own session.
-        setsid /bin/bash -c "$(declare -f sweep_node); sweep_node \"\$@\"" sweep "$$" \
+        setsid /bin/bash -c "$(declare -f sweep_node kill_marked); sweep_node \"\$@\"" sweep "$$" \
             "$private" "$node" </dev/null >/dev/null 2>&1 &
     fi
-    if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then
+    if [ "${CYBELE_LAUNCH:-}" != "$private" ]; then # ssh and pbsdsh bring no environment
         kept_tmp=${TMPDIR:-}
         set -a
         # shellcheck source=/dev/null
@@ -242,43 +215,42 @@ serve_node() { # FOLDER [lifeline]: runs on each node. Its launcher may bring no
     . "$private/words"
     "${on_node[@]}" &
     process=$!
-    trap 'kill -s TERM "$process" 2>/dev/null' TERM INT HUP
+    trap 'kill "$process" 2>/dev/null' TERM INT HUP
     trap 'kill -s USR1 "$process" 2>/dev/null' USR1
     trap 'kill -s USR2 "$process" 2>/dev/null' USR2
-    (
-        while sleep 0.5; do
-            read -r state <"$private/state" || state=''
-            if [ "$state" = stop ] || [ ! -d "$private" ]; then
-                kill -s TERM "$process" 2>/dev/null
-                sleep 5
-                kill -s KILL "$process" 2>/dev/null
-                exit
-            fi
+    ( # no signal comes from PBS, and srun makes TERM a KILL: who ends the job writes `stop`
+        until [ "$(cat "$private/state")" = stop ] || [ ! -d "$private" ]; do
+            sleep 0.5
         done
-    ) &
-    helpers=$!
+        kill "$process"
+        sleep 5
+        kill -s KILL "$process"
+    ) 2>/dev/null &
+    helpers=($!)
     if [ "${2:-}" = lifeline ]; then # the other end of standard input is the job: gone with it
         (cat >/dev/null; kill -s TERM "$process") <&0 &
-        helpers+=" $!"
+        helpers+=($!)
     fi
     while :; do
         code=0
         wait "$process" || code=$?
         kill -s 0 "$process" 2>/dev/null || break
     done
-    # shellcheck disable=SC2086 # several
-    kill $helpers 2>/dev/null
-    read -r state <"$private/state" || state=''
-    [ "$code" -eq 0 ] || [ "$state" = stop ] ||
+    kill "${helpers[@]}" 2>/dev/null
+    [ "$code" -eq 0 ] || [ "$(cat "$private/state")" = stop ] ||
         echo "cybelectl: torchrun on $node ended with code $code" >&2
     echo "$code" >"$private/codes/$node"
+    kill_marked "CYBELE_NODE=$CYBELE_NODE"
+    exit "$code"
+}
+
+kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent is by now
+    local folder
     for folder in /proc/[0-9]*; do
-        if [ "${folder##*/}" != "$$" ] &&
-            grep -qzxF "CYBELE_NODE=$CYBELE_NODE" "$folder/environ" 2>/dev/null; then
-            kill -s KILL "${folder##*/}" 2>/dev/null
+        if [ "${folder##*/}" != "$$" ] && grep -qzxF "$1" "$folder/environ" 2>/dev/null; then
+            kill -s KILL "${folder##*/}" 2>/dev/null || :
         fi
     done
-    exit "$code"
 }
 
 sweep_node() { # PROCESS FOLDER NODE: when the process has ended, nothing of it is left
@@ -288,11 +260,7 @@ sweep_node() { # PROCESS FOLDER NODE: when the process has ended, nothing of it 
     while kill -s 0 "$main"; do
         sleep 0.5
     done
-    for folder in /proc/[0-9]*; do # what has a session of its own, too
-        if grep -qzxF "CYBELE_NODE=$private/$node" "$folder/environ"; then
-            kill -s KILL "${folder##*/}"
-        fi
-    done
+    kill_marked "CYBELE_NODE=$private/$node" # what has a session of its own, too
     if [ "$node" = "$first_node" ]; then
         while kill -s 0 "$job_process"; do # it removes the folder itself, unless it is killed
             sleep 0.5
@@ -302,58 +270,35 @@ sweep_node() { # PROCESS FOLDER NODE: when the process has ended, nothing of it 
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
+    local pause=0.01 turns=0
+    "$@" &
     payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
-            sleep "$pause" || : # `read` could miss its alarm, and never end
-        else
-            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
-        fi
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
+        sleep "$pause" || :
+        [ "$((turns += 1))" -lt 50 ] || pause=0.2
     done
     wait "$payload" || code=$?
     payload=''
     return "$code" # the job's
 }
 
-forward_signal() {
-    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
-}
-
-finish_job() { # on every way out but KILL
-    local code=$? process
-    trap - EXIT
+finish_job() { # on every way out but KILL; exit.json appears when it is complete
+    local code=$? state=failed signal=0 new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    [ -z "$private" ] || rm -rf -- "$private" || :
-    write_record "$code" || :
-    exit "$code"
-}
-
-write_record() { # CODE: exit.json appears when it is complete
-    local state=failed signal=0 end host new=$record/.exit.json.$$
-    [ "$1" -ne 0 ] || state='done'
+    set +e
+    jobs -p | xargs -r kill 2>/dev/null
+    [ -z "$private" ] || rm -rf -- "$private"
+    umask 077
+    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
-    make_record || return
-    umask 077
-    printf -v end '%(%s)T' -1
-    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
-    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
-        "\"host\":\"$host\"" >"$new" &&
+    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
-}
-
-make_record() { # its folder
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
+    exit "$code"
 }
 
 refuse() { # WHAT BECAUSE HELP
@@ -361,15 +306,12 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-name=wheat-ear ended=no payload='' record='' private=''
-printf -v start '%(%s)T' -1
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+name=wheat-ear ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
 # A program in the background ignores INT, so it gets TERM.
-trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
-trap 'forward_signal USR1' USR1
-trap 'forward_signal USR2' USR2
-exec {idle}<> <(:) # nothing ever comes here
+trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
+trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

@@ -4,7 +4,7 @@ set -euo pipefail
 
 main() {
     enter_folder "${CYBELE_SUBMIT_DIR:-$PWD}" '' # without the local scheduler: where it is started
-    use_image store/app.sif cybelectl
+    use_image "$PWD"/store/app.sif cybelectl
     need_cpus 1 2 # of each node: ranks, threads of each
     verified=() # options of cybelectl, which mounts the very bytes that it verified
     verified=(--require all)
@@ -12,51 +12,38 @@ main() {
     copy_image 1 # on so many nodes, unless the runtime verifies it
     verify_keys all centre.pub "$HOME"/mine.pub # for the job
 
-    hide_host_settings
-    export OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
-    export NUMEXPR_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
+    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
     options=("${verified[@]}")
-    pass_on OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS BLIS_NUM_THREADS
-    pass_on NUMEXPR_NUM_THREADS OMP_PLACES OMP_PROC_BIND
-
+    set_variables OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
+    set_variables NUMEXPR_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job verified, 1 node, 1 rank, 2 threads each,' \
-        'MPI of the host unknown, of the image unknown, image as found' >&2
+    echo 'cybelectl: job verified, 1 node, 1 rank, 2 threads each, image verified' >&2
     launch "${container[@]}" app
 }
 
 # ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
 # sha256:0ed8f1c40adc8bd5b71108b4511a8db190e4b9e0780f34c4cd13abbe9109b3d6, templates VERSION
-
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
+        'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
-    local names
     image=$1
-    shift
-    names=$(printf ', %s' "$@")
-    until runtime=$(command -v "$1"); do
-        shift
-        [ $# -gt 0 ] || refuse "there is no container runtime on $(uname -n)" \
-            "looked for ${names:2}" 'install one, or name its path in the Site (runtime)'
-    done
-    [ "${image:0:1}" = / ] || image=$PWD/$image
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+    runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or may not be read' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'put it on a file system that all nodes share'
 }
 
-need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
-    local cpus
+need_cpus() { # RANKS THREADS: of each node, one CPU per thread
     cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those of the job
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
-            'more processes than CPUs slow every one of them down' \
-            'ask for fewer threads'
+        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+            'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
 verify_at_start() { # OPTION FILE...: where the runtime is cybelectl
@@ -89,13 +76,13 @@ copy_image() { # NODES: others could exchange the image once it is verified; the
         refuse "no private copy of the image can be made in '${folders[0]}' on $(uname -n)" \
             'other users can exchange what is in it, or it cannot be written' \
             'set TMPDIR, or the workdir of a Job of several nodes, to a folder of your own'
-    kept=$(umask 077 && mktemp -d "$scratch/.cybelectl-image.XXXXXX") ||
+    image_folder=$(umask 077 && mktemp -d "$scratch/.cybelectl-image.XXXXXX") ||
         refuse "cannot make a folder in '$scratch' on $(uname -n)" \
             'a private copy of the image is verified there' 'make room there, or set TMPDIR'
-    cp -- "$image" "$kept/${image##*/}" ||
+    cp -- "$image" "$image_folder/${image##*/}" ||
         refuse "cannot copy the image '$image' to '$scratch' on $(uname -n)" \
             'a private copy of it is verified and runs' 'make room there, or set TMPDIR'
-    image=$kept/${image##*/}
+    image=$image_folder/${image##*/}
 }
 
 is_own() { # FOLDER: no other user can exchange what is in it
@@ -133,7 +120,7 @@ verify_keys() { # any|all|N KEY...
     done
     if [ "${verifier##*/}" = cybelectl ]; then
         "$verifier" verify "${keys[@]}" --require "$required" "$image" >&2 ||
-            refuse "the image '$image' is not verified" 'the reason stands above' \
+            refuse "the image '$image' is not verified" 'the reason is above' \
                 'run it only if you know where it comes from; is it the right key?'
         return
     fi
@@ -165,79 +152,45 @@ digest_of() { # KEY: of the key itself, so that a second file of it is not a sec
     openssl pkey -pubin -in "$1" -outform DER 2>/dev/null | sha256sum
 }
 
-hide_host_settings() { # these would mislead what runs in the container
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-}
-
-pass_on() { # NAME...: to the container, where its own settings do not count then
-    local name_passed
-    for name_passed in "$@"; do
-        options+=(--env "$name_passed=${!name_passed}")
-    done
+set_variables() { # NAME=VALUE..., also in the container, over the image's own
+    export "${@?}"
+    options+=("${@/#/--env=}")
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
+    local pause=0.01 turns=0
+    "$@" &
     payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
-            sleep "$pause" || : # `read` could miss its alarm, and never end
-        else
-            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
-        fi
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
+        sleep "$pause" || :
+        [ "$((turns += 1))" -lt 50 ] || pause=0.2
     done
     wait "$payload" || code=$?
     payload=''
     return "$code" # the job's
 }
 
-forward_signal() {
-    [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
-}
-
-finish_job() { # on every way out but KILL
-    local code=$? process
-    trap - EXIT
+finish_job() { # on every way out but KILL; exit.json appears when it is complete
+    local code=$? state=failed signal=0 used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    [ -z "$kept" ] || rm -rf -- "$kept" || :
-    write_record "$code" || :
-    exit "$code"
-}
-
-write_record() { # CODE: exit.json appears when it is complete
-    local state=failed signal=0 end host used=0 new=$record/.exit.json.$$
-    [ "$1" -ne 0 ] || state='done'
+    set +e
+    jobs -p | xargs -r kill 2>/dev/null
+    [ -z "$image_folder" ] || rm -rf -- "$image_folder"
+    umask 077
+    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
-    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
-    make_record || return
-    umask 077
-    printf -v end '%(%s)T' -1
-    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
-    times >"$new" && measure_cpu_time "$new"
-    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
-        "\"host\":\"$host\",\"cpu-milliseconds\":$used" >"$new" &&
+    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
+    times >"$new"
+    used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
+        END {printf "%.0f", t}') # such as 1m2.345s four times
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 \
+        "\"host\":\"$(uname -n)\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
-}
-
-make_record() { # its folder
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
-
-measure_cpu_time() { # FILE that `times` wrote: 1m2.345s each, of this shell and what it waited for
-    local word format='^([0-9]+)m([0-9]+)[.,]([0-9]+)s$'
-    for word in $(<"$1"); do
-        [[ $word =~ $format ]] || continue
-        used=$((used + BASH_REMATCH[1] * 60000 + 10#${BASH_REMATCH[2]}${BASH_REMATCH[3]}))
-    done
+    exit "$code"
 }
 
 refuse() { # WHAT BECAUSE HELP
@@ -245,14 +198,11 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-name=verified ended=no payload='' record='' kept=''
-printf -v start '%(%s)T' -1
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+name=verified ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} image_folder=''
 trap finish_job EXIT
 # A program in the background ignores INT, so it gets TERM.
-trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
-trap 'forward_signal USR1' USR1
-trap 'forward_signal USR2' USR2
-exec {idle}<> <(:) # nothing ever comes here
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
+trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
+trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

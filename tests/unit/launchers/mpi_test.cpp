@@ -419,21 +419,6 @@ TEST_CASE("labels are parsed") {
     CHECK(launcher_of("", "", "pmix", both) == kSrunPmix);
 }
 
-TEST_CASE("the launch's script turns off what user namespaces forbid: the same variables") {
-    const std::string script = test::read(std::filesystem::path(CYBELE_SOURCE_DIR) /
-                                          "templates/script/no_copies.mustache");
-    for (const CircumstanceRow& row : circumstance_rows()) {
-        if (row.circumstance != Circumstance::kOwnUserNamespace) {
-            continue;
-        }
-        for (const Option& option : row.rule.options) {
-            const std::string name(option.variable);
-            CHECK((name.empty() || script.find("\"${" + name + ":=" + std::string(option.value) +
-                                               "}\"") != std::string::npos));
-        }
-    }
-}
-
 TEST_CASE("more in the way never makes a verdict better") {
     rc::check([] {
         const auto& cell = matrix()[*rc::gen::inRange<std::size_t>(0, matrix().size())];

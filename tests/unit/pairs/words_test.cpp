@@ -62,7 +62,8 @@ std::string probe_of(const std::string& whole) {
                     "launch() {{ [ \"$1\" != with_input ] || shift; program=(\"$@\"); }}\n"
                     "W7='/w 7'\n"
                     "use_image() {{ candidates=(\"${{@:2}}\"); }}\n"
-                    "need_cpus() {{ ranks_per_node=$1; }}\n",
+                    "need_cpus() {{ ranks_per_node=$1; }}\n"
+                    "set_variables() {{ export \"$@\"; }}\n",
                     kHome,
                     kIndex,
                     kIndex,
@@ -73,12 +74,12 @@ std::string probe_of(const std::string& whole) {
     text += block_of(script, "    workdir=", "\n");
     text += numbers_of(script) + "ranks_per_node=\n";
     text += block_of(script, "    need_cpus ", " #");
-    for (auto at = script.find("\n    export "); at != std::string::npos;
-         at = script.find("\n    export ", at + 1)) {
-        const auto variable =
-            script.substr(at + 12, script.find_first_of("=\n ", at + 12) - at - 12);
-        if (script[at + 12 + variable.size()] == '=') {
-            text += script.substr(at, script.find('\n', at + 1) - at) + "\n";
+    for (const std::string verb : {"\n    export ", "\n    set_variables "}) {
+        for (auto at = script.find(verb); at != std::string::npos; at = script.find(verb, at + 1)) {
+            const auto first = at + verb.size();
+            if (script[script.find_first_of("=\n ", first)] == '=') {
+                text += script.substr(at, script.find('\n', at + 1) - at) + "\n";
+            }
         }
     }
     text += block_of(script, "    options=(", ")\n") +

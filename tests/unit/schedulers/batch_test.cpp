@@ -197,7 +197,7 @@ TEST_CASE("batch: the image is started by a program that the script finds") {
                                          "ls -d .cybelectl-batch.* | wc -l\n"),
                                    "slurm");
     const std::string image = (bench.work / "a.sif").native();
-    const std::string options = "<exec><-B></a:/b><--env><LEVEL=3><" + image + "><env><ODD=a, b>";
+    const std::string options = "<exec><-B></a:/b><--env=LEVEL=3><" + image + "><env><ODD=a, b>";
     CHECK(outcome.output ==
           options + "<prog><a b> |3\n" + options + "</.singularity.d/runscript> |3\nguarded\n0\n");
     CHECK(outcome.errors.find("the image has no probe") != std::string::npos);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a script finds the host's MPI, run by bash under the script's own strict mode.
 #include "bench.hpp"
+#include "launchers/mpi/rules.hpp"
 
 #include <doctest/doctest.h>
 
@@ -34,6 +35,34 @@ std::string own_library(const Bench& bench) {
 }
 
 } // namespace
+
+TEST_CASE("the script turns off what user namespaces forbid: the variables of the tables") {
+    for (const char* const mpi : {"", "openmpi 4.1.4"}) {
+        CAPTURE(mpi);
+        Bench bench;
+        bench.facts.mpi = mpi;
+        bench.has_facts = true;
+        const std::string script =
+            bench.script("image: a.sif\ncommand: [x]\nlaunch: {kind: mpi, guard: false}\n"
+                         "resources: {tasks-per-node: 2}\n",
+                         "slurm");
+        const std::string family = compatibility::parse_mpi(mpi).family;
+        for (const auto& row : compatibility::circumstance_rows()) {
+            if (row.circumstance != compatibility::Circumstance::kOwnUserNamespace) {
+                continue;
+            }
+            for (const auto& option : row.rule.options) {
+                const std::string name(option.variable);
+                const bool is_there = script.find("\"${" + name + ":=" + std::string(option.value) +
+                                                  "}\"") != std::string::npos;
+                CAPTURE(name);
+                CHECK((name.empty() || is_there || (!family.empty() && row.family != family)));
+                const bool is_of_other = family == "openmpi" && name.starts_with("MPIR_");
+                CHECK_FALSE((is_of_other && is_there));
+            }
+        }
+    }
+}
 
 TEST_CASE("the first library counts, also where later places are named long after it was found") {
     Bench bench;

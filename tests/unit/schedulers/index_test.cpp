@@ -51,7 +51,7 @@ TEST_CASE("ranks, torchrun and a container are given the index") {
     const std::string contained = said(bench,
                                        "image: a.sif\ncommand: [app, '@{index}']\n"
                                        "environment: {ODD: 'a,@{index}', PLAIN: 'p@{index}'}\n");
-    CHECK(contained.find("--env PLAIN=p7 ") != std::string::npos);
+    CHECK(contained.find("--env=PLAIN=p7 ") != std::string::npos);
     CHECK(contained.ends_with(" env ODD=a,7 app 7 "));
 }
 

@@ -182,7 +182,7 @@ TEST_CASE("a name that one batch system would change is refused") {
         input.image = "a.sif";
         const auto script = render_script(input);
         REQUIRE_FALSE(script.has_value());
-        CHECK(script.error().message().find("is no name of a job") != std::string::npos);
+        CHECK(script.error().message().find("is not the name of a job") != std::string::npos);
     }
 }
 
