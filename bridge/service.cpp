@@ -193,7 +193,7 @@ private:
     }
 
     [[nodiscard]] std::string holder() const {
-        return lease_.holder().empty() ? "nobody known" : lease_.holder();
+        return lease_.holder().empty() ? "unknown" : lease_.holder();
     }
 
     [[nodiscard]] bool is_synced() const {

@@ -105,7 +105,7 @@ void HeaderReader::add(std::size_t index,
             findings_.add("CD009",
                           origin_.fault(index, text),
                           "the file begins with a byte order mark",
-                          "the reference takes its three bytes as a part of the first key",
+                          "the reference reads its three bytes as a part of the first key",
                           std::string(kWithoutMark));
             return;
         }
@@ -115,7 +115,7 @@ void HeaderReader::add(std::size_t index,
                           ? fmt::format("{} has no header key '{}'",
                                         origin_.dialect.name(),
                                         header_spelling(key))
-                          : fmt::format("'{}' is no header key", printable(key)),
+                          : fmt::format("'{}' is not a header key", printable(key)),
                       "",
                       key_help(key));
         return;

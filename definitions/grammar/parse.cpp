@@ -167,7 +167,7 @@ void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Fi
     }
     findings.add("CD024",
                  place,
-                 fmt::format("'{}' is no bootstrap agent", printable(agent)),
+                 fmt::format("'{}' is not a bootstrap agent", printable(agent)),
                  is_agent(low) ? "the names of agents are lower case" : "",
                  near.empty() ? fmt::format("use one of {}", fmt::join(names, ", "))
                               : fmt::format("did you mean '{}'?", near));

@@ -37,15 +37,14 @@ const Rule* find_rule(std::string_view id) {
 }
 
 std::string explain_rule(const Rule& rule) {
-    return fmt::format(
-        "{} ({}): {}\nwhy: {}\nfix: {}\n"
-        "to pass it over: '# cybelectl: ignore {}' on the line or on the one above\n",
-        rule.id,
-        to_string(rule.severity),
-        rule.title,
-        rule.why,
-        rule.fix,
-        rule.id);
+    return fmt::format("{} ({}): {}\nwhy: {}\nfix: {}\n"
+                       "to ignore it: '# cybelectl: ignore {}' on the line or on the one above\n",
+                       rule.id,
+                       to_string(rule.severity),
+                       rule.title,
+                       rule.why,
+                       rule.fix,
+                       rule.id);
 }
 
 std::string rules_page() {
@@ -54,11 +53,9 @@ std::string rules_page() {
         "An error breaks the build or the image, a warning may, a note is advice. `def check` ends "
         "with 3 where the dialect's own\nparser refuses the file, and with `--strict` also at an "
         "error or a warning. `cybelectl explain CD012` shows one rule.\n\n"
-        "A comment `# cybelectl: ignore CD012, CD301` passes rules over on its own line or, where "
-        "it "
-        "stands alone, on the next line\nthat is no comment; `# cybelectl: ignore-file CD301` for "
-        "the "
-        "whole file. What the parser refuses cannot be passed over.\n\n";
+        "A comment `# cybelectl: ignore CD012, CD301` excludes rules on its own line or, where it "
+        "stands alone, on the next line\nthat is not a comment; `# cybelectl: ignore-file CD301` "
+        "in the complete file. What the parser rejects cannot be ignored.\n\n";
     return page + lint::table_of(all_rules());
 }
 

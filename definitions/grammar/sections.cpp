@@ -47,7 +47,7 @@ bool check_app(const SectionLine& parts,
     if (parts.name != name) {
         findings.add("CD006",
                      place,
-                     fmt::format("'%{}' is no section", printable(parts.name)),
+                     fmt::format("'%{}' is not a section", printable(parts.name)),
                      "the names of application sections are lower case",
                      fmt::format("write '%{}'", name));
         return false;
@@ -119,7 +119,7 @@ void refuse_indented(std::string_view line, const Fault& place, Findings& findin
     const bool is_known = is_section(lower(word.substr(0, word.find_first_of(" \t"))));
     findings.add(is_known ? "CD006" : "CD001",
                  place,
-                 "a line that begins with '%' behind blanks is a section line without a name",
+                 "a line that begins with '%' after blanks is a section line without a name",
                  "this holds in heredocs, quotes and continued lines too",
                  is_known ? "move the '%' to the first column"
                           : "write the line by printf '%s\\n', so that it does not begin with '%'");
@@ -144,10 +144,10 @@ void refuse_name(const SectionLine& parts, Fault place, const Origin& origin, Fi
         findings.add(
             "CD006",
             std::move(place),
-            fmt::format("'%{}' is no section", printable(parts.name)),
+            fmt::format("'%{}' is not a section", printable(parts.name)),
             fmt::format("only a space ends a section's name; here the byte 0x{:02x} follows it",
                         byte),
-            fmt::format("write '%{}', and what follows behind one space",
+            fmt::format("write '%{}', and what follows after one space",
                         lower(parts.name.substr(0, at))));
         return;
     }
@@ -157,7 +157,7 @@ void refuse_name(const SectionLine& parts, Fault place, const Origin& origin, Fi
         const std::string section = is_section(lower(word)) ? lower(word) : meant(lower(word));
         findings.add("CD006",
                      std::move(place),
-                     fmt::format("'{}' has a blank behind its '%'", printable(parts.line)),
+                     fmt::format("'{}' has a blank after its '%'", printable(parts.line)),
                      "a section's name follows '%' without a blank",
                      fmt::format("write '%{}'", section));
         return;
@@ -165,7 +165,7 @@ void refuse_name(const SectionLine& parts, Fault place, const Origin& origin, Fi
     const std::string near = meant(name);
     findings.add(near.empty() ? "CD001" : "CD004",
                  std::move(place),
-                 fmt::format("'%{}' is no section", printable(parts.name)),
+                 fmt::format("'%{}' is not a section", printable(parts.name)),
                  "any line that begins with '%' is a section line, in heredocs and quotes too",
                  near.empty() ? "if it belongs to a script, write it by printf '%s\\n'"
                               : fmt::format("did you mean '%{}'?", near));

@@ -134,7 +134,7 @@ void one_name(Lint& lint,
         if (globs) {
             lint.tell("CD402",
                       {line.line, 0},
-                      fmt::format("several files may go to '{}', where that is no folder",
+                      fmt::format("several files may go to '{}', where that is not a folder",
                                   printable(to)));
         }
     }

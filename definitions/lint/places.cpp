@@ -68,7 +68,7 @@ void configure_options(Lint& lint, const Script& script) {
                 lint.tell("CD505",
                           *script.section,
                           word,
-                          "Open MPI 4.0 takes no PMIx of release 4 or later");
+                          "Open MPI 4.0 does not accept PMIx of release 4 or later");
             }
         }
     }

@@ -77,11 +77,12 @@ void interpreter(Lint& lint, const Section& section) {
             return word.starts_with('-') && word.find('e') != std::string::npos;
         });
         if (!stops) {
-            lint.tell("CD101",
-                      {section.line, 0},
-                      fmt::format("'{}' goes on after a failing command", printable(*(option + 1))),
-                      "",
-                      fmt::format("write '%{} -c {} -eu'", section.name, *(option + 1)));
+            lint.tell(
+                "CD101",
+                {section.line, 0},
+                fmt::format("'{}' continues after a failing command", printable(*(option + 1))),
+                "",
+                fmt::format("write '%{} -c {} -eu'", section.name, *(option + 1)));
         }
     }
     if (section.text.starts_with("#!") && option == words.end() &&

@@ -84,8 +84,8 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
         if (files_origin(files).kind == FilesOrigin::Kind::kSkipped) {
             lint.tell("CD017",
                       {block.line, 0},
-                      "this %files section is passed over",
-                      trim(files.arguments).empty() ? "two spaces behind %files are an argument to "
+                      "this %files section is skipped",
+                      trim(files.arguments).empty() ? "two spaces after %files are an argument to "
                                                       "the reference"
                                                     : "");
         } else if (files_origin(files).kind == FilesOrigin::Kind::kStage &&
@@ -94,7 +94,7 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
                       {block.line, 0},
                       fmt::format("the first word of '%files {}' is not 'from'",
                                   printable(files.arguments)),
-                      "the reference takes the second of two words as a stage, whatever the first "
+                      "the reference reads the second of two words as a stage, whatever the first "
                       "one is");
         }
         return;
@@ -134,7 +134,7 @@ void data_lines(Lint& lint, const TreeBlock& block) {
             trimmed.find_first_of("=\t") != std::string_view::npos) {
             lint.tell("CD023",
                       {block.line + i, line.find_first_of("=\t", line.find(trimmed.front())) + 1},
-                      fmt::format("the whole of '{}' is the label's key", printable(trimmed)),
+                      fmt::format("the complete '{}' is the label's key", printable(trimmed)),
                       "",
                       "write a blank between key and value");
         }

@@ -198,7 +198,7 @@ void download(Lint& lint, const Script& script, std::size_t which) {
     for (const ScriptWord& word : command.words) {
         if (is_listed(kShells, command.program()) &&
             word.text.find("$(curl") != std::string::npos) {
-            lint.tell("CD309", *script.section, word, "what curl fetches runs at once");
+            lint.tell("CD309", *script.section, word, "what curl fetches runs immediately");
         }
     }
     if (!is_download(command)) {
@@ -210,7 +210,7 @@ void download(Lint& lint, const Script& script, std::size_t which) {
         lint.tell("CD309",
                   *script.section,
                   word,
-                  fmt::format("what '{}' fetches runs at once", command.program()));
+                  fmt::format("what '{}' fetches runs immediately", command.program()));
         return;
     }
     const bool is_verified = std::any_of(
@@ -254,7 +254,7 @@ void command_rules(Lint& lint, const Script& script, const ScriptCommand& comman
             lint.tell("CD310",
                       section,
                       word,
-                      fmt::format("'{}' takes what anyone on the way sends", printable(program)));
+                      fmt::format("'{}' accepts what anyone on the way sends", printable(program)));
         }
     }
 }

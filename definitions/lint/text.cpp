@@ -51,7 +51,7 @@ void templates(Lint& lint) {
                     fmt::format("'{{{{ {} }}}}' is replaced although this is a comment", use.name),
                     "only a # with another character between it and the braces is a comment "
                     "to the reference",
-                    "put a blank behind the #");
+                    "put a blank after the #");
             }
         }
     }

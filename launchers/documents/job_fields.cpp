@@ -87,12 +87,12 @@ constexpr std::string_view kGpuForms[] = {"gpus-per-node", "gres"};
 constexpr Shape kGpuForm{.type = Type::kWord, .words = kGpuForms};
 constexpr Field kGpuFields[] = {
     {"count", &kCount, "how many", true},
-    {"type", &kText, "the scheduler's word for the kind of GPU"},
+    {"type", &kText, "name of the GPU model in the scheduler"},
     {"form", &kGpuForm, "Slurm's option for it", false, "gpus-per-node"},
 };
 constexpr Field kGpuCountFields[] = {
     {"count", &kCount, "how many", true},
-    {"type", &kText, "the scheduler's word for the kind of GPU"},
+    {"type", &kText, "name of the GPU model in the scheduler"},
 };
 constexpr Table kGpuCountTable{.title = "gpus", .fields = kGpuCountFields, .has_short_form = true};
 constexpr Shape kGpuCount{.type = Type::kMap, .table = &kGpuCountTable};
@@ -120,7 +120,7 @@ constexpr Field kResourceFields[] = {
     {"gpus-per-task", &kGpuCount, "GPUs of each task"},
     {"cpus-per-gpu", &kCount, "batch: cores per GPU, in place of `cpus-per-task`"},
     {"time", &kDuration, "the job's time limit; unset: the queue's, from the Site"},
-    {"exclusive", &kFlag, "whole nodes, nobody else on them", false, "false"},
+    {"exclusive", &kFlag, "no other job on the nodes", false, "false"},
     {"constraint", &kTexts, "features that the nodes must have"},
     {"hosts", &kHosts, "nodes that the job must get"},
     {"exclude", &kHosts, "nodes that the job must not get"},
@@ -249,10 +249,12 @@ constexpr Field kJobFields[] = {
     {"requeue", &kFlag, "start again after a lost node or a preemption; unset: `false`"},
     {"append-output", &kFlag, "append to the output files; unset: they are written new"},
     {"directives", &kDirectives, "further options of a batch system, written as they are"},
-    {"array", &kArray, "`0-9`, `0-9:3`, `1,4,7`; `%2` at once; see [Arrays](#arrays)"},
+    {"array",
+     &kArray,
+     "`0-9`, `0-9:3`, `1,4,7`; `%2`: at most two at a time; see [Arrays](#arrays)"},
     {"sweep", &kSweep, "one run per row of values; see [Sweeps](#sweeps)"},
     {"after", &kAfter, "jobs that come before this one"},
-    {"mail", &kMail, "whom to tell"},
+    {"mail", &kMail, "address for messages"},
     {"signal", &kSignal, "to the program, before its time is up"},
     {"binds", &kBindList, "`SRC[:DST[:ro]]`; with variables of the node: `{expand: ...}`"},
     {"environment", &kEnvironment, "in the container; `@file:PATH` is read on the node (secrets)"},

@@ -38,8 +38,8 @@ std::optional<unsigned> number(std::string_view text) {
 }
 
 Complaint check_range(std::string_view item) {
-    Complaint form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` behind them "
-                   "says how many run at once",
+    Complaint form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` after them limits "
+                   "how many run at the same time",
                    "write for example `0-9%2`"};
     std::string_view step = "1";
     if (const auto colon = item.find(':'); colon != std::string_view::npos) {
@@ -72,7 +72,8 @@ Complaint check_array(std::string_view text) {
     if (const auto percent = text.find('%'); percent != std::string_view::npos) {
         const auto at_once = number(text.substr(percent + 1));
         if (!at_once || *at_once == 0) {
-            return {"`%` is followed by how many run at once", "write for example `0-9%2`"};
+            return {"`%` is followed by the number that run at the same time",
+                    "write for example `0-9%2`"};
         }
         text = text.substr(0, percent);
     }

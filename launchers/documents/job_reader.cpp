@@ -223,12 +223,12 @@ void check_tasks(Reading& reading, const Job& job) {
         reading.complain(
             "resources.nodes",
             problem("too-many-tasks", "nodes × tasks-per-node is " + std::to_string(most)),
-            "no machine has so many cores",
+            "more cores than any machine has",
             "lower one of them");
     } else if (wanted.tasks % job.launch.ranks_multiple_of != 0) {
         reading.complain("launch.ranks-multiple-of",
                          problem("tasks-not-multiple",
-                                 std::to_string(wanted.tasks) + " tasks are no multiple of " +
+                                 std::to_string(wanted.tasks) + " tasks are not a multiple of " +
                                      std::to_string(job.launch.ranks_multiple_of)),
                          "the program deals its work out in such groups",
                          "change `tasks` or `tasks-per-node`");
@@ -244,10 +244,11 @@ void check_memory(Reading& reading, const Job& job) {
         *wanted.memory_per_cpu_bytes <= kMost / cores) {
         return;
     }
-    reading.complain("resources.memory-per-cpu",
-                     problem("node-memory-too-large", "the memory of a node is too large"),
-                     fmt::format("it is that of {} cores, and no machine has so much", cores),
-                     "write a smaller size");
+    reading.complain(
+        "resources.memory-per-cpu",
+        problem("node-memory-too-large", "the memory of a node is too large"),
+        fmt::format("it is that of {} cores, which is more than any machine has", cores),
+        "write a smaller size");
 }
 
 void check_time(Reading& reading, const Job& job) {
@@ -281,7 +282,7 @@ void check_settings(Reading& reading, const View& launch) {
             reading.complain("launch." + std::string(owner.setting),
                              problem("launch-setting-unknown",
                                      "'" + std::string(owner.setting) +
-                                         "' is no setting of launch kind '" + kind + "'"),
+                                         "' is not a setting of launch kind '" + kind + "'"),
                              "it belongs to: " + std::string(owner.kinds),
                              "remove `" + std::string(owner.setting) + "`, or change `kind`");
         }

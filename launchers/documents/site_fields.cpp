@@ -98,7 +98,7 @@ constexpr Field kQueueFields[] = {
     {"cores-per-node", &kCount, "cores of a node"},
     {"memory-per-node", &kSize, "memory of a node"},
     {"gpus-per-node", &kCount, "GPUs of a node", false, "0"},
-    {"gpu-type", &kText, "the scheduler's word for them"},
+    {"gpu-type", &kText, "their name in the scheduler"},
     {"gpu-vendor", &kGpuVendor, "who made them, for images that do not say it"},
     {"time", &kDuration, "for jobs that name none"},
     {"max-time", &kDuration, "the longest"},

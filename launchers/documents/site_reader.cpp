@@ -110,10 +110,11 @@ void check_queues(Reading& reading, const View& root, const Site& site) {
             continue;
         }
         if (!names.insert(queue.name).second) {
-            reading.complain(path + ".name",
-                             problem("queue-duplicate", "queue '" + queue.name + "' stands twice"),
-                             "its limits must be known",
-                             "keep one of them");
+            reading.complain(
+                path + ".name",
+                problem("queue-duplicate", "queue '" + queue.name + "' appears two times"),
+                "its limits must be known",
+                "keep one of them");
         }
         if (queue.time && queue.max_time && *queue.time > *queue.max_time) {
             reading.complain(path + ".time",
@@ -143,7 +144,7 @@ void check_through(Reading& reading, const View& root, const Site& site) {
     if (site.through == "rimrock" && !through.has("host")) {
         reading.complain(path,
                          problem("rimrock-host-missing", "'host' is missing"),
-                         "rimrock must be told the login host",
+                         "rimrock requires the login host",
                          "add `host: login.example.org`, with the name of your login host");
     }
     if (through.has("host") && site.through != "rimrock") {
@@ -154,7 +155,7 @@ void check_through(Reading& reading, const View& root, const Site& site) {
     }
     if (through.has("token-command") && site.through == "ssh") {
         reading.complain(path + ".token-command",
-                         problem("ssh-token-command", "'token-command' is no setting of ssh"),
+                         problem("ssh-token-command", "'token-command' is not a setting of ssh"),
                          "ssh has its own keys",
                          "remove `token-command`");
     }

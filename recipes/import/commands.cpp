@@ -187,7 +187,7 @@ public:
             lift_.rest = kept + std::string(text_.substr((*commands)[done].begin));
             if (calls_manager(text_.substr((*commands)[done].begin))) {
                 Lift nothing;
-                nothing.why_not = "the package manager is called again behind other commands";
+                nothing.why_not = "the package manager is called again after other commands";
                 return nothing;
             }
         }
@@ -307,7 +307,7 @@ private:
         }
         for (const auto& name : names) {
             if (!check_package(name.plain).because.empty()) {
-                return stays("'" + name.plain + "' is no package NAME or NAME=VERSION");
+                return stays("'" + name.plain + "' is not a package NAME or NAME=VERSION");
             }
         }
         std::string_view wanted = own.exact;
@@ -346,8 +346,8 @@ private:
             return Meaning::kUnknown;
         }
         if (!context_.lifts_all) {
-            return stays("`packages.pip` installs into a virtual environment, not beside the "
-                         "system's Python");
+            return stays(
+                "`packages.pip` installs into a virtual environment, not into the system's Python");
         }
         std::vector<std::string> lines;
         for (++at; at < words.size(); ++at) {

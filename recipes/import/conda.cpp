@@ -89,7 +89,7 @@ private:
             ledger_.lose(
                 lines_of_entry(entry),
                 entry.first.mark,
-                {"'prefix'", "conda packages of an image lie in /opt/conda", "leave it out"});
+                {"'prefix'", "conda packages of an image are in /opt/conda", "leave it out"});
         } else {
             unknown(entry);
         }
@@ -100,7 +100,7 @@ private:
         if (!near.empty() && near != entry.first.scalar) {
             ledger_.refuse(entry.first.mark,
                            {"no field '" + printable(entry.first.scalar) + "'",
-                            "conda passes over what it does not know",
+                            "conda ignores what it does not know",
                             "did you mean `" + near + "`?"});
             return;
         }
@@ -115,7 +115,7 @@ private:
         if (list.kind != Kind::kSequence) {
             ledger_.refuse(
                 list.mark,
-                {"'dependencies' is no list", "conda wants a list", "begin each with `- `"});
+                {"'dependencies' is not a list", "conda requires a list", "begin each with `- `"});
             return;
         }
         for (const auto& item : list.items) {
@@ -128,7 +128,7 @@ private:
                 pip(item.entries.front().second);
             } else {
                 ledger_.refuse(item.mark,
-                               {"this is no package",
+                               {"this is not a package",
                                 "a dependency is a text as `numpy=1.26`, or `pip:` with a list",
                                 "correct it"});
             }
@@ -154,7 +154,7 @@ private:
         if (map.kind != Kind::kMapping) {
             ledger_.refuse(
                 map.mark,
-                {"'variables' is no map", "each has a name and a value", "write NAME: VALUE"});
+                {"'variables' is not a map", "each has a name and a value", "write NAME: VALUE"});
             return;
         }
         for (const auto& entry : map.entries) {
@@ -220,7 +220,7 @@ std::vector<const Node*> text_items(Ledger& ledger, const Node& node, std::strin
     std::vector<const Node*> items;
     if (node.kind != Kind::kSequence) {
         ledger.refuse(node.mark,
-                      {"'" + std::string(what) + "' is no list",
+                      {"'" + std::string(what) + "' is not a list",
                        "it is a list of texts",
                        "begin each with `- `"});
         return items;
@@ -228,7 +228,7 @@ std::vector<const Node*> text_items(Ledger& ledger, const Node& node, std::strin
     for (const auto& item : node.items) {
         if (item.kind != Kind::kScalar || !is_text_line(item.scalar)) {
             ledger.refuse(item.mark,
-                          {"an item of '" + std::string(what) + "' is no text of one line",
+                          {"an item of '" + std::string(what) + "' is not a text of one line",
                            "it is a list of texts",
                            "correct it"});
         } else {

@@ -114,7 +114,7 @@ public:
             ledger_.remark(first_,
                            {std::to_string(without_sum_) + " conda packages have no SHA-256",
                             "MD5 can be forged: version and build are compared, not the bytes",
-                            "make the lock anew with a newer conda-lock"});
+                            "create the lock again with a newer conda-lock"});
         }
         if (!draft_.packages.conda_packages.empty()) {
             add_installer(draft_, draft_, "micromamba", request_);
@@ -164,7 +164,7 @@ private:
             ledger_.refuse(entry.second.mark,
                            {"version '" + printable(entry.second.scalar) + "' of the lock's form",
                             "version 1 is known",
-                            "make the lock anew with conda-lock 1 or later"});
+                            "create the lock again with conda-lock 1 or later"});
             return;
         }
         ledger_.carry(lines_of_entry(entry));
@@ -182,8 +182,9 @@ private:
 
     void packages(const Node& list) {
         if (list.kind != Kind::kSequence) {
-            ledger_.refuse(list.mark,
-                           {"'package' is no list", "it lists the packages", "make the lock anew"});
+            ledger_.refuse(
+                list.mark,
+                {"'package' is not a list", "it lists the packages", "create the lock again"});
             return;
         }
         for (const auto& item : list.items) {
@@ -197,8 +198,9 @@ private:
         const std::string category = scalar_of(item, "category");
         const std::string manager = scalar_of(item, "manager");
         if (!is_text_line(name)) {
-            ledger_.refuse(item.mark,
-                           {"a package without 'name'", "it names nothing", "make the lock anew"});
+            ledger_.refuse(
+                item.mark,
+                {"a package without 'name'", "it names nothing", "create the lock again"});
             return;
         }
         const auto lose = [&](std::string because, std::string help) {
@@ -219,7 +221,7 @@ private:
             ledger_.refuse(item.mark,
                            {"the package " + printable(name) + " has no manager that is known",
                             "'manager' is conda or pip",
-                            "make the lock anew"});
+                            "create the lock again"});
         }
     }
 
@@ -230,7 +232,7 @@ private:
             ledger_.refuse(hash->mark,
                            {"the SHA-256 of " + printable(name) + " is none",
                             "it has 64 lower-case hexadecimal digits",
-                            "make the lock anew"});
+                            "create the lock again"});
             return std::nullopt;
         }
         return sum;
@@ -254,8 +256,8 @@ private:
         if (!archive || archive->name != name) {
             ledger_.refuse(item.mark,
                            {"the address of " + printable(name) + " does not end in its archive",
-                            "it tells the package's build",
-                            "make the lock anew"});
+                            "it states the package's build",
+                            "create the lock again"});
             return;
         }
         if (sum) {
@@ -308,9 +310,9 @@ Draft import_explicit(const ImportRequest& request, Ledger& ledger) {
         const auto archive = archive_of(text);
         if (!archive) {
             ledger.refuse(mark,
-                          {"'" + printable(text) + "' is no address of a conda package",
+                          {"'" + printable(text) + "' is not the address of a conda package",
                            "it ends in NAME-VERSION-BUILD.conda or .tar.bz2",
-                           "make the list anew with `conda list --explicit --sha256`"});
+                           "create the list again with `conda list --explicit --sha256`"});
             continue;
         }
         if (archive->platform != kPlatform && archive->platform != "noarch") {

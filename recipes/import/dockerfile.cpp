@@ -82,10 +82,11 @@ private:
             const bool is_of_image =
                 word == "CMD" || word == "ENTRYPOINT" || word == "LABEL" || word == "MAINTAINER";
             if (is_of_image && !is_last) {
-                ledger_.lose(
-                    own->lines,
-                    own->mark(),
-                    {word + " of an earlier stage", "only the last stage is kept", "leave it out"});
+                ledger_.lose(own->lines,
+                             own->mark(),
+                             {word + " of an earlier stage",
+                              "only the last stage is converted",
+                              "leave it out"});
                 keep_comments(file_, *own);
                 continue;
             }
@@ -152,7 +153,7 @@ private:
             keep_comments(file_, *own);
         }
         const Words words{what,
-                          "the last stage takes nothing from it, so no builder runs it",
+                          "the last stage uses nothing from it, so no builder runs it",
                           "copy from it, or leave it out"};
         ledger_.lose({stage.from->lines.first, all.back()->lines.last}, stage.from->mark(), words);
     }

@@ -128,7 +128,7 @@ private:
                 checksum_ = value->plain;
             } else if (flag.name != "link") {
                 return lose(own_.keyword + " --" + flag.name,
-                            "`files` copies whole folders, under their own names",
+                            "`files` copies complete folders, under their own names",
                             "name the files one by one",
                             flag.at);
             }
@@ -184,7 +184,7 @@ private:
                     source.plain.find("/../") != std::string::npos) {
                     file_.ledger.refuse(
                         own_.mark_at(words[i].at),
-                        {"'" + printable(source.plain) + "' lies outside of the build context",
+                        {"'" + printable(source.plain) + "' is outside of the build context",
                          "a builder sees the files below the Dockerfile's folder",
                          "copy the file into it"});
                     return false;
@@ -297,7 +297,7 @@ private:
             if (has_pattern(source.plain)) {
                 file_.ledger.remark(own_.mark(),
                                     {"'" + printable(source.plain) + "'",
-                                     "`*` passes over names that begin with a dot",
+                                     "`*` skips names that begin with a dot",
                                      "name such files"});
             }
         }
@@ -348,7 +348,7 @@ private:
                 if (!expansion.unknown.empty()) {
                     return lose("the file '" + printable(document.name) + "'",
                                 "nothing in this file gives '" + expansion.unknown + "' a value",
-                                "quote the word behind `<<`, or write the value");
+                                "quote the word after `<<`, or write the value");
                 }
                 body = expansion.value.plain;
             }
@@ -365,8 +365,8 @@ private:
             ++at;
         }
         if (at != sources_.size()) {
-            return lose(own_.keyword + " of files and here-documents at once",
-                        "their order cannot be kept",
+            return lose(own_.keyword + " of both files and here-documents",
+                        "their order cannot be preserved",
                         "write two instructions");
         }
         add_step(state_, {run, "sh", "/", {own_.keyword + " " + own_.rest}});
@@ -390,7 +390,7 @@ private:
         if (row_of(state_) == nullptr) {
             return lose(own_.keyword + " of " + printable(source.plain),
                         "whether the base has curl is not known",
-                        "name an image whose name tells its distribution");
+                        "name an image whose name states its distribution");
         }
         auto& needs = state_.draft.packages.needs;
         for (const auto* need : {"ca-certificates", "curl"}) {

@@ -115,8 +115,9 @@ private:
             }
         }
         if (graph_.stages.size() > kMostStages) {
-            ledger_.refuse(graph_.stages[kMostStages].from->mark(),
-                           {"more than 128 stages", "nobody writes so many", "split the file"});
+            ledger_.refuse(
+                graph_.stages[kMostStages].from->mark(),
+                {"more than 128 stages", "a Dockerfile of a person has fewer", "split the file"});
         }
     }
 
@@ -206,7 +207,7 @@ private:
         for (std::size_t i = 0; i < index && has_alias; ++i) {
             if (graph_.stages[i].alias == stage.alias) {
                 ledger_.refuse(own.mark_at(rest + words[2].at),
-                               {"stage '" + printable(stage.alias) + "' stands twice",
+                               {"stage '" + printable(stage.alias) + "' appears two times",
                                 "which one a later stage means depends on the builder",
                                 "rename one of them"});
             }
@@ -285,7 +286,7 @@ private:
                 ledger_.refuse(
                     own.mark_at(flag.at),
                     {"stage '" + printable(flag.value) + "' does not come before this one",
-                     "a stage takes files from those before it",
+                     "a stage copies files from those before it",
                      "move it up"});
                 return;
             }

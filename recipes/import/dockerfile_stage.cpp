@@ -33,7 +33,7 @@ const LostRow kLost[] = {
       "make a check of the image of it: the Recipe's `test`"}},
     {"ONBUILD",
      {"ONBUILD",
-      "a Recipe that takes this image as base runs nothing by itself",
+      "a Recipe with this image as its base runs nothing automatically",
       "put the command into that Recipe, or `include` this one there"}},
     {"USER",
      {"USER",
@@ -260,7 +260,7 @@ void carry_shell(const File& file, const Instruction& own, State& state) {
     auto words = read_json_words(own.rest);
     if (!words || words->empty()) {
         file.ledger.refuse(own.mark_at(0),
-                           {"SHELL is no list of words",
+                           {"SHELL is not a list of words",
                             "it is written as JSON",
                             "write for example `SHELL [\"/bin/bash\", \"-c\"]`"});
         return;
@@ -285,7 +285,7 @@ void carry_program_of(const File& file, const Instruction& own, State& state) {
         file.ledger.lose(place.lines,
                          {place.lines.first, 1},
                          {"an earlier " + own.keyword,
-                          "line " + std::to_string(own.lines.first) + " takes its place",
+                          "line " + std::to_string(own.lines.first) + " is used in its place",
                           "remove it"});
     }
     place = std::move(program);
@@ -389,7 +389,7 @@ void carry_program(const File& file, const State& state, Draft& draft) {
         file.ledger.remark({(entry.is_set ? entry : command).lines.first, 1},
                            {"the program runs in " + state.workdir.plain,
                             "WORKDIR says so; relative paths of who starts it mean files there",
-                            "take `cd` out of `run` if it shall run where it is started"});
+                            "remove `cd` from `run` to keep the caller's directory"});
     }
     if (entry.is_set && entry.words.empty()) {
         script += "exec " + words_text(first) + "\n"; // the shell form takes no arguments

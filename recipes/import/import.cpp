@@ -118,7 +118,7 @@ void check_bytes(Ledger& ledger) {
             if (!is_tab && !is_text_line(is_wide ? one : one.substr(0, 1))) {
                 ledger.refuse(
                     {i + 1, at + 1},
-                    {"a control character", "no shell and no yaml takes it", "remove it"});
+                    {"a control character", "no shell and no yaml accepts it", "remove it"});
                 ++told;
                 break;
             }
@@ -154,7 +154,7 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
             document.source,
             root.mark,
             problem("import-not-a-map",
-                    "this is no " + std::string(row_of(request.kind).title.substr(2))),
+                    "this is not a " + std::string(row_of(request.kind).title.substr(2))),
             "it is a map of fields",
             "name the right file, or its kind with --kind")));
     }
@@ -280,11 +280,11 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
                     "imported are files that list packages: " + listed_words(),
                     help_for_other_file(*other, file.native()));
     }
-    return fail(
-        ErrorCode::kUsage,
-        problem("import-kind-unclear", "what '" + printable(file.native()) + "' is cannot be told"),
-        "neither its name nor its lines say it",
-        "say it with --kind: " + listed_words());
+    return fail(ErrorCode::kUsage,
+                problem("import-kind-unclear",
+                        "cannot determine the type of '" + printable(file.native()) + "'"),
+                "neither its name nor its lines show it",
+                "use --kind: " + listed_words());
 }
 
 Result<Imported> import_recipe(const ImportRequest& request) {
@@ -299,13 +299,13 @@ Result<Imported> import_recipe(const ImportRequest& request) {
     }
     if (!is_utf8(request.text) || request.text.find('\0') != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    problem("import-not-text", printable(request.file.native()) + " is no text"),
+                    problem("import-not-text", printable(request.file.native()) + " is not a text"),
                     "it holds bytes that are not UTF-8",
                     "check that this is the right file");
     }
     if (!is_name(name_of(request))) {
         return fail(ErrorCode::kUsage,
-                    problem("recipe-name", "'" + printable(request.name) + "' is no name"),
+                    problem("recipe-name", "'" + printable(request.name) + "' is not a name"),
                     "a name has small letters, digits and `-`",
                     "choose another one");
     }

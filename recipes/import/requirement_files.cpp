@@ -79,7 +79,7 @@ private:
                 } else if (!text.empty()) {
                     ledger_.remark({number, at + 1, index},
                                    {"the comment '" + printable(text) + "'",
-                                    "a Recipe's list has no room for it",
+                                    "a Recipe's list cannot express it",
                                     "write it where it belongs"});
                 }
                 return line.substr(0, at);
@@ -109,7 +109,7 @@ private:
             ledger_.refuse(line.mark,
                            {"'" + printable(name) + "' includes itself",
                             "it would never end",
-                            "take this line away"});
+                            "remove this line"});
             return;
         }
         const bool is_address = name.find("://") != std::string::npos;
@@ -124,10 +124,10 @@ private:
             ledger_.lose(line.lines,
                          line.mark,
                          {"'" + printable(line.text) + "'",
-                          text         ? "it is no text"
+                          text         ? "it is not a text file"
                           : is_address ? "it is an address"
                                        : "it cannot be read",
-                          "name a file beside this one, or import that one too"});
+                          "name a file next to this one, or import that one too"});
             return;
         }
         ledger_.carry(line.lines);

@@ -140,7 +140,7 @@ private:
             if (is_same) {
                 ledger_.carry(lines_of_entry(own));
             } else {
-                lose(own, "the environment is concretized as Spack does by itself", "leave it out");
+                lose(own, "the environment is concretized with Spack's defaults", "leave it out");
             }
         }
     }
@@ -196,7 +196,7 @@ private:
     void specs(const Node& list) {
         if (list.kind != Kind::kSequence) {
             ledger_.refuse(list.mark,
-                           {"'specs' is no list", "it lists specs", "begin each with `- `"});
+                           {"'specs' is not a list", "it lists specs", "begin each with `- `"});
             return;
         }
         for (const auto& item : list.items) {
@@ -208,7 +208,7 @@ private:
                 rows(item, *matrix);
             } else {
                 ledger_.refuse(item.mark,
-                               {"this is no spec", "it is a text, or a `matrix`", "correct it"});
+                               {"this is not a spec", "it is a text, or a `matrix`", "correct it"});
             }
         }
     }
@@ -218,8 +218,8 @@ private:
         if (const Node* exclude = item.find("exclude")) {
             ledger_.remark(exclude->mark,
                            {"nothing is excluded from the matrix",
-                            "whether a spec satisfies another only Spack can tell",
-                            "take the specs that are not meant out of the Recipe"});
+                            "only Spack can decide whether a spec satisfies another",
+                            "remove the specs that are not meant from the Recipe"});
         }
         std::vector<std::string> all{""};
         for (const auto& row : matrix.items) {
@@ -247,9 +247,10 @@ private:
     void add(const std::string& spec, const Node& item) {
         auto& list = draft_.packages.spack;
         if (list.size() == kMostSpecs) {
-            ledger_.refuse(
-                item.mark,
-                {"more than 1000 specs", "nobody builds so many", "name those that are meant"});
+            ledger_.refuse(item.mark,
+                           {"more than 1000 specs",
+                            "more than any environment has",
+                            "name those that are meant"});
         }
         if (list.size() >= kMostSpecs || spec.empty()) {
             return;
@@ -276,7 +277,7 @@ private:
                 key(entry);
                 labels(entry.second);
             } else if (name == "strip") {
-                lose(entry, "programs are kept as Spack installs them", "strip them in a step");
+                lose(entry, "programs stay as Spack installs them", "strip them in a step");
             } else {
                 lose(entry, "a Recipe has no word for it", "write it into the Recipe");
             }
@@ -340,7 +341,7 @@ private:
                     ledger_.lose(lines_of_node(*item),
                                  item->mark,
                                  {"the package '" + printable(item->scalar) + "'",
-                                  "it is no NAME or NAME=VERSION",
+                                  "it is not NAME or NAME=VERSION",
                                   "write it so"});
                     continue;
                 }

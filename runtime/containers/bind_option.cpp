@@ -53,7 +53,7 @@ Result<std::vector<BindOption>> read_binds(std::string_view text,
         bind.target =
             parts.size() > 1 && !parts[1].empty() ? std::filesystem::path(parts[1]) : bind.source;
         if (!bind.target.is_absolute()) {
-            return refuse(one, "the target is no absolute path");
+            return refuse(one, "the target is not an absolute path");
         }
         if (parts.size() == 3) {
             if (parts[2] != "ro" && parts[2] != "rw") {
@@ -85,7 +85,7 @@ std::string take_field(BindOption& bind, const std::string& field) {
     }
     if (key == "ro" || key == "readonly") {
         bind.is_read_only = true;
-        return equals == std::string::npos ? "" : "'" + key + "' takes no value";
+        return equals == std::string::npos ? "" : "'" + key + "' accepts no value";
     }
     const bool is_source = key == "src" || key == "source";
     if (!is_source && key != "dst" && key != "destination" && key != "target") {
@@ -108,7 +108,7 @@ Result<BindOption> read_mount(std::string_view text, const std::filesystem::path
         return refuse_mount(text, "it lacks a source or a destination");
     }
     if (!bind.target.is_absolute()) {
-        return refuse_mount(text, "the destination is no absolute path");
+        return refuse_mount(text, "the destination is not an absolute path");
     }
     bind.source = (directory / bind.source).lexically_normal();
     return bind;

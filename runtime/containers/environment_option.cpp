@@ -93,7 +93,7 @@ void AssignmentReader::read_quoted(char quote) {
     if (is_end()) {
         fault(begin,
               problem("environment-quote", "this quote is not closed"),
-              "the value would go on to the end of the file",
+              "the value would extend to the end of the file",
               std::string("close it with another ") + quote);
     }
     ++at_;
@@ -181,7 +181,7 @@ read_environment_option(std::string_view text) {
         if (equals == std::string::npos || equals == 0) {
             return fail(ErrorCode::kUsage,
                         problem("environment-option-malformed",
-                                "--env takes NAME=VALUE, not '" + printable(field) + "'"),
+                                "--env: expected NAME=VALUE, not '" + printable(field) + "'"),
                         is_list ? "commas part several variables from each other" : "",
                         is_list ? "put double quotes around a NAME=VALUE that has a comma"
                                 : "write --env NAME=VALUE");

@@ -90,7 +90,7 @@ Result<images::Image> take_verified(ImageFile& file, const ImageDemand& demand) 
                                     "' for its verification"),
                         fault.message + (fault.because.empty() ? "" : ": " + fault.because),
                         "others may write to the image, so a private copy is verified and run; set "
-                        "TMPDIR to a folder with room for it");
+                        "TMPDIR to a folder with enough space");
         }
     }
     CYBELE_TRY(UniqueFd same, same_file(file.fd));
@@ -127,7 +127,7 @@ Result<void> fill_from_sif(ImageFile& file, const images::Image& image, const st
                         problem("overlay-partition-kind",
                                 "the overlay partition " + std::to_string(one.id) + " of '" +
                                     shown + "' cannot be mounted"),
-                        "it is no squashfs, and its kernel driver would trust what it reads",
+                        "it is not a squashfs, and its kernel driver would trust what it reads",
                         "remove it with 'sif del', or run the image with apptainer");
         }
         file.overlays.push_back({one.offset, one.size});

@@ -121,7 +121,7 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
     if (path.empty()) {
         return fail(ErrorCode::kUsage,
                     problem("overlay-option-malformed",
-                            "--overlay takes PATH[:ro], not '" + printable(option) + "'"),
+                            "--overlay: expected PATH[:ro], not '" + printable(option) + "'"),
                     "the path is empty",
                     "name a directory, a squashfs file or a SIF");
     }
@@ -164,7 +164,7 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
             return fail(ErrorCode::kUsage,
                         problem("several-writable-overlays", "two overlays are writable"),
                         "what a program writes can go to one of them only",
-                        "write ':ro' behind the others");
+                        "write ':ro' after the others");
         }
         overlays.push_back(std::move(overlay));
     }
@@ -173,7 +173,7 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
             ErrorCode::kUsage,
             problem("tmpfs-and-writable-overlay", "--writable-tmpfs and a writable overlay"),
             "what the program writes can go to one of them only",
-            "leave one out, or write ':ro' behind the overlay");
+            "leave one out, or write ':ro' after the overlay");
     }
     return overlays;
 }

@@ -142,7 +142,7 @@ Result<PayloadEnvironment> make_environment(const Request& request,
         if (!is_variable_name(name)) {
             return fail(
                 ErrorCode::kUsage,
-                problem("variable-name", "'" + printable(name) + "' is no name of a variable"),
+                problem("variable-name", "'" + printable(name) + "' is not the name of a variable"),
                 "a name has letters, digits and _ only",
                 "write --env NAME=VALUE");
         }

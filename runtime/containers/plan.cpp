@@ -278,7 +278,7 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
         return fail(ErrorCode::kUsage,
                     problem("home-malformed",
                             "cannot read the home directory '" + printable(request.home) + "'"),
-                    "its place in the container is no absolute path",
+                    "its place in the container is not an absolute path",
                     "write --home SRC:DST");
     }
     return home;

@@ -96,7 +96,7 @@ Result<UniqueFd> Stage::open(const char* name) const {
 Result<void> Stage::remove() {
     // "." is the tmpfs itself, wherever it lies.
     if (fchdir(fd()) != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
-        return fail(system_error("cannot take a tmpfs away", errno));
+        return fail(system_error("cannot unmount a tmpfs", errno));
     }
     fd_.reset();
     return {};

@@ -100,7 +100,7 @@ Error explain_user_namespace(Problem problem, int saved_errno) {
         return {ErrorCode::kEnvironment,
                 std::move(problem),
                 said,
-                "cybelectl doctor tells what this host allows"};
+                "cybelectl doctor shows what this host allows"};
     }
 }
 

@@ -78,7 +78,7 @@ Result<Loop> attach_free_device(const SquashfsPart& image) {
     }
     return fail(ErrorCode::kEnvironment,
                 problem("loop-device-missing", "no loop device could be had"),
-                "others took each first");
+                "another process used each of them first");
 }
 
 } // namespace

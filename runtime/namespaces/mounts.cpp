@@ -73,10 +73,10 @@ Result<unsigned long> flags_of_options(const std::string& options) {
                                          std::end(kNamedFlags),
                                          [&](const NamedFlag& flag) { return flag.name == word; });
         if (found == std::end(kNamedFlags)) {
-            return fail(
-                ErrorCode::kInput,
-                problem("bind-option-unknown", "'" + printable(word) + "' is no option of a bind"),
-                "known are ro, nosuid, nodev and noexec");
+            return fail(ErrorCode::kInput,
+                        problem("bind-option-unknown",
+                                "'" + printable(word) + "' is not an option of a bind"),
+                        "known are ro, nosuid, nodev and noexec");
         }
         flags |= found->flag;
     }
@@ -192,7 +192,7 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
                     problem("bind-kinds-differ", "cannot bind " + describe(mount)),
                     directory ? "the source is a directory, the target is a file"
                               : "the source is a file, the target is a directory",
-                    "name the whole path of the target");
+                    "name the complete path of the target");
     }
     const BindPoint point{
         source, target.get(), mount.is_recursive, flags | (mount.is_read_only ? kReadOnly : 0UL)};

@@ -65,7 +65,7 @@ ExecFailure explain(const std::string& name, const std::string& tried, int saved
     if (saved_errno == ENOEXEC) {
         return {Error(ErrorCode::kInput,
                       problem("program-wrong-processor", shown + " cannot be started"),
-                      "it is no program for this processor, or a script without a #! line",
+                      "it is not a program for this processor, or a script without a #! line",
                       "check the architecture of the image"),
                 kNotExecutable};
     }

@@ -152,7 +152,7 @@ Result<UniqueFd> make_in_root(int root, const std::filesystem::path& path, const
             return fail(
                 ErrorCode::kInput,
                 problem("container-path-missing", "there is no '" + shown + "' in the container"),
-                "it would lie in a directory of the host that is bound read-only, is the "
+                "it would be in a directory of the host that is bound read-only, is the "
                 "system's, or is reached by a link",
                 "make it on the host, or choose another target");
         }

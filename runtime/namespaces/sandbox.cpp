@@ -47,7 +47,7 @@ Result<void> enter_directory(const Sandbox& sandbox) {
         return fail(ErrorCode::kEnvironment,
                     problem("container-directory-outside",
                             "cannot start in '" + printable(sandbox.directory.string()) + "'"),
-                    "the directory lies outside the container");
+                    "the directory is outside the container");
     }
     return {};
 }

@@ -36,7 +36,7 @@ void take_count(Taking& taking, const Directive& directive, std::uint64_t& into)
     if (value && *value > 0) {
         into = *value;
     } else {
-        taking.leave(directive, "it is no count", "write a number of 1 or more");
+        taking.leave(directive, "it is not a number", "write a number of 1 or more");
     }
 }
 
@@ -48,7 +48,7 @@ void take_memory(Taking& taking, const Directive& directive, std::optional<std::
     } else if (bytes && directive.need == "memory-per-node") {
         taking.asked.options["resources.memory"] = "all";
     } else {
-        taking.leave(directive, "it is no size", "write a whole number with its unit");
+        taking.leave(directive, "it is not a size", "write an integer with its unit");
     }
 }
 
@@ -58,7 +58,7 @@ void take_gpu_text(Taking& taking, const Directive& directive, std::string_view 
     const auto count_text = colon == std::string_view::npos ? text : text.substr(colon + 1);
     const auto count = text.empty() ? std::optional<std::uint64_t>(1) : whole_number(count_text);
     if (!count) {
-        taking.leave(directive, "it is no count of GPUs", "write `gpus-per-node: 1`");
+        taking.leave(directive, "it is not a number of GPUs", "write `gpus-per-node: 1`");
         return;
     }
     taking.asked.gpus_per_node = *count;
@@ -167,7 +167,7 @@ void take_signal(Taking& taking, const Directive& directive) {
     const auto before = sign == std::string_view::npos ? std::optional<std::uint64_t>(60)
                                                        : whole_number(text.substr(sign + 1));
     if (name.empty() || !before) {
-        taking.leave(directive, "it is no signal of a Job", "write `signal: {name: USR1}`");
+        taking.leave(directive, "a Job cannot ask for this signal", "write `signal: {name: USR1}`");
         return;
     }
     taking.asked.signal = name;
@@ -199,7 +199,7 @@ void take_time(Taking& taking, const Directive& directive) {
     taking.asked.time = taking.is_slurm() ? slurm_time(directive.value) : pbs_time(directive.value);
     if (!taking.asked.time || taking.asked.time->count() == 0) {
         taking.asked.time.reset();
-        taking.leave(directive, "it is no time limit", "write HH:MM:SS");
+        taking.leave(directive, "it is not a time limit", "write HH:MM:SS");
     }
 }
 

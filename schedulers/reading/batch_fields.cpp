@@ -441,7 +441,7 @@ void take_option(Fields& fields, const Directive& directive) {
     if (word.empty()) {
         options.refused.push_back({directive.line,
                                    directive.option,
-                                   "its value has quotes or backslashes that cannot be kept",
+                                   "its value has quotes or backslashes that cannot be converted",
                                    "write the option into `directives` yourself"});
         return;
     }

@@ -267,7 +267,7 @@ std::size_t BatchScript::line_of(std::string_view need) const {
 Result<BatchScript> read_batch_script(std::string text, const std::string& file, Reader reader) {
     if (text.find('\0') != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    problem("script-binary", "'" + printable(file) + "' is no script"),
+                    problem("script-binary", "'" + printable(file) + "' is not a script"),
                     "it has NUL bytes",
                     "name a text with #SBATCH or #PBS lines");
     }

@@ -80,7 +80,7 @@ void judge_secrets(const Judging& judging) {
         if (is_secret_name(name) && !value.empty()) {
             judging.tell("B3",
                          judging.script.line_of("variables") + judging.script.line_of("export"),
-                         fmt::format("anybody who may list jobs sees {}", printable(name)),
+                         fmt::format("every user who may list jobs sees {}", printable(name)),
                          "read it from a file of yours in the script");
         }
     }
@@ -110,8 +110,8 @@ void judge_threads(const Judging& judging) {
         judging.tell("C1",
                      judging.script.line_of("cpus-per-task"),
                      judging.script.reader == Reader::kPbspro
-                         ? "OpenPBS sets OMP_NUM_THREADS to the CPUs of the whole chunk"
-                         : "OMP_NUM_THREADS is not set: each process takes all cores it sees",
+                         ? "OpenPBS sets OMP_NUM_THREADS to the CPUs of the complete chunk"
+                         : "OMP_NUM_THREADS is not set: each process uses all cores that it sees",
                      "export OMP_NUM_THREADS with the CPUs of a task");
         return;
     }
@@ -119,7 +119,7 @@ void judge_threads(const Judging& judging) {
         if (is_counted && judging.has_directives() && judging.line_with(name) == 0) {
             judging.tell("C4",
                          judging.line_with("OMP_NUM_THREADS"),
-                         fmt::format("{} is not set beside OMP_NUM_THREADS", name),
+                         fmt::format("{} is not set in addition to OMP_NUM_THREADS", name),
                          "export the same number for MKL, OpenBLAS, BLIS and NumExpr");
             return;
         }
@@ -173,8 +173,8 @@ void judge_forwarding(const Judging& judging) {
     if (!has("trap")) {
         judging.tell("G1",
                      0,
-                     "the script passes no signal on: told to end, it ends and leaves the program "
-                     "to be killed",
+                     "the script forwards no signal: when it gets one it ends, and the program is "
+                     "killed later",
                      "start the program in the background, trap the signals, `kill` and `wait`");
     } else if (!has("wait")) {
         judging.tell("G1",

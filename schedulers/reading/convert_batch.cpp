@@ -50,7 +50,7 @@ constexpr std::array<OddReason, 6> kOddReasons{
       "it is for another batch system, and stays a comment in `script`",
       "where it was meant, write it under `directives`"},
      {OddLine::Why::kExtra,
-      "no option takes this word, so the batch system refuses or ignores it",
+      "the word belongs to no option, so the batch system rejects or ignores it",
       "remove it from the script"}}};
 
 /// Comments that only look like directives are no change; the others may be meant.

@@ -24,7 +24,7 @@ struct ReaderRow {
 constexpr std::array<ReaderRow, 4> kReaderRows{{{Reader::kSlurm, "Slurm (sbatch)"},
                                                 {Reader::kTorque, "TORQUE (qsub)"},
                                                 {Reader::kPbspro, "OpenPBS or PBS Pro (qsub)"},
-                                                {Reader::kNone, "nobody: it has no directives"}}};
+                                                {Reader::kNone, "none: it has no directives"}}};
 
 std::string_view reader_name(Reader reader) {
     return kReaderRows.at(static_cast<std::size_t>(reader)).text;
@@ -117,7 +117,7 @@ std::string explanation_text(const Explanation& explanation) {
             fmt::format("{}  {}: {}\n", place_text(left.line), printable(left.text), left.because);
         text += left.help.empty() ? "" : fmt::format("      help: {}\n", left.help);
     }
-    text += breaks.empty() ? "\nbreaks no rule that reading can judge\n" : "\nbreaks\n";
+    text += breaks.empty() ? "\nbreaks no rule that can be checked by reading\n" : "\nbreaks\n";
     for (const Break& broken : breaks) {
         text += fmt::format("{}  {} {}\n", place_text(broken.line), broken.invariant, broken.what);
         text += fmt::format("      help: {}\n", broken.help);

@@ -26,7 +26,7 @@ void judge_first_line(const Judging& judging) {
         judging.tell(
             "A1",
             1,
-            fmt::format("`{}` is found by the node's PATH, or takes options, or is another shell",
+            fmt::format("`{}` is found by the node's PATH, or has options, or is another shell",
                         printable(first)),
             "write `#!/bin/bash`, and options by `set`");
     }
@@ -46,7 +46,7 @@ struct OddRow {
 };
 constexpr std::array<OddRow, 6> kOddRows{
     {{OddLine::Why::kLate,
-      "the line stands behind the first command and is not read",
+      "the line is after the first command and is not read",
       "move it to the top"},
      {OddLine::Why::kIndented,
       "sbatch does not read an indented directive",
@@ -61,7 +61,7 @@ constexpr std::array<OddRow, 6> kOddRows{
       "directives of two batch systems stand in one file; for sbatch `#PBS` wins",
       "keep those of one"},
      {OddLine::Why::kExtra,
-      "no option takes the word: TORQUE ignores it, OpenPBS and sbatch refuse the line",
+      "the word belongs to no option: TORQUE ignores it, OpenPBS and sbatch reject the line",
       "drop it, or quote what belongs together"}}};
 
 void judge_order(const Judging& judging) {
@@ -165,7 +165,7 @@ void judge_units(const Judging& judging) {
                     printable(value),
                     need == "time" ? "minutes, or minutes and seconds, or days, for sbatch"
                                    : "seconds for PBS"),
-                "write HH:MM:SS, with as many hours as it takes");
+                "write HH:MM:SS, with any number of hours");
         }
         const bool is_memory = need == "memory-per-node" || need == "memory-per-cpu" ||
                                need == "-l mem" || need == "-l pmem" || need == "-l vmem";
@@ -177,7 +177,7 @@ void judge_units(const Judging& judging) {
                          fmt::format("'{}' has no unit, or a fraction: a bare number is MB for "
                                      "Slurm and bytes for PBS",
                                      printable(value)),
-                         "write a whole number with its unit");
+                         "write an integer with its unit");
         }
     }
 }
@@ -252,7 +252,7 @@ void judge_job_memory(const Judging& judging) {
             "C7",
             memory->line,
             fmt::format(
-                "`mem` is of the whole job: less than 256 MiB are left for each of {} nodes",
+                "`mem` is the memory of all nodes: less than 256 MiB are left for each of {} nodes",
                 judging.asked.nodes),
             "write the memory of all nodes together");
     }

@@ -84,7 +84,7 @@ void judge_binding(const Judging& judging) {
         } else if (command.has("--map-by") && !has_any(command, {"--bind-to"})) {
             judging.tell("C6",
                          command.line,
-                         "mpirun is not told what to bind ranks to",
+                         "mpirun has no option that binds the ranks",
                          "add --bind-to core or --bind-to none");
         }
     });
@@ -160,8 +160,8 @@ void judge_sharing(const Judging& judging) {
             if (std::find(kWrong.begin(), kWrong.end(), at->text) != kWrong.end()) {
                 judging.tell("D4",
                              command.line,
-                             fmt::format("`{}` takes from the ranks what they find each other by: "
-                                         "wrong results with 0, or a crash",
+                             fmt::format("`{}` hides from the ranks how they find each other: "
+                                         "wrong results with exit code 0, or a crash",
                                          printable(at->text)),
                              "drop it");
             }
@@ -193,7 +193,7 @@ void judge_hosts(const Judging& judging) {
             judging.tell("D7",
                          command.line,
                          "hosts are typed; the allocation will be others",
-                         "take them from the node file");
+                         "read them from the node file");
         } else if (judging.is_pbs() && !uses_file) {
             judging.tell(
                 "D7",
@@ -250,7 +250,7 @@ void judge_rendezvous(const Judging& judging) {
             judging.tell("E1",
                          line,
                          "on every node that is another machine",
-                         "take the first host of the allocation");
+                         "use the first host of the allocation");
         }
         const auto colon = host.rfind(':');
         if (colon != std::string::npos && host.find('$') == std::string::npos) {
@@ -281,7 +281,7 @@ void judge_torch(const Judging& judging) {
                      judging.line_with("torch.distributed.run") != 0
                          ? judging.line_with("torch.distributed.run")
                          : judging.line_with("torchrun"),
-                     "torchrun is not told of the other nodes: each trains alone",
+                     "torchrun does not know the other nodes: each trains alone",
                      "write --nnodes, --rdzv-backend=c10d and --rdzv-endpoint");
     }
     for (const auto name : {"--max_restarts", "--max-restarts"}) {
@@ -320,14 +320,14 @@ void judge_spark(const Judging& judging) {
     if (judging.line_with("aliveworkers") == 0) {
         judging.tell("F2",
                      submit == 0 ? master : submit,
-                     "nobody looks whether all workers have come",
+                     "nothing checks that all workers have started",
                      "compare `aliveworkers` of the master's /json/ page");
     }
     if (judging.line_with("spark.authenticate") == 0) {
         judging.tell(
             "F3",
             master,
-            "anybody on the network may use this Spark",
+            "every user of the network may use this Spark",
             "set spark.authenticate and a secret of the job's own in a file with mode 600");
     }
     const auto port = judging.line_with(":7077");

@@ -26,7 +26,8 @@ inline constexpr std::array kSymptoms{
             "use srun --mpi=pmix, or mpirun; share the network namespace",
             "seen"},
     Symptom{"pmix-busy",
-            "the PMIx server does not answer: too many ranks at once, or its version is too far "
+            "the PMIx server does not answer: too many ranks at the same time, or its version is "
+            "too far "
             "from the client's",
             "use the same MPI in the image and on the host; limit the time of the start",
             "singularity #5203, #3678"},
@@ -50,8 +51,8 @@ inline constexpr std::array kSymptoms{
             "drop --pid and --containall",
             "seen"},
     Symptom{"private-tmp",
-            "the PMIx server's files lie in a /tmp that the container does not see; a slower way "
-            "is taken",
+            "the PMIx server's files are in a /tmp that the container does not see; a slower way "
+            "is used",
             "bind /tmp (drop --contain)",
             "seen"},
     Symptom{"newer-client",
@@ -67,11 +68,11 @@ inline constexpr std::array kSymptoms{
             "UCX chose a transport that does not reach the other node",
             "set UCX_TLS=tcp,self, or the right fabric",
             "seen"},
-    Symptom{
-        "stale-pmix-folder",
-        "Slurm's PMIx plugin found its folder in /tmp taken: a stale one, or one of another slurmd",
-        "remove /tmp/spmix_appdir*, give each slurmd a /tmp of its own",
-        "seen"},
+    Symptom{"stale-pmix-folder",
+            "Slurm's PMIx plugin found that its folder in /tmp exists: a stale one, or one of "
+            "another slurmd",
+            "remove /tmp/spmix_appdir*, give each slurmd a /tmp of its own",
+            "seen"},
     Symptom{"second-program",
             "a step's process may connect to PMIx once: a second MPI program in it does not start",
             "start each MPI program by an srun of its own",
@@ -88,7 +89,7 @@ inline constexpr std::array kSymptoms{
             "seen"},
     Symptom{"torch-without-libuv",
             "this PyTorch was built without libuv, which torchrun asks for (Debian 13's 2.6)",
-            "take another build of PyTorch: Debian 12's, or PyPI's",
+            "use another build of PyTorch: Debian 12's, or PyPI's",
             "seen"},
     Symptom{"out-of-memory",
             "the job used more memory than it asked for",
@@ -96,11 +97,11 @@ inline constexpr std::array kSymptoms{
             "documented"},
     Symptom{"time-is-up",
             "the time limit ended the job",
-            "raise `time`, or take a `signal` before the end",
+            "raise `time`, or ask for a `signal` before the end",
             "seen"},
     Symptom{"step-ended",
             "a step was ended from outside: it was cancelled, its time was up, or MPICH under "
-            "Apptainer in a user namespace hung after its results, as it does with pmi2",
+            "Apptainer in a user namespace hung after its results, which happens with pmi2",
             "look at the job's time limit; with pmi2 use the MPI's own mpiexec",
             "seen"},
     Symptom{"missing-library",

@@ -23,7 +23,7 @@ teardown() {
 @test "what the reference refuses ends with 3, with place, line, caret and remedy" {
     run "$CYBELECTL" def check bad.def
     assert_equal "$status" 3
-    assert_line "error[CD004]: '%enviroment' is no section"
+    assert_line "error[CD004]: '%enviroment' is not a section"
     assert_line " --> bad.def:3:1"
     assert_line "  | %enviroment"
     assert_line "  | ^"

@@ -68,12 +68,12 @@ convert() { "$CYBELECTL" job convert "$@"; }
     done
 }
 
-@test "a rendered script breaks no rule that reading can judge" {
+@test "a rendered script breaks no rule that can be checked by reading" {
     for scheduler in slurm torque pbspro; do
         "$CYBELECTL" job render demo.yaml --scheduler "$scheduler" -o demo.sh 2>notes
         run explain demo.sh --scheduler "$scheduler" --strict
         assert_success
-        assert_line 'breaks no rule that reading can judge'
+        assert_line 'breaks no rule that can be checked by reading'
     done
 }
 
@@ -229,7 +229,7 @@ wrong() {
     wrong torque "'0-6:2' cannot be expressed in torque" 'command: [a]' 'array: 0-6:2'
     wrong torque "'12_3' cannot be expressed in torque" 'command: [a]' 'after: [{job: "12_3"}]'
     wrong slurm "'12.head' cannot be expressed in slurm" 'command: [a]' 'after: [{job: 12.head}]'
-    wrong slurm 'are no multiple of 3' 'command: [a]' 'launch: {kind: mpi, ranks-multiple-of: 3}' 'resources: {tasks-per-node: 4}'
+    wrong slurm 'are not a multiple of 3' 'command: [a]' 'launch: {kind: mpi, ranks-multiple-of: 3}' 'resources: {tasks-per-node: 4}'
     wrong slurm 'control characters' 'command: ["a\x01b"]'
     wrong slurm 'signers are required' 'image: a.sif' 'command: [a]' 'verify: {keys: [a.pub], require: 2}'
     wrong torque '`qos` cannot be expressed' 'command: [a]' 'qos: high'

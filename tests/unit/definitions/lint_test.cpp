@@ -337,7 +337,7 @@ TEST_CASE("near names are suggested") {
     CHECK(help(kLintHead + "Stage: build\n" + kLintHead + "%files from biuld\n/a\n", "CD018") ==
           "did you mean 'build'?");
     CHECK(help(kLintHead + "%post\xC2\xA0\ntrue\n", "CD006") ==
-          "write '%post', and what follows behind one space");
+          "write '%post', and what follows after one space");
 }
 
 TEST_CASE("shellcheck's findings have the place in the definition") {
@@ -361,7 +361,7 @@ TEST_CASE("reports: text, JSON, SARIF") {
     std::vector<FileReport> files;
     files.push_back({"x.def", lint_of(docker("debian") + "%enviroment\n")});
     const std::string text = report_text(files[0].report, false);
-    CHECK(text.find("error[CD004]: '%enviroment' is no section\n --> x.def:3:1\n") !=
+    CHECK(text.find("error[CD004]: '%enviroment' is not a section\n --> x.def:3:1\n") !=
           std::string::npos);
     CHECK(text.find("  | %enviroment\n") != std::string::npos);
     const auto json = nlohmann::json::parse(report_json(files));

@@ -302,7 +302,7 @@ TEST_CASE("faults of a Dockerfile: all at once, each with its place and a remedy
                                      "8:5 the here-document has no end"});
     CHECK(messages_of("FROM debian:12\nCOPY only\nSHELL bash\nCOPY --form=a b c\nENV lonely\n") ==
           Texts{"2:1 COPY names no destination",
-                "3:7 SHELL is no list of words",
+                "3:7 SHELL is not a list of words",
                 "4:6 COPY has no flag --form",
                 "5:5 ENV gives 'lonely' no value"});
     CHECK(messages_of("FROM debian:12 AS build\nFROM debian:12\nCOPY --from=biuld /a /a\n") ==
@@ -310,7 +310,7 @@ TEST_CASE("faults of a Dockerfile: all at once, each with its place and a remedy
     CHECK(messages_of("FROM debian:12 AS a\nCOPY --from=b /x /x\nFROM debian:12 AS b\nCOPY "
                       "--from=a /x /x\n") == Texts{"2:6 stage 'b' does not come before this one"});
     CHECK(messages_of("FROM debian:12 AS a\nFROM debian:13 AS A\n") ==
-          Texts{"2:19 stage 'a' stands twice"});
+          Texts{"2:19 stage 'a' appears two times"});
     CHECK(messages_of("") == Texts{"1:1 there is no FROM"});
     CHECK(messages_of("FROM ${X}\n") == Texts{"1:6 FROM needs 'X'"});
     CHECK(messages_of("FROM debian:12\nRUN a\x01b\n") == Texts{"2:6 a control character"});
