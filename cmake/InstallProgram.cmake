@@ -17,7 +17,17 @@ endforeach()
 install(FILES LICENSE CITATION.cff docs/catalogue.md docs/failures.md docs/invariants.md docs/verified.md docs/glossary.md
     docs/compatibility.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES docs/README.md RENAME index.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(DIRECTORY docs/reference docs/tutorials docs/refusals docs/design docs/pictures docs/schemas docs/examples
+# Pages of design link to documents at the top, which are in the folder above them when they are installed.
+file(GLOB design_pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS docs/design/*.md)
+foreach(file IN LISTS design_pages)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(REPLACE "](../../" "](../" text "${text}")
+    get_filename_component(name ${file} NAME)
+    file(WRITE ${PROJECT_BINARY_DIR}/documents/design/${name} "${text}")
+endforeach()
+install(DIRECTORY ${PROJECT_BINARY_DIR}/documents/design DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY docs/reference docs/tutorials docs/refusals docs/pictures docs/schemas docs/examples
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 # All pages as one, where pandoc is installed; packaging/release and packaging/debian want it.
 find_program(CYBELE_PANDOC pandoc)

@@ -48,7 +48,10 @@ Result<bridge::ServiceRequest> service_request(const Session& session,
 
 void install_bridge(CLI::App& app, Session& session) {
     CLI::App* bridge =
-        add_verb(app, "bridge", "Run batch jobs for objects of a Kubernetes cluster.", {});
+        add_verb(app,
+                 "bridge",
+                 "Run batch jobs for objects of a Kubernetes cluster.",
+                 {"cybelectl bridge check --config bridge.yaml", "cybelectl bridge status"});
     bridge->require_subcommand(1);
     install_bridge_run(*bridge, session);
     install_bridge_check(*bridge, session);

@@ -98,13 +98,14 @@ Result<int> help(const CLI::App& program, const HelpOptions& options) {
 
 void install_help(CLI::App& app, Session& session) {
     auto options = std::make_shared<HelpOptions>();
-    CLI::App* verb = add_verb(app,
-                              "help",
-                              "Print the help of a verb, or its man page.",
-                              {"cybelectl help kube render",
-                               "cybelectl help --man submit | man -l -",
-                               "cybelectl help --all",
-                               "cybelectl help --list"});
+    CLI::App* verb =
+        add_verb(app,
+                 "help",
+                 "Print the help of a command, or its man page; help --all: rarely used commands.",
+                 {"cybelectl help kube render",
+                  "cybelectl help --man submit | man -l -",
+                  "cybelectl help --all",
+                  "cybelectl help --list"});
     verb->add_option("verb", options->words, "the words of the verb; none: the program's own help");
     CLI::Option* man = verb->add_flag("--man", options->is_man, "print a man page, in man(7)");
     CLI::Option* list =

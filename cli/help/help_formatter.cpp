@@ -47,8 +47,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kTasks{
 constexpr std::string_view kOtherTask = "This machine, settings and help";
 
 constexpr std::string_view kFirstSteps =
-    "First steps: cybelectl init demo; cybelectl build demo; cybelectl submit demo -n 2 --wait\n"
-    "Rarely used commands: cybelectl help --all\n";
+    "First steps: cybelectl init demo; cybelectl build demo; cybelectl submit demo -n 2 --wait\n";
 
 std::string upper(std::string_view text) {
     std::string out(text);

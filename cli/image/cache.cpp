@@ -287,7 +287,10 @@ Result<int> verify_cache(Session& session, const CacheOptions& options) {
 void install_cache(CLI::App& app, Session& session) {
     auto options = std::make_shared<CacheOptions>();
     CLI::App* cache =
-        add_verb(app, "cache", "Inspect and prune the caches of builds and container starts.", {});
+        add_verb(app,
+                 "cache",
+                 "Inspect and prune the caches of builds and container starts.",
+                 {"cybelectl cache list", "cybelectl cache prune --unused 30"});
     cache->require_subcommand(1);
     const auto add = [&](const std::string& name,
                          const std::string& description,
@@ -337,7 +340,7 @@ void install_cache(CLI::App& app, Session& session) {
     prune_verb->add_flag("-n,--dry-run", options->is_dry, "show what would be removed");
     add_kind(add("verify",
                  "Compare each entry with its digest and remove damaged ones.",
-                 {"cybelectl cache verify"},
+                 {"cybelectl cache verify", "cybelectl cache verify --kind packages"},
                  [&session, options] { return verify_cache(session, *options); }));
 }
 

@@ -271,10 +271,11 @@ void install_names(CLI::App& image, Session& session) {
     finish_change_verb(*verb, session, options, add_image);
 
     options = std::make_shared<ImageChangeOptions>();
-    verb = add_verb(image,
-                    "tag",
-                    "Add a name to a stored image; an existing name is moved.",
-                    {"cybelectl image tag app:1.0 app:stable"});
+    verb = add_verb(
+        image,
+        "tag",
+        "Add a name to a stored image; an existing name is moved.",
+        {"cybelectl image tag app:1.0 app:stable", "cybelectl image tag app:1.0 group/app:2.0"});
     verb->add_option("image", options->file, "the image")->required()->type_name("IMAGE");
     verb->add_option("name", options->name, "NAME[:TAG]")->required()->type_name("NAME");
     finish_change_verb(*verb, session, options, tag);

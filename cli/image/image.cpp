@@ -163,7 +163,8 @@ void install_image(CLI::App& app, Session& session) {
     install_one(*add_verb(*image,
                           "path",
                           "Print the path of a stored image's file.",
-                          {"apptainer exec \"$(cybelectl image path app:1.0)\" true"}),
+                          {"apptainer exec \"$(cybelectl image path app:1.0)\" true",
+                           "cybelectl image path app:1.0"}),
                 session,
                 path,
                 true);

@@ -175,8 +175,11 @@ void install_image_logins(CLI::App& image, Session& session) {
     finish_login_verb(*verb, session, options, login);
 
     options = std::make_shared<LoginOptions>();
-    verb = add_verb(
-        image, "logout", "Log out of a registry.", {"cybelectl image logout registry.example"});
+    verb = add_verb(image,
+                    "logout",
+                    "Log out of a registry.",
+                    {"cybelectl image logout registry.example",
+                     "cybelectl image logout registry.example --authfile auth.json"});
     finish_login_verb(*verb, session, options, logout);
 }
 

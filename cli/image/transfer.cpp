@@ -423,7 +423,8 @@ void install_image_transfers(CLI::App& image, Session& session) {
     verb = add_verb(image,
                     "tags",
                     "List the tags of an image in a registry.",
-                    {"cybelectl image tags oras://registry.example/group/app"});
+                    {"cybelectl image tags oras://registry.example/group/app",
+                     "cybelectl image tags docker://registry.example/group/app --format json"});
     verb->add_option("reference", options->source, "oras://HOST/NAME")
         ->required()
         ->type_name("REF");

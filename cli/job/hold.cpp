@@ -14,11 +14,20 @@ struct HoldVerb {
     const char* name;
     const char* what;
     const char* example;
+    const char* other; ///< with the name of the scheduler
     bool is_held;
 };
 constexpr HoldVerb kHoldVerbs[] = {
-    {"hold", "Hold pending jobs.", "cybelectl job hold 1234 1235", true},
-    {"release", "Release held jobs.", "cybelectl job release 1234", false},
+    {"hold",
+     "Hold pending jobs.",
+     "cybelectl job hold 1234 1235",
+     "cybelectl job hold slurm:1234",
+     true},
+    {"release",
+     "Release held jobs.",
+     "cybelectl job release 1234",
+     "cybelectl job release slurm:1234",
+     false},
 };
 
 /// Both PBS products accept the request for a job that runs, and it runs on; others refuse it.
@@ -63,7 +72,7 @@ Result<int> hold(const Session& session, const std::vector<std::string>& names, 
 void install_job_hold(CLI::App& job, Session& session) {
     for (const HoldVerb& row : kHoldVerbs) {
         auto names = std::make_shared<std::vector<std::string>>();
-        CLI::App* verb = add_verb(job, row.name, row.what, {row.example});
+        CLI::App* verb = add_verb(job, row.name, row.what, {row.example, row.other});
         verb->add_option("id", *names, kIdHelp)->required()->type_name("ID");
         verb->callback([&session, names, is_held = row.is_held] {
             session.action = [&session, names, is_held] { return hold(session, *names, is_held); };

@@ -150,11 +150,11 @@ Result<int> render_job(Session& session, const JobOptions& options) {
 void install_job(CLI::App& app, Session& session) {
     auto options = std::make_shared<JobOptions>();
     auto is_strict = std::make_shared<bool>(false);
-    CLI::App* job = add_verb(
-        app,
-        "job",
-        "Write, check, render and convert Jobs; list, follow, cancel and collect submitted jobs.",
-        {});
+    CLI::App* job =
+        add_verb(app,
+                 "job",
+                 "Check, render and convert Jobs; list, follow, cancel and collect submitted ones.",
+                 {"cybelectl job render job.yaml --scheduler slurm", "cybelectl job list"});
     job->require_subcommand(1);
     CLI::App* check_verb = add_verb(*job,
                                     "check",

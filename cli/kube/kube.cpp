@@ -115,9 +115,9 @@ void install_kube_check(CLI::App& kube, Session& session) {
     CLI::App* verb = add_verb(kube,
                               "check",
                               "Check manifests for known bridge pitfalls, offline.",
-                              {"cybelectl kube check job.yaml",
-                               "cybelectl kube check *.yaml --strict",
-                               "cybelectl kube check job.yaml --format sarif > job.sarif"});
+                              {"cybelectl kube check torquejob.yaml",
+                               "cybelectl kube check objects/*.yaml --strict",
+                               "cybelectl kube check torquejob.yaml --format sarif > job.sarif"});
     verb->add_option("file", options->files, "yaml files; - is standard input")
         ->required()
         ->type_name("FILE");
@@ -178,8 +178,11 @@ void install_crd(CLI::App& kube, Session& session) {
 } // namespace
 
 void install_kube(CLI::App& app, Session& session) {
-    CLI::App* kube =
-        add_verb(app, "kube", "Render and check Kubernetes manifests for bridge operators.", {});
+    CLI::App* kube = add_verb(
+        app,
+        "kube",
+        "Render and check Kubernetes manifests for bridge operators.",
+        {"cybelectl kube render job.yaml --kind TorqueJob", "cybelectl kube check torquejob.yaml"});
     kube->require_subcommand(1);
     install_render(*kube, session);
     install_crd(*kube, session);

@@ -281,7 +281,10 @@ void install_print(CLI::App& def,
 
 void install_definition(CLI::App& app, Session& session) {
     const auto options = std::make_shared<DefinitionOptions>();
-    CLI::App* def = add_verb(app, "def", "Check, format and print definition files.", {});
+    CLI::App* def = add_verb(app,
+                             "def",
+                             "Check, format and print definition files.",
+                             {"cybelectl def check app.def", "cybelectl def format app.def"});
     def->require_subcommand(1);
     install_definition_check(*def, session, options);
     install_format(*def, session, options);

@@ -416,10 +416,11 @@ void add_others(Verbs& verbs) {
         show_recipe);
     verbs.take_recipe(show);
     verbs.take_variant(show);
-    CLI::App& make = verbs.add("new",
-                               "Write a commented Recipe to begin with.",
-                               {"cybelectl recipe new solver"},
-                               new_recipe);
+    CLI::App& make = verbs.add(
+        "new",
+        "Write a commented Recipe to begin with.",
+        {"cybelectl recipe new solver", "cybelectl recipe new solver -o recipes/solver.yaml"},
+        new_recipe);
     make.add_option("name", options.file, "of the Recipe")->required()->type_name("NAME");
     make.add_option("-o,--output", options.output, "output file (default: NAME.yaml)")
         ->type_name("FILE");
@@ -440,8 +441,10 @@ Result<std::string> recipe_text(const std::string& file) {
 }
 
 void install_recipe(CLI::App& app, Session& session) {
-    CLI::App* recipe = add_verb(
-        app, "recipe", "Check, render, lock, import and show Recipes.", {"cybelectl recipe list"});
+    CLI::App* recipe = add_verb(app,
+                                "recipe",
+                                "Check, render, lock, import and show Recipes.",
+                                {"cybelectl recipe list", "cybelectl recipe check app.yaml"});
     recipe->require_subcommand(1);
     Verbs verbs(*recipe, session);
     add_check(verbs);

@@ -113,12 +113,13 @@ void install_run(CLI::App& app, Session& session) {
 }
 
 void install_shell(CLI::App& app, Session& session) {
-    install_entrance(app,
-                     session,
-                     {runtime::Action::kShell,
-                      "shell",
-                      "Start a shell in a container.",
-                      {"cybelectl shell app.sif"}});
+    install_entrance(
+        app,
+        session,
+        {runtime::Action::kShell,
+         "shell",
+         "Start a shell in a container.",
+         {"cybelectl shell app.sif", "cybelectl shell --bind /data:/data:ro app.sif"}});
 }
 
 } // namespace cybele::cli

@@ -260,7 +260,10 @@ void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<SifO
     do_verb(*list_verb, session, options, list_objects);
 
     CLI::App* header_verb =
-        add_verb(sif, "header", "Show an image's header.", {"cybelectl sif header app.sif"});
+        add_verb(sif,
+                 "header",
+                 "Show an image's header.",
+                 {"cybelectl sif header app.sif", "cybelectl sif header app.sif --format json"});
     header_verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
     do_verb(*header_verb, session, options, header);
 
@@ -276,7 +279,10 @@ void install_readers(CLI::App& sif, Session& session, const std::shared_ptr<SifO
 
 void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<SifOptions>& options) {
     CLI::App* new_verb =
-        add_verb(sif, "new", "Make an image without objects.", {"cybelectl sif new app.sif"});
+        add_verb(sif,
+                 "new",
+                 "Make an image without objects.",
+                 {"cybelectl sif new app.sif", "cybelectl sif new app.sif --format json"});
     new_verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
     do_verb(*new_verb, session, options, make_new);
 
@@ -303,14 +309,18 @@ void install_changers(CLI::App& sif, Session& session, const std::shared_ptr<Sif
     do_verb(*del_verb, session, options, del);
 
     CLI::App* primary = add_verb(
-        sif, "setprim", "Set the primary system partition.", {"cybelectl sif setprim 4 app.sif"});
+        sif,
+        "setprim",
+        "Set the primary system partition.",
+        {"cybelectl sif setprim 4 app.sif", "cybelectl sif setprim 4 app.sif --format json"});
     take_target(*primary, *options);
     do_verb(*primary, session, options, set_primary);
 
-    CLI::App* recover_verb = add_verb(sif,
-                                      "recover",
-                                      "Finish or undo a change of an image that was interrupted.",
-                                      {"cybelectl sif recover app.sif"});
+    CLI::App* recover_verb =
+        add_verb(sif,
+                 "recover",
+                 "Finish or undo a change of an image that was interrupted.",
+                 {"cybelectl sif recover app.sif", "cybelectl sif recover app.sif --format json"});
     recover_verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
     do_verb(*recover_verb, session, options, recover_sif);
 }

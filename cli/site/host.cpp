@@ -177,13 +177,15 @@ void install_host(CLI::App& app, Session& session) {
                  {"cybelectl doctor", "cybelectl doctor --format json"});
     add_format(*doctor_verb, session);
     doctor_verb->callback([&session] { session.action = [&session] { return doctor(session); }; });
-    CLI::App* config =
-        add_verb(app, "config", "Show the settings and choose which folders may set them.", {});
+    CLI::App* config = add_verb(app,
+                                "config",
+                                "Show the settings and choose which folders may set them.",
+                                {"cybelectl config show", "cybelectl config trust ."});
     config->require_subcommand(1);
     CLI::App* show = add_verb(*config,
                               "show",
                               "Show each setting with its value and where it comes from.",
-                              {"cybelectl config show"});
+                              {"cybelectl config show", "cybelectl config show --format json"});
     add_format(*show, session);
     show->callback([&session] { session.action = [&session] { return show_settings(session); }; });
     install_trust(*config, session);

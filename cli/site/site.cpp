@@ -56,13 +56,18 @@ Result<int> check_site(Session& session, const SiteOptions& options) {
 
 void install_site(CLI::App& app, Session& session) {
     auto options = std::make_shared<SiteOptions>();
-    CLI::App* site = add_verb(app, "site", "Describe and check the sites where jobs run.", {});
+    CLI::App* site = add_verb(
+        app,
+        "site",
+        "Describe and check the sites where jobs run.",
+        {"cybelectl site probe --name hall-a -o hall-a.yaml", "cybelectl site check hall-a.yaml"});
     site->require_subcommand(1);
     CLI::App* probe_verb =
         add_verb(*site,
                  "probe",
                  "Write a Site from this machine's scheduler, runtime, MPI and queues.",
-                 {"cybelectl site probe --name hall-a -o hall-a.yaml"});
+                 {"cybelectl site probe --name hall-a -o hall-a.yaml",
+                  "cybelectl site probe --name hall-a -o -"});
     probe_verb->add_option("--name", options->name, "the Site's name")->type_name("NAME");
     probe_verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
@@ -73,7 +78,8 @@ void install_site(CLI::App& app, Session& session) {
     CLI::App* check_verb = add_verb(*site,
                                     "check",
                                     "Compare a Site with this machine.",
-                                    {"cybelectl site check hall-a.yaml --strict"});
+                                    {"cybelectl site check hall-a.yaml --strict",
+                                     "cybelectl site check hall-a.yaml --format json"});
     check_verb->add_option("site", options->file, "the Site")->required()->type_name("FILE");
     check_verb->add_flag("--strict", options->is_strict, "treat notes as errors (exit code 3)");
     add_format(*check_verb, session);

@@ -235,3 +235,17 @@ END
     LC_ALL=C.UTF-8 sort -f words | diff words -
     assert_equal "$(sort words | uniq -d)" ""
 }
+
+@test "the recording of the first minute is the drawing of its text" {
+    "$repo/tests/docs/record-terminal" --check
+    xmllint --noout "$repo/docs/pictures/first-minute.svg" 2>/dev/null || python3 -c '
+import sys, xml.dom.minidom
+xml.dom.minidom.parse(sys.argv[1])' "$repo/docs/pictures/first-minute.svg"
+    cp -r "$repo/tests/docs" "$place/docs-of-tests"
+    mkdir -p "$place/tree/tests" "$place/tree/docs"
+    mv "$place/docs-of-tests" "$place/tree/tests/docs"
+    cp -r "$repo/docs/pictures" "$place/tree/docs/pictures"
+    sed -i 's/rank 0 of 2/rank 0 of 3/' "$place/tree/docs/pictures/first-minute.txt"
+    run "$place/tree/tests/docs/record-terminal" --check
+    assert_failure 1
+}

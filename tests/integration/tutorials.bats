@@ -19,6 +19,12 @@ tutorial() {
 @test "the operator's prints what it shows" { tutorial operator; }
 
 # That of the bridge needs an API server: tests/cluster/bridge_page.bats.
+@test "the recording of the first minute is what the commands print" {
+    [[ $(id -u) == 0 ]] || skip 'the project of an ordinary user has no allow-root'
+    CYBELE_CACHE_DIR=${XDG_CACHE_HOME:-$HOME/.cache}/cybelectl run "$repo/tests/docs/record-terminal" --compare
+    assert_success
+}
+
 @test "there is no other" {
     assert_equal "$(basename -a -s .md "$repo"/docs/tutorials/[a-z]*.md | sort | paste -sd ' ')" 'engineer kubernetes operator researcher'
 }

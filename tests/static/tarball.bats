@@ -144,6 +144,17 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
     done
 }
 
+@test "each link between the installed pages leads to a file" {
+    local page target faults=''
+    cd "$unpacked/share/doc/cybelectl"
+    while IFS=: read -r page target; do
+        target=${target#](}
+        target=${target%%[#)]*}
+        [[ -z $target || $target == *[\[\]]* || $target == *://* || $target == mailto:* || -e $(dirname "$page")/$target ]] || faults+="$page: $target"$'\n'
+    done < <(grep -rnoE --include='*.md' '\]\([^)#][^)]*\)' . | sed -E 's/^([^:]*):[0-9]+:/\1:/')
+    assert_equal "$faults" ''
+}
+
 @test "man finds the pages by the path that the page on installing names" {
     export MANPATH=$unpacked/share/man:
     run man cybelectl-submit
