@@ -286,11 +286,10 @@ Result<int> verify_cache(Session& session, const CacheOptions& options) {
 
 void install_cache(CLI::App& app, Session& session) {
     auto options = std::make_shared<CacheOptions>();
-    CLI::App* cache =
-        add_verb(app,
-                 "cache",
-                 "Inspect and prune the caches of builds and container starts.",
-                 {"cybelectl cache list", "cybelectl cache prune --unused 30"});
+    CLI::App* cache = add_verb(app,
+                               "cache",
+                               "Inspect and prune the caches of builds and container starts.",
+                               {"cybelectl cache list", "cybelectl cache prune --unused 30"});
     cache->require_subcommand(1);
     const auto add = [&](const std::string& name,
                          const std::string& description,

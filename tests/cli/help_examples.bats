@@ -21,6 +21,8 @@ prepare() {
     cp -r demo/src .
     cp -r demo/src recipes/
     cp app.yaml recipe.yaml
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: debian:@{release}' 'args: {release: "12"}' >arguments.txt
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: debian:12' 'matrix: {mpi: [openmpi, mpich]}' 'mpi: "@{mpi}"' >variants.txt
     printf '%s\n' 'kind: Job' 'name: app' 'command: [hostname]' 'resources: {time: 5 min}' >job.yaml
     printf '%s\n' 'kind: Job' 'name: batch' 'launch: batch' 'script: hostname' >batch.yaml
     printf '%s\n' 'kind: Site' 'name: hall-a' 'scheduler: {dialect: slurm}' >hall-a.yaml
@@ -52,7 +54,8 @@ make_room() {
         'cybelectl job new --recipe'*) rm try/demo/job.yaml ;;
         *' -o app.yaml') rm try/app.yaml ;;
         *'--remove') (cd try && cybelectl config trust old-project >/dev/null) ;;
-        *'--variant app-openmpi' | *'--arg release=13') cp variants.yaml try/app.yaml ;;
+        *'--variant app-openmpi') cp full/variants.txt try/app.yaml ;;
+        *'--arg release=13') cp full/arguments.txt try/app.yaml ;;
     esac
 }
 
