@@ -145,6 +145,20 @@ Result<int> render_job(Session& session, const JobOptions& options) {
     return 0;
 }
 
+/// Below `job`, each in a file of its own.
+constexpr void (*kFurtherVerbs[])(CLI::App&, Session&) = {install_job_explain,
+                                                          install_job_convert,
+                                                          install_job_new,
+                                                          install_job_list,
+                                                          install_job_show,
+                                                          install_job_follow,
+                                                          install_job_hold,
+                                                          install_job_mirror,
+                                                          install_job_logs,
+                                                          install_job_collect,
+                                                          install_job_results,
+                                                          install_job_resubmit};
+
 } // namespace
 
 void install_job(CLI::App& app, Session& session) {
@@ -197,18 +211,9 @@ void install_job(CLI::App& app, Session& session) {
             return *is_for_all ? render_for_all(session, *options) : render_job(session, *options);
         };
     });
-    install_job_explain(*job, session);
-    install_job_convert(*job, session);
-    install_job_new(*job, session);
-    install_job_list(*job, session);
-    install_job_show(*job, session);
-    install_job_follow(*job, session);
-    install_job_hold(*job, session);
-    install_job_mirror(*job, session);
-    install_job_logs(*job, session);
-    install_job_collect(*job, session);
-    install_job_results(*job, session);
-    install_job_resubmit(*job, session);
+    for (const auto install : kFurtherVerbs) {
+        install(*job, session);
+    }
 }
 
 } // namespace cybele::cli
