@@ -120,7 +120,7 @@ hints() {
 @test "a verb that stands elsewhere, or that other programs call otherwise, is answered with the command to type" {
     hints 'cancel x' '|cybelectl job cancel x|'
     hints 'pull x --force' '|cybelectl image pull x --force|'
-    hints 'results fetch' 'one of |cybelectl job results|, |cybelectl job collect|'
+    hints 'results' 'one of |cybelectl job results|, |cybelectl job collect|'
     hints 'status' 'one of |cybelectl job status|, |cybelectl bridge status|'
     hints 'logs x' 'one of |cybelectl job logs x|, |cybelectl bridge logs x|'
     hints 'job submit x' '|cybelectl submit x|'
@@ -143,7 +143,6 @@ qdel job cancel
 kill job cancel
 log job logs
 tail job logs
-results job collect
 retry job resubmit
 create init
 compile build
