@@ -6,11 +6,11 @@
 #include "builder/workspace.hpp"
 #include "images/inspection/sources.hpp"
 #include "images/sif/change.hpp"
+#include "support/own_program.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -38,8 +38,7 @@ Result<std::string> find_builder(const std::string& program, const Environment& 
                     "it is not in PATH",
                     "load its module or install it, or leave --builder out for the embedded one");
     }
-    std::error_code error;
-    if (fs::canonical(*found, error).filename() == "cybelectl") {
+    if (is_own_program(*found)) {
         return fail(ErrorCode::kEnvironment,
                     problem("builder-is-own-link",
                             fmt::format("{} is a link to cybelectl", found->native())),

@@ -32,9 +32,6 @@ void examine_network(const DoctorInput& input, Findings& findings);
 /// Home, temporary space, the program's own folders, locale.
 void examine_places(const DoctorInput& input, Findings& findings);
 
-/// Whether the program is this one under another name (`install-as`).
-[[nodiscard]] bool is_own_link(const std::filesystem::path& program);
-
 /// What a file system is to its user.
 struct FileSystem {
     std::string_view name;  ///< "nfs", "tmpfs", …; "" for one of this machine's disks

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnostics/examine.hpp"
+#include "support/own_program.hpp"
 #include "support/process.hpp"
-
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -49,7 +48,7 @@ constexpr ProgramRow kPrograms[] = {
 
 Finding examine_program(const ProgramRow& row) {
     const auto path = find_program(row.name);
-    if (path && is_own_link(*path)) {
+    if (path && is_own_program(*path)) {
         return lacks(row.name,
                      fmt::format("{} is a link to cybelectl (install-as)", path->native()),
                      row.follows,
@@ -80,11 +79,6 @@ Finding examine_program(const ProgramRow& row) {
 }
 
 } // namespace
-
-bool is_own_link(const std::filesystem::path& program) {
-    std::error_code error;
-    return std::filesystem::canonical(program, error).filename() == "cybelectl";
-}
 
 void examine_programs(Findings& findings) {
     for (const ProgramRow& row : kPrograms) {

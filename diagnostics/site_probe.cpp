@@ -4,6 +4,7 @@
 #include "diagnostics/examine.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/file.hpp"
+#include "support/own_program.hpp"
 #include "support/process.hpp"
 
 #include <algorithm>
@@ -108,7 +109,7 @@ void probe_runtime(ProbedSite& probed) {
     launchers::SiteRuntime& runtime = probed.site.runtime;
     for (const char* name : {"apptainer", "singularity", "cybelectl"}) {
         const auto path = find_program(name);
-        if (!path || (std::string_view(name) != "cybelectl" && is_own_link(*path))) {
+        if (!path || (std::string_view(name) != "cybelectl" && is_own_program(*path))) {
             continue;
         }
         runtime.program = name;
