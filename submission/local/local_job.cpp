@@ -6,14 +6,19 @@
 #include "submission/local/supervisor.hpp"
 #include "submission/records/record_folder.hpp"
 #include "support/file.hpp"
+#include "support/own_links.hpp"
 #include "support/quote.hpp"
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <ctime>
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -106,8 +111,59 @@ std::int64_t used_milliseconds(ExitRecord& record) {
            (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / kThousand;
 }
 
-Result<UniqueFd> open_output(const fs::path& path) {
-    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+tl::unexpected<Error> output_refused(const fs::path& path, const std::string& because) {
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("job-output-refused", "cannot write the job's output " + printable(path.native())),
+        because,
+        "remove it, or name another file: output: {stdout: FILE}");
+}
+
+/// Where a link leads that belongs to the user or to root.
+Result<fs::path> follow_own_link(const UniqueFd& folder, const fs::path& path) {
+    const UniqueFd link(
+        ::openat(folder.get(), path.filename().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    std::array<char, PATH_MAX> target{};
+    if (!link.valid() || ::fstat(link.get(), &status) != 0 ||
+        ::readlinkat(link.get(), "", target.data(), target.size() - 1) <= 0) {
+        return fail(
+            system_error("cannot write the job's output " + printable(path.native()), errno));
+    }
+    if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+        return output_refused(path,
+                              fmt::format("it is a link of user {}, which could lead to what you "
+                                          "alone may write",
+                                          status.st_uid));
+    }
+    return path.parent_path() / target.data();
+}
+
+/// Follows no link of another user, and writes to no file that has a second name: a folder that
+/// users share may hold what another one put there.
+Result<UniqueFd> open_output(const fs::path& path, int links = 0) {
+    constexpr int kMostOutputLinks = 40;
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    constexpr mode_t kOutputMode = 0644;
+    const auto folder = open_past_own_links(path.parent_path(), true);
+    if (!folder) {
+        const Fault& fault = folder.error().faults().front();
+        return output_refused(path, fault.because.empty() ? fault.message : fault.because);
+    }
+    const std::string name = path.filename();
+    UniqueFd fd(::openat(folder->get(), name.c_str(), kFlags, kOutputMode));
+    if (!fd.valid() && errno == ELOOP && links < kMostOutputLinks) {
+        CYBELE_TRY(const fs::path target, follow_own_link(*folder, path));
+        return open_output(target, links + 1);
+    }
+    struct stat status {};
+    if (fd.valid() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+        if (status.st_nlink > 1 && ::unlinkat(folder->get(), name.c_str(), 0) == 0) {
+            fd.reset(::openat(folder->get(), name.c_str(), kFlags | O_EXCL, kOutputMode));
+        } else if (::ftruncate(fd.get(), 0) != 0) {
+            fd.reset();
+        }
+    }
     if (!fd.valid()) {
         return fail(
             system_error("cannot write the job's output " + printable(path.native()), errno));

@@ -71,7 +71,11 @@ private:
             return make_directories(file);
         }
         return copy_here(CopyFor::kSubmission,
-                         {staged.source, file, upload.offset, staged.digest, staged.is_executable});
+                         {staged.source,
+                          file,
+                          upload.offset,
+                          staged.digest,
+                          staged.is_executable ? kProgramMode : kDataMode});
     }
 
     fs::path workdir_;

@@ -109,10 +109,13 @@ private:
         }
         const bool is_begun = begins_with(from, partial.part, partial.part_digest);
         const auto mode = fs::status(from, error).permissions();
-        const bool is_executable = (mode & fs::perms::owner_exec) != fs::perms::none;
-        CYBELE_CHECK(copy_here(
-            CopyFor::kCollection,
-            {from, to, is_begun ? partial.part : 0, hex(digest), is_executable, workdir_ / name}));
+        CYBELE_CHECK(copy_here(CopyFor::kCollection,
+                               {from,
+                                to,
+                                is_begun ? partial.part : 0,
+                                hex(digest),
+                                copied_mode(static_cast<unsigned>(mode)),
+                                workdir_ / name}));
         return file;
     }
 

@@ -9,6 +9,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -20,23 +21,58 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Two lines a file: its name; the digest of what is here, size and digest of a part. Answers
-/// `missing`, or `file SIZE DIGEST OFFSET x|-` and the bytes from the offset on; last `end`.
+/// `missing`, or `file SIZE DIGEST OFFSET MODE` and the bytes from the offset on; last `end`.
 /// Each file is opened once: another user may exchange names between two looks. What was opened is
-/// the file of that name below the folder, or what the user's own link in its place leads to.
-constexpr std::string_view kFetch = R"sh(w=$(pwd -P) i=/proc/$$/fd/3
+/// the file of that name below the folder, with no link on the way; or where the link in its place
+/// leads, by links of the user or of root alone. A link that was put there within the last seconds
+/// is waited for: a look at its owner and the next one at its target could be of two links.
+constexpr std::string_view kFetch = R"sh(w=$(pwd -P) i=/proc/$$/fd/3 u=$(id -u)
+w=${w%/}
+calm() {
+    for _ in 1 2 3; do
+        b=$(stat -c '%u %i %Z' -- "$e/$c") && v=$(date +%s) || return 1
+        [ "$((v - ${b##* }))" -lt 2 ] || return 0
+        sleep 1
+    done
+    return 1
+}
+follow() {
+    calm && t=$(readlink -- "$e/$c" && echo x) && [ "$(stat -c '%u %i %Z' -- "$e/$c")" = "$b" ] || return 1
+    case ${b%% *} in 0 | "$u") ;; *) return 1 ;; esac
+    t=${t%?x}
+    r=$t${r:+/$r}
+    case $t in /*) e= ;; esac
+}
 own() {
     f=$(readlink "$i") && [ -f "$i" ] || return 1
-    e=$w/${p#./}
+    e=$w/${p#./} j=0
     [ "$f" != "$e" ] || return 0
-    [ "$(cd -P -- "${e%/*}" && pwd -P)" = "${e%/*}" ] && [ "$(stat -c %u -- "$e")" = "$(id -u)" ] &&
-        [ "$(readlink -f -- "$e")" = "$f" ]
+    r=${e##*/} e=${e%/*}
+    [ "$(cd -P -- "$e/" && pwd -P)" = "${e:-/}" ] || return 1
+    while [ -n "$r" ]; do
+        c=${r%%/*}
+        case $r in */*) r=${r#*/} ;; *) r= ;; esac
+        case $c in
+            '' | .) ;;
+            ..) e=${e%/*} ;;
+            *)
+                if [ -L "$e/$c" ]; then
+                    j=$((j + 1))
+                    [ "$j" -le 40 ] && follow || return 1
+                else
+                    e=$e/$c
+                fi
+                ;;
+        esac
+    done
+    [ "$e" = "$f" ]
 }
 give() {
     if ! own || ! y=$(sha256sum <"$i"); then
         return 1
     fi
-    s=$(wc -c <"$i") y=${y%% *} o=0 x=-
-    [ ! -x "$i" ] || x=x
+    s=$(wc -c <"$i") y=${y%% *} o=0
+    x=$(stat -L -c %a "$i") || return 1
     if [ "$y" = "$h" ]; then
         o=$s
     elif [ "$k" -gt 0 ] && [ "$k" -le "$s" ] && z=$(head -c "$k" "$i" | sha256sum) && [ "${z%% *}" = "$d" ]; then
@@ -51,6 +87,15 @@ while IFS= read -r p && read -r h k d; do
 done
 echo "$n end"
 )sh";
+
+/// Octal, as `stat` prints it; of anything else, the owner's alone.
+unsigned mode_of(std::string_view word) {
+    constexpr int kOctal = 8;
+    unsigned mode = 0;
+    const char* const end = word.data() + word.size();
+    const auto [last, error] = std::from_chars(word.data(), end, mode, kOctal);
+    return error == std::errc() && last == end ? mode : 0;
+}
 
 /// What lies here under a result's name.
 struct Own {
@@ -130,7 +175,8 @@ private:
             failure_ = changed();
             return;
         }
-        auto opened = PartFile::open(CopyFor::kCollection, own.file, offset, words[4] == "x");
+        auto opened =
+            PartFile::open(CopyFor::kCollection, own.file, offset, copied_mode(mode_of(words[4])));
         if (!opened) {
             failure_ = opened.error();
             return;

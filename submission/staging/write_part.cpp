@@ -39,8 +39,12 @@ const Remedies& remedies_of(CopyFor task) {
     return kRemedies[static_cast<std::size_t>(task)];
 }
 
-constexpr mode_t kResultMode = 0644;
-constexpr mode_t kProgramMode = 0755;
+/// Another user's file, or one that has a second name somewhere: that one would be changed, too.
+bool is_of_others(const UniqueFd& fd) {
+    struct stat status {};
+    return fd.valid() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+           (status.st_uid != ::geteuid() || status.st_nlink > 1);
+}
 
 std::string own_descriptor(const UniqueFd& fd) {
     return "/proc/self/fd/" + std::to_string(fd.get());
@@ -68,15 +72,16 @@ Error differs_error(CopyFor task, const std::string& where, const fs::path& sour
 }
 
 Result<PartFile>
-PartFile::open(CopyFor task, const fs::path& file, std::uint64_t offset, bool is_executable) {
+PartFile::open(CopyFor task, const fs::path& file, std::uint64_t offset, unsigned mode) {
     CYBELE_CHECK(make_directories(file.parent_path()));
     CYBELE_TRY(UniqueFd folder, open_past_own_links(file.parent_path(), true));
     const fs::path part = part_of(file);
     // Not waiting: what lies there may be a pipe.
-    UniqueFd fd(::openat(folder.get(),
-                         part.filename().c_str(),
-                         O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-                         is_executable ? kProgramMode : kResultMode));
+    constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    UniqueFd fd(::openat(folder.get(), part.filename().c_str(), kFlags, mode));
+    if (is_of_others(fd) && ::unlinkat(folder.get(), part.filename().c_str(), 0) == 0) {
+        fd.reset(::openat(folder.get(), part.filename().c_str(), kFlags | O_EXCL, mode));
+    }
     if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(offset)) != 0) {
         return fail(write_error(task, part.native(), reason_of(errno)));
     }
@@ -111,14 +116,16 @@ Result<void> PartFile::finish(const std::string& digest, const fs::path& source)
 }
 
 Result<void> write_result(const fs::path& file, std::string_view bytes, bool is_executable) {
-    CYBELE_TRY(const PartFile part, PartFile::open(CopyFor::kCollection, file, 0, is_executable));
+    CYBELE_TRY(
+        const PartFile part,
+        PartFile::open(CopyFor::kCollection, file, 0, is_executable ? kProgramMode : kDataMode));
     CYBELE_CHECK(part.write(bytes));
     CYBELE_CHECK(part.sync());
     return part.finish(hex(sha256(bytes)), file);
 }
 
 Result<void> copy_here(CopyFor task, const LocalCopy& copy) {
-    CYBELE_TRY(const PartFile part, PartFile::open(task, copy.to, copy.offset, copy.is_executable));
+    CYBELE_TRY(const PartFile part, PartFile::open(task, copy.to, copy.offset, copy.mode));
     CYBELE_TRY(const UniqueFd from, open_at(copy.from, copy.offset));
     constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
     for (std::string piece = read_some(from.get(), kAll); !piece.empty();

@@ -22,13 +22,22 @@ enum class CopyFor { kSubmission, kCollection };
 [[nodiscard]] Error
 differs_error(CopyFor task, const std::string& where, const std::filesystem::path& source);
 
+inline constexpr unsigned kDataMode = 0644;
+inline constexpr unsigned kProgramMode = 0755;
+/// The mode of a copy: nobody may read it, or start it, who may not do so with the original.
+[[nodiscard]] constexpr unsigned copied_mode(unsigned original) {
+    constexpr unsigned kOwnersMode = 0600;
+    return (original & kProgramMode) | kOwnersMode;
+}
+
 /// A file that is written as NAME.part and then renamed, in a folder that others may share: no link
 /// of another user is followed, neither to the folder nor under the file's name.
 class PartFile {
 public:
-    /// Makes the folder, and opens the part, cut to the offset.
+    /// Makes the folder, and opens the part, cut to the offset. A part of another user, or with a
+    /// second name, is not written to: it is made again.
     [[nodiscard]] static Result<PartFile>
-    open(CopyFor task, const std::filesystem::path& file, std::uint64_t offset, bool is_executable);
+    open(CopyFor task, const std::filesystem::path& file, std::uint64_t offset, unsigned mode);
     [[nodiscard]] Result<void> write(std::string_view bytes) const;
     [[nodiscard]] Result<void> sync() const;
     /// Compares the digest (SHA-256 in hexadecimal) and renames; wrong bytes are removed.
@@ -55,7 +64,7 @@ struct LocalCopy {
     std::filesystem::path to;
     std::uint64_t offset = 0; ///< so much of it lies in TO.part already, and is right
     std::string digest;       ///< SHA-256 in hexadecimal
-    bool is_executable = false;
+    unsigned mode = kDataMode;
     std::filesystem::path source =
         {}; ///< what `from` is called in errors, where it is another name
 };

@@ -6,9 +6,13 @@
 #include "support/file.hpp"
 
 #include <csignal>
+#include <cstdio>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace cybele;
@@ -256,4 +260,67 @@ TEST_CASE("a result that another user exchanges after it was listed is not fetch
         CHECK_FALSE(place.fetch({"out/a"}).has_value());
         CHECK(bytes_of(place.here / "home/out/a") == "(not there)");
     }
+}
+
+TEST_CASE("the user's own link is followed by links of the user or of root alone, each of them") {
+    Far place;
+    for (const char* folder : {"out", "secret", "mine", "shared"}) {
+        REQUIRE(make_directories(place.there / folder).has_value());
+        REQUIRE(write_file(place.there / folder / "a", folder).has_value());
+    }
+    fs::create_symlink("../mine", place.there / "out/relative");
+    fs::create_symlink("relative/../mine/a", place.there / "out/chain"); // of links, by `..`
+    fs::create_symlink("chain", place.there / "out/own");
+    fs::create_directory_symlink(place.there / "secret", place.there / "shared/way");
+    fs::create_symlink(place.there / "shared/way/a", place.there / "out/through");
+    ::sleep(2);
+    for (const char* name : {"out/own", "out/through"}) {
+        CAPTURE(name);
+        REQUIRE(place.fetch({name}).has_value());
+    }
+    CHECK(bytes_of(place.here / "home/out/own") == "mine");
+    // Another user owns a link in the middle of the way, and chose where it leads.
+    fs::remove_all(place.here / "home");
+    if (::lchown((place.there / "shared/way").c_str(), 2102, 2102) == 0) { // as root
+        CHECK_FALSE(place.fetch({"out/through"}).has_value());
+        CHECK(bytes_of(place.here / "home/out/through") == "(not there)");
+        REQUIRE(::lchown((place.there / "shared/way").c_str(), 0, 0) == 0);
+    }
+    // A loop of the user's own links ends.
+    fs::create_symlink("b", place.there / "out/c");
+    fs::create_symlink("c", place.there / "out/b");
+    CHECK_FALSE(place.fetch({"out/b"}).has_value());
+}
+
+TEST_CASE(
+    "a user's own link that is exchanged all the time for another user's leads to no secret") {
+    if (::geteuid() != 0) {
+        return; // two users
+    }
+    Far place;
+    for (const char* folder : {"out", "secret", "mine"}) {
+        REQUIRE(make_directories(place.there / folder).has_value());
+        REQUIRE(write_file(place.there / folder / "a", folder).has_value());
+    }
+    const fs::path own = place.there / "out/own";
+    const fs::path evil = place.there / "out/evil";
+    fs::create_symlink(place.there / "mine/a", own);
+    fs::create_symlink(place.there / "secret/a", evil);
+    REQUIRE(::lchown(evil.c_str(), 2102, 2102) == 0);
+    const pid_t attacker = ::fork();
+    REQUIRE(attacker >= 0);
+    if (attacker == 0) {
+        (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
+    while (attacker == 0) { // until it is killed
+        (void)::renameat2(AT_FDCWD, own.c_str(), AT_FDCWD, evil.c_str(), RENAME_EXCHANGE);
+        ::usleep(300);
+    }
+    for (int turn = 0; turn < 3; ++turn) {
+        (void)place.fetch({"out/own"});
+        CHECK(bytes_of(place.here / "home/out/own") != "secret");
+        fs::remove_all(place.here / "home");
+    }
+    ::kill(attacker, SIGKILL);
+    REQUIRE(::waitpid(attacker, nullptr, 0) == attacker);
 }
