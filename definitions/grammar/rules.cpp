@@ -51,8 +51,8 @@ std::string rules_page() {
     const std::string page =
         "# Rules of `def check`\n\n"
         "An error breaks the build or the image, a warning may, a note is advice. `def check` ends "
-        "with 3 where the dialect's own\nparser refuses the file, and with `--strict` also at an "
-        "error or a warning. `cybelectl explain CD012` shows one rule.\n\n"
+        "with 3 where the dialect's own\nparser refuses the file or an error is reported, and "
+        "with `--strict` also at a warning. `cybelectl explain CD012` shows one rule.\n\n"
         "A comment `# cybelectl: ignore CD012, CD301` excludes rules on its own line or, where it "
         "stands alone, on the next line\nthat is not a comment; `# cybelectl: ignore-file CD301` "
         "in the complete file. What the parser rejects cannot be ignored.\n\n";

@@ -131,3 +131,29 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
     assert_line "CD301 (warning): base without a tag"
     assert_line --partial "fix: "
 }
+
+@test "def check never reports an error and exits with 0, nor the other way round: every rule, in every form" {
+    cp "$repo"/tests/cases/rules/*.def .
+    { printf 'Bootstrap: localimage\nFrom: /b\n%%post\n' && yes ': a line of a section that is longer than the reference reads' | head -1200; } >CD007.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post\necho a\0b\n' >CD011.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post\necho {{ a }}\n%%arguments\na=1\n' >CD027.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post\nexport A=$(f "a b" c)\necho $A\n' >CD107.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%files\nnowhere /x\n' >CD405.def
+    local rule severity count=0 errors
+    local -a options
+    while read -r rule severity; do
+        options=()
+        [[ $rule != CD022 ]] || options=(--dialect singularity3)
+        [[ $rule != CD027 ]] || options=(--build-arg b=1)
+        run "$CYBELECTL" def check "$rule.def" "${options[@]}"
+        assert_output --partial "$severity[$rule]"
+        errors=$(grep -c '^error\[' <<<"$output" || :)
+        assert_equal "$rule $status" "$rule $((errors > 0 ? 3 : 0))"
+        [[ $severity != error ]] || assert [ "$errors" -gt 0 ]
+        run "$CYBELECTL" def check "$rule.def" "${options[@]}" --format json
+        assert_equal "$rule $status" "$rule $((errors > 0 ? 3 : 0))"
+        count=$((count + 1))
+    done < <(sed -n 's/^| \(CD[0-9]*\) | \([a-z]*\) |.*/\1 \2/p' "$repo/docs/reference/definition-rules.md")
+    assert [ "$count" -ge 73 ]
+    echo "$count rules"
+}
