@@ -84,32 +84,21 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
 }
 
 Result<std::string> key_of_local_image(const StagePlan& plan, const AgentContext& context) {
-    std::error_code error;
-    if (!fs::is_regular_file(plan.source, error)) {
+    if (!plan.file) {
         return std::string(); // a folder changes unseen
     }
-    CYBELE_TRY(const UniqueFd fd, open_for_reading(plan.source));
-    CYBELE_TRY(const Digest digest, context.files.content_of(fd.get(), plan.source));
+    CYBELE_TRY(const Digest digest, context.files.content_of(plan.file->get(), plan.source));
     return "localimage " + hex(digest);
 }
 
-/// A SIF, a bare squashfs, or a folder.
-Result<void>
-fill_from_image(const StagePlan& plan, const fs::path& root, const FillContext& /*context*/) {
-    std::error_code error;
-    if (fs::is_directory(plan.source, error)) {
-        const fs::path copy = root.native() + ".tar";
-        CYBELE_CHECK(write_tar(plan.source, copy));
-        CYBELE_CHECK(extract_tar(copy, root));
-        return remove_tree(copy);
-    }
-    CYBELE_TRY(const UniqueFd fd, open_for_reading(plan.source));
-    CYBELE_TRY(const std::uint64_t size, file_size(fd.get(), plan.source));
-    const images::ImageStart start = images::image_start(fd.get());
+Result<void> unpack_image(const StagePlan& plan, const fs::path& root) {
+    const int fd = plan.file->get();
+    CYBELE_TRY(const std::uint64_t size, file_size(fd, plan.source));
+    const images::ImageStart start = images::image_start(fd);
     if (start.is_squashfs()) {
-        return images::unpack_squashfs({fd.get(), start.offset, size - start.offset}, root);
+        return images::unpack_squashfs({fd, start.offset, size - start.offset}, root);
     }
-    CYBELE_TRY(const images::Image image, images::Image::open(plan.source));
+    CYBELE_TRY(const images::Image image, open_base_image(plan));
     CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());
     CYBELE_CHECK(images::unpack_squashfs({image.fd(), partition.offset, partition.size}, root));
     for (const images::Descriptor& over : image.descriptors()) {
@@ -119,6 +108,29 @@ fill_from_image(const StagePlan& plan, const fs::path& root, const FillContext& 
             CYBELE_CHECK(images::unpack_squashfs(
                 {image.fd(), over.offset, over.size}, root, images::Whiteouts::kApplied));
         }
+    }
+    return {};
+}
+
+/// A SIF, a bare squashfs, or a folder.
+Result<void>
+fill_from_image(const StagePlan& plan, const fs::path& root, const FillContext& /*context*/) {
+    if (!plan.file) {
+        const fs::path copy = root.native() + ".tar";
+        CYBELE_CHECK(write_tar(plan.source, copy));
+        CYBELE_CHECK(extract_tar(copy, root));
+        return remove_tree(copy);
+    }
+    CYBELE_CHECK(unpack_image(plan, root));
+    const auto now = stamp_of(plan.file->get());
+    if (now && plan.stamp &&
+        (now->modified != plan.stamp->modified || now->bytes != plan.stamp->bytes)) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("base-changed",
+                            "the base " + printable(plan.source.native()) +
+                                " changed while it was unpacked"),
+                    "the image would not be made from the base that the build began with",
+                    "build again when nothing writes to it");
     }
     return {};
 }

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +21,8 @@
 #include <vector>
 
 namespace cybele::builder {
+
+class ContextFiles;
 
 /// How images that stages begin with are found and judged.
 struct BaseImages {
@@ -40,6 +43,8 @@ struct BuildRequest {
     std::filesystem::path output;    ///< NAME.sif
     /// %files leaves out what no input of a Recipe is (BuildContext::Rules::kRecipe).
     bool has_context_rules = false;
+    /// The files of the host as they were listed by these rules; null: they are listed now.
+    std::shared_ptr<ContextFiles> context;
     bool force = false; ///< replace an existing output
     bool run_tests = true;
     bool use_cache = true;

@@ -14,8 +14,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kOwnFiles = ".cybelectl";
 
+/// Less than any SIF that this program or Apptainer writes.
+constexpr off_t kLeastImageBytes = off_t{30} << 10U;
+
+/// By its bytes, whatever its name: `.img`, `.simg`, none.
 bool is_image(const fs::path& path, const CopiedNode& node) {
-    if (path.extension() != ".sif" || !S_ISREG(node.status.st_mode)) {
+    if (!S_ISREG(node.status.st_mode) ||
+        (path.extension() != ".sif" && node.status.st_size < kLeastImageBytes)) {
         return false;
     }
     const UniqueFd fd = reopen(node.fd.get(), O_RDONLY);

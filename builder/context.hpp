@@ -30,7 +30,7 @@ public:
             return because.empty();
         }
     };
-    /// Of a Recipe's files are left out: the output, other images (*.sif), `.git`, `.cybelectl*`,
+    /// Of a Recipe's files are left out: the output, other images (SIF), `.git`, `.cybelectl*`,
     /// and what the ignore file says of names below its folder. Of a file that the Recipe names
     /// itself, the output and what the ignore file says alone.
     [[nodiscard]] Answer

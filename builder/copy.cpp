@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <climits>
 #include <optional>
+#include <unordered_map>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -29,7 +30,11 @@ namespace fs = std::filesystem;
 class Copier {
 public:
     Copier(const Copy& what, const CopyFrom& from, int source_root, int root)
-        : what_(what), from_(from), source_root_(source_root), root_(root) {}
+        : from_(from), is_listed_(what.listing != nullptr), source_root_(source_root), root_(root) {
+        for (std::size_t i = 0; is_listed_ && i < what.listing->files.size(); ++i) {
+            listed_.emplace(what.listing->files[i].path.native(), &what.listing->files[i]);
+        }
+    }
 
     /// `to` is where the source itself shall appear; a directory there is filled.
     [[nodiscard]] Result<void> copy(const fs::path& source, const fs::path& to, int depth = 0);
@@ -44,23 +49,45 @@ private:
     [[nodiscard]] Result<void> copy_link(const CopiedNode& node, const fs::path& to);
     [[nodiscard]] Result<UniqueFd> place_for(const fs::path& to);
     void set_status(int fd, const struct stat& status) const;
+    /// What was listed; null: nothing.
+    [[nodiscard]] const CopiedFile* listed(const fs::path& source) const {
+        const auto found = listed_.find(source.native());
+        return found == listed_.end() ? nullptr : found->second;
+    }
 
-    const Copy& what_;
     const CopyFrom& from_;
+    bool is_listed_;
+    std::unordered_map<std::string, const CopiedFile*> listed_;
     int source_root_;
     int root_;
 };
 
+tl::unexpected<Error> too_deep(const fs::path& source) {
+    return fail(ErrorCode::kInput,
+                problem("copy-too-deep", "cannot copy " + printable(source.native())),
+                "its directories are too deep, or a link in it leads back into it");
+}
+
+tl::unexpected<Error> changed_since(const fs::path& source) {
+    return fail(ErrorCode::kEnvironment,
+                problem("copy-source-changed",
+                        printable(source.native()) + " changed while the image was built"),
+                "the image would not be made from what the build listed at its beginning",
+                "build again when nothing writes to it, or leave it out by a .dockerignore");
+}
+
 Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth) {
+    const CopiedFile* const known = listed(source);
+    if (is_listed_ && known == nullptr) {
+        return {}; // left out, or new
+    }
     if (depth > kDeepestCopy) {
-        return fail(ErrorCode::kInput,
-                    problem("copy-too-deep", "cannot copy " + printable(source.native())),
-                    "its directories are too deep, or a link in it leads back into it");
+        return too_deep(source);
     }
     const bool follow = depth == 0 || !from_.is_stage;
     const auto node = open_node(source_root_, source, follow);
-    if (!node && !look_at(what_, source, {}, depth).is_taken()) {
-        return {};
+    if (!node && known != nullptr && known->mode != 0) {
+        return changed_since(source);
     }
     if (!node) {
         return fail(ErrorCode::kInput,
@@ -69,18 +96,18 @@ Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth)
                                     : system_error("", errno).faults().front().because,
                     "correct the link, or remove it");
     }
-    const auto answer = look_at(what_, source, *node, depth);
-    if (!answer.is_taken() && !answer.may_hold) {
-        return {};
+    const mode_t mode = node->status.st_mode;
+    if (known != nullptr && known->mode != mode) {
+        return known->mode == 0 && S_ISDIR(mode) ? too_deep(source) : changed_since(source);
     }
-    if (S_ISDIR(node->status.st_mode)) {
-        return answer.is_taken() ? copy_directory(*node, source, to, depth)
-                                 : copy_entries(*node, source, to, depth);
+    if (S_ISDIR(mode)) {
+        return known == nullptr || known->is_made ? copy_directory(*node, source, to, depth)
+                                                  : copy_entries(*node, source, to, depth);
     }
-    if (S_ISREG(node->status.st_mode)) {
+    if (S_ISREG(mode)) {
         return copy_file(*node, source, to);
     }
-    if (S_ISLNK(node->status.st_mode)) {
+    if (S_ISLNK(mode)) {
         return copy_link(*node, to);
     }
     return fail(ErrorCode::kInput,
@@ -120,11 +147,24 @@ Result<void> Copier::copy_entries(const CopiedNode& node,
     if (!readable.valid()) {
         return fail(system_error("cannot read " + printable(source.native()), errno));
     }
-    CYBELE_TRY(const auto names, names_in(readable.get(), source));
+    const CopiedFile* const known = listed(source);
+    CYBELE_TRY(const auto names,
+               known != nullptr ? Result<std::vector<std::string>>(known->names)
+                                : names_in(readable.get(), source));
     for (const std::string& name : names) {
         CYBELE_CHECK(copy(source / name, to / name, depth + 1));
     }
     return {};
+}
+
+/// Whether what was copied is what was listed.
+Result<bool> is_as_listed(const CopiedFile& listed, int in, int out, const fs::path& to) {
+    if (listed.stamp && stamp_of(in) == listed.stamp) {
+        return true;
+    }
+    CYBELE_TRY(const std::uint64_t size, file_size(out, to));
+    CYBELE_TRY(const Digest digest, sha256_range(out, 0, size, to));
+    return hex(digest) == listed.content;
 }
 
 /// The directory of `to`, with nothing but a directory left under its name.
@@ -145,7 +185,7 @@ Result<void> Copier::copy_file(const CopiedNode& node, const fs::path& source, c
     CYBELE_TRY(const UniqueFd parent, place_for(to));
     const UniqueFd out(::openat(parent.get(),
                                 to.filename().c_str(),
-                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                 0600));
     if (!out.valid()) {
         return fail(system_error("cannot make " + printable(to.native()) + " in the image", errno));
@@ -165,6 +205,12 @@ Result<void> Copier::copy_file(const CopiedNode& node, const fs::path& source, c
         }
         CYBELE_CHECK(write_all(
             out.get(), std::string_view(buffer.data(), static_cast<std::size_t>(count)), to));
+    }
+    if (const CopiedFile* const known = listed(source)) {
+        CYBELE_TRY(const bool is_same, is_as_listed(*known, in.get(), out.get(), to));
+        if (!is_same) {
+            return changed_since(source);
+        }
     }
     set_status(out.get(), node.status);
     return {};
@@ -193,53 +239,6 @@ bool is_directory_in(int root, const fs::path& path) {
     const auto node = open_node(root, path, true);
     return node && S_ISDIR(node->status.st_mode);
 }
-
-/// Lists what a copy would take.
-class Lister {
-public:
-    Lister(const Copy& copy, int root, bool follow, registry::KnownFiles& files)
-        : copy_(copy), root_(root), follow_(follow), files_(files) {}
-
-    void add(const fs::path& path, int depth = 0) {
-        const auto node = open_node(root_, path, follow_ || depth == 0);
-        if (!node || depth > kDeepestCopy) {
-            if (look_at(copy_, path, {}, depth).is_taken()) {
-                list.push_back({path, 0, {}}); // the copy refuses it, so it is not what it was
-            }
-            return;
-        }
-        const auto answer = look_at(copy_, path, *node, depth);
-        if (!answer.is_taken() && !answer.may_hold) {
-            return;
-        }
-        list.push_back({path, node->status.st_mode, {}});
-        if (S_ISDIR(node->status.st_mode)) {
-            const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
-            const auto names = names_in(readable.get(), path).value_or(std::vector<std::string>());
-            for (const std::string& name : names) {
-                add(path / name, depth + 1);
-            }
-        } else if (S_ISREG(node->status.st_mode)) {
-            // Opened even where it is known: by that NFS learns of changes.
-            const UniqueFd in = reopen(node->fd.get(), O_RDONLY);
-            if (const auto content = files_.content_of(in.get(), path)) {
-                list.back().content = hex(*content);
-            }
-        } else if (S_ISLNK(node->status.st_mode)) {
-            std::array<char, PATH_MAX> target{};
-            (void)!::readlinkat(node->fd.get(), "", target.data(), target.size() - 1);
-            list.back().content = target.data();
-        }
-    }
-
-    std::vector<CopiedFile> list;
-
-private:
-    const Copy& copy_;
-    int root_;
-    bool follow_;
-    registry::KnownFiles& files_;
-};
 
 } // namespace
 
@@ -308,15 +307,6 @@ Result<Copy> find_sources(const definitions::FileLine& line,
     return copy;
 }
 
-BuildContext::Answer
-look_at(const Copy& copy, const fs::path& path, const CopiedNode& node, int depth) {
-    const bool is_named = depth == 0 && !copy.is_pattern;
-    if (!copy.context || (is_named && S_ISDIR(node.status.st_mode))) {
-        return {};
-    }
-    return copy.context->look(path, node, is_named);
-}
-
 Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& root) {
     const UniqueFd source_root = open_root(from.root);
     const UniqueFd target_root = open_root(root);
@@ -339,22 +329,9 @@ Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& 
     return {};
 }
 
-std::vector<CopiedFile>
-copied_files(const Copy& copy, const CopyFrom& from, registry::KnownFiles& files) {
-    const UniqueFd root = open_root(from.root);
-    Lister lister(copy, root.get(), !from.is_stage, files);
-    for (const fs::path& source : copy.sources) {
-        lister.add(source);
-    }
-    return std::move(lister.list);
-}
-
-void add_to_digest(const Copy& copy,
-                   const CopyFrom& from,
-                   registry::KnownFiles& files,
-                   Sha256& digest) {
-    digest.update(copy.destination + "\n");
-    for (const CopiedFile& file : copied_files(copy, from, files)) {
+void add_to_digest(const std::string& destination, const Listing& listing, Sha256& digest) {
+    digest.update(destination + "\n");
+    for (const CopiedFile& file : listing.files) {
         digest.update(fmt::format("{}\n{:o}\n", file.path.native(), file.mode));
         if (!file.content.empty()) {
             digest.update(file.content + "\n");

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/context.hpp"
 #include "builder/copy_nodes.hpp"
+#include "builder/listing.hpp"
 #include "definitions/grammar/definition.hpp"
 #include "definitions/grammar/lines.hpp"
-#include "registry/cache/known_files.hpp"
 #include "support/digest.hpp"
 #include "support/error.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -34,7 +32,8 @@ struct Copy {
     std::vector<std::filesystem::path> sources; ///< inside CopyFrom::root
     std::string destination;                    ///< inside the image, as written
     bool is_pattern = false; ///< the sources were found, none is named by the line itself
-    std::shared_ptr<const BuildContext> context; ///< what is left out; null: nothing
+    /// What is copied, as it was when it was listed; null: all that is there when it is copied.
+    std::shared_ptr<const Listing> listing;
     /// Of several sources: the refusal where the destination is no folder when they are copied.
     std::optional<Fault> ambiguous;
 };
@@ -46,31 +45,14 @@ struct Copy {
                                         const std::map<std::string, std::string>& variables,
                                         const std::string& definition_file);
 
-/// What the copy's context says of a source (depth 0), or of something below one.
-[[nodiscard]] BuildContext::Answer
-look_at(const Copy& copy, const std::filesystem::path& path, const CopiedNode& node, int depth);
-
 /// Copies into the tree `root`. Destinations are resolved inside it: links never lead out. Several
-/// sources go into a folder only: one with `/` at its end, or one that is in the tree by then.
+/// sources go into a folder only: one with `/` at its end, or one that is in the tree by then. Of a
+/// copy with a listing, what is copied is what was listed; a file that changed since is refused
+/// (kEnvironment), and one that is new is not copied.
 [[nodiscard]] Result<void>
 copy_files(const Copy& copy, const CopyFrom& from, const std::filesystem::path& root);
 
-/// Something that would be copied, and what of it matters.
-struct CopiedFile {
-    std::filesystem::path path; ///< inside CopyFrom::root
-    std::uint32_t mode = 0;     ///< with its kind, as stat() gives it
-    std::string content;        ///< SHA-256 (hex) of a file, target of a link; empty: not known
-};
-
-/// All that would be copied, a folder before what is in it; what is known of files is not read
-/// again.
-[[nodiscard]] std::vector<CopiedFile>
-copied_files(const Copy& copy, const CopyFrom& from, registry::KnownFiles& files);
-
-/// A digest of names, modes and contents of all that would be copied.
-void add_to_digest(const Copy& copy,
-                   const CopyFrom& from,
-                   registry::KnownFiles& files,
-                   Sha256& digest);
+/// A digest of names, modes and contents of all that is copied to a destination.
+void add_to_digest(const std::string& destination, const Listing& listing, Sha256& digest);
 
 } // namespace cybele::builder

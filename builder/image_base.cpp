@@ -5,8 +5,10 @@
 #include "builder/layer_tree.hpp"
 #include "builder/oci_config.hpp"
 #include "builder/output.hpp"
+#include "builder/workspace.hpp"
 #include "definitions/grammar/scan.hpp"
 #include "images/inspection/container_architecture.hpp"
+#include "images/sif/copy.hpp"
 #include "images/sif/start.hpp"
 #include "images/signatures/trust.hpp"
 #include "registry/cache/trusted.hpp"
@@ -16,9 +18,11 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/http.hpp"
+#include "support/own_folder.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 #include <fcntl.h>
@@ -59,6 +63,7 @@ public:
             CYBELE_CHECK(take_stored(stage, from));
         }
         if (!is_oci) {
+            CYBELE_CHECK(hold(stage, from));
             CYBELE_CHECK(judge_sif(stage, from));
         }
         return {};
@@ -218,12 +223,40 @@ private:
         return {};
     }
 
+    /// From here on the base is one open file, whatever gets its name. Of one that is verified,
+    /// and that others could write to or exchange, it is a private copy without a name.
+    [[nodiscard]] Result<void> hold(StagePlan& stage, const std::string& from) const {
+        std::error_code error;
+        if (!fs::is_regular_file(stage.source, error)) {
+            return {};
+        }
+        CYBELE_TRY(UniqueFd file, open_for_reading(stage.source));
+        const bool is_verified = !locked(from).empty() || request_.bases.keys.contains(from) ||
+                                 stage.stage->header_value("fingerprints") != "";
+        if (is_verified && !open_own(stage.source)) {
+            CYBELE_TRY(file, private_copy(file, stage.source));
+        }
+        stage.stamp = stamp_of(file.get());
+        stage.file = std::make_shared<const UniqueFd>(std::move(file));
+        return {};
+    }
+
+    [[nodiscard]] Result<UniqueFd> private_copy(const UniqueFd& file, const fs::path& path) const {
+        CYBELE_TRY(const std::uint64_t size, file_size(file.get(), path));
+        const fs::path folder = building_directory(environment_, size);
+        CYBELE_CHECK(make_own_folder(
+            {folder, "the copy of the base", "CYBELE_TMPDIR", OwnFolder::kScratch}));
+        CYBELE_CHECK(need_space(folder, size));
+        CYBELE_TRY(const PendingFile copy, PendingFile::create(folder / "cybelectl-base", 0600));
+        CYBELE_CHECK(images::copy_whole_file(file.get(), copy.fd(), size, path));
+        return copy.reopen();
+    }
+
     [[nodiscard]] Result<void> judge_sif(const StagePlan& stage, const std::string& from) const {
         const std::string digest = locked(from);
-        std::error_code error;
-        if (!digest.empty() && stage.base_digest.empty() &&
-            fs::is_regular_file(stage.source, error)) {
-            CYBELE_TRY(const Digest found, sha256_file(stage.source));
+        if (!digest.empty() && stage.base_digest.empty() && stage.file) {
+            CYBELE_TRY(const std::uint64_t size, file_size(stage.file->get(), stage.source));
+            CYBELE_TRY(const Digest found, sha256_range(stage.file->get(), 0, size, stage.source));
             if (digest != "sha256:" + hex(found)) {
                 return fail(
                     ErrorCode::kVerification,
@@ -236,7 +269,8 @@ private:
         CYBELE_TRY(auto trust, trust_for(from));
         CYBELE_CHECK(add_signers(stage, from, trust));
         for (const images::Trust& one : trust) {
-            CYBELE_CHECK(registry::verify_sif(stage.source,
+            CYBELE_TRY(const images::Image image, open_base_image(stage));
+            CYBELE_CHECK(registry::verify_sif(image,
                                               one,
                                               "the base " + printable(from) +
                                                   " is not verified, and nothing is built from it",
@@ -254,8 +288,8 @@ private:
         if (asked.pgp.empty()) {
             return {};
         }
-        const UniqueFd file(::open(stage.source.c_str(), O_RDONLY | O_CLOEXEC));
-        if (images::image_start(file.get()).kind != images::ImageStart::Kind::kSif) {
+        if (!stage.file ||
+            images::image_start(stage.file->get()).kind != images::ImageStart::Kind::kSif) {
             return fail(ErrorCode::kInput,
                         problem("base-not-verifiable",
                                 "the base " + printable(from) + " cannot be verified"),
@@ -325,6 +359,17 @@ std::optional<Fault> refused_agent(std::string_view agent) {
     return std::nullopt;
 }
 
+Result<images::Image> open_base_image(const StagePlan& plan) {
+    if (!plan.file) {
+        return images::Image::open(plan.source); // refuses a folder
+    }
+    UniqueFd same(::fcntl(plan.file->get(), F_DUPFD_CLOEXEC, 0));
+    if (!same.valid()) {
+        return fail(system_error("cannot open " + printable(plan.source.native()), errno));
+    }
+    return images::Image::open_shared(std::move(same), plan.source);
+}
+
 bool is_image_agent(std::string_view agent) {
     return registry::is_oci_transport(agent) || is_remote(agent);
 }
@@ -367,7 +412,9 @@ std::vector<UsedBase> used_bases(const BuildPlan& plan) {
             base = {"debian:" + stage.stage->header_value("osversion"),
                     "sha256:" + digest.substr(0, digest.find_first_of(" \n"))};
         } else if (base.digest.empty() && !stage.source.empty()) {
-            const auto digest = sha256_file(stage.source);
+            const std::string held =
+                stage.file ? fmt::format("/proc/self/fd/{}", stage.file->get()) : "";
+            const auto digest = sha256_file(stage.file ? fs::path(held) : stage.source);
             base.digest = digest ? "sha256:" + hex(*digest) : "";
         }
         const bool is_new = std::none_of(bases.begin(), bases.end(), [&](const UsedBase& other) {

@@ -4,6 +4,7 @@
 #include "builder/agents.hpp"
 #include "builder/apart.hpp"
 #include "builder/plan.hpp"
+#include "images/sif/image.hpp"
 #include "registry/oci/oci_image.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
@@ -32,6 +33,9 @@ namespace cybele::builder {
 /// the request names a key for them, by signatures. Adds to the plan what its trees will need.
 [[nodiscard]] Result<void>
 bring_images(BuildPlan& plan, const BuildRequest& request, const Environment& environment);
+
+/// The SIF of a stage that begins with one, by the descriptor that was verified.
+[[nodiscard]] Result<images::Image> open_base_image(const StagePlan& plan);
 
 /// What the stages began with, as far as it has digests; call it when all bases are here.
 [[nodiscard]] std::vector<UsedBase> used_bases(const BuildPlan& plan);

@@ -29,7 +29,8 @@ std::string digest_of(std::string_view text) {
 void add_copies(const Step& step, registry::KnownFiles& files, std::vector<KeyPart>& parts) {
     for (const Copy& copy : step.copies) {
         Sha256 digest;
-        add_to_digest(copy, {}, files, digest);
+        add_to_digest(
+            copy.destination, copy.listing ? *copy.listing : list_all(copy, {}, files), digest);
         const std::string source = copy.sources.empty() ? "?" : copy.sources.front().native();
         parts.push_back(
             {fmt::format("'{}' for '{}'", source, copy.destination), hex(digest.finish())});

@@ -35,6 +35,7 @@ public:
     [[nodiscard]] Result<BuildPlan> make();
 
 private:
+    [[nodiscard]] Result<void> open_context();
     void plan_stage(const Stage& stage);
     void plan_agent(const Stage& stage, StagePlan& plan);
     void check_sections(const Stage& stage);
@@ -54,7 +55,7 @@ private:
 
     const BuildRequest& request_;
     const Environment& environment_;
-    std::shared_ptr<const BuildContext> context_;
+    std::shared_ptr<ContextFiles> context_;
     BuildPlan plan_;
     Faults faults_;
 };
@@ -137,7 +138,7 @@ void Planner::plan_copies(const std::vector<definitions::FileLine>& lines, Step&
     for (const definitions::FileLine& line : lines) {
         auto copy = find_sources(line, host, environment_.all(), request_.definition_file);
         if (copy) {
-            copy->context = context_;
+            copy->listing = context_->list(*copy);
             step.copies.push_back(std::move(*copy));
         } else {
             faults_.add(copy.error());
@@ -285,19 +286,33 @@ void Planner::plan_stage(const Stage& stage) {
     plan_.stages.push_back(std::move(plan));
 }
 
-Result<BuildPlan> Planner::make() {
+Result<void> Planner::open_context() {
     using Rules = BuildContext::Rules;
-    CYBELE_TRY(auto context,
-               BuildContext::open(request_.has_context_rules ? Rules::kRecipe : Rules::kDefinition,
-                                  request_.directory,
-                                  request_.output));
-    context_ = std::make_shared<const BuildContext>(std::move(context));
+    context_ = request_.context;
+    if (!context_) {
+        CYBELE_TRY(
+            auto context,
+            BuildContext::open(request_.has_context_rules ? Rules::kRecipe : Rules::kDefinition,
+                               request_.directory,
+                               request_.output));
+        context_ = std::make_shared<ContextFiles>(
+            std::move(context),
+            std::nullopt,
+            ContextFiles::Reads::kAll,
+            registry::KnownFiles::open(environment_.cache_directory(), request_.use_cache));
+    }
+    return {};
+}
+
+Result<BuildPlan> Planner::make() {
+    CYBELE_CHECK(open_context());
     for (const Stage& stage : request_.definition.stages) {
         plan_stage(stage);
     }
     if (faults_.has_errors()) {
         return fail(faults_.take());
     }
+    context_->known().save();
     return std::move(plan_);
 }
 

@@ -6,9 +6,12 @@
 #include "builder/copy.hpp"
 #include "registry/oci/oci_image.hpp"
 #include "runtime/namespaces/sandbox.hpp"
+#include "support/file.hpp"
+#include "support/stamp.hpp"
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +42,11 @@ struct StagePlan {
     const definitions::Stage* stage = nullptr;
     std::string agent;
     std::filesystem::path source; ///< localimage: the file or folder; debootstrap: the base's tar
-    std::string base_key;         ///< what the base's content depends on; empty: not known
-    std::string base_digest;      ///< of a base that is an image, as a Lock keeps it
+    /// Of a localimage that is a file: opened once, verified, named by its content and unpacked.
+    std::shared_ptr<const UniqueFd> file;
+    std::optional<FileStamp> stamp; ///< of `file`, when it was opened
+    std::string base_key;           ///< what the base's content depends on; empty: not known
+    std::string base_digest;        ///< of a base that is an image, as a Lock keeps it
     std::shared_ptr<const registry::OciImage> oci; ///< a base whose layers are unpacked
     std::vector<Step> steps;
     bool is_users = false; ///< built by an ordinary user, whose %pre and %setup are enclosed

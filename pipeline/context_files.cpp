@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/context_files.hpp"
 
-#include "builder/context.hpp"
+#include "builder/copy.hpp"
 #include "builder/ignore_file.hpp"
-#include "builder/survey.hpp"
+#include "builder/listing.hpp"
+#include "builder/output.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace cybele::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
-using builder::BuildContext;
+using builder::Listing;
 using builder::NamedFile;
 using builder::Survey;
 
@@ -76,20 +77,14 @@ public:
     Looker(const ImagePlan& plan, const Environment& environment)
         : plan_(plan), environment_(environment) {}
 
-    /// What a copy takes by these rules; nothing where its sources are not there: the builder says
-    /// where they are missed.
-    [[nodiscard]] Result<Survey> look(const PlannedCopy& copy, BuildContext::Rules rules) {
-        CYBELE_TRY(auto context, BuildContext::open(rules, plan_.directory, plan_.output));
-        std::error_code error;
-        const builder::CopyFrom host{"/", fs::absolute(plan_.directory, error), false};
-        auto found = builder::find_sources(copy.line, host, environment_.all(), {});
-        if (!found) {
-            return Survey();
-        }
-        found->context = std::make_shared<const BuildContext>(std::move(context));
-        return builder::survey(*found);
+    /// What a copy takes; nothing where its sources are not there: the builder says where they are
+    /// missed.
+    [[nodiscard]] std::shared_ptr<const Listing> look(const PlannedCopy& copy) {
+        const builder::CopyFrom host{"/", builder::absolute_path(plan_.directory), false};
+        const auto found = builder::find_sources(copy.line, host, environment_.all(), {});
+        return found ? plan_.files->list(*found) : std::make_shared<const Listing>();
     }
-    void refuse(const PlannedCopy& copy, Survey& survey) {
+    void refuse(const PlannedCopy& copy, Survey survey) {
         std::erase_if(survey.secrets, [&](const NamedFile& secret) {
             return is_allowed(secret.name, copy.allowed);
         });
@@ -135,21 +130,22 @@ look_at_context(const ImagePlan& plan, const std::string& builder, const Environ
     Survey all;
     Survey doubtful; // taken all the same
     for (const PlannedCopy& copy : plan.copies) {
-        using Rules = BuildContext::Rules;
-        CYBELE_TRY(Survey recipes_own,
-                   looker.look(copy, plan.is_recipe ? Rules::kRecipe : Rules::kInputs));
+        const auto listing = looker.look(copy);
         if (plan.is_recipe) {
-            looker.refuse(copy, recipes_own);
+            looker.refuse(copy, listing->inputs);
         }
-        Survey taken = recipes_own;
         if (!has_rules) {
-            CYBELE_TRY(taken, looker.look(copy, Rules::kDefinition));
-            add(doubtful.left_out, recipes_own.left_out);
-            add(doubtful.secrets, plan.is_recipe ? std::vector<NamedFile>() : recipes_own.secrets);
+            add(doubtful.left_out, listing->inputs.left_out);
         }
-        all.files += taken.files;
-        all.bytes += taken.bytes;
-        add(all.left_out, taken.left_out);
+        if (!plan.is_recipe) {
+            add(doubtful.secrets, listing->inputs.secrets);
+        }
+        all.files += listing->taken.files;
+        all.bytes += listing->taken.bytes;
+        add(all.left_out, listing->taken.left_out);
+    }
+    if (plan.files) {
+        plan.files->known().save();
     }
     CYBELE_CHECK(looker.end());
     std::vector<std::string> lines;

@@ -5,6 +5,7 @@
 #include "images/inspection/facts.hpp"
 #include "images/sif/sif.hpp"
 #include "images/signatures/sign.hpp"
+#include "images/signatures/signed.hpp"
 #include "pipeline/context_files.hpp"
 #include "pipeline/document_kind.hpp"
 #include "pipeline/image_plan.hpp"
@@ -85,13 +86,7 @@ Result<void> check_kind_of_output(const fs::path& output, const fs::path& source
 /// A signed image is not replaced by an unsigned one.
 Result<void> check_signature(const fs::path& output) {
     const auto image = images::Image::open(output);
-    const bool is_signed =
-        image && std::any_of(image->descriptors().begin(),
-                             image->descriptors().end(),
-                             [](const images::Descriptor& object) {
-                                 return object.type == images::DataType::kSignature;
-                             });
-    if (!is_signed) {
+    if (!image || !images::is_signed(*image)) {
         return {};
     }
     return fail(ErrorCode::kInput,
@@ -137,6 +132,7 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.directory = plan.directory;
     build.output = plan.output;
     build.has_context_rules = plan.is_recipe;
+    build.context = plan.files;
     build.force = true; // checked above, and the signed copy takes the place
     build.run_tests = request.run_tests;
     // A file of a kept layer is older than one that is made now, where no time is given.

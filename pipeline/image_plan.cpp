@@ -16,7 +16,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <utility>
 
 namespace cybele::pipeline {
 
@@ -93,15 +95,40 @@ void add_bases(const recipes::Recipe& recipe, const recipes::LockVariant* lock, 
     }
 }
 
+/// Lists the host's files once for all that ask: by the rules of a Recipe, which another builder
+/// does not have, and for a definition by what it copies.
+Result<void>
+open_files(const ImageBuild& request, const Environment& environment, ImagePlan& plan) {
+    using builder::BuildContext;
+    using builder::ContextFiles;
+    using Rules = BuildContext::Rules;
+    const fs::path& output = request.output.empty() ? plan.output : request.output;
+    const bool is_own = request.builder == "embedded";
+    const auto open = [&](Rules rules) {
+        return BuildContext::open(rules, plan.directory, output);
+    };
+    const bool has_one_rule = plan.is_recipe && is_own;
+    CYBELE_TRY(auto taken, open(has_one_rule ? Rules::kRecipe : Rules::kDefinition));
+    std::optional<BuildContext> inputs;
+    if (!has_one_rule) {
+        CYBELE_TRY(inputs, open(plan.is_recipe ? Rules::kRecipe : Rules::kInputs));
+    }
+    plan.files = std::make_shared<ContextFiles>(
+        std::move(taken),
+        std::move(inputs),
+        is_own           ? ContextFiles::Reads::kAll
+        : plan.is_recipe ? ContextFiles::Reads::kInputs
+                         : ContextFiles::Reads::kNothing,
+        request.use_cache ? registry::KnownFiles::open_own(environment.cache_directory())
+                          : registry::KnownFiles::none());
+    return {};
+}
+
 /// What the image is made from, in the image and as labels.
-Result<void> add_sources(const ImageBuild& request,
-                         const SourcesRequest& from,
-                         const Environment& environment,
-                         ImagePlan& plan) {
-    auto known = request.use_cache ? registry::KnownFiles::open_own(environment.cache_directory())
-                                   : registry::KnownFiles::none();
-    CYBELE_TRY(const RecipeSources sources, find_recipe_sources(from, known, environment));
-    known.save();
+Result<void>
+add_sources(const SourcesRequest& from, const Environment& environment, ImagePlan& plan) {
+    CYBELE_TRY(const RecipeSources sources, find_recipe_sources(from, *plan.files, environment));
+    plan.files->known().save();
     plan.sources = print_recipe_sources(sources);
     plan.labels["cybelectl.sources"] = "sha256:" + hex(sha256(plan.sources));
     if (from.lock != nullptr) {
@@ -186,16 +213,14 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     plan.version = recipe.version;
     plan.output = source.parent_path() / (recipe.name + ".sif");
     plan.directory = folder_of(source);
-    const SourcesRequest from{&recipe,
-                              options.lock,
-                              request.ignores_lock,
-                              request.bases.store,
-                              request.output.empty() ? plan.output : request.output};
-    CYBELE_CHECK(add_sources(request, from, environment, plan));
+    CYBELE_CHECK(open_files(request, environment, plan));
+    const SourcesRequest from{&recipe, options.lock, request.ignores_lock, request.bases.store};
+    CYBELE_CHECK(add_sources(from, environment, plan));
     return plan;
 }
 
-Result<ImagePlan> plan_definition(const ImageBuild& request, const fs::path& source) {
+Result<ImagePlan>
+plan_definition(const ImageBuild& request, const fs::path& source, const Environment& environment) {
     CYBELE_TRY(const std::string text, read_file(source));
     definitions::ParseOptions options;
     options.arguments = request.arguments;
@@ -217,6 +242,7 @@ Result<ImagePlan> plan_definition(const ImageBuild& request, const fs::path& sou
     add_copies(plan.definition, plan);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
     plan.directory = folder_of(source);
+    CYBELE_CHECK(open_files(request, environment, plan));
     return plan;
 }
 
@@ -281,7 +307,7 @@ plan_image(const ImageBuild& request, const fs::path& source, const Environment&
     const SourceKind kind = source_kind(source);
     CYBELE_CHECK(check_source_options(request, kind));
     return kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
-           : kind == SourceKind::kDefinition ? plan_definition(request, source)
+           : kind == SourceKind::kDefinition ? plan_definition(request, source, environment)
                                              : plan_base(source);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/listing.hpp"
 #include "definitions/grammar/definition.hpp"
 #include "definitions/grammar/lines.hpp"
 #include "pipeline/document_kind.hpp"
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -30,6 +32,7 @@ struct ImagePlan {
     definitions::Definition definition;
     bool is_recipe = false;
     std::vector<PlannedCopy> copies;
+    std::shared_ptr<builder::ContextFiles> files; ///< lists what these copies take
     std::optional<std::int64_t> epoch; ///< of the Lock: the build's time, where none is given
     std::map<std::string, std::string> labels;
     std::string compression = "zstd";

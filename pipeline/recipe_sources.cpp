@@ -2,6 +2,7 @@
 #include "pipeline/recipe_sources.hpp"
 
 #include "builder/copy.hpp"
+#include "builder/output.hpp"
 #include "pipeline/recipe_inputs.hpp"
 #include "recipes/stage/base.hpp"
 #include "registry/store/store.hpp"
@@ -11,7 +12,6 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -28,13 +28,11 @@ using SourcesJson = nlohmann::ordered_json;
 class SourceFinder {
 public:
     SourceFinder(const SourcesRequest& request,
-                 std::shared_ptr<const builder::BuildContext> context,
-                 registry::KnownFiles& known,
+                 builder::ContextFiles& context,
                  const Environment& environment)
-        : recipe_(*request.recipe), store_(request.store), context_(std::move(context)),
-          known_(known), variables_(environment.all()) {
-        std::error_code error;
-        folder_ = fs::absolute(recipe_.folder, error).lexically_normal();
+        : recipe_(*request.recipe), store_(request.store), context_(context),
+          variables_(environment.all()) {
+        folder_ = builder::absolute_path(recipe_.folder);
     }
 
     void add_copies(const std::string& prefix, const std::vector<recipes::FileCopy>& copies);
@@ -47,8 +45,7 @@ private:
 
     const recipes::Recipe& recipe_;
     registry::StoreFolder store_;
-    std::shared_ptr<const builder::BuildContext> context_; ///< what a build leaves out is no source
-    registry::KnownFiles& known_;
+    builder::ContextFiles& context_; ///< what a build leaves out is no source
     std::map<std::string, std::string> variables_;
     fs::path folder_;
     std::vector<SourceFile> files_;
@@ -81,9 +78,10 @@ void SourceFinder::add_copies(const std::string& prefix,
                                  fault.help));
             continue;
         }
-        found->context = context_;
-        for (const auto& file : builder::copied_files(*found, host, known_)) {
-            put(file, !copies[i].from.starts_with('/'));
+        for (const builder::CopiedFile& file : context_.list(*found)->files) {
+            if (file.is_input) {
+                put(file, !copies[i].from.starts_with('/'));
+            }
         }
     }
 }
@@ -91,7 +89,9 @@ void SourceFinder::add_copies(const std::string& prefix,
 /// One digest for a folder with the root file system of a base.
 std::string SourceFinder::digest_of_folder(const fs::path& folder) {
     Sha256 digest;
-    builder::add_to_digest({{"/."}, {}, false, nullptr, {}}, {folder, {}, true}, known_, digest);
+    const builder::Copy all{{"/."}, {}, false, nullptr, {}};
+    builder::add_to_digest(
+        {}, builder::list_all(all, {folder, {}, true}, context_.known()), digest);
     return hex(digest.finish());
 }
 
@@ -116,7 +116,8 @@ void SourceFinder::add_base(const std::string& image, const std::string& field) 
         return;
     }
     const auto fd = open_for_reading(path);
-    const auto digest = fd ? known_.content_of(fd->get(), path) : Result<Digest>(fail(fd.error()));
+    const auto digest =
+        fd ? context_.known().content_of(fd->get(), path) : Result<Digest>(fail(fd.error()));
     if (!digest) {
         const Fault& fault = digest.error().faults().front();
         faults_.add(
@@ -142,7 +143,7 @@ Result<std::vector<SourceFile>> SourceFinder::take() {
 }
 
 Result<std::vector<SourceFile>> find_source_files(const SourcesRequest& request,
-                                                  registry::KnownFiles& known,
+                                                  builder::ContextFiles& context_files,
                                                   const Environment& environment) {
     const recipes::Recipe& recipe = *request.recipe;
     Faults missing;
@@ -152,13 +153,7 @@ Result<std::vector<SourceFile>> find_source_files(const SourcesRequest& request,
     if (missing.has_errors()) {
         return fail(missing.take());
     }
-    CYBELE_TRY(auto taken,
-               builder::BuildContext::open(
-                   builder::BuildContext::Rules::kRecipe, recipe.folder, request.image));
-    SourceFinder files(request,
-                       std::make_shared<const builder::BuildContext>(std::move(taken)),
-                       known,
-                       environment);
+    SourceFinder files(request, context_files, environment);
     for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
         const recipes::StageContext context = recipes::stage_context(recipe, i);
         files.add_copies(context.prefix, context.fields->files);
@@ -234,8 +229,13 @@ void add_file_changes(const RecipeSources& before,
 
 } // namespace
 
+Result<builder::BuildContext> rules_of_recipe(const recipes::Recipe& recipe,
+                                              const fs::path& image) {
+    return builder::BuildContext::open(builder::BuildContext::Rules::kRecipe, recipe.folder, image);
+}
+
 Result<RecipeSources> find_recipe_sources(const SourcesRequest& request,
-                                          registry::KnownFiles& known,
+                                          builder::ContextFiles& files,
                                           const Environment& environment) {
     RecipeSources sources;
     sources.recipe = request.recipe->digest;
@@ -246,7 +246,7 @@ Result<RecipeSources> find_recipe_sources(const SourcesRequest& request,
     sources.lock = request.ignores_lock      ? std::string(RecipeSources::kUnlocked)
                    : request.lock != nullptr ? recipes::lock_digest(*request.lock)
                                              : "";
-    CYBELE_TRY(sources.files, find_source_files(request, known, environment));
+    CYBELE_TRY(sources.files, find_source_files(request, files, environment));
     return sources;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/listing.hpp"
 #include "recipes/model/lock.hpp"
 #include "recipes/model/recipe.hpp"
-#include "registry/cache/known_files.hpp"
 #include "registry/store/place.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
@@ -42,13 +42,16 @@ struct SourcesRequest {
     const recipes::LockVariant* lock = nullptr;
     bool ignores_lock = false;
     registry::StoreFolder store; ///< where bases `store:…` are
-    std::filesystem::path image; ///< the output, which is no source of itself
 };
 
+/// The rules by which an image of the Recipe takes files; `image` is no source of itself.
+[[nodiscard]] Result<builder::BuildContext> rules_of_recipe(const recipes::Recipe& recipe,
+                                                            const std::filesystem::path& image);
+
 /// Lists what an image of the Recipe is made from now. The content of a file is read only where
-/// `known` does not have it. kInput, at its place in the Recipe, for a file that is missing.
+/// `files` does not know it. kInput, at its place in the Recipe, for a file that is missing.
 [[nodiscard]] Result<RecipeSources> find_recipe_sources(const SourcesRequest& request,
-                                                        registry::KnownFiles& known,
+                                                        builder::ContextFiles& files,
                                                         const Environment& environment);
 
 /// As JSON: the same bytes for the same sources.

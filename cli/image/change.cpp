@@ -21,6 +21,8 @@ namespace {
 
 using registry::StoredImage;
 
+constexpr const char* kForceName = "allow an unsigned image to replace a signed one under its name";
+
 struct ImageChangeOptions {
     std::string file;
     std::string name;
@@ -54,6 +56,7 @@ Result<int> add_image(const Session& session, const ImageChangeOptions& options)
     CYBELE_TRY(arrival.name, name_of(options));
     arrival.origin = options.file;
     arrival.is_link = options.is_link;
+    arrival.may_unsign = options.is_forced;
     arrival.now = Session::clock();
     arrival.progress = progress(session, "adding");
     CYBELE_TRY(const registry::Store store, open_store(session));
@@ -77,7 +80,7 @@ Result<int> tag(const Session& session, const ImageChangeOptions& options) {
     CYBELE_TRY(const registry::StoreName name, registry::read_new_name(options.name));
     CYBELE_TRY(const registry::Store store, open_known_store(session));
     CYBELE_TRY(const StoredImage image, store.find(from));
-    CYBELE_CHECK(store.tag(image, name));
+    CYBELE_CHECK(store.tag(image, name, options.is_forced));
     if (session.is_json()) {
         print_document({{"name", name.text()}, {"digest", image.record.digest}});
     }
@@ -268,6 +271,7 @@ void install_names(CLI::App& image, Session& session) {
     verb->add_flag("--link",
                    options->is_link,
                    "make a hard link instead of a copy; do not write to the file again");
+    verb->add_flag("--force", options->is_forced, kForceName);
     finish_change_verb(*verb, session, options, add_image);
 
     options = std::make_shared<ImageChangeOptions>();
@@ -278,6 +282,7 @@ void install_names(CLI::App& image, Session& session) {
         {"cybelectl image tag app:1.0 app:stable", "cybelectl image tag app:1.0 group/app:2.0"});
     verb->add_option("image", options->file, "the image")->required()->type_name("IMAGE");
     verb->add_option("name", options->name, "NAME[:TAG]")->required()->type_name("NAME");
+    verb->add_flag("--force", options->is_forced, kForceName);
     finish_change_verb(*verb, session, options, tag);
 
     options = std::make_shared<ImageChangeOptions>();

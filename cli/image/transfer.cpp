@@ -46,6 +46,7 @@ pull_request(const Session& session, const TransferOptions& options, const std::
     request.architecture =
         options.architecture.empty() ? images::host_architecture() : options.architecture;
     request.now = Session::clock();
+    request.may_unsign = options.is_forced;
     if (!options.output.empty()) {
         request.output = registry::Output{options.output, options.is_link, options.is_forced};
     }
@@ -291,6 +292,7 @@ Result<int> copy_locally(const Session& session, const TransferOptions& options)
         CYBELE_TRY(arrival.name, registry::read_new_name(options.target));
         arrival.origin = options.source;
         arrival.is_link = options.is_link;
+        arrival.may_unsign = options.is_forced;
         arrival.now = Session::clock();
         arrival.progress = progress(session, "adding");
         CYBELE_TRY(const registry::Store store, open_store(session));
@@ -367,7 +369,8 @@ void finish_transfer_verb(CLI::App& verb,
 void add_output_flags(CLI::App& verb, TransferOptions& options) {
     add_library(verb, options);
     verb.add_flag("--link", options.is_link, "make the file a hard link into the store");
-    verb.add_flag("--force", options.is_forced, "replace an existing file");
+    verb.add_flag(
+        "--force", options.is_forced, "replace an existing file, or the name of a signed image");
     verb.add_option(
             "--arch", options.architecture, "architecture of the image (default: this machine's)")
         ->type_name("ARCH");

@@ -32,6 +32,13 @@ Result<void> verify_sif(const std::filesystem::path& file,
                         const std::string& name,
                         const std::string& help) {
     CYBELE_TRY(const images::Image image, images::Image::open(file));
+    return verify_sif(image, trust, name, help);
+}
+
+Result<void> verify_sif(const images::Image& image,
+                        const images::Trust& trust,
+                        const std::string& name,
+                        const std::string& help) {
     CYBELE_TRY(const auto verification,
                images::verify_signatures(image, trust, {})
                    .map_error(during("verifying the image that is a base")));

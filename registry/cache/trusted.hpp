@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "images/sif/image.hpp"
 #include "images/signatures/trust.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
@@ -19,6 +20,10 @@ namespace cybele::registry {
 
 /// kVerification with the reason, unless the whole SIF is signed by those who are trusted. `name`
 /// is for people; `help` says what is to be done.
+[[nodiscard]] Result<void> verify_sif(const images::Image& image,
+                                      const images::Trust& trust,
+                                      const std::string& name,
+                                      const std::string& help);
 [[nodiscard]] Result<void> verify_sif(const std::filesystem::path& file,
                                       const images::Trust& trust,
                                       const std::string& name,

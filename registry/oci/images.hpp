@@ -25,6 +25,7 @@ struct PullRequest {
     Reference reference;
     std::string architecture; ///< of an index's entry, and of the image itself
     std::optional<StoreName> name;
+    bool may_unsign = false;      ///< as Arrival
     std::optional<Output> output; ///< a file besides
     std::int64_t now = 0;
     /// Looks at the file before it gets a name anywhere; its error refuses it.

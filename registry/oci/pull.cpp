@@ -119,7 +119,7 @@ Result<bool> take_stored(const PullRequest& request,
     }
     CYBELE_CHECK(check_pulled_image(known->path, request));
     if (request.name) {
-        CYBELE_CHECK(store.tag(*known, *request.name));
+        CYBELE_CHECK(store.tag(*known, *request.name, request.may_unsign));
     }
     if (!is_of_library(request)) {
         CYBELE_CHECK(store.note_repository(found.layer.digest, request.reference.place()));
@@ -157,6 +157,7 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
             CYBELE_CHECK(source.get(found.layer, partial.path()));
             Arrival arrival;
             arrival.name = request.name;
+            arrival.may_unsign = request.may_unsign;
             arrival.origin = request.reference.text();
             arrival.repository = is_of_library(request) ? "" : request.reference.place();
             arrival.now = request.now;

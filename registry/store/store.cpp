@@ -3,6 +3,7 @@
 #include "registry/store/store.hpp"
 
 #include "images/sif/sif.hpp"
+#include "images/signatures/signed.hpp"
 #include "registry/store/lease.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -151,6 +152,25 @@ Result<fs::path> Store::use(const StoredImage& image, std::int64_t now) const {
     return image.path;
 }
 
+/// An unsigned image takes the name of a signed one only where that is allowed.
+Result<void>
+Store::check_signed(const StoreName& name, std::string_view digest, const fs::path& file) const {
+    CYBELE_TRY(const auto owner, index_.resolve(name.text()));
+    if (!owner || *owner == digest) {
+        return {};
+    }
+    const auto before = images::Image::open(place_.blob(*owner));
+    const auto now = images::Image::open(file);
+    if (!before || !images::is_signed(*before) || (now && images::is_signed(*now))) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                problem("stored-name-signed",
+                        "the image store:" + name.text() + " is signed, and this one is not"),
+                "an unsigned image does not replace a signed one under its name",
+                "sign it, choose another name, or give --force");
+}
+
 Result<void> Store::take_name(const std::string& name, std::string_view except) const {
     CYBELE_TRY(const auto owner, index_.resolve(name));
     if (!owner || *owner == except) {
@@ -189,6 +209,9 @@ Result<void> Store::change(std::string_view digest,
 Result<IndexRow>
 Store::settle(const fs::path& file, const std::string& digest, const Arrival& arrival) const {
     CYBELE_TRY(Transaction transaction, Transaction::begin(index_.database()));
+    if (arrival.name && !arrival.may_unsign) {
+        CYBELE_CHECK(check_signed(*arrival.name, digest, file));
+    }
     CYBELE_TRY(auto known, index_.find(digest));
     IndexRow row = known.value_or(IndexRow());
     const bool is_there = known && is_whole(*known).value_or(false);
@@ -274,7 +297,10 @@ Result<StoredImage> Store::add(const fs::path& source, const Arrival& arrival) c
     return adopt(incoming.path(), digest, arrival);
 }
 
-Result<void> Store::tag(const StoredImage& image, const StoreName& name) const {
+Result<void> Store::tag(const StoredImage& image, const StoreName& name, bool may_unsign) const {
+    if (!may_unsign) {
+        CYBELE_CHECK(check_signed(name, image.record.digest, image.path));
+    }
     return change(image.record.digest,
                   [&](Record& record) { add_sorted(record.names, name.text()); });
 }

@@ -33,6 +33,8 @@ struct Arrival {
     std::string repository; ///< HOST/REPOSITORY it came from; empty: none
     std::string digest;     ///< what it must have; empty: whatever it has
     bool is_link = false;   ///< the store's file is a hard link of the source
+    /// Its name may be that of a signed image, though this one is not signed.
+    bool may_unsign = false;
     std::int64_t now = 0;
     Progress progress;
     /// Looks at the file before it becomes part of the store; its error refuses it.
@@ -95,7 +97,9 @@ public:
     [[nodiscard]] Result<StoredImage> adopt(const std::filesystem::path& file,
                                             const std::string& digest,
                                             const Arrival& arrival) const;
-    [[nodiscard]] Result<void> tag(const StoredImage& image, const StoreName& name) const;
+    /// kInput where the name would go from a signed image to one that is not, unless allowed.
+    [[nodiscard]] Result<void>
+    tag(const StoredImage& image, const StoreName& name, bool may_unsign = false) const;
     /// Takes a name away; the image stays for gc.
     [[nodiscard]] Result<void> untag(const StoreName& name) const;
     /// Removes an image with all its names. kEnvironment where it runs, unless forced.
@@ -119,6 +123,9 @@ private:
     [[nodiscard]] Result<bool> is_whole(const IndexRow& row) const;
     [[nodiscard]] Result<void> change(std::string_view digest,
                                       const std::function<void(Record&)>& edit) const;
+    [[nodiscard]] Result<void> check_signed(const StoreName& name,
+                                            std::string_view digest,
+                                            const std::filesystem::path& file) const;
     [[nodiscard]] Result<void> take_name(const std::string& name, std::string_view except) const;
     [[nodiscard]] Result<IndexRow> settle(const std::filesystem::path& file,
                                           const std::string& digest,

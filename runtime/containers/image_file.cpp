@@ -5,6 +5,7 @@
 #include "images/sif/kinds.hpp"
 #include "images/sif/sif.hpp"
 #include "images/sif/start.hpp"
+#include "images/signatures/signed.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -46,13 +47,6 @@ std::uint64_t end_of(const images::Image& image) {
     return end;
 }
 
-bool has_signature(const images::Image& image) {
-    const auto& objects = image.descriptors();
-    return std::any_of(objects.begin(), objects.end(), [](const images::Descriptor& object) {
-        return object.type == images::DataType::kSignature;
-    });
-}
-
 /// A file without a name that holds the same; nobody has it open for writing any more.
 Result<UniqueFd>
 private_copy(const ImageFile& file, std::uint64_t size, const ImageDemand& demand) {
@@ -68,7 +62,7 @@ Result<images::Image> take_verified(ImageFile& file, const ImageDemand& demand) 
     CYBELE_TRY(UniqueFd named, same_file(file.fd));
     // Refuses what is not a SIF, and one whose change was interrupted.
     CYBELE_TRY(const images::Image first, images::Image::open_shared(std::move(named), file.path));
-    if (!has_signature(first)) { // refused by its table, whatever its size
+    if (!images::is_signed(first)) { // refused by its table, whatever its size
         CYBELE_CHECK(demand.verify(first));
     }
     struct stat status = {};

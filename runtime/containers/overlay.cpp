@@ -135,8 +135,10 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
             ErrorCode::kInput,
             problem("overlay-unusable", "cannot use '" + printable(path) + "' as an overlay"),
             fault.because.empty() ? fault.message : fault.because,
-            "name a directory, a squashfs file or a SIF; ext3 images are not mounted, for "
-            "their driver trusts what it reads");
+            fault.id == "sif-change-interrupted"
+                ? fault.help
+                : "name a directory, a squashfs file or a SIF; ext3 images are not mounted, for "
+                  "their driver trusts what it reads");
     }
     overlay.file = std::move(*file);
     const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;

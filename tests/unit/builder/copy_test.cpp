@@ -125,7 +125,7 @@ TEST_CASE("the digest follows contents, modes and names") {
         const auto found = find_sources({"dir", "/d", 1, ""}, from, {}, "x.def");
         REQUIRE(found);
         Sha256 sum;
-        add_to_digest(*found, from, files, sum);
+        add_to_digest(found->destination, list_all(*found, from, files), sum);
         return hex(sum.finish());
     };
     const std::string before = digest();
@@ -144,7 +144,7 @@ TEST_CASE(
     const auto listed = [&](const std::string& source, const CopyFrom& from) {
         const auto found = find_sources({source, "/d", 1, ""}, from, {}, "x.def");
         REQUIRE(found);
-        return copied_files(*found, from, files);
+        return list_all(*found, from, files).files;
     };
     const auto host = listed("dir", {"/", at.host, false});
     REQUIRE(host.size() == 5);

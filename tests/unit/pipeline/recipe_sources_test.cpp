@@ -37,9 +37,12 @@ struct Place {
                                              bool ignores_lock = false) const {
         CYBELE_TRY(const recipes::Recipe read,
                    recipes::read_recipe(recipe, folder.path() / "app.yaml"));
-        auto known = registry::KnownFiles::none();
-        return find_recipe_sources(
-            {&read, lock, ignores_lock, {}, folder.path() / "app.sif"}, known, Environment{});
+        CYBELE_TRY(auto rules, rules_of_recipe(read, folder.path() / "app.sif"));
+        builder::ContextFiles files(std::move(rules),
+                                    std::nullopt,
+                                    builder::ContextFiles::Reads::kAll,
+                                    registry::KnownFiles::none());
+        return find_recipe_sources({&read, lock, ignores_lock, {}}, files, Environment{});
     }
 };
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/survey.hpp"
-
-#include "builder/context.hpp"
-#include "builder/copy_nodes.hpp"
-#include "support/directory.hpp"
+#include "builder/secrets.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <filesystem>
 #include <optional>
-#include <string_view>
 
-#include <fcntl.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace cybele::builder {
@@ -25,7 +22,6 @@ constexpr const char* kSecretLogins = "logins";
 constexpr const char* kKeyStore = "a store of keys";
 constexpr off_t kMostOfKey = off_t{64} << 10U;  ///< bytes of a file that may hold a key
 constexpr off_t kMostOfToken = off_t{4} << 10U; ///< of one that is a token
-constexpr std::size_t kReadOfSecret = std::size_t{4} << 10U;
 
 struct SecretName {
     std::string_view name;
@@ -42,6 +38,10 @@ constexpr std::array kSecretNames = {
     SecretName{"token", kSecretToken},
     SecretName{".token", kSecretToken},
     SecretName{".vault-token", kSecretToken},
+    SecretName{"id_rsa", kPrivateKey},
+    SecretName{"id_dsa", kPrivateKey},
+    SecretName{"id_ecdsa", kPrivateKey},
+    SecretName{"id_ed25519", kPrivateKey},
 };
 constexpr std::array kSecretEnds = {
     SecretName{".token", kSecretToken},
@@ -75,6 +75,15 @@ constexpr std::array kSecretContents = {
     SecretContent{"github_pat_", 40, false, kMostOfToken, kSecretToken},
     SecretContent{"glpat-", 20, false, kMostOfToken, kSecretToken},
     SecretContent{"hf_", 30, false, kMostOfToken, kSecretToken},
+    SecretContent{"aws_secret_access_key = ", 40, false, kMostOfToken, kSecretToken},
+    SecretContent{"aws_secret_access_key=", 40, false, kMostOfToken, kSecretToken},
+    SecretContent{"xoxb-", 20, false, kMostOfToken, kSecretToken},
+    SecretContent{"xoxp-", 20, false, kMostOfToken, kSecretToken},
+    SecretContent{"npm_", 36, false, kMostOfToken, kSecretToken},
+    SecretContent{"pypi-AgEI", 40, false, kMostOfToken, kSecretToken},
+    SecretContent{"dckr_pat_", 20, false, kMostOfToken, kSecretToken},
+    SecretContent{"AIzaSy", 33, false, kMostOfToken, kSecretToken},
+    SecretContent{"sk-ant-", 40, false, kMostOfToken, kSecretToken},
 };
 
 const char* what_of_name(std::string_view name) {
@@ -114,80 +123,47 @@ bool holds(std::string_view text, const SecretContent& content) {
     return false;
 }
 
-const char* what_of_content(const CopiedNode& node) {
-    if (node.status.st_size > kMostOfKey) {
+/// A private key without armour: a DER sequence that begins with the version of PKCS #8, PKCS #1 or
+/// SEC 1.
+bool is_binary_key(std::string_view text) {
+    using namespace std::string_view_literals;
+    constexpr std::size_t kMostOfLength = 3; // bytes that say how long the sequence is
+    if (!text.starts_with('\x30')) {
+        return false;
+    }
+    const std::string_view start = text.substr(1, kMostOfLength + 5);
+    constexpr std::array kVersions = {
+        "\x02\x01\x00\x30"sv, "\x02\x01\x01\x30"sv, "\x02\x01\x00\x02\x82"sv, "\x02\x01\x01\x04"sv};
+    return std::any_of(kVersions.begin(), kVersions.end(), [&](std::string_view version) {
+        const std::size_t at = start.find(version);
+        return at != std::string_view::npos && at >= 1 && at <= kMostOfLength;
+    });
+}
+
+const char* what_of_content(int fd, off_t bytes) {
+    if (bytes > kMostOfKey) {
         return nullptr;
     }
-    const UniqueFd fd = reopen(node.fd.get(), O_RDONLY);
-    std::array<char, kReadOfSecret> start{};
-    const ssize_t size = fd.valid() ? ::pread(fd.get(), start.data(), start.size(), 0) : 0;
-    const std::string_view text(start.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-    for (const SecretContent& content : kSecretContents) {
-        if (node.status.st_size <= content.most && holds(text, content)) {
-            return content.what;
+    // Complete: in a file of certificates the key is the last thing.
+    static thread_local std::array<char, std::size_t{kMostOfKey}> content{};
+    const ssize_t size = fd >= 0 ? ::pread(fd, content.data(), content.size(), 0) : 0;
+    const std::string_view text(content.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    if (is_binary_key(text)) {
+        return kPrivateKey;
+    }
+    for (const SecretContent& one : kSecretContents) {
+        if (bytes <= one.most && holds(text, one)) {
+            return one.what;
         }
     }
     return nullptr;
 }
 
-class Surveyor {
-public:
-    Surveyor(const Copy& copy, int root, Survey& result)
-        : copy_(copy), root_(root), result_(result) {}
-
-    void look(const fs::path& path, const std::string& name, int depth) {
-        const auto node = open_node(root_, path, true);
-        if (!node || depth > kDeepestCopy) {
-            return; // the copy says why
-        }
-        const bool is_directory = S_ISDIR(node->status.st_mode);
-        const auto answer = look_at(copy_, path, *node, depth);
-        if (!answer.is_taken() && !answer.may_hold) {
-            result_.left_out.push_back({name, answer.because});
-            return;
-        }
-        if (is_directory) {
-            const bool is_top = depth == 0 && !copy_.is_pattern;
-            const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
-            for (const std::string& one :
-                 names_in(readable.get(), path).value_or(std::vector<std::string>())) {
-                look(path / one, is_top ? one : name + "/" + one, depth + 1);
-            }
-        } else if (S_ISREG(node->status.st_mode)) {
-            count(*node, name);
-        }
-    }
-
-private:
-    void count(const CopiedNode& node, const std::string& name) {
-        ++result_.files;
-        result_.bytes += static_cast<std::uint64_t>(node.status.st_size);
-        const char* what = what_of_name(fs::path(name).filename().native());
-        what = what == nullptr ? what_of_content(node) : what;
-        if (what != nullptr) {
-            result_.secrets.push_back({name, what});
-        }
-    }
-
-    const Copy& copy_;
-    int root_;
-    Survey& result_;
-};
-
 } // namespace
 
-Survey survey(const Copy& copy) {
-    Survey result;
-    const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    Surveyor surveyor(copy, root.get(), result);
-    for (const fs::path& source : copy.sources) {
-        const fs::path place = source.lexically_normal();
-        surveyor.look(source,
-                      place.filename().empty() ? place.parent_path().filename().native()
-                                               : place.filename().native(),
-                      0);
-    }
-    return result;
+const char* secret_in(std::string_view name, int fd, std::uint64_t bytes) {
+    const char* const what = what_of_name(fs::path(name).filename().native());
+    return what == nullptr ? what_of_content(fd, static_cast<off_t>(bytes)) : what;
 }
 
 } // namespace cybele::builder
