@@ -171,7 +171,8 @@ verify_keys() { # any|all|N KEY...
 }
 
 digest_of() { # KEY: of the key itself, so that a second file of it is not a second signer
-    openssl pkey -pubin -in "$1" -outform DER 2>/dev/null | sha256sum
+    { openssl ec -pubin -in "$1" -conv_form uncompressed -param_enc named_curve -outform DER ||
+        openssl pkey -pubin -in "$1" -outform DER; } 2>/dev/null | sha256sum
 }
 
 set_variables() { # NAME=VALUE..., also in the container, over the image's own
