@@ -92,13 +92,13 @@ exchange() {
     printf 'mirror: http://evil.invalid\n' >.cybelectl.yaml
     open_to . $attacker
     assert_equal "$(setting mirror)" ''
-    cd ..
+    cd "$here"
     ln -s a link
     "$CYBELECTL" config trust link
     ln -sfn b link
     cd link
     assert_equal "$(setting mirror)" ''
-    cd ../a/sub
+    cd "$here/a/sub"
     assert_equal "$(setting mirror)" ''
     chgrp users ..
     chmod 775 ..

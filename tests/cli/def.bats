@@ -146,7 +146,7 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
         [[ $rule != CD022 ]] || options=(--dialect singularity3)
         [[ $rule != CD027 ]] || options=(--build-arg b=1)
         run "$CYBELECTL" def check "$rule.def" "${options[@]}"
-        assert_output --partial "$severity[$rule]"
+        assert_output --partial "${severity}[$rule]"
         errors=$(grep -c '^error\[' <<<"$output" || :)
         assert_equal "$rule $status" "$rule $((errors > 0 ? 3 : 0))"
         [[ $severity != error ]] || assert [ "$errors" -gt 0 ]
