@@ -232,7 +232,7 @@ private:
         }
         CYBELE_TRY(UniqueFd file, open_for_reading(stage.source));
         const bool is_verified = !locked(from).empty() || request_.bases.keys.contains(from) ||
-                                 stage.stage->header_value("fingerprints") != "";
+                                 !stage.stage->header_value("fingerprints").empty();
         if (is_verified && !open_own(stage.source)) {
             CYBELE_TRY(file, private_copy(file, stage.source));
         }

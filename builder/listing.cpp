@@ -104,6 +104,7 @@ private:
     }
 
     /// `names` is a copy: what is added moves the list of files.
+    // NOLINTNEXTLINE(readability-function-size): the place of a folder
     void add_names(const CopiedNode& folder,
                    std::vector<std::string> names, // NOLINT(performance-unnecessary-value-param)
                    const fs::path& path,
@@ -113,7 +114,7 @@ private:
         const bool is_top = depth == 0 && !rules_.is_pattern;
         above_.push_back(&folder.status);
         for (const std::string& one : names) {
-            add(path / one, is_top ? one : name + "/" + one, depth + 1, is_input);
+            add(path / one, is_top ? one : (fs::path(name) / one).native(), depth + 1, is_input);
         }
         above_.pop_back();
     }

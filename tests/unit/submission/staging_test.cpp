@@ -273,7 +273,7 @@ TEST_CASE("the user's own link is followed by links of the user or of root alone
     fs::create_symlink("chain", place.there / "out/own");
     fs::create_directory_symlink(place.there / "secret", place.there / "shared/way");
     fs::create_symlink(place.there / "shared/way/a", place.there / "out/through");
-    ::sleep(2);
+    ::sleep(2); // NOLINT(concurrency-mt-unsafe): one thread
     for (const char* name : {"out/own", "out/through"}) {
         CAPTURE(name);
         REQUIRE(place.fetch({name}).has_value());
@@ -312,7 +312,7 @@ TEST_CASE(
     if (attacker == 0) {
         (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
-    while (attacker == 0) { // until it is killed
+    while (attacker == 0) { // NOLINT(bugprone-infinite-loop): until it is killed
         (void)::renameat2(AT_FDCWD, own.c_str(), AT_FDCWD, evil.c_str(), RENAME_EXCHANGE);
         ::usleep(300);
     }
