@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/builder.hpp"
+#include "builder/request/mirror.hpp"
 #include "diagnostics/examine.hpp"
 #include "registry/oci/credentials.hpp"
 #include "support/file.hpp"

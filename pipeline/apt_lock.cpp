@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/apt_lock.hpp"
 
-#include "builder/step_log.hpp"
+#include "builder/steps/step_log.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/process.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/context_files.hpp"
 
-#include "builder/copy.hpp"
-#include "builder/ignore_file.hpp"
-#include "builder/listing.hpp"
-#include "builder/output.hpp"
+#include "builder/files/copy.hpp"
+#include "builder/files/ignore_file.hpp"
+#include "builder/files/listing.hpp"
+#include "builder/files/output.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/image_build.hpp"
 
-#include "builder/builder.hpp"
+#include "builder/pack/builder.hpp"
 #include "images/inspection/facts.hpp"
 #include "images/sif/sif.hpp"
 #include "images/signatures/sign.hpp"

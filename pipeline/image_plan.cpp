@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/image_plan.hpp"
 
-#include "builder/builder.hpp"
+#include "builder/pack/builder.hpp"
+#include "builder/request/mirror.hpp"
 #include "pipeline/document_kind.hpp"
 #include "pipeline/image_source.hpp"
 #include "pipeline/recipe_file.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/listing.hpp"
+#include "builder/files/listing.hpp"
 #include "definitions/grammar/definition.hpp"
 #include "definitions/grammar/lines.hpp"
 #include "pipeline/document_kind.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/builder.hpp"
+#include "builder/request/request.hpp"
 #include "images/signatures/sign.hpp"
 #include "support/error.hpp"
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/recipe_lock.hpp"
 
-#include "builder/builder.hpp"
-#include "builder/step_log.hpp"
+#include "builder/bases/image_base.hpp"
+#include "builder/pack/builder.hpp"
+#include "builder/request/mirror.hpp"
+#include "builder/steps/step_log.hpp"
 #include "pipeline/apt_lock.hpp"
 #include "recipes/forms/requirements.hpp"
 #include "recipes/mpi/mpi.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/recipe_sources.hpp"
 
-#include "builder/copy.hpp"
-#include "builder/output.hpp"
+#include "builder/files/copy.hpp"
+#include "builder/files/output.hpp"
 #include "pipeline/recipe_inputs.hpp"
 #include "recipes/stage/base.hpp"
 #include "registry/store/store.hpp"

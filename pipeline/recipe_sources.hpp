@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/listing.hpp"
+#include "builder/files/listing.hpp"
 #include "recipes/model/lock.hpp"
 #include "recipes/model/recipe.hpp"
 #include "registry/store/place.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cache`: what builds and starts keep for the next one.
-#include "builder/keys.hpp"
+#include "builder/pack/keys.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
 #include "cli/image/cache_entries.hpp"

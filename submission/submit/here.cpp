@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/here.hpp"
 
-#include "builder/libraries.hpp"
+#include "builder/steps/libraries.hpp"
 #include "launchers/plan/plan.hpp"
 #include "schedulers/dialects/dialect.hpp"
 #include "submission/submit/prepare.hpp"

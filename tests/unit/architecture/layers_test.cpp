@@ -48,7 +48,7 @@ const std::vector<Area> kAreas = {
     {"schedulers", 3, {"dialects", "reading", "scripts"}},
     {"runtime", 3, {"namespaces", "containers"}},
     {"kubernetes", 4, {"objects", "check", "convert"}},
-    {"builder", 4, {}},
+    {"builder", 4, {"request", "files", "processes", "layers", "steps", "bases", "pack"}},
     {"pipeline", 5, {}},
     {"submission",
      6,
@@ -77,7 +77,6 @@ const std::vector<Area> kAreas = {
 const std::vector<std::pair<std::string, std::string>> kKept = {
     {"<CLI/", "cli"},
     {"<yaml-cpp/", "support"},
-    {"<kainjow/", "templates"},
 };
 
 /// A source or header by its path below the root of the project.

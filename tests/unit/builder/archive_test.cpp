@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/archive.hpp"
-#include "builder/tidy.hpp"
+#include "builder/files/archive.hpp"
+#include "builder/steps/tidy.hpp"
 #include "support/process.hpp"
 #include "temporary.hpp"
 

@@ -2,7 +2,7 @@
 // A build in a private folder, as root and as a user with subordinate ids.
 #pragma once
 
-#include "builder/builder.hpp"
+#include "builder/pack/builder.hpp"
 #include "support/process.hpp"
 #include "temporary.hpp"
 

@@ -2,8 +2,8 @@
 // Builds at their bounds: steps without an end, signals, two builds at
 // once, no space.
 #include "bench.hpp"
-#include "builder/output.hpp"
-#include "builder/workspace.hpp"
+#include "builder/files/output.hpp"
+#include "builder/files/workspace.hpp"
 
 #include <atomic>
 #include <csignal>

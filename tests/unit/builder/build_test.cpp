@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real builds: a tree with a static busybox, as root and as a user with subordinate ids.
 #include "bench.hpp"
-#include "builder/inside.hpp"
+#include "builder/steps/inside.hpp"
 #include "images/inspection/inspect.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"

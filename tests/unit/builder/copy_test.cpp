@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of %files, as they were seen with the reference.
-#include "builder/copy.hpp"
+#include "builder/files/copy.hpp"
 #include "support/encoding.hpp"
 #include "temporary.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/expand.hpp"
+#include "builder/files/expand.hpp"
 #include "submission/records/output_pattern.hpp"
 #include "temporary.hpp"
 

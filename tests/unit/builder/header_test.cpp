@@ -2,9 +2,9 @@
 // Every key of the grammar's headers has its effect with every agent that is built here, or is
 // refused, or a warning says that it has none.
 #include "bench.hpp"
-#include "builder/bootstrap.hpp"
-#include "builder/header.hpp"
-#include "builder/plan.hpp"
+#include "builder/bases/bootstrap.hpp"
+#include "builder/bases/header.hpp"
+#include "builder/pack/plan.hpp"
 #include "definitions/grammar/grammar.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // .dockerignore by Docker's rules: the cases of its documentation, those of moby's patternmatcher,
 // and what Docker refuses.
-#include "builder/ignore_file.hpp"
+#include "builder/files/ignore_file.hpp"
 #include "support/file.hpp"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole image as the cache keeps it: what its steps lack.
 #include "bench.hpp"
-#include "builder/kept_image.hpp"
+#include "builder/layers/kept_image.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/random.hpp"

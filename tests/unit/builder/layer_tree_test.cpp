@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of OCI images: what they do to each other, and what hostile ones may not do.
-#include "builder/layer_tree.hpp"
-#include "builder/oci_config.hpp"
+#include "builder/bases/oci_config.hpp"
+#include "builder/layers/layer_tree.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/process.hpp"

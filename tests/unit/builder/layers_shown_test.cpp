@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing a tree of layers: what an overlay shows of them has the content that the writer takes.
 #include "bench.hpp"
-#include "builder/layers.hpp"
+#include "builder/layers/layers.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/elf.hpp"
-#include "builder/libraries.hpp"
+#include "builder/steps/elf.hpp"
+#include "builder/steps/libraries.hpp"
 #include "support/file.hpp"
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Recipe's folder gives to an image: counts, what is left out, what looks secret, and that
 // what is copied is what was listed.
-#include "builder/copy.hpp"
-#include "builder/listing.hpp"
+#include "builder/files/copy.hpp"
+#include "builder/files/listing.hpp"
 #include "images/sif/sif.hpp"
 #include "temporary.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/builder.hpp"
-#include "builder/mirror.hpp"
+#include "builder/pack/builder.hpp"
+#include "builder/request/mirror.hpp"
 #include "temporary.hpp"
 
 using namespace cybele;

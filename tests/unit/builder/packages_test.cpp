@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Downloaded packages: what a method kept is taken over by content, and only as what it is. The
 // method itself runs in front of one that answers as apt's does.
-#include "builder/packages.hpp"
-#include "builder/rpm_packages.hpp"
+#include "builder/bases/rpm_packages.hpp"
+#include "builder/steps/packages.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/process.hpp"

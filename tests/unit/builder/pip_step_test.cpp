@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What pip downloads in a step is kept where the step names its digest, and nothing else.
-#include "builder/pip_step.hpp"
+#include "builder/steps/pip_step.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "temporary.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/pip.hpp"
+#include "builder/steps/pip.hpp"
 #include "temporary.hpp"
 
 using namespace cybele;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages that do not need each other are made at once; what nobody needs is not made.
 #include "bench.hpp"
-#include "builder/side_by_side.hpp"
+#include "builder/pack/side_by_side.hpp"
 
 #include <algorithm>
 #include <csignal>

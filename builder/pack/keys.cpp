@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/pack/keys.hpp"
+
+#include "builder/files/copy.hpp"
+#include "builder/steps/host_script.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace cybele::builder {
+namespace {
+
+/// To be raised when a step's result would differ for the same text.
+constexpr std::string_view kStepFormat = "step 4";
+constexpr std::string_view kImageFormat = "image 2";
+constexpr const char* kParent = "the step before it";
+
+std::string digest_of(std::string_view text) {
+    return hex(sha256(text));
+}
+
+void add_copies(const Step& step, registry::KnownFiles& files, std::vector<KeyPart>& parts) {
+    for (const Copy& copy : step.copies) {
+        Sha256 digest;
+        add_to_digest(
+            copy.destination, copy.listing ? *copy.listing : list_all(copy, {}, files), digest);
+        const std::string source = copy.sources.empty() ? "?" : copy.sources.front().native();
+        parts.push_back(
+            {fmt::format("'{}' for '{}'", source, copy.destination), hex(digest.finish())});
+    }
+}
+
+StepKey key_of_step(const Step& step,
+                    const std::string& parent,
+                    const std::vector<StageKeys>& earlier,
+                    const AgentContext& context) {
+    StepKey result;
+    std::vector<KeyPart>& parts = result.parts;
+    parts.push_back({kParent, digest_of(parent)});
+    parts.push_back({"its kind", fmt::format("{}", static_cast<int>(step.kind))});
+    parts.push_back({"its text", digest_of(step.text)});
+    parts.push_back({"its interpreter", digest_of(step.arguments)});
+    bool is_known = !parent.empty() && step.kind != Step::Kind::kHostScript;
+    if (step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kApps) {
+        add_copies(step, context.files, parts);
+    } else if (step.kind == Step::Kind::kStageCopy) {
+        // The other stage's key stands for its files, so that they need not be made to know it.
+        const std::string& other = earlier[step.from_stage].result();
+        is_known = is_known && !other.empty();
+        parts.push_back({"the stage it copies from", digest_of(other)});
+        parts.push_back({"the list of its files", digest_of(step.section->text)});
+    } else if (context.request.is_deterministic) {
+        parts.push_back({"SOURCE_DATE_EPOCH", fmt::format("{}", context.request.now)});
+    }
+    Sha256 key;
+    key.update(fmt::format("{}\n{}\n", kStepFormat, images::host_architecture()));
+    for (const KeyPart& part : parts) {
+        key.update(part.digest + "\n");
+    }
+    result.key = is_known ? hex(key.finish()) : "";
+    return result;
+}
+
+} // namespace
+
+Result<std::vector<StageKeys>> find_keys(const BuildPlan& plan, const AgentContext& context) {
+    std::vector<StageKeys> all;
+    for (const StagePlan& stage : plan.stages) {
+        StageKeys keys;
+        keys.base = stage.base_key;
+        if (keys.base.empty()) {
+            CYBELE_TRY(keys.base, find_agent(stage.agent)->key(stage, context));
+        }
+        if (has_command(stage.stage->joined("pre"))) {
+            keys.base.clear();
+        } else if (!keys.base.empty() && context.request.is_deterministic) {
+            // What is made for a base is as old as its build, unless that is later than this time.
+            keys.base += fmt::format("\nepoch {}", context.request.now);
+        }
+        std::string parent = keys.base;
+        for (const Step& step : stage.steps) {
+            keys.steps.push_back(key_of_step(step, parent, all, context));
+            parent = keys.steps.back().key;
+        }
+        all.push_back(std::move(keys));
+    }
+    return all;
+}
+
+std::string image_key(const std::vector<StageKeys>& keys,
+                      const BuildRequest& request,
+                      std::string_view owners) {
+    if (keys.empty() || keys.back().result().empty()) {
+        return {};
+    }
+    std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n",
+                                   kImageFormat,
+                                   keys.back().result(),
+                                   owners,
+                                   request.pack.compression,
+                                   request.is_deterministic ? request.now : -1,
+                                   request.run_tests,
+                                   request.sbom,
+                                   request.name,
+                                   request.version,
+                                   digest_of(request.definition.text));
+    if (!request.sources.empty()) {
+        text += fmt::format("sources {}\n", digest_of(request.sources));
+    }
+    for (const auto& [name, value] : request.labels) {
+        text += fmt::format("{}={}\n", name, digest_of(value));
+    }
+    return text;
+}
+
+std::string layer_key(std::string_view key, std::string_view attributes, std::string_view owners) {
+    return fmt::format("{}\n{}\n{}", key, attributes, owners);
+}
+
+std::string why_not_reused(const registry::Cache& cache, const KeptStep& wanted) {
+    KeptStep last;
+    std::int64_t when = -1;
+    for (const registry::CacheEntry& entry : cache.list()) {
+        KeptStep kept = read_kept(entry.about);
+        if (entry.kind == "steps" && entry.used >= when && kept.definition == wanted.definition &&
+            kept.stage == wanted.stage && kept.step == wanted.step && !kept.parts.empty()) {
+            last = std::move(kept);
+            when = entry.used;
+        }
+    }
+    if (when < 0) {
+        return {};
+    }
+    std::map<std::string, std::string> before;
+    for (const KeyPart& part : last.parts) {
+        before[part.what] = part.digest;
+    }
+    for (const KeyPart& part : wanted.parts) {
+        const auto found = before.find(part.what);
+        if (found == before.end()) {
+            return printable(part.what) + " is new";
+        }
+        if (found->second != part.digest) {
+            return printable(part.what) + " changed";
+        }
+        before.erase(found);
+    }
+    return before.empty() ? std::string() : printable(before.begin()->first) + " is gone";
+}
+
+} // namespace cybele::builder

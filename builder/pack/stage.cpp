@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/pack/stage.hpp"
+
+#include "builder/bases/agents.hpp"
+#include "builder/bases/header.hpp"
+#include "builder/bases/image_base.hpp"
+#include "builder/files/output.hpp"
+#include "builder/steps/host_script.hpp"
+#include "builder/steps/libraries.hpp"
+#include "builder/steps/step_log.hpp"
+#include "builder/steps/tidy.hpp"
+#include "definitions/grammar/lines.hpp"
+#include "definitions/grammar/scan.hpp"
+#include "images/container/metadata.hpp"
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+using definitions::Section;
+
+constexpr std::string_view kStepShelf = "steps";
+constexpr std::size_t kShownScriptLines = 20; ///< of what a script of the host printed
+constexpr std::uint64_t kStepCacheBytes = std::uint64_t{10} << 30U;
+
+/// Whether a stage's steps are layers.
+bool is_layered(const StageContext& context, std::size_t stage) {
+    return context.request.use_cache && !context.keys[stage].base.empty() &&
+           !context.way.attributes.empty();
+}
+
+class StageBuilder {
+public:
+    StageBuilder(StageContext& context, const StagePlan& plan)
+        : context_(context), plan_(plan), number_(context.roots.size()),
+          keys_(context.keys[number_]), surroundings_(context.surroundings),
+          root_(context.surroundings.work / fmt::format("stage-{}", number_)) {
+        surroundings_.work /= fmt::format("work-{}", number_);
+        is_layered_ = is_layered(context, number_);
+        const std::string name = context.keys.size() > 1 ? plan.stage->name() : "";
+        report_ = name.empty() ? context.report : [&context, name](const std::string& text) {
+            context.report(printable(name) + ": " + text);
+        };
+        directory_ = root_;
+        if (is_layered_) {
+            root_ /= "root";
+        }
+    }
+
+    [[nodiscard]] Result<void> build();
+    [[nodiscard]] const fs::path& root() const {
+        return root_;
+    }
+    [[nodiscard]] std::shared_ptr<Layers> layers() const {
+        return layers_;
+    }
+
+private:
+    [[nodiscard]] Result<void> run_host_script(const std::string& section,
+                                               const std::string& text,
+                                               const std::string& arguments);
+    [[nodiscard]] Result<void> fill_base(const fs::path& root);
+    /// For the context of an error: the step and its stage.
+    [[nodiscard]] std::string doing(const std::string& what) const {
+        return what + " of stage '" + printable(plan_.stage->name()) + "'";
+    }
+    [[nodiscard]] FillContext fill_context() const {
+        return {context_.request, context_.environment, surroundings_, report_};
+    }
+    [[nodiscard]] Result<std::vector<Copy>> stage_copies(const Step& step) const;
+    [[nodiscard]] Result<void> build_steps();
+    [[nodiscard]] Result<void> build_layers();
+    [[nodiscard]] Result<std::size_t> add_kept_layers();
+    [[nodiscard]] std::optional<fs::path> kept_layer(const std::string& key);
+    [[nodiscard]] std::string layer_key(const std::string& key) const {
+        return builder::layer_key(key, context_.way.attributes, context_.owners);
+    }
+    [[nodiscard]] Result<void> run_step(const Step& step);
+    [[nodiscard]] Result<void> run_script(const Step& step);
+    [[nodiscard]] KeptStep describe(std::size_t step) const;
+    void keep(const std::string& key, const fs::path& folder, const KeptStep& what);
+    [[nodiscard]] Result<void> write_metadata();
+    void check_libraries() const;
+    [[nodiscard]] Result<void> test();
+    [[nodiscard]] Error
+    step_failed(const Section& section, const std::string& name, const ScriptEnd& end) const;
+    [[nodiscard]] CopyFrom from_stage(const Step& step) const {
+        return {context_.roots[step.from_stage], "/", true};
+    }
+    [[nodiscard]] const Section* last_section(std::string_view name) const;
+
+    StageContext& context_;
+    const StagePlan& plan_;
+    std::size_t number_;
+    const StageKeys& keys_;
+    Surroundings surroundings_; ///< with a working folder of this stage's own
+    Report report_;             ///< names the stage where there are several
+    fs::path root_;
+    fs::path directory_; ///< of the stage: its root, or what holds its layers
+    bool is_layered_ = false;
+    std::shared_ptr<Layers> layers_;
+};
+
+Error StageBuilder::step_failed(const Section& section,
+                                const std::string& name,
+                                const ScriptEnd& end) const {
+    Fault fault;
+    fault.code = ErrorCode::kExecution;
+    fault.set(problem("step-failed",
+                      end.code > 128
+                          ? fmt::format("{} was killed by signal {}", name, end.code - 128)
+                          : fmt::format("{} failed with exit code {}", name, end.code)));
+    if (end.code == namespaces::kTimeIsUp) {
+        fault.set(problem(
+            "step-too-slow",
+            fmt::format("{} did not end within {} s", name, context_.request.step_timeout)));
+        fault.help = "give it more with --timeout";
+    }
+    if (!end.last_lines.empty()) {
+        fault.because = output_because("the end of its output", end.last_lines);
+        if (is_network_fault(end.last_lines)) {
+            fault.set(problem("step-without-network", std::move(fault.message)));
+            fault.help = fault.help.empty()
+                             ? "build where the network is reached, and check https_proxy"
+                             : fault.help;
+        } else if (fault.help.empty()) {
+            fault.help = "-v shows the complete output";
+        }
+    } else if (fault.help.empty() && !surroundings_.is_verbose) {
+        fault.because = "it printed nothing";
+        fault.help = "add `set -x` to it, which prints each command";
+    }
+    constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
+    if (end.last_lines.find("No space left on device") != std::string::npos ||
+        free_space(root_).value_or(kFull) < kFull) {
+        fault.set(problem("step-without-space", std::move(fault.message)));
+        fault.help = "set CYBELE_TMPDIR to a folder with more space, on a local disk";
+    }
+    if (section.line > 0) {
+        const std::string text =
+            "%" + section.name + (section.arguments.empty() ? "" : " " + section.arguments);
+        fault.where =
+            definitions::fault_at(context_.request.definition_file.native(), section.line, text)
+                .where;
+    }
+    return Error(std::move(fault));
+}
+
+const Section* StageBuilder::last_section(std::string_view name) const {
+    const Section* last = nullptr;
+    for (const Section& section : plan_.stage->sections) {
+        last = section.name == name ? &section : last;
+    }
+    return last;
+}
+
+/// %pre and %setup: on the host, in the caller's directory, with the caller's environment; what an
+/// ordinary user builds is enclosed.
+Result<void> StageBuilder::run_host_script(const std::string& section,
+                                           const std::string& text,
+                                           const std::string& arguments) {
+    if (plan_.is_users) {
+        CYBELE_TRY(const ScriptEnd end,
+                   run_host_enclosed(root_,
+                                     {section, arguments, text},
+                                     absolute_path(context_.request.directory),
+                                     context_.environment.all(),
+                                     surroundings_));
+        return end.code == 0 ? Result<void>()
+                             : fail(step_failed(*last_section(section), "%" + section, end));
+    }
+    const fs::path file = surroundings_.work / (section + ".script");
+    CYBELE_CHECK(write_file(file, text, 0700));
+    Command command;
+    CYBELE_TRY(command.argv, script_command(arguments, file.native()));
+    EnvironmentMap variables = context_.environment.all();
+    variables["APPTAINER_ROOTFS"] = root_.native();
+    variables["SINGULARITY_ROOTFS"] = root_.native();
+    command.environment = std::move(variables);
+    command.directory = absolute_path(context_.request.directory);
+    if (surroundings_.is_verbose) {
+        command.output = Command::Stream::kInherit;
+        command.errors = Command::Stream::kInherit;
+    }
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (!outcome.ok()) {
+        const ScriptEnd end{outcome.shell_code(),
+                            last_lines(outcome.output + outcome.errors, kShownScriptLines),
+                            {}};
+        return fail(step_failed(*last_section(section), "%" + section, end));
+    }
+    return {};
+}
+
+Result<void> StageBuilder::fill_base(const fs::path& root) {
+    if (plan_.agent == "localimage") {
+        report_("unpack " + printable(plan_.source.native()));
+    }
+    const auto filled = plan_.oci ? unpack_oci(*plan_.oci, root, report_)
+                                  : find_agent(plan_.agent)->fill(plan_, root, fill_context());
+    CYBELE_CHECK(filled.map_error(during(doing("unpacking the base"))));
+    return images::write_base_layout(root);
+}
+
+Result<std::vector<Copy>> StageBuilder::stage_copies(const Step& step) const {
+    std::vector<Copy> copies;
+    for (const definitions::FileLine& line : definitions::file_lines(*step.section)) {
+        CYBELE_TRY(
+            auto copy,
+            find_sources(line, from_stage(step), {}, context_.request.definition_file.native()));
+        copies.push_back(std::move(copy));
+    }
+    return copies;
+}
+
+std::optional<fs::path> StageBuilder::kept_layer(const std::string& key) {
+    return key.empty() ? std::nullopt : context_.cache.get(kStepShelf, layer_key(key));
+}
+
+/// The base and the layers of all steps that are kept, up to the first that is not. Gives the
+/// number of that step.
+Result<std::size_t> StageBuilder::add_kept_layers() {
+    if (const auto base = kept_layer(keys_.base)) {
+        CYBELE_CHECK(layers_->add_squashfs(*base));
+    } else {
+        CYBELE_TRY(const fs::path folder, layers_->add_folder());
+        CYBELE_CHECK(fill_base(folder));
+        KeptStep what = describe(0);
+        what.step = "base " + plan_.agent;
+        what.text = plan_.stage->header_value(plan_.agent == "debootstrap" ? "osversion" : "from");
+        what.parent.clear();
+        what.parts.clear();
+        keep(keys_.base, folder, what);
+    }
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+        const auto kept = kept_layer(keys_.steps[i].key);
+        if (!kept) {
+            return i;
+        }
+        report_(plan_.steps[i].name + ": reused");
+        CYBELE_CHECK(layers_->add_squashfs(*kept));
+    }
+    return plan_.steps.size();
+}
+
+KeptStep StageBuilder::describe(std::size_t step) const {
+    KeptStep what;
+    what.definition = absolute_path(context_.request.definition_file).native();
+    what.stage = number_;
+    if (step >= plan_.steps.size()) {
+        return what;
+    }
+    const std::string& before = step == 0 ? keys_.base : keys_.steps[step - 1].key;
+    what.parent = hex(sha256(layer_key(before)));
+    what.step = plan_.steps[step].name;
+    what.parts = keys_.steps[step].parts;
+    const std::string& text = plan_.steps[step].kind == Step::Kind::kScript
+                                  ? plan_.steps[step].text
+                                  : plan_.steps[step].section->text;
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin != std::string::npos) {
+        what.text = text.substr(begin, std::min<std::size_t>(text.find('\n', begin) - begin, 120));
+    }
+    return what;
+}
+
+Result<void> StageBuilder::run_script(const Step& step) {
+    if (step.text.find_first_not_of(" \t\r\n") == std::string::npos) {
+        return {};
+    }
+    CYBELE_TRY(const ScriptEnd end,
+               run_inside(root_, {step.section->name, step.arguments, step.text}, surroundings_));
+    if (const std::string packages = end.packages.text();
+        !packages.empty() && surroundings_.is_verbose) {
+        report_(step.name + ": " + packages);
+    }
+    if (end.code != 0) {
+        return fail(step_failed(*step.section, step.name, end));
+    }
+    return {};
+}
+
+Result<void> StageBuilder::run_step(const Step& step) {
+    switch (step.kind) {
+    case Step::Kind::kApps:
+        CYBELE_CHECK(write_apps(step.apps, root_));
+        [[fallthrough]];
+    case Step::Kind::kCopy:
+        for (const Copy& copy : step.copies) {
+            CYBELE_CHECK(copy_files(copy, {}, root_));
+        }
+        return {};
+    case Step::Kind::kStageCopy: {
+        if (auto make = std::exchange(context_.put_off[step.from_stage], {})) {
+            CYBELE_CHECK(make());
+        }
+        CYBELE_TRY(const auto copies, stage_copies(step));
+        for (const Copy& copy : copies) {
+            CYBELE_CHECK(copy_files(copy, from_stage(step), root_));
+        }
+        return {};
+    }
+    case Step::Kind::kHostScript:
+        return run_host_script("setup", step.text, step.arguments);
+    case Step::Kind::kScript:
+        return run_script(step);
+    }
+    return {};
+}
+
+/// A result that cannot be kept (no space) costs the next build time, not this one its end.
+void StageBuilder::keep(const std::string& key, const fs::path& folder, const KeptStep& what) {
+    if (key.empty()) {
+        return;
+    }
+    const auto lock = context_.cache.lock(kStepShelf, layer_key(key));
+    if (lock && context_.cache.peek(kStepShelf, layer_key(key))) {
+        return;
+    }
+    auto put =
+        lock ? context_.cache.put(kStepShelf,
+                                  layer_key(key),
+                                  [&](const fs::path& file) { return pack_layer(folder, file); })
+             : Result<fs::path>(fail(lock.error()));
+    if (!put) {
+        report_("warning: the step's result is not cached: " + put.error().message());
+        return;
+    }
+    // Not one that another build kept meanwhile: its files are other ones.
+    if (auto squashfs = open_for_reading(*put)) {
+        layers_->note_packed(std::move(*squashfs), *put);
+    }
+    context_.cache.note(kStepShelf, layer_key(key), print_kept(what));
+}
+
+Result<void> StageBuilder::write_metadata() {
+    const definitions::Stage& stage = *plan_.stage;
+    const auto arguments = [&](std::string_view name) {
+        const Section* section = last_section(name);
+        return section != nullptr ? section->arguments : std::string();
+    };
+    images::Metadata metadata;
+    metadata.definition = context_.request.definition.text;
+    metadata.environment = stage.joined("environment");
+    metadata.runscript = stage.joined("runscript");
+    metadata.runscript_arguments = arguments("runscript");
+    metadata.startscript = stage.joined("startscript");
+    metadata.startscript_arguments = arguments("startscript");
+    metadata.test = stage.joined("test");
+    metadata.test_arguments = arguments("test");
+    metadata.has_test = metadata.test.find_first_not_of(" \t\r\n") != std::string::npos;
+    metadata.help = stage.joined("help");
+    for (auto& [key, value] : definitions::label_lines(stage.joined("labels"))) {
+        metadata.labels[key] = value;
+    }
+    for (const auto& [key, value] : context_.request.labels) {
+        metadata.labels[key] = value;
+    }
+    if (!plan_.base_digest.empty()) {
+        metadata.labels.try_emplace("org.opencontainers.image.base.name", base_image(stage));
+        metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan_.base_digest);
+    }
+    for (const auto& [key, value] : stage.header) {
+        metadata.header_labels[key] = value;
+    }
+    metadata.build_time = context_.request.now;
+    return images::write_metadata(root_, metadata);
+}
+
+Result<void> StageBuilder::test() {
+    const Section* section = last_section("test");
+    if (section == nullptr || !context_.request.run_tests ||
+        plan_.stage->joined("test").find_first_not_of(" \t\r\n") == std::string::npos) {
+        return {};
+    }
+    report_("%test");
+    CYBELE_TRY(const ScriptEnd end, run_test(root_, surroundings_));
+    if (end.code != 0) {
+        return fail(step_failed(*section, "%test", end));
+    }
+    return {};
+}
+
+/// A program that cannot start is reported here, not by exit code 127 in a job.
+void StageBuilder::check_libraries() const {
+    std::vector<std::string> targets;
+    for (const Step& step : plan_.steps) {
+        if (step.kind != Step::Kind::kCopy && step.kind != Step::Kind::kStageCopy) {
+            continue;
+        }
+        for (const definitions::FileLine& line : definitions::file_lines(*step.section)) {
+            targets.push_back(line.destination.empty() ? line.source : line.destination);
+        }
+    }
+    const auto folders = library_path_of(plan_.stage->joined("environment"));
+    for (const MissingLibrary& missing : find_missing_libraries(root_, targets, folders)) {
+        context_.report(warning_of(missing)); // without the stage's name: it is for the user
+    }
+}
+
+/// In one plain folder, where nothing is kept.
+Result<void> StageBuilder::build_steps() {
+    CYBELE_CHECK(fill_base(root_));
+    for (const Step& step : plan_.steps) {
+        report_(step.name);
+        CYBELE_CHECK(run_step(step).map_error(during(doing(step.name))));
+    }
+    return {};
+}
+
+/// Each step in a layer of its own.
+Result<void> StageBuilder::build_layers() {
+    CYBELE_TRY(auto layers, Layers::make(directory_, context_.way));
+    layers_ = std::make_shared<Layers>(std::move(layers));
+    CYBELE_TRY(const std::size_t first, add_kept_layers());
+    for (std::size_t i = first; i < plan_.steps.size(); ++i) {
+        const KeptStep what = describe(i);
+        // The first one that is not reused explains those behind it.
+        const std::string why = i == first ? why_not_reused(context_.cache, what) : "";
+        report_(what.step + (why.empty() ? "" : " (" + why + ")"));
+        CYBELE_CHECK(layers_->begin());
+        CYBELE_CHECK(run_step(plan_.steps[i]).map_error(during(doing(plan_.steps[i].name))));
+        CYBELE_TRY(const fs::path folder, layers_->end());
+        keep(keys_.steps[i].key, folder, what);
+    }
+    context_.cache.prune(kStepShelf, kStepCacheBytes);
+    return layers_->begin();
+}
+
+Result<void> StageBuilder::build() {
+    CYBELE_CHECK(make_directories(root_));
+    CYBELE_CHECK(make_directories(surroundings_.work));
+    if (const Section* pre = last_section("pre");
+        pre != nullptr && has_command(plan_.stage->joined("pre"))) {
+        report_("%pre");
+        CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
+    }
+    CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
+    CYBELE_CHECK(tidy(root_));
+    CYBELE_CHECK(write_metadata());
+    if (number_ + 1 == context_.request.definition.stages.size()) {
+        check_libraries();
+    }
+    return test();
+}
+
+} // namespace
+
+Result<void> build_stage(StageContext& context, const StagePlan& plan, bool is_last) {
+    const auto builder = std::make_shared<StageBuilder>(context, plan);
+    context.roots.push_back(builder->root());
+    context.put_off.emplace_back();
+    if (!is_last) {
+        context.put_off.back() = [builder] { return builder->build(); };
+        return {};
+    }
+    CYBELE_CHECK(builder->build());
+    context.layers = builder->layers();
+    return {};
+}
+
+std::size_t count_kept(const StageContext& context, std::size_t stage) {
+    const std::vector<StepKey>& steps = context.keys[stage].steps;
+    std::size_t count = 0;
+    while (is_layered(context, stage) && count < steps.size() && !steps[count].key.empty() &&
+           context.cache.peek(
+               kStepShelf, layer_key(steps[count].key, context.way.attributes, context.owners))) {
+        ++count;
+    }
+    return count;
+}
+
+} // namespace cybele::builder

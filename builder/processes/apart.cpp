@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/processes/apart.hpp"
+
+#include "builder/processes/fault_pipe.hpp"
+#include "runtime/namespaces/children.hpp"
+#include "runtime/namespaces/fake_root.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+// Shared with a signal's handler.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<int> caught_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free, "set by a signal handler");
+
+void catch_signal(int number) {
+    caught_signal.store(number);
+}
+
+/// Steps as they arrive, each ended by a NUL.
+class Steps {
+public:
+    explicit Steps(const Report& report) : report_(report) {}
+
+    /// False at the end of the stream.
+    bool read(int fd) {
+        std::array<char, 4096> buffer{};
+        const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+        if (count <= 0) {
+            return count < 0 && (errno == EINTR || errno == EAGAIN);
+        }
+        pending_.append(buffer.data(), static_cast<std::size_t>(count));
+        for (std::size_t end = pending_.find('\0'); end != std::string::npos;
+             end = pending_.find('\0')) {
+            if (report_) {
+                report_(pending_.substr(0, end));
+            }
+            pending_.erase(0, end + 1);
+        }
+        return true;
+    }
+
+private:
+    const Report& report_;
+    std::string pending_;
+};
+
+[[noreturn]] void run_child(namespaces::IdMap map,
+                            const namespaces::Pipe& steps,
+                            const namespaces::Pipe& errors,
+                            const std::function<Result<void>(const Report&)>& work) {
+    // Names of files are bytes in UTF-8, whatever the user's locale.
+    (void)std::setlocale(LC_CTYPE, "C.UTF-8"); // NOLINT: this process has one thread
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (nothing.valid()) {
+        (void)::dup2(nothing.get(), STDIN_FILENO);
+    }
+    const Report report = [&](const std::string& text) {
+        (void)write_all(
+            steps.write.get(), std::string_view(text.c_str(), text.size() + 1), "steps");
+    };
+    Result<void> result = namespaces::enter_namespaces(map);
+    if (result && map == namespaces::IdMap::kOwnRoot) {
+        result = namespaces::fake_ownership();
+    }
+    if (result) {
+        result = work(report);
+    }
+    if (!result) {
+        send_fault(errors.write.get(), result.error());
+    }
+    ::_exit(result ? 0 : 1);
+}
+
+} // namespace
+
+SignalCatcher::SignalCatcher() {
+    caught_signal.store(0);
+    struct sigaction action {};
+    action.sa_handler = catch_signal; // without SA_RESTART: a wait ends
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+        ::sigaction(kSignals[i], &action, &before_[i]);
+    }
+}
+
+SignalCatcher::~SignalCatcher() {
+    restore();
+}
+
+void SignalCatcher::restore() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+        ::sigaction(kSignals[i], &before_[i], nullptr);
+    }
+}
+
+int SignalCatcher::caught() {
+    return caught_signal.load();
+}
+
+Result<void> SignalCatcher::check() {
+    if (caught() == 0) {
+        return {};
+    }
+    return fail(ErrorCode::kExecution,
+                problem("build-interrupted", "the build was interrupted"),
+                fmt::format("signal {} ({})", caught(), ::sigabbrev_np(caught())));
+}
+
+Result<void> run_apart(namespaces::IdMap map,
+                       const SignalCatcher& signals,
+                       const Report& report,
+                       const std::function<Result<void>(const Report&)>& work) {
+    CYBELE_CHECK(SignalCatcher::check());
+    CYBELE_TRY(namespaces::Pipe steps, namespaces::make_pipe());
+    CYBELE_TRY(namespaces::Pipe errors, namespaces::make_pipe());
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return fail(system_error("cannot start a process", errno));
+    }
+    if (child == 0) {
+        signals.restore();
+        namespaces::die_with_parent(parent);
+        run_child(map, steps, errors, work);
+    }
+    steps.write.reset();
+    errors.write.reset();
+    Steps reader(report);
+    for (bool open = true; open && SignalCatcher::caught() == 0;) {
+        // A signal between the check and poll() would be missed: look again every second.
+        pollfd wait{steps.read.get(), POLLIN, 0};
+        if (::poll(&wait, 1, 1000) > 0) {
+            open = reader.read(steps.read.get());
+        }
+    }
+    if (SignalCatcher::caught() != 0) {
+        ::kill(child, SIGKILL);
+    }
+    const int code = wait_for(child);
+    CYBELE_CHECK(SignalCatcher::check());
+    return end_of_child(errors.read.get(), code);
+}
+
+} // namespace cybele::builder

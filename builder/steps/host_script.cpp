@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/steps/host_script.hpp"
+
+#include "builder/steps/step_log.hpp"
+#include "runtime/namespaces/build_step.hpp"
+#include "runtime/namespaces/sandbox.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+namespace ns = namespaces;
+
+/// Where the script is seen.
+constexpr const char* kBroughtScript = "/.cybelectl-build";
+/// Folders of the script's own: what it leaves there ends with it, and sockets of the machine's
+/// services, which a read-only mount would leave open, are out of reach.
+constexpr std::array<const char*, 3> kOwnFolders = {"/tmp", "/var/tmp", "/run"};
+/// Made by enclose_build_step().
+constexpr std::array<std::string_view, 3> kEnclosed = {"dev", "proc", "sys"};
+
+ns::Mount host_bind(const fs::path& path, bool is_read_only) {
+    ns::Mount mount;
+    mount.source = path;
+    mount.target = path;
+    mount.is_read_only = is_read_only;
+    return mount;
+}
+
+/// The machine's folders below `tree`, an empty folder that becomes the root, read-only with all
+/// that is mounted in them.
+Result<std::vector<ns::Mount>> machine_folders(const fs::path& tree) {
+    std::vector<ns::Mount> mounts;
+    std::error_code error;
+    for (auto entry = fs::directory_iterator("/", error);
+         !error && entry != fs::directory_iterator();
+         entry.increment(error)) {
+        const fs::path path = entry->path();
+        const std::string name = path.filename();
+        if (std::find(kEnclosed.begin(), kEnclosed.end(), name) != kEnclosed.end()) {
+            continue;
+        }
+        if (entry->is_symlink(error)) {
+            const fs::path target = fs::read_symlink(path, error);
+            if (!error && ::symlink(target.c_str(), (tree / name).c_str()) != 0) {
+                return fail(
+                    system_error("cannot make a link in " + printable(tree.native()), errno));
+            }
+        } else if (entry->is_directory(error)) {
+            mounts.push_back(host_bind(path, true));
+            mounts.back().is_optional = true; // a folder that this user may not enter
+        }
+    }
+    return mounts;
+}
+
+void add_own_folders(std::vector<ns::Mount>& mounts) {
+    for (const char* path : kOwnFolders) {
+        ns::Mount own;
+        own.kind = ns::Mount::Kind::kTmpfs;
+        own.target = path;
+        own.options = std::string_view(path) == "/run" ? "mode=0755" : "mode=1777";
+        own.is_optional = true;
+        mounts.push_back(own);
+    }
+}
+
+} // namespace
+
+bool has_command(std::string_view script) {
+    while (!script.empty()) {
+        const std::string_view line = script.substr(0, script.find('\n'));
+        const std::size_t begin = line.find_first_not_of(" \t\r");
+        if (begin != std::string_view::npos && line[begin] != '#') {
+            return true;
+        }
+        script.remove_prefix(std::min(line.size() + 1, script.size()));
+    }
+    return false;
+}
+
+Result<ScriptEnd> run_host_enclosed(const fs::path& root,
+                                    const InsideScript& script,
+                                    const fs::path& directory,
+                                    const EnvironmentMap& environment,
+                                    const Surroundings& surroundings) {
+    const fs::path brought = surroundings.work / "brought";
+    const fs::path tree = surroundings.work / "machine";
+    for (const fs::path& folder : {brought, tree}) {
+        CYBELE_CHECK(remove_tree(folder));
+        CYBELE_CHECK(make_directories(folder));
+    }
+    CYBELE_CHECK(write_file(brought / (script.section + ".script"), script.text, 0755));
+    ns::Sandbox sandbox;
+    sandbox.root = tree;
+    CYBELE_TRY(sandbox.argv,
+               script_command(script.arguments,
+                              std::string(kBroughtScript) + "/" + script.section + ".script"));
+    sandbox.environment = environment;
+    sandbox.environment["APPTAINER_ROOTFS"] = root.native();
+    sandbox.environment["SINGULARITY_ROOTFS"] = root.native();
+    sandbox.directory = directory;
+    sandbox.new_pid_namespace = true;
+    sandbox.time_limit = surroundings.step_timeout;
+    CYBELE_TRY(sandbox.mounts, machine_folders(tree));
+    add_own_folders(sandbox.mounts);
+    std::vector<ns::Mount> machine = std::move(sandbox.mounts);
+    sandbox.mounts.clear();
+    ns::enclose_build_step(sandbox); // its folders come behind the machine's
+    sandbox.mounts.insert(sandbox.mounts.begin(), machine.begin(), machine.end());
+    sandbox.mounts.push_back(host_bind(directory, true)); // it may be in /tmp
+    sandbox.mounts.push_back(host_bind(root, false));
+    ns::Mount file = host_bind(brought, true);
+    file.target = kBroughtScript;
+    sandbox.mounts.push_back(file);
+    const auto names = read_file("/etc/resolv.conf"); // may be a link into /run
+    CYBELE_CHECK(write_file(brought / "resolv.conf", names ? *names : std::string()));
+    ns::Mount resolver = host_bind(brought / "resolv.conf", true);
+    resolver.target = "/etc/resolv.conf";
+    resolver.is_optional = true;
+    sandbox.mounts.push_back(resolver);
+    auto result = run_logged(sandbox, surroundings);
+    CYBELE_CHECK(remove_tree(tree));
+    return result;
+}
+
+} // namespace cybele::builder

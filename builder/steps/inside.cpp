@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/steps/inside.hpp"
+
+#include "builder/request/mirror.hpp"
+#include "builder/steps/packages.hpp"
+#include "builder/steps/pip.hpp"
+#include "builder/steps/pip_step.hpp"
+#include "builder/steps/step_log.hpp"
+#include "images/container/environment_script.hpp"
+#include "images/inspection/layout_root.hpp"
+#include "runtime/namespaces/build_step.hpp"
+#include "support/quote.hpp"
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Mount point of the files that the builder brings; removed from the tree after each script.
+constexpr const char* kBrought = "/.cybelectl-build";
+
+/// Variables by which programs are told of a CA file; asked of the machine in this order.
+constexpr std::array<const char*, 7> kCaVariables = {"SSL_CERT_FILE",
+                                                     "CURL_CA_BUNDLE",
+                                                     "REQUESTS_CA_BUNDLE",
+                                                     "PIP_CERT",
+                                                     "GIT_SSL_CAINFO",
+                                                     "NODE_EXTRA_CA_CERTS",
+                                                     "CARGO_HTTP_CAINFO"};
+constexpr std::array<const char*, 8> kProxyVariables = {"http_proxy",
+                                                        "https_proxy",
+                                                        "ftp_proxy",
+                                                        "no_proxy",
+                                                        "all_proxy",
+                                                        "HTTP_PROXY",
+                                                        "HTTPS_PROXY",
+                                                        "NO_PROXY"};
+
+/// Starts a script as the container that it is built for would: the base's own variables come
+/// first, as with the reference, whose %post is an `exec` in the tree.
+std::string load_environment() {
+    return std::string(images::kReadEnvironmentFiles) + R"(cd /
+unset OLDPWD
+exec "$@"
+)";
+}
+
+std::string apt_configuration(const Surroundings& surroundings) {
+    // Given by APT_CONFIG: apt reads it besides the image's own files. dpkg need not sync a tree
+    // that is thrown away if the machine fails.
+    std::string text = "DPkg::Options { \"--force-unsafe-io\"; };\n";
+    if (surroundings.accepts_expired_indexes) {
+        text += "Acquire::Check-Valid-Until \"false\";\nAcquire::Check-Date \"false\";\n";
+    }
+    if (surroundings.has_one_id) {
+        // apt checks that it became its own user, which no filter of system calls can feign.
+        text += "APT::Sandbox::User \"root\";\n";
+    }
+    if (!surroundings.ca_file.empty()) {
+        text += fmt::format("Acquire::https::CAInfo \"{}/ca.pem\";\n", kBrought);
+    }
+    return text;
+}
+
+EnvironmentMap script_environment(const Surroundings& surroundings) {
+    EnvironmentMap variables = {
+        {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+        {"HOME", "/root"},
+        {"LANG", "C"},
+        {"TERM", "dumb"},
+        {"PS1", "Build> "},
+        {"APT_CONFIG", std::string(kBrought) + "/apt.conf"},
+    };
+    for (const char* prefix : {"APPTAINER_", "SINGULARITY_"}) {
+        variables[std::string(prefix) + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
+        variables[std::string(prefix) + "LABELS"] = "/.build.labels";
+        variables[std::string(prefix) + "ROOTFS"] = "/";
+    }
+    variables.insert(surroundings.proxies.begin(), surroundings.proxies.end());
+    variables.insert(surroundings.pip.begin(), surroundings.pip.end());
+    if (!surroundings.ca_file.empty()) {
+        for (const char* name : kCaVariables) {
+            variables[name] = std::string(kBrought) + "/ca.pem";
+        }
+    }
+    if (surroundings.epoch >= 0) {
+        variables["SOURCE_DATE_EPOCH"] = std::to_string(surroundings.epoch);
+    }
+    return variables;
+}
+
+namespace ns = namespaces;
+
+ns::Mount bind(const fs::path& source, const fs::path& target, bool is_read_only) {
+    ns::Mount mount;
+    mount.source = source;
+    mount.target = target;
+    mount.is_read_only = is_read_only;
+    return mount;
+}
+
+/// `command` in the tree, enclosed as each step is.
+ns::Sandbox
+step_sandbox(const fs::path& root, std::vector<std::string> command, EnvironmentMap environment) {
+    ns::Sandbox sandbox;
+    sandbox.root = root;
+    sandbox.new_pid_namespace = true;
+    sandbox.argv = std::move(command);
+    sandbox.environment = std::move(environment);
+    ns::enclose_build_step(sandbox);
+    return sandbox;
+}
+
+/// The host's name resolution, copied: a script may write to it, and the host's own stays.
+Result<void> add_network_files(const Surroundings& surroundings, std::vector<ns::Mount>& mounts) {
+    for (const char* name : {"resolv.conf", "hosts"}) {
+        const auto text = read_file(fs::path("/etc") / name);
+        const fs::path copy = surroundings.work / name;
+        CYBELE_CHECK(write_file(copy, text ? *text : std::string()));
+        mounts.push_back(bind(copy, fs::path("/etc") / name, false));
+    }
+    return {};
+}
+
+/// The packages of a script's apt: a folder of this build's own stands in for /var/cache/apt, since
+/// apt runs that share one delete each other's packages; methods of ours look into the cache.
+class ScriptPackages {
+public:
+    explicit ScriptPackages(const Surroundings& surroundings)
+        : cache_(registry::Cache(surroundings.cache), surroundings.definition),
+          is_wanted_(!surroundings.cache.empty()), directory_(surroundings.work / "apt") {}
+    ScriptPackages(const ScriptPackages&) = delete;
+    ScriptPackages& operator=(const ScriptPackages&) = delete;
+
+    /// `brought` is the folder that the script sees as kBrought.
+    Result<void> prepare(const fs::path& brought) {
+        if (!is_wanted_) {
+            return {};
+        }
+        CYBELE_TRY(store_, cache_.folder());
+        CYBELE_TRY(held_, cache_.hold());
+        CYBELE_CHECK(remove_tree(directory_));
+        CYBELE_CHECK(make_directories(directory_ / "archives" / "partial"));
+        CYBELE_CHECK(make_directories(directory_ / "kept"));
+        CYBELE_CHECK(make_directories(brought / "apt" / "store"));
+        return PackageCache::write_methods(brought / "apt");
+    }
+    void add_to(std::vector<ns::Mount>& mounts) const {
+        if (is_wanted_) {
+            ns::Mount mount = bind(directory_, "/var/cache/apt", false);
+            mount.is_optional = true;
+            mount.make_target = false;
+            mounts.push_back(mount);
+            mounts.push_back(bind(store_, fs::path(kBrought) / "apt" / "store", true));
+        }
+    }
+    /// apt's options, for the methods that the tree has.
+    [[nodiscard]] Result<std::string> options(const fs::path& root) const {
+        std::string text;
+        if (is_wanted_) {
+            CYBELE_TRY(const auto tree, images::RootDirectory::open(root));
+            for (const char* scheme : {"http", "https"}) {
+                if (tree.exists(std::string("usr/lib/apt/methods/") + scheme)) {
+                    text +=
+                        method_option(scheme, fmt::format("{}/apt/{}", kBrought, scheme)) + "\n";
+                }
+            }
+        }
+        return text;
+    }
+    PackageCount take() {
+        if (!is_wanted_) {
+            return {};
+        }
+        const PackageCount count = cache_.take(directory_ / "kept");
+        (void)remove_tree(directory_);
+        return count;
+    }
+
+private:
+    PackageCache cache_;
+    bool is_wanted_;
+    fs::path directory_;
+    fs::path store_;
+    registry::Cache::Lock held_;
+};
+
+/// The packages of a script's pip; nothing where it names no digests.
+Result<std::optional<StepWheels>>
+begin_wheels(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
+    std::optional<StepWheels> wheels;
+    auto digests =
+        surroundings.cache.empty() ? std::set<std::string>() : named_digests(script.text);
+    if (!digests.empty()) {
+        CYBELE_TRY(auto tree, images::RootDirectory::open(root));
+        wheels.emplace(registry::Cache(surroundings.cache),
+                       std::move(tree),
+                       surroundings.work / "wheels",
+                       surroundings.definition,
+                       std::move(digests));
+    }
+    return wheels;
+}
+
+/// One more folder in which pip looks.
+void add_links(EnvironmentMap& environment, const std::string& folder) {
+    std::string& links = environment["PIP_FIND_LINKS"];
+    links += (links.empty() ? "" : " ") + folder;
+}
+
+fs::path ca_of(const BuildRequest& request, const Environment& environment) {
+    if (!request.ca_file.empty()) {
+        return request.ca_file;
+    }
+    for (const char* name : kCaVariables) {
+        if (auto value = environment.get(name); value && ::access(value->c_str(), R_OK) == 0) {
+            return *value;
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Result<Surroundings> find_surroundings(const BuildRequest& request,
+                                       const Environment& environment) {
+    Surroundings found;
+    found.is_verbose = request.is_verbose;
+    found.step_timeout = request.step_timeout;
+    found.epoch = request.is_deterministic ? request.now : -1;
+    found.accepts_expired_indexes = accepts_expired_indexes("/etc/apt");
+    found.ca_file = ca_of(request, environment);
+    if (!found.ca_file.empty() && ::access(found.ca_file.c_str(), R_OK) != 0) {
+        return fail(ErrorCode::kInput,
+                    problem("ca-file-unreadable",
+                            "cannot read the CA file " + printable(found.ca_file.native())),
+                    system_error("", errno).faults().front().because,
+                    "name a readable file of certificates with --ca-file");
+    }
+    for (const char* name : kProxyVariables) {
+        if (auto value = environment.get(name)) {
+            found.proxies[name] = *value;
+        }
+    }
+    found.pip = pip_settings(environment);
+    if (!request.pip_index.empty()) {
+        found.pip["PIP_INDEX_URL"] = request.pip_index;
+    }
+    return found;
+}
+
+Result<std::vector<std::string>> script_command(const std::string& arguments,
+                                                const std::string& file) {
+    std::istringstream stream(arguments.substr(0, arguments.find('#')));
+    std::vector<std::string> command = {"/bin/sh", "-ex"};
+    for (std::string word; stream >> word;) {
+        command.push_back(word);
+        if (word != "-c") {
+            continue;
+        }
+        std::string rest;
+        for (std::string part; stream >> part;) {
+            rest += part + " ";
+        }
+        if (rest.empty()) {
+            return fail(
+                ErrorCode::kInput,
+                problem("section-shell-without-argument", "the section's '-c' has no argument"),
+                {},
+                "write '-c /bin/bash -eu', or leave '-c' out");
+        }
+        command.push_back(rest + file);
+        return command;
+    }
+    command.push_back(file);
+    return command;
+}
+
+Result<ScriptEnd>
+run_inside(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
+    const std::string file = fmt::format("{}/{}.script", kBrought, script.section);
+    const fs::path brought = surroundings.work / "brought";
+    CYBELE_CHECK(remove_tree(brought));
+    CYBELE_CHECK(make_directories(brought));
+    CYBELE_CHECK(write_file(brought / (script.section + ".script"), script.text, 0755));
+    CYBELE_CHECK(write_file(brought / "load-environment", load_environment()));
+    ScriptPackages packages(surroundings);
+    CYBELE_CHECK(packages.prepare(brought));
+    CYBELE_TRY(const std::string methods, packages.options(root));
+    CYBELE_CHECK(write_file(brought / "apt.conf", apt_configuration(surroundings) + methods));
+    if (!surroundings.ca_file.empty()) {
+        CYBELE_TRY(const std::string certificates, read_file(surroundings.ca_file));
+        CYBELE_CHECK(write_file(brought / "ca.pem", certificates));
+    }
+    std::vector<std::string> command = {"/bin/sh", std::string(kBrought) + "/load-environment"};
+    CYBELE_TRY(const auto words, script_command(script.arguments, file));
+    command.insert(command.end(), words.begin(), words.end());
+    ns::Sandbox sandbox = step_sandbox(root, std::move(command), script_environment(surroundings));
+    CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
+    sandbox.mounts.push_back(bind(brought, kBrought, true));
+    packages.add_to(sandbox.mounts);
+    CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
+    if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
+        add_links(sandbox.environment, kBrought / page);
+    }
+    sandbox.umask = mode_t{0022};
+    sandbox.time_limit = surroundings.step_timeout;
+    auto result = run_logged(sandbox, surroundings);
+    (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
+    PackageCount count = packages.take();
+    if (wheels) {
+        count += wheels->end();
+    }
+    if (result) {
+        result->packages = count;
+    }
+    return result;
+}
+
+Result<ScriptEnd> run_program(const fs::path& root,
+                              const std::vector<std::string>& words,
+                              const Surroundings& surroundings) {
+    ns::Sandbox sandbox = step_sandbox(root, words, script_environment(surroundings));
+    sandbox.umask = mode_t{0022};
+    sandbox.time_limit = surroundings.step_timeout;
+    return run_logged(sandbox, surroundings);
+}
+
+Result<ScriptEnd> run_test(const fs::path& root, const Surroundings& surroundings) {
+    ns::Sandbox sandbox =
+        step_sandbox(root,
+                     {"/.singularity.d/actions/test"},
+                     {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+                      {"HOME", "/root"},
+                      {"LANG", "C"}});
+    for (const char* path : {"/tmp", "/var/tmp"}) {
+        ns::Mount scratch;
+        scratch.kind = ns::Mount::Kind::kTmpfs;
+        scratch.target = path;
+        scratch.options = "mode=1777";
+        sandbox.mounts.push_back(scratch);
+    }
+    CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
+    sandbox.is_root_read_only = true;
+    return run_logged(sandbox, surroundings);
+}
+
+} // namespace cybele::builder

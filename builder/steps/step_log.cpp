@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/steps/step_log.hpp"
+
+#include "runtime/namespaces/children.hpp"
+#include "support/file.hpp"
+#include "support/process.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::builder {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Words of package managers and downloaders.
+constexpr std::array<std::string_view, 11> kNetworkFaults = {"Temporary failure resolving",
+                                                             "Temporary failure in name resolution",
+                                                             "Could not resolve",
+                                                             "Couldn't resolve",
+                                                             "Could not connect",
+                                                             "Couldn't connect",
+                                                             "Unable to connect",
+                                                             "Failed to connect",
+                                                             "Failed to establish a new connection",
+                                                             "Network is unreachable",
+                                                             "Connection timed out"};
+constexpr std::size_t kShownStepLines = 20;
+constexpr std::size_t kLogTail = std::size_t{256} << 10U;
+
+/// A process that writes to standard error what comes through a pipe. A step has no descriptor of
+/// the user's terminal, for it could read from one what is typed there.
+Result<pid_t> start_to_show(namespaces::Pipe& pipe) {
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return fail(system_error("cannot start a process", errno));
+    }
+    if (child == 0) {
+        namespaces::die_with_parent(parent);
+        pipe.write.reset();
+        std::array<char, std::size_t{16} << 10U> piece{};
+        for (ssize_t size = 1; size > 0 || errno == EINTR;) {
+            size = ::read(pipe.read.get(), piece.data(), piece.size());
+            const std::string_view text(piece.data(),
+                                        size > 0 ? static_cast<std::size_t>(size) : 0);
+            if (size == 0 || !write_all(STDERR_FILENO, text, "standard error")) {
+                break;
+            }
+        }
+        ::_exit(0);
+    }
+    return child;
+}
+
+/// What the user sees, or a file whose end is shown on failure.
+class Log {
+public:
+    static Result<Log> open(const Surroundings& surroundings) {
+        Log log;
+        if (surroundings.is_verbose) {
+            CYBELE_TRY(namespaces::Pipe pipe, namespaces::make_pipe());
+            CYBELE_TRY(log.shower_, start_to_show(pipe));
+            log.fd_ = std::move(pipe.write);
+        } else {
+            log.path_ = surroundings.work / "log";
+            log.fd_.reset(
+                ::open(log.path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+        }
+        if (!log.fd_.valid()) {
+            return fail(system_error("cannot open the log of the build", errno));
+        }
+        return log;
+    }
+    [[nodiscard]] int fd() const {
+        return fd_.get();
+    }
+    /// All that was written is shown.
+    void finish() {
+        if (shower_ > 0) {
+            fd_.reset();
+            (void)wait_for(std::exchange(shower_, -1));
+        }
+    }
+    [[nodiscard]] std::string end() const {
+        struct stat status {};
+        if (path_.empty() || ::fstat(fd_.get(), &status) != 0) {
+            return {};
+        }
+        const auto size = static_cast<std::size_t>(status.st_size);
+        std::string text(std::min(size, kLogTail), '\0');
+        const std::size_t from = size - text.size();
+        if (!read_at(fd_.get(), from, std::as_writable_bytes(std::span(text)), path_)) {
+            return {};
+        }
+        return last_lines(text, kShownStepLines);
+    }
+
+private:
+    UniqueFd fd_;
+    pid_t shower_ = -1;
+    fs::path path_;
+};
+
+} // namespace
+
+std::string last_lines(std::string_view text, std::size_t count) {
+    std::vector<std::string> lines;
+    std::istringstream stream{std::string(text)};
+    for (std::string line; std::getline(stream, line);) {
+        // What a progress bar overwrote was not seen either.
+        const std::size_t end = line.find_last_not_of(" \t\r");
+        const std::size_t overwritten = line.find_last_of('\r', end);
+        if (end != std::string::npos && overwritten != std::string::npos) {
+            line.erase(0, overwritten + 1);
+        }
+        if (line.find_first_not_of(" \t\r") != std::string::npos) {
+            lines.push_back("  " + printable(line.substr(0, line.find_last_not_of(" \t\r") + 1)));
+        }
+    }
+    const std::size_t skipped = lines.size() > count ? lines.size() - count : 0;
+    return fmt::format(
+        "{}", fmt::join(lines.begin() + static_cast<std::ptrdiff_t>(skipped), lines.end(), "\n"));
+}
+
+bool is_network_fault(std::string_view output) {
+    return std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view words) {
+        return output.find(words) != std::string_view::npos;
+    });
+}
+
+std::string output_because(const std::string& who, std::string_view output) {
+    return (is_network_fault(output) ? "the network was not reached; " : "") + who + ":\n" +
+           std::string(output);
+}
+
+Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox, const Surroundings& surroundings) {
+    CYBELE_TRY(Log log, Log::open(surroundings));
+    const auto ran = namespaces::run_sandboxed(sandbox, log.fd());
+    log.finish();
+    CYBELE_TRY(const int code, ran);
+    ScriptEnd end;
+    end.code = code;
+    if (code != 0) {
+        end.last_lines = log.end();
+    }
+    return end;
+}
+
+} // namespace cybele::builder

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "builder/steps/surroundings.hpp"
+#include "runtime/namespaces/sandbox.hpp"
+#include "support/error.hpp"
+
+#include <string>
+#include <string_view>
+
+/// Where the output of what runs in a build goes.
+namespace cybele::builder {
+
+/// The last lines of an output, indented, as messages show them; what a progress bar overwrote is
+/// left out.
+[[nodiscard]] std::string last_lines(std::string_view text, std::size_t count);
+
+/// Whether the output of apt, dnf, zypper, pip or curl says that the network was not reached.
+[[nodiscard]] bool is_network_fault(std::string_view output);
+
+/// What a fault of a program that printed `output` says of it: its end, and where that is so that
+/// the network was not reached (cli/common/refusal.cpp has a page for these words).
+[[nodiscard]] std::string output_because(const std::string& who, std::string_view output);
+
+/// Runs it; with -v its output is the user's, else its end is kept for a message.
+[[nodiscard]] Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox,
+                                           const Surroundings& surroundings);
+
+} // namespace cybele::builder
