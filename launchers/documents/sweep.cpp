@@ -208,7 +208,7 @@ private:
             } else if (!variables.insert(variable_of_sweep(name)).second) {
                 complain(place,
                          problem("sweep-name-twice",
-                                 fmt::format("parameter '{}' stands twice", printable(name))),
+                                 fmt::format("parameter '{}' is given more than once", printable(name))),
                          "each has one value in a row; `-` and `_` are alike here",
                          "rename one of them");
             }
@@ -220,7 +220,7 @@ private:
                 if (std::find(names.begin(), names.end(), name) == names.end()) {
                     complain(fmt::format("sweep.exclude[{}]", at),
                              problem("sweep-exclude-unknown",
-                                     fmt::format("`exclude` names '{}', which is no parameter",
+                                     fmt::format("`exclude` names '{}', which is not a parameter",
                                                  printable(name))),
                              "no row would be left out",
                              "correct the name");
