@@ -111,16 +111,18 @@ void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
 
 void check_one_task_a_node(const Job& job, Faults& faults) {
     const Resources& resources = job.resources;
+    const bool is_packed = job.sweep && !job.says("resources.tasks-per-node");
     if (resources.tasks_per_node > 1) {
-        faults.add(
-            job.fault_at("resources.tasks-per-node",
-                         problem("launch-one-task-a-node",
-                                 fmt::format("launch `{}` is one task a node, and {} are asked",
-                                             kind_text(job.launch.kind),
-                                             resources.tasks_per_node)),
-                         "what it starts on a node shares that task's cores",
-                         fmt::format("write `tasks-per-node: 1` and `cpus-per-task: {}`",
-                                     resources.tasks_per_node * resources.cpus_per_task)));
+        faults.add(job.fault_at(
+            is_packed ? "sweep.pack" : "resources.tasks-per-node",
+            problem("launch-one-task-a-node",
+                    fmt::format("launch `{}` is one task a node, and {} are asked",
+                                kind_text(job.launch.kind),
+                                resources.tasks_per_node)),
+            "what it starts on a node shares that task's cores",
+            is_packed ? std::string("remove `pack`: each row is then an element of an array")
+                      : fmt::format("write `tasks-per-node: 1` and `cpus-per-task: {}`",
+                                    resources.tasks_per_node * resources.cpus_per_task)));
     } else if (resources.tasks < resources.nodes) {
         faults.add(job.fault_at(
             "resources.tasks",

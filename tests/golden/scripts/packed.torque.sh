@@ -9,7 +9,7 @@
 set -euo pipefail
 
 main() {
-    need_torque_job 1
+    need_torque_job
     array_index=${PBS_ARRAYID:-}
     enter_folder "$PBS_O_WORKDIR" "$job_number"
     exec >learn-"$job_number-$array_index".out 2>learn-"$job_number-$array_index".err
@@ -23,47 +23,38 @@ run_row() {
 
     export OMP_NUM_THREADS=3 MKL_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 BLIS_NUM_THREADS=3
     export NUMEXPR_NUM_THREADS=3
-
-    echo 'cybelectl: job learn, 1 nodes, 2 ranks, 3 threads each,' \
-        'MPI of the host unknown, of the image none, image none' >&2
+    echo 'cybelectl: job learn, 1 node, 2 ranks, 3 threads each, no image' >&2
     launch train --lr "$CYBELE_SWEEP_lr"
 }
 
 # ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
 # sha256:9295af1c8855e43016f30df646946f446c81ee0e35d64a8539da0d92384a0ab7, templates VERSION
-
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
-        'the directory of submission is not there' 'submit from a directory that all nodes share'
+        'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-need_torque_job() { # [NODES]
+need_torque_job() { # job_number is the same for the elements of an array
     job_number=${PBS_JOBID:-local}
-    job_number=${job_number%%[.[]*} # of an array, also for its elements
-    if [ -z "${PBS_O_WORKDIR:-}" ] || [ ! -r "${PBS_NODEFILE:-}" ]; then
-        refuse 'this is no job of TORQUE' 'PBS_O_WORKDIR or PBS_NODEFILE is not there' \
-            'submit it with qsub'
-    fi
-    local hosts_of_job
-    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
-    [ "$hosts_of_job" -eq "$1" ] || refuse "$1 nodes were asked" \
-        "the node file names $hosts_of_job" 'ask the centre, or ask for fewer nodes'
+    job_number=${job_number%%[.[]*}
+    [ -r "${PBS_O_WORKDIR:+${PBS_NODEFILE:-}}" ] || refuse 'this is not a job of TORQUE' \
+        'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
 be_element() { # of an array: each has a record of its own
-    [ -n "$array_index" ] || refuse 'this job is no element of an array' \
+    [ -n "$array_index" ] || refuse 'this job is not an element of an array' \
         'the scheduler gave no index' 'submit it, do not run it'
     export CYBELE_ARRAY_INDEX=$array_index
     [ -z "$record" ] || record=$record/$array_index
 }
 
-start_once() { # ID: a job that was submitted two times runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && make_record || return 0
+start_once() { # ID: a job that was submitted twice by accident runs once
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
     if mkdir -- "$record/started" 2>/dev/null; then
         echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id" 2>/dev/null)" != "$1" ]; then
+    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
         record=''
         exit 0
@@ -89,6 +80,7 @@ run_rows() { # of this element, 2 at a time, each on CPUs of its own
     local -a slot_cpus=()
     last=$((first + 4 < 7 ? first + 4 - 1 : 7 - 1))
     list_cpus
+    exec {idle}<> <(:)
     row_processes=() payload=rows
     for ((row = first; row <= last; row++)); do
         find_slot
@@ -110,13 +102,13 @@ run_rows() { # of this element, 2 at a time, each on CPUs of its own
 
 list_cpus() { # of each slot; fewer CPUs than the rows need are shared by all
     local part
-    local -a cpus=()
+    local -a all_cpus=()
     command -v taskset >/dev/null || return 0
     for part in $(taskset -pc "$$" 2>/dev/null | sed 's/.*: //; s/,/ /g'); do
-        mapfile -t -O "${#cpus[@]}" cpus < <(seq "${part%-*}" "${part#*-}")
+        mapfile -t -O "${#all_cpus[@]}" all_cpus < <(seq "${part%-*}" "${part#*-}")
     done
-    for ((slot = 0; slot < 2 && ${#cpus[@]} >= 6; slot++)); do
-        slot_cpus[slot]=$(IFS=, && echo "${cpus[*]:slot * 3:3}")
+    for ((slot = 0; slot < 2 && ${#all_cpus[@]} >= 6; slot++)); do
+        slot_cpus[slot]=$(IFS=, && echo "${all_cpus[*]:slot * 3:3}")
     done
 }
 
@@ -160,7 +152,7 @@ serve_row() { # ROW CPU,...: in a process of its own
     local output=learn-"$job_number-$array_index".out
     [ "${output:0:1}" = / ] || output=$PWD/$output
     exec >"$output" 2>learn-"$job_number-$array_index".err
-    if make_record; then
+    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
         printf '%s\n' "$output" >"$record/output" || :
     fi
     run_row
@@ -177,32 +169,51 @@ finish_row() {
     exit "$code"
 }
 
-need_cpus() { # RANKS THREADS: of each node; no CPU runs two threads
-    local cpus
+need_cpus() { # RANKS THREADS: of each node, one CPU per thread
     cpus=$(sort "$PBS_NODEFILE" | uniq -c | sort -n | awk 'NR == 1 {print $1}') # a line per slot
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks a node with $2 threads each do not fit on $cpus CPUs" \
-            'more processes than CPUs slow every one of them down' \
-            'ask for fewer threads'
+        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+            'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.003 turns=0
-    "$@" {idle}<&- &
+    local pause=0.01 turns=0
+    "$@" &
     payload=$! code=0
     # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
     while kill -0 "$payload" 2>/dev/null; do
-        if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502)); then
-            sleep "$pause" || : # `read` could miss its alarm, and never end
-        else
-            read -r -t "$pause" -u "$idle" || : # a pause that starts no process
-        fi
-        turns=$((turns + 1)) pause=0.01
-        [ "$turns" -lt 50 ] || pause=0.2
+        sleep "$pause" || :
+        [ "$((turns += 1))" -lt 50 ] || pause=0.2
     done
     wait "$payload" || code=$?
     payload=''
     return "$code" # the job's
+}
+
+finish_job() { # on every way out but KILL; exit.json appears when it is complete
+    local code=$?
+    trap '' TERM INT HUP USR1 USR2
+    set +e
+    jobs -p | xargs -r kill 2>/dev/null
+    write_record "$code"
+    exit "$code"
+}
+
+write_record() { # CODE: of the job or of a row
+    local code=$1 state=failed signal=0 used new=$record/.exit.json.$$
+    umask 077
+    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done'
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
+    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
+    times >"$new"
+    used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
+        END {printf "%.0f", t}') # such as 1m2.345s four times
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$signal" "$start" -1 \
+        "\"host\":\"$(uname -n)\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
+        mv -f -- "$new" "$record/exit.json"
 }
 
 forward_signal() {
@@ -213,60 +224,18 @@ forward_signal() {
     [ -z "$payload" ] || kill -s "$1" "$payload" 2>/dev/null || :
 }
 
-finish_job() { # on every way out but KILL
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
-    write_record "$code" || :
-    exit "$code"
-}
-
-write_record() { # CODE: exit.json appears when it is complete
-    local state=failed signal=0 end host used=0 new=$record/.exit.json.$$
-    [ "$1" -ne 0 ] || state='done'
-    [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
-    [ "$1" -le 128 ] || [ "$1" -gt 192 ] || signal=$(($1 - 128))
-    make_record || return
-    umask 077
-    printf -v end '%(%s)T' -1
-    read -r host </proc/sys/kernel/hostname || host=$(uname -n)
-    times >"$new" && measure_cpu_time "$new"
-    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%d,"end":%d,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$1" "$signal" "$start" "$end" \
-        "\"host\":\"$host\",\"cpu-milliseconds\":$used" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
-}
-
-make_record() { # its folder
-    [ -n "$record" ] && { [ -d "$record" ] || (umask 077 && mkdir -p -- "$record"); }
-}
-
-measure_cpu_time() { # FILE that `times` wrote: 1m2.345s each, of this shell and what it waited for
-    local word format='^([0-9]+)m([0-9]+)[.,]([0-9]+)s$'
-    for word in $(<"$1"); do
-        [[ $word =~ $format ]] || continue
-        used=$((used + BASH_REMATCH[1] * 60000 + 10#${BASH_REMATCH[2]}${BASH_REMATCH[3]}))
-    done
-}
-
 refuse() { # WHAT BECAUSE HELP
     printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
     exit 1
 }
 
-name=learn ended=no payload='' record='' row_processes=()
-printf -v start '%(%s)T' -1
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-[ -z "${CYBELE_JOB:-}" ] || record=${CYBELE_JOB_DIR:-}
+name=learn ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=()
+printf -v start '%(%s)T' -2
 trap finish_job EXIT
 # A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' INT HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
 trap 'forward_signal USR1' USR1
 trap 'forward_signal USR2' USR2
-exec {idle}<> <(:) # nothing ever comes here
 main "$@"

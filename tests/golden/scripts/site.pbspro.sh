@@ -134,7 +134,7 @@ check_image() { # LAUNCHER OPTION...: one process per node reads it
 }
 
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local seen good sizes what="$1 ranks were started, but MPI in the container"
+    local seen good sizes refused what="$1 ranks were started, but MPI in the container"
     [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
     launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
         >"$private/answers" 2>"$private/errors" || :
@@ -143,10 +143,15 @@ check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes
     good=$(grep -c "^$1 " <<<"$seen" || :)
     [ "$code" -ne 0 ] || [ "$good" -ne "$1" ] || return 0
     cat -- "$private/errors" >&2
+    refused=$(sed -nE '/^(error|FATAL): +/{s/^[A-Za-z]*: +//p;q}' "$private/errors") # a runtime's
     sizes=$(cut -d ' ' -f 1 <<<"$seen" | uniq | paste -sd ' ' -)
     case $code:$sizes in
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
-        *:'') what+=" did not start (code $code)" ;;
+        *:'')
+            [ -z "$refused" ] || refuse "the container did not start on $(uname -n) (code $code)" \
+                "$refused" 'correct what it names; the full text stands above'
+            what+=" did not start (code $code)"
+            ;;
         *:"$1") what+=" reached only $good of them (code $code)" ;;
         *) what+=" sees $sizes" ;;
     esac

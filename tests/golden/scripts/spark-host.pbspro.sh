@@ -142,7 +142,8 @@ kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent
 configure_spark() { # FOLDER of results, PROPERTY...
     spark_results=$1/spark-$job_token
     spark_host=127.0.0.1
-    (umask 077 && mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf")
+    (umask 077 && mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf" &&
+        : >"$private/conf/spark-defaults.conf")
     # The secret is in a file of the private folder, never among arguments.
     printf '%s\n' 'spark.authenticate true' \
         "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \

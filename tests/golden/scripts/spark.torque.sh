@@ -282,7 +282,8 @@ sweep_node() { # PROCESS FOLDER NODE: when the process has ended, nothing of it 
 configure_spark() { # FOLDER of results, PROPERTY...
     spark_results=$1/spark-$job_token
     spark_host=$first_node
-    (umask 077 && mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf")
+    (umask 077 && mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf" &&
+        : >"$private/conf/spark-defaults.conf")
     # The secret is in a file of the private folder, never among arguments.
     printf '%s\n' 'spark.authenticate true' \
         "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \

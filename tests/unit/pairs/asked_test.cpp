@@ -121,6 +121,9 @@ Asked asked_by(const Cell& cell) {
         asked.tasks_per_node = row_slots(sweep);
     }
     asked.tasks = number_at(cell.job, "resources.tasks", asked.nodes * asked.tasks_per_node);
+    if (const Json sweep = value_at(cell.job, "sweep"); !sweep.is_null() && row_slots(sweep) > 0) {
+        asked.tasks = row_slots(sweep); // a task per row that runs at the same time
+    }
     asked.cpus = number_at(cell.job, "resources.cpus-per-task", 1);
     const std::string of_node = text_at(cell.job, "resources.memory-per-node");
     const std::string of_cpu = text_at(cell.job, "resources.memory-per-cpu");
