@@ -64,8 +64,7 @@ std::string format_text(const Fault& fault, bool is_coloured, bool has_id) {
             text += format_line(*fault.where);
         }
     }
-    // A place in a file says as much.
-    if (has_id || !fault.where) {
+    if (has_id) { // -v
         for (const std::string& context : fault.context) {
             text += "while: " + context + "\n";
         }

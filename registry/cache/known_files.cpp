@@ -138,7 +138,9 @@ KnownFiles KnownFiles::open(const fs::path& cache, bool reads) {
 }
 
 KnownFiles KnownFiles::open_own(const fs::path& cache) {
-    return Cache(cache).prepare() ? open(cache, true) : none();
+    // A build that is refused makes no cache.
+    std::error_code error;
+    return fs::exists(cache, error) && Cache(cache).prepare() ? open(cache, true) : none();
 }
 
 std::optional<Digest> KnownFiles::find(What what, const FileStamp& stamp) {

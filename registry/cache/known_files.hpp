@@ -30,7 +30,7 @@ public:
     /// What is kept below `cache`; with `reads` false, nothing of it is believed.
     [[nodiscard]] static KnownFiles open(const std::filesystem::path& cache, bool reads);
 
-    /// The same, of the cache of a user who builds nothing now: it is made where it does not exist.
+    /// The same, of the cache of a user who builds nothing now: one that does not exist is not made.
     /// In one that is not this user's own, or of a later version, nothing is believed or written.
     [[nodiscard]] static KnownFiles open_own(const std::filesystem::path& cache);
     /// Knows nothing, and keeps nothing.

@@ -284,7 +284,7 @@ make_oci() {
 @test "the folder of a project stands for its Recipe; of several --all builds each, with a line every ten seconds" {
     mkdir -p centre/recipes
     cp base.sif centre/recipes
-    printf '%s\n' 'kind: Recipe' 'name: first' 'base: {image: base.sif}' 'steps: [sleep 11]' >centre/recipes/first.yaml
+    printf '%s\n' 'kind: Recipe' 'name: first' 'base: {image: base.sif}' 'steps: [sleep 12]' >centre/recipes/first.yaml
     run -0 --separate-stderr "$CYBELECTL" build centre
     assert_line --partial 'built centre/recipes/first.sif'
     rm centre/recipes/first.sif

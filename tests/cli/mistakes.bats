@@ -40,30 +40,21 @@ tries() {
     tries commands
 }
 
-@test "an error says what was being done" {
-    run "$parts_dir/try-mistakes" --contexts "$repo"/tests/cases/mistakes/{documents,files}.tsv
-    echo "# ${lines[-1]}" >&3
-    assert_success
+@test "with -v an error says what was being done, which JSON has as its context" {
+    run "$CYBELECTL" -v exec none.sif true
+    assert_line "while: starting a container of 'none.sif'"
+    run "$CYBELECTL" -v job check none.yaml
+    assert_line 'while: reading the Job'
+    run "$CYBELECTL" -v build none.def
+    assert_failure
+    run "$CYBELECTL" sif list small.txt
+    refute_line --partial 'while: '
+    run --separate-stderr "$CYBELECTL" sif list place/policy.yaml --format json
+    assert_equal "$(jq -r '.faults[0].context[-1]' <<<"$stderr")" "opening the image 'place/policy.yaml'"
 }
 
 @test "errors made at other places of the source" {
     tries places
-}
-
-@test "errors of the fields of a Job, a Site and a Recipe, one cell of each: the help is applied, or asks a person" {
-    mkdir cells
-    CYBELE_CELLS=$place/cells CYBELE_RECIPE_CELLS=$place/cells \
-        "$repo/build/dev/tests/unit_pairs" --test-case='the cells are written*,each two fields of a Recipe render*' >/dev/null
-    run "$parts_dir/try-cells" --names "$place/names" cells "$repo/tests/cases/mistakes/person.tsv"
-    echo "# cells: ${lines[-1]}" >&3
-    assert_success
-}
-
-@test "the errors of these tables are made at no fewer than 300 places of the source" {
-    local different
-    different=$(sort -u names | wc -l)
-    echo "# errors of different names in all tables: $different" >&3
-    ((different >= 300))
 }
 
 # row NAME CODE PLACE SAYS THEN CHANGE COMMAND: a table of one row, tried.

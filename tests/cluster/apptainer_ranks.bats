@@ -53,5 +53,5 @@ ranks() {
     assert_equal "$(cat forbidden-*.out)" ''
     assert_file_contains "$(echo forbidden-*.err)" "error: the host's MPI .* cannot be bound into the container"
     assert_file_contains "$(echo forbidden-*.err)" 'because: .*user bind control'
-    assert_file_contains "$(echo forbidden-*.err)" 'help: ask the centre to let users bind'
+    assert_file_contains "$(echo forbidden-*.err)" 'help: ask the site to let users bind'
 }
