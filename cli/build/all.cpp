@@ -86,6 +86,7 @@ void tell_failed(const Session& session, const std::vector<ImageToBuild>& failed
         return;
     }
     std::vector<std::string> names;
+    names.reserve(failed.size());
     for (const ImageToBuild& image : failed) {
         names.push_back(image.name());
     }

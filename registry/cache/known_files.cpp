@@ -138,9 +138,15 @@ KnownFiles KnownFiles::open(const fs::path& cache, bool reads) {
 }
 
 KnownFiles KnownFiles::open_own(const fs::path& cache) {
-    // A build that is refused makes no cache.
+    // A build that is refused makes no cache: save() does.
     std::error_code error;
-    return fs::exists(cache, error) && Cache(cache).prepare() ? open(cache, true) : none();
+    const bool is_new = !fs::exists(cache, error);
+    if (!is_new && !Cache(cache).prepare()) {
+        return none();
+    }
+    KnownFiles known = open(cache, !is_new);
+    known.new_cache_ = is_new ? cache : fs::path();
+    return known;
 }
 
 std::optional<Digest> KnownFiles::find(What what, const FileStamp& stamp) {
@@ -180,7 +186,7 @@ Result<Digest> KnownFiles::content_of(int fd, const fs::path& path) {
 }
 
 void KnownFiles::save() {
-    if (news_.empty() || file_.empty()) {
+    if (news_.empty() || file_.empty() || (!new_cache_.empty() && !Cache(new_cache_).prepare())) {
         return;
     }
     const UniqueFd held = lock(file_);

@@ -30,8 +30,9 @@ public:
     /// What is kept below `cache`; with `reads` false, nothing of it is believed.
     [[nodiscard]] static KnownFiles open(const std::filesystem::path& cache, bool reads);
 
-    /// The same, of the cache of a user who builds nothing now: one that does not exist is not made.
-    /// In one that is not this user's own, or of a later version, nothing is believed or written.
+    /// The same, of the cache of a user who builds nothing now: one that does not exist is made by
+    /// save(). In one that is not this user's own, or of a later version, nothing is believed or
+    /// written.
     [[nodiscard]] static KnownFiles open_own(const std::filesystem::path& cache);
     /// Knows nothing, and keeps nothing.
     [[nodiscard]] static KnownFiles none() {
@@ -70,6 +71,7 @@ private:
     static std::string print(const Files& files);
 
     std::filesystem::path file_;
+    std::filesystem::path new_cache_; ///< that save() makes first; empty: it is there
     Files files_;
     Files news_; ///< what save() adds
 };
