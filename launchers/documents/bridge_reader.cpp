@@ -83,13 +83,6 @@ void check_accounts(Reading& reading, const std::vector<View>& views, const Brid
         if (!reading.is_good(view.path())) {
             continue;
         }
-        if (account.account == "root") {
-            reading.complain(view.path("account"),
-                             problem("bridge-account-root", "jobs cannot run as root"),
-                             "whoever may create objects in '" + account.name_space +
-                                 "' would be root on the cluster",
-                             "write the account of a user or a project");
-        }
         if (!seen.insert({account.name_space, account.account}).second) {
             reading.complain(view.path("account"),
                              problem("bridge-account-duplicate",
