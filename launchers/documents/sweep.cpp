@@ -206,11 +206,12 @@ private:
                          "it stands for a value as `@{NAME}`, and `@{index}` is the row's number",
                          "write letters, digits, `-` and `_`");
             } else if (!variables.insert(variable_of_sweep(name)).second) {
-                complain(place,
-                         problem("sweep-name-twice",
-                                 fmt::format("parameter '{}' is given more than once", printable(name))),
-                         "each has one value in a row; `-` and `_` are alike here",
-                         "rename one of them");
+                complain(
+                    place,
+                    problem("sweep-name-twice",
+                            fmt::format("parameter '{}' is given more than once", printable(name))),
+                    "each has one value in a row; `-` and `_` are alike here",
+                    "rename one of them");
             }
         }
         for (std::size_t at = 0; at < exclude_.size(); ++at) {

@@ -24,6 +24,7 @@ site() { printf '%s\n' "$@" >>site.yaml; }
 
 # with_names: messages have the names of their errors.
 with_names() {
+    # shellcheck disable=SC2317 # the commands of the rows call it
     cybelectl() { command cybelectl -v "$@"; }
     export -f cybelectl
 }
