@@ -238,7 +238,7 @@ END
 
 @test "the recording of the first minute is the drawing of its text" {
     "$repo/tests/docs/record-terminal" --check
-    xmllint --noout "$repo/docs/pictures/first-minute.svg" 2>/dev/null || python3 -c '
+    python3 -c '
 import sys, xml.dom.minidom
 xml.dom.minidom.parse(sys.argv[1])' "$repo/docs/pictures/first-minute.svg"
     cp -r "$repo/tests/docs" "$place/docs-of-tests"
